@@ -1,0 +1,40 @@
+# Targets for people; `make` alone lists them.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test lint bench test-all-pythons clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 20
+
+venv: $(STAMP) ## set up the virtual environment
+
+$(STAMP): setup.cfg pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP) ## train, evaluate and plot on two real data sets
+	$(BIN)/python -m mr_elm.experiments.demo build/demo
+
+test: $(STAMP) lint ## run all tests
+	$(BIN)/python -m pytest
+
+lint: $(STAMP) ## check the style
+	$(BIN)/ruff check .
+
+bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench.json)
+	$(BIN)/python -m mr_elm.experiments.bench build/bench.json
+
+test-all-pythons: ## run the tests on every supported Python that is installed
+	@for version in 3.10 3.11 3.12 3.13; do \
+	  if python$$version --version >/dev/null 2>&1; then \
+	    $(MAKE) --no-print-directory test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
+	  else echo "python$$version is not installed: skipped"; fi; \
+	done
+
+clean: ## remove what was built
+	rm -rf build $(VENV) .venv-* *.egg-info .pytest_cache .ruff_cache
