@@ -1,0 +1,1 @@
+"""Extreme learning machines and their kernel relatives, trained exactly, at any size."""

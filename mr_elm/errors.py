@@ -1,0 +1,25 @@
+"""Name what can go wrong, so that a caller can tell bad data from a bad model."""
+
+
+class DataFormatError(ValueError):
+    """Say that an input file holds something that cannot be read as rows."""
+
+
+class ModelFormatError(ValueError):
+    """Say that a file is not a model, or not one that this version can use."""
+
+
+class AccountingError(RuntimeError):
+    """Say that rows or tiles were lost or counted twice between two stages."""
+
+
+class NotFittedError(ValueError, AttributeError):
+    """Say that an estimator was asked to predict before it was fitted."""
+
+
+class ConvergenceWarning(UserWarning):
+    """Warn that an iteration ended before its tolerance was met."""
+
+
+class NumericalWarning(UserWarning):
+    """Warn that a matrix was too ill-conditioned for the usual factorisation."""

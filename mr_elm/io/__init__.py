@@ -1,0 +1,1 @@
+"""Read rows, write models, and carry arrays between tasks."""

@@ -1,0 +1,90 @@
+"""Hold rows together: the unit in which everything is read, mapped and summed."""
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Block:
+    """Hold some rows with their labels.
+
+    X : (n, d) float64 array, or CSR matrix for sparse rows.
+    names : the distinct labels as text, in order of first appearance; empty when rows have no label.
+    codes : (n,) int array, row i has the label names[codes[i]].
+    weights : (n,) positive float64 array, or None when every row counts once.
+    """
+
+    X: np.ndarray | sp.csr_matrix
+    names: tuple[str, ...] = ()
+    codes: np.ndarray | None = None
+    weights: np.ndarray | None = None
+
+    def __len__(self):
+        return self.X.shape[0]
+
+    @cached_property
+    def targets(self):
+        """Read the labels as numbers: (n,) float64. Raises ValueError when one is not."""
+        return np.array([float(name) for name in self.names])[self.codes]
+
+
+def encode_labels(labels):
+    """Number the labels in order of first appearance: (names, codes)."""
+    table = {}
+    codes = np.fromiter((table.setdefault(label, len(table)) for label in labels), np.int32, len(labels))
+    return tuple(table), codes
+
+
+def concatenate(blocks):
+    """Join blocks of the same kind and width, or return None when there are none."""
+    blocks = [block for block in blocks if block is not None]
+    if len(blocks) <= 1:
+        return blocks[0] if blocks else None
+    names, codes, weights = (), None, None
+    if blocks[0].codes is not None:
+        names, codes = encode_labels([block.names[code] for block in blocks for code in block.codes])
+    if blocks[0].weights is not None:
+        weights = np.concatenate([block.weights for block in blocks])
+    return Block(stack([block.X for block in blocks]), names, codes, weights)
+
+
+def stack(parts):
+    """Put matrices on top of each other; sparse ones are widened to the widest."""
+    if not sp.issparse(parts[0]):
+        return np.concatenate(parts)
+    return sp.vstack([widen(part, max(part.shape[1] for part in parts)) for part in parts], format='csr')
+
+
+def widen(X, n_features):
+    """Give CSR rows a width of at least n_features, without copying their data."""
+    if not sp.issparse(X) or X.shape[1] >= n_features:
+        return X
+    return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+
+
+@dataclass
+class RowCounts:
+    """Account for every input line of one split.
+
+    lines = headers + comments + blank + used + rejected; for packed input lines are rows. `records` is what
+    Hadoop counts: the physical lines of the file.
+    """
+
+    file: str
+    start: int
+    records: int = 0
+    lines: int = 0
+    headers: int = 0
+    comments: int = 0
+    blank: int = 0
+    used: int = 0
+    rejected: Counter = field(default_factory=Counter)
+
+    def to_json(self):
+        """Return the counts as a dictionary that JSON can hold."""
+        return {**vars(self), 'rejected': dict(self.rejected)}

@@ -1,0 +1,129 @@
+"""Parse lines of delimited text, thousands at a time."""
+import csv
+import math
+
+import numpy as np
+
+from .blocks import Block, encode_labels
+from .formats import RowError
+
+BAD_FLOATS = {'nan', 'inf', 'infinity'}
+
+
+def split_fields(line, delimiter):
+    """Split one line into its fields; a quoted field may hold the delimiter, but not a line end."""
+    if '"' not in line:
+        return [text.strip() for text in line.split(delimiter)]
+    try:
+        rows = list(csv.reader([line], delimiter=delimiter or ' ', skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        raise RowError('bad quotes', f'{shown(line)} ({error})') from None
+    return [text.strip() for text in rows[0]]
+
+
+def shown(text, limit=40):
+    """Quote a piece of input for a message, shortened and without control characters."""
+    text = text if len(text) <= limit else text[:limit] + '...'
+    return ascii(text) if not text.isprintable() else repr(text)
+
+
+def parse(lines, form):
+    """Turn lines into a Block.
+
+    lines : list of str, decoded as Latin-1, without line ends or blank lines.
+    Raises ValueError when any line cannot be used; `diagnose` says which and why.
+    """
+    labels, weights, features = cut(lines, form)
+    X = np.loadtxt(features, delimiter=form.delimiter, comments=None, ndmin=2)
+    if X.shape != (len(lines), form.width) or not np.isfinite(X).all():
+        raise ValueError('rows of another shape')
+    if weights is not None:
+        weights = positive(weights)
+    if labels is None:
+        return Block(X, weights=weights)
+    names, codes = encode_labels(labels)
+    return Block(X, tuple(label_name(name, form) for name in names), codes, weights)
+
+
+def cut(lines, form):
+    """Separate label, weight and features of each line: (labels, weights, features), each a list of text or None."""
+    if form.label_column is None and form.weight_column is None and not any('"' in line for line in lines):
+        return None, None, lines
+    simple = form.label_column == 0 and form.weight_column is None and form.delimiter
+    if simple and not any('"' in line for line in lines):
+        parts = [line.partition(form.delimiter) for line in lines]
+        return [part[0].strip() for part in parts], None, [part[2] for part in parts]
+    rows = [split_fields(line, form.delimiter) for line in lines]
+    if any(len(row) != form.n_columns for row in rows):
+        raise ValueError('rows of another width')
+    special = {form.label_column, form.weight_column}
+    kept = [j for j in range(form.n_columns) if j not in special]
+    joint = form.delimiter or ' '
+    return (column(rows, form.label_column), column(rows, form.weight_column),
+            [joint.join([row[j] for j in kept]) for row in rows])
+
+
+def column(rows, position):
+    """Take one field of each row, or None."""
+    return None if position is None else [row[position] for row in rows]
+
+
+def positive(texts):
+    """Read weights: (n,) float64, all positive and finite, or ValueError."""
+    weights = np.array(texts, dtype=float)
+    if not (np.isfinite(weights) & (weights > 0)).all():
+        raise ValueError('weights')
+    return weights
+
+
+def label_name(text, form):
+    """Decode a label and check that it can be one."""
+    try:
+        name = text.encode('latin-1').decode('utf-8')
+    except UnicodeDecodeError:
+        raise RowError('bad label', f'{ascii(text)} is not UTF-8 text') from None
+    if not name:
+        raise RowError('missing label', 'the label is empty')
+    number = number_or_none(name)
+    if number is None and form.numeric_labels:
+        raise RowError('label is not a number', f'the label is {shown(name)}, and regression needs a number')
+    if number is not None and not math.isfinite(number):
+        raise RowError('nan or infinite', f'the label is {shown(name)}')
+    return name
+
+
+def number_or_none(text):
+    """Read a plain decimal number, or return None for any other text."""
+    try:
+        return None if '_' in text else float(text)
+    except ValueError:
+        return None
+
+
+def diagnose(line, form):
+    """Say why one line was refused, as a RowError."""
+    try:
+        if '\0' in line:
+            return RowError('binary data', 'the line holds bytes of zero')
+        row = split_fields(line, form.delimiter)
+        if len(row) != form.n_columns:
+            return RowError('wrong width', f'{form.n_columns} fields were expected, {len(row)} came')
+        for j, text in enumerate(row):
+            check_field(text, j, form)
+    except RowError as error:
+        return error
+    return RowError('not readable', shown(line))
+
+
+def check_field(text, j, form):
+    """Raise RowError when field j cannot be what its column holds."""
+    if j == form.label_column:
+        label_name(text, form)
+        return
+    number = number_or_none(text)
+    if number is None:
+        raise RowError('not a number', f'column {j + 1} holds {shown(text)}')
+    if not math.isfinite(number):
+        raise RowError('nan or infinite', f'column {j + 1} holds {shown(text)}')
+    if j == form.weight_column and number <= 0:
+        raise RowError('weight is not positive', f'column {j + 1} holds {shown(text)}')

@@ -1,0 +1,76 @@
+"""Say how the lines of a file become rows; decided once a file, by the driver."""
+from dataclasses import asdict, dataclass, fields
+
+MAX_FEATURES = 10_000_000
+
+
+@dataclass(frozen=True)
+class RowFormat:
+    """Describe the lines of one file.
+
+    kind : csv, libsvm or packed.
+    delimiter : one character, or None for runs of white space (csv).
+    header : whether the first line names the columns (csv).
+    n_columns : fields a line, label and weight included (csv).
+    label_column, weight_column : positions from 0, or None where rows have none (csv).
+    labelled : whether rows carry a label.
+    numeric_labels : whether a label must be a finite number (regression).
+    n_features : width that rows must have or fit in, or None when it is yet to be found (libsvm).
+    max_features : largest index believed (libsvm).
+    ignore_extra : drop features beyond n_features instead of rejecting the row (libsvm).
+    """
+
+    kind: str
+    delimiter: str | None = ','
+    header: bool = False
+    n_columns: int | None = None
+    label_column: int | None = 0
+    weight_column: int | None = None
+    labelled: bool = True
+    numeric_labels: bool = False
+    n_features: int | None = None
+    max_features: int = MAX_FEATURES
+    ignore_extra: bool = False
+
+    @property
+    def width(self):
+        """Count the features of a csv row."""
+        return self.n_columns - (self.label_column is not None) - (self.weight_column is not None)
+
+    def to_json(self):
+        """Return the fields as a dictionary that JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values):
+        """Build a format from `to_json`'s dictionary."""
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """Keep what the user said about the input; what was not said is found in the files.
+
+    kind, delimiter, header : 'auto', or what `RowFormat` holds (header as yes or no).
+    label_column, weight_column : a name or a position from 0, negative from the end; None for no weights.
+    """
+
+    kind: str = 'auto'
+    delimiter: str | None = 'auto'
+    header: str = 'auto'
+    label_column: str | int = 0
+    weight_column: str | int | None = None
+    labelled: bool = True
+    numeric_labels: bool = False
+    n_features: int | None = None
+    max_features: int = MAX_FEATURES
+    ignore_extra: bool = False
+
+
+class RowError(ValueError):
+    """Say why a row cannot be used: a countable reason, and what was seen."""
+
+    def __init__(self, reason, detail):
+        super().__init__(f'{reason}: {detail}')
+        self.reason = reason
+        self.detail = detail

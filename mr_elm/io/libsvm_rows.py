@@ -1,0 +1,120 @@
+"""Parse lines of LIBSVM text, thousands at a time, into sparse rows."""
+import re
+
+import numpy as np
+import scipy.sparse as sp
+
+from .blocks import Block, encode_labels
+from .csv_rows import label_name, number_or_none, shown
+from .formats import RowError
+
+QID = re.compile(r'\bqid:\S+')
+NUMBER_CHARACTERS = b'0123456789.+-eE'
+
+
+def parse(lines, form):
+    """Turn lines `label index:value ...` into a Block with a CSR matrix.
+
+    lines : list of str, decoded as Latin-1, without line ends, blank lines or whole-line comments.
+    Raises ValueError when any line cannot be used; `diagnose` says which and why.
+    """
+    labels, pairs = cut(lines, form)
+    counts = np.fromiter((text.count(':') for text in pairs), np.int64, len(pairs))
+    index, value = read_pairs(' '.join(pairs), int(counts.sum()))
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    check_indices(index, indptr, form)
+    if form.ignore_extra and form.n_features:
+        index, value, indptr = drop_extra(index, value, indptr, form.n_features)
+    width = form.n_features or (int(index.max()) if len(index) else 0)
+    X = sp.csr_matrix((value, (index - 1).astype(np.int32), indptr.astype(np.int32)), shape=(len(lines), width))
+    if labels is None:
+        return Block(X)
+    names, codes = encode_labels(labels)
+    return Block(X, tuple(label_name(name, form) for name in names), codes)
+
+
+def cut(lines, form):
+    """Separate labels from pairs, leaving comments and query ids out."""
+    lines = [clean(line) for line in lines] if any('#' in line or 'qid' in line for line in lines) else lines
+    if not form.labelled:
+        return None, lines
+    parts = [line.split(None, 1) for line in lines]
+    labels = [part[0] for part in parts]
+    if any(':' in label for label in labels):
+        raise ValueError('a row without a label')
+    return labels, [part[1] if len(part) > 1 else '' for part in parts]
+
+
+def clean(line):
+    """Drop what follows # and the query id."""
+    return QID.sub('', line.partition('#')[0])
+
+
+def read_pairs(text, n_pairs):
+    """Read `index:value` pairs separated by white space: (index, value), each (n_pairs,) float64."""
+    skeleton = text.encode('latin-1').translate(None, NUMBER_CHARACTERS).split()
+    if len(skeleton) != n_pairs or set(skeleton) - {b':'}:
+        raise ValueError('not index:value pairs')
+    numbers = np.fromstring(text.replace(':', ' '), sep=' ') if n_pairs else np.zeros(0)
+    if len(numbers) != 2 * n_pairs or not np.isfinite(numbers).all():
+        raise ValueError('not numbers')
+    return numbers[::2], numbers[1::2]
+
+
+def check_indices(index, indptr, form):
+    """Demand whole indices from 1, rising within each row, and none beyond what is allowed."""
+    rising = np.diff(index, prepend=0.0) > 0
+    starts = indptr[:-1][np.diff(indptr) > 0]
+    rising[starts] = True
+    limit = form.max_features if form.ignore_extra or not form.n_features else form.n_features
+    if not (rising.all() and (index >= 1).all() and (index == np.floor(index)).all() and (index <= limit).all()):
+        raise ValueError('indices')
+
+
+def drop_extra(index, value, indptr, n_features):
+    """Leave out pairs beyond the width."""
+    kept = index <= n_features
+    total = np.concatenate([[0], np.cumsum(kept)])
+    return index[kept], value[kept], total[indptr]
+
+
+def diagnose(line, form):
+    """Say why one line was refused, as a RowError."""
+    if '\0' in line:
+        return RowError('binary data', 'the line holds bytes of zero')
+    tokens = clean(line).split()
+    try:
+        if form.labelled:
+            if not tokens or ':' in tokens[0]:
+                return RowError('missing label', f'the line begins with {shown(line[:20])}')
+            label_name(tokens.pop(0), form)
+        previous = 0
+        for token in tokens:
+            previous = check_pair(token, previous, form)
+    except RowError as error:
+        return error
+    return RowError('not readable', shown(line))
+
+
+def check_pair(token, previous, form):
+    """Return the index of one `index:value` token, or raise RowError."""
+    left, colon, right = token.partition(':')
+    if not colon:
+        raise RowError('not index:value', f'{shown(token)}')
+    if not re.fullmatch(r'[+-]?\d+', left):
+        raise RowError('bad index', f'{shown(token)}')
+    index, value = int(left), number_or_none(right)
+    if index < 1:
+        raise RowError('index below 1', f'{shown(token)}; indices begin at 1')
+    if index <= previous:
+        raise RowError('indices not rising', f'{index} comes after {previous}')
+    if form.n_features and index > form.n_features and not form.ignore_extra:
+        raise RowError('index too large', f'{index}, and rows have {form.n_features} features '
+                                          '(--ignore-extra-features drops those beyond)')
+    if index > form.max_features:
+        raise RowError('index too large', f'{index}, and --max-features allows {form.max_features}')
+    if value is None:
+        raise RowError('not a number', f'{shown(token)}')
+    if not np.isfinite(value):
+        raise RowError('nan or infinite', f'{shown(token)}')
+    return index

@@ -1,0 +1,121 @@
+"""Turn the chunks of a split into blocks of rows, with every line accounted for."""
+from dataclasses import dataclass
+
+from . import csv_rows, libsvm_rows
+from .blocks import BLOCK_ROWS, RowCounts, concatenate
+
+PARSERS = {'csv': csv_rows, 'libsvm': libsvm_rows}
+MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
+BYTE_ORDER_MARK = '\xef\xbb\xbf'  # UTF-8's, as Latin-1 reads it
+
+
+@dataclass(frozen=True)
+class RejectedRow:
+    """Name a row that could not be used: its place in its split, the reason, and the line itself."""
+
+    ordinal: int
+    reason: str
+    detail: str
+    line: str
+
+
+class LineReader:
+    """Read the lines of one split as blocks.
+
+    counts : RowCounts of what was read so far.
+    rejected : list of RejectedRow since the last block; the caller may empty it.
+    With stop=True reading ends at the first bad row, which is then the only one in `rejected`.
+    """
+
+    def __init__(self, form, file='', start=0, stop=True, block_rows=BLOCK_ROWS):
+        self.form = form
+        self.parser = PARSERS[form.kind]
+        self.stop = stop
+        self.block_rows = block_rows
+        self.counts = RowCounts(file, start)
+        self.rejected = []
+
+    def blocks(self, chunks):
+        """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
+        for lines in grouped_lines(chunks, self.block_rows):
+            block = self._parse(lines)
+            if self.stop and self.rejected:
+                return
+            if block is not None:
+                self.counts.used += len(block)
+                yield block
+
+    def _parse(self, lines):
+        first = self.counts.lines
+        self.counts.lines += len(lines)
+        self.counts.records += len(lines)
+        rows = [(i, line) for i, line in enumerate(lines, first) if self._is_row(i, line)]
+        if not rows:
+            return None
+        block, errors = parse_or_reject([line for _, line in rows], self.parser, self.form)
+        for k, error in errors:
+            self.rejected.append(RejectedRow(rows[k][0], error.reason, error.detail, rows[k][1]))
+            self.counts.rejected[error.reason] += 1
+        if self.stop and errors:
+            del self.rejected[1:]
+        return block
+
+    def _is_row(self, ordinal, line):
+        if ordinal == 0 and self.counts.start == 0 and self.form.header:
+            self.counts.headers += 1
+        elif not line or line.isspace():
+            self.counts.blank += 1
+        elif self.form.kind == 'libsvm' and line.lstrip().startswith('#'):
+            self.counts.comments += 1
+        else:
+            return True
+        return False
+
+
+def grouped_lines(chunks, block_rows):
+    """Cut chunks of whole lines into lists of at most block_rows lines, or MAX_TEXT of long ones."""
+    pending, size, first = [], 0, True
+    for chunk in chunks:
+        pending += split_chunk(chunk, first)
+        size += len(chunk)
+        first = False
+        while len(pending) >= block_rows:
+            yield pending[:block_rows]
+            pending, size = pending[block_rows:], 0
+        if size >= MAX_TEXT:
+            yield pending
+            pending, size = [], 0
+    if pending:
+        yield pending
+
+
+def split_chunk(chunk, first=False):
+    """Decode a chunk byte for byte and split it at its line ends; a byte order mark at the very start is dropped."""
+    text = chunk.decode('latin-1')
+    if '\r' in text:
+        text = text.replace('\r\n', '\n')
+    if first and text.startswith(BYTE_ORDER_MARK):
+        text = text[len(BYTE_ORDER_MARK):]
+    lines = text.split('\n')
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def parse_or_reject(lines, parser, form):
+    """Parse lines; where that fails halve them until the bad ones stand alone.
+
+    Returns (Block or None, list of (position, RowError)).
+    """
+    try:
+        if any('\0' in line for line in lines):
+            raise ValueError('binary data')
+        return parser.parse(lines, form), []
+    except (ValueError, IndexError):
+        if len(lines) == 1:
+            return None, [(0, parser.diagnose(lines[0], form))]
+    middle = len(lines) // 2
+    left, left_errors = parse_or_reject(lines[:middle], parser, form)
+    right, right_errors = parse_or_reject(lines[middle:], parser, form)
+    return concatenate([left, right]), left_errors + [(middle + k, error) for k, error in right_errors]
+

@@ -1,0 +1,116 @@
+"""Keep rows as binary blocks, one a line of text, so that Hadoop splits them and nobody parses them again.
+
+    mr_elm-block TAB {header as JSON} TAB base64
+
+The bytes behind the base64 are, little-endian and in this order: the features (dense rows, or data, indices and
+indptr of CSR), the labels (codes, or numbers when the pack was made for regression), the weights if there are any.
+A line `mr_elm-end TAB {counts}` closes what one task wrote.
+"""
+import json
+import zlib
+from binascii import Error as Base64Error
+from binascii import a2b_base64, b2a_base64
+
+import numpy as np
+import scipy.sparse as sp
+
+from .blocks import Block
+
+BLOCK_MARK = b'mr_elm-block'
+END_MARK = b'mr_elm-end'
+MANIFEST = '_manifest.json'
+MAX_RECORD = 8 << 20  # bytes of features, so that a line stays below 16 MB
+
+
+def rows_for_width(n_features, block_rows, itemsize=8):
+    """Return how many dense rows of this width fit a record, at most block_rows."""
+    return max(1, min(block_rows, MAX_RECORD // (itemsize * max(n_features, 1))))
+
+
+def encode_block(block, dtype='float64', numeric_labels=False):
+    """Write a block as one line, without its end.
+
+    dtype : float32 or float64, how the features are kept.
+    numeric_labels : keep each label as a float64 instead of a code into the list of names.
+    """
+    kind = np.dtype(dtype).newbyteorder('<')
+    header = {'rows': len(block), 'columns': int(block.X.shape[1]), 'dtype': kind.str,
+              'layout': 'csr' if sp.issparse(block.X) else 'dense', 'weights': block.weights is not None,
+              'labels': label_kind(block, numeric_labels), 'names': [] if numeric_labels else list(block.names)}
+    if header['layout'] == 'csr':
+        header['nonzeros'] = int(block.X.nnz)
+    payload = b''.join(np.ascontiguousarray(part).astype(part_kind, copy=False).tobytes()
+                       for part, part_kind in zip(parts_of(block, header), kinds_of(header), strict=True))
+    header['crc32'] = checksum(header, payload)
+    return b'\t'.join([BLOCK_MARK, json.dumps(header).encode(), b2a_base64(payload, newline=False)])
+
+
+def label_kind(block, numeric_labels):
+    """Say how labels are kept: none, codes or numbers."""
+    if block.codes is None:
+        return 'none'
+    return 'numbers' if numeric_labels else 'codes'
+
+
+def parts_of(block, header):
+    """List the arrays of a block in the order in which they are kept."""
+    X = block.X
+    parts = [X.data, X.indices, X.indptr] if header['layout'] == 'csr' else [X]
+    if header['labels'] != 'none':
+        parts.append(block.targets if header['labels'] == 'numbers' else block.codes)
+    return parts + ([block.weights] if header['weights'] else [])
+
+
+def kinds_of(header):
+    """List the dtypes of `parts_of`."""
+    kinds = [header['dtype'], '<i4', '<i4'] if header['layout'] == 'csr' else [header['dtype']]
+    if header['labels'] != 'none':
+        kinds.append('<f8' if header['labels'] == 'numbers' else '<i4')
+    return kinds + (['<f8'] if header['weights'] else [])
+
+
+def sizes_of(header):
+    """List the lengths of `parts_of`."""
+    n = header['rows']
+    sizes = [header['nonzeros']] * 2 + [n + 1] if header['layout'] == 'csr' else [n * header['columns']]
+    return sizes + [n] * ((header['labels'] != 'none') + header['weights'])
+
+
+def checksum(header, payload):
+    """Sum up header and payload, so that neither can change unseen."""
+    plain = {key: value for key, value in header.items() if key != 'crc32'}
+    return zlib.crc32(payload, zlib.crc32(json.dumps(plain, sort_keys=True).encode()))
+
+
+def decode_block(line):
+    """Read one line that begins with BLOCK_MARK.
+
+    Raises ValueError when it is cut short or altered.
+    """
+    try:
+        _, text, data = line.split(b'\t')[:3]
+        header, payload = json.loads(text), a2b_base64(data)
+        kinds, sizes = kinds_of(header), sizes_of(header)
+        intact = header['crc32'] == checksum(header, payload)
+    except (Base64Error, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f'a packed block is cut short or damaged ({error})') from None
+    if not intact:
+        raise ValueError('a packed block was altered: its checksum does not match')
+    parts, offset = [], 0
+    for kind, size in zip(kinds, sizes, strict=True):
+        parts.append(np.frombuffer(payload, kind, size, offset))
+        offset += parts[-1].nbytes
+    return assemble(header, parts)
+
+
+def assemble(header, parts):
+    """Make a Block of the arrays that were read; features become float64 again."""
+    shape = (header['rows'], header['columns'])
+    weights = parts.pop() if header['weights'] else None
+    labels = parts.pop() if header['labels'] != 'none' else None
+    names, codes = tuple(header['names']), labels
+    if header['labels'] == 'numbers':
+        names, codes = tuple(map(repr, labels.tolist())), np.arange(len(labels), dtype=np.int32)
+    data = parts[0].astype(np.float64, copy=False)
+    X = sp.csr_matrix((data, parts[1], parts[2]), shape=shape) if header['layout'] == 'csr' else data.reshape(shape)
+    return Block(X, names, codes, weights)

@@ -1,0 +1,52 @@
+"""Turn the chunks of a packed split into blocks, with every block accounted for."""
+import json
+
+from ..errors import DataFormatError
+from .blocks import RowCounts
+from .packed import BLOCK_MARK, END_MARK, decode_block
+
+
+class PackedReader:
+    """Read the packed blocks of one split; the same face as `LineReader`.
+
+    counts : RowCounts, where lines are rows.
+    packing : what the task that packed these rows counted, one dictionary an end line.
+    """
+
+    rejected = ()
+
+    def __init__(self, form, file='', start=0, **_):
+        self.form = form
+        self.counts = RowCounts(file, start)
+        self.packing = []
+
+    def blocks(self, chunks):
+        """Yield the blocks. Raises DataFormatError with the position of a damaged one."""
+        for chunk in chunks:
+            for line in chunk.split(b'\n'):
+                if line:
+                    self.counts.records += 1
+                    yield from self._read(line)
+
+    def _read(self, line):
+        if line.startswith(BLOCK_MARK + b'\t'):
+            yield self._decode(line)
+        elif line.startswith(END_MARK + b'\t'):
+            self.packing.append(json.loads(line.split(b'\t')[1]))
+        else:
+            raise DataFormatError(f'{self._position()}: a packed block was expected, other text came')
+
+    def _decode(self, line):
+        try:
+            block = decode_block(line)
+            if self.form.numeric_labels and block.codes is not None:
+                block.targets  # noqa: B018 - labels must be numbers for regression
+        except ValueError as error:
+            raise DataFormatError(f'{self._position()}: {error}') from None
+        self.counts.lines += len(block)
+        self.counts.used += len(block)
+        return block
+
+    def _position(self):
+        where = f', behind byte {self.counts.start}' if self.counts.start else ''
+        return f'{self.counts.file}, record {self.counts.records}{where}'

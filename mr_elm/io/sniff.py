@@ -1,0 +1,120 @@
+"""Look at the first lines of a file and decide how to read all of them."""
+import re
+from collections import Counter
+from itertools import islice
+
+from ..errors import DataFormatError
+from .csv_rows import number_or_none, split_fields
+from .formats import RowError, RowFormat
+from .lines import split_chunk
+from .packed import BLOCK_MARK, END_MARK
+
+LINES = 200
+DELIMITERS = (',', '\t', ';', '|')
+PAIR = re.compile(r'^[+-]?\d+:\S')
+LIBSVM_NAMES = re.compile(r'\.(libsvm|svm|svmlight|svml)(\.gz|\.bz2)?$', re.IGNORECASE)
+CSV_NAMES = re.compile(r'\.(csv|tsv)(\.gz|\.bz2)?$', re.IGNORECASE)
+
+
+def first_lines(chunks, limit=LINES):
+    """Take the first lines that are not blank from chunks of whole lines."""
+    lines = (line for i, chunk in enumerate(chunks) for line in split_chunk(chunk, i == 0))
+    return list(islice((line for line in lines if line.strip()), limit))
+
+
+def sniff(lines, path, options):
+    """Decide the RowFormat of a file.
+
+    lines : its first lines, without blank ones.
+    options : RowOptions of the command line.
+    Raises DataFormatError when the lines are no rows at all.
+    """
+    if any('\0' in line for line in lines):
+        raise DataFormatError(f'{path}: rows of text were expected, binary data came')
+    kind = options.kind if options.kind != 'auto' else guess_kind(lines, path)
+    if kind == 'packed':
+        return RowFormat('packed', labelled=options.labelled, numeric_labels=options.numeric_labels)
+    if kind == 'libsvm':
+        return RowFormat('libsvm', labelled=options.labelled, numeric_labels=options.numeric_labels,
+                         n_features=options.n_features, max_features=options.max_features,
+                         ignore_extra=options.ignore_extra)
+    return sniff_csv(lines, path, options)
+
+
+def guess_kind(lines, path):
+    """Tell packed, libsvm and csv apart by the content; a name's ending decides between the last two."""
+    if lines and lines[0].encode('latin-1').startswith((BLOCK_MARK, END_MARK)):
+        return 'packed'
+    if LIBSVM_NAMES.search(str(path)):
+        return 'libsvm'
+    if CSV_NAMES.search(str(path)):
+        return 'csv'
+    pairs = any(PAIR.match(token) for line in lines for token in line.split()[:2])
+    return 'libsvm' if pairs else 'csv'
+
+
+def sniff_csv(lines, path, options):
+    """Decide delimiter, header, width and the places of label and weight."""
+    try:
+        delimiter = options.delimiter if options.delimiter != 'auto' else guess_delimiter(lines)
+        rows = [split_fields(line, delimiter) for line in lines]
+    except RowError as error:
+        raise DataFormatError(f'{path}: rows of fields were expected, {error} came among the first lines') from None
+    header = decide_header(rows, options)
+    if len(rows) <= header:
+        raise DataFormatError(f'{path}: rows were expected, only a header line came')
+    n_columns = Counter(map(len, rows[header:])).most_common(1)[0][0]
+    names = rows[0] if header else None
+    label = locate(options.label_column, names, n_columns, path) if options.labelled else None
+    weight = locate(options.weight_column, names, n_columns, path)
+    form = RowFormat('csv', delimiter, header, n_columns, label, weight, options.labelled, options.numeric_labels)
+    if form.width < 1:
+        raise DataFormatError(f'{path}: a label and at least one feature were expected, rows have {n_columns} field(s)')
+    if options.n_features not in (None, form.width):
+        raise DataFormatError(f'{path}: rows of {options.n_features} features were expected, '
+                              f'rows of {form.width} came' + width_hint(form, options))
+    return form
+
+
+def width_hint(form, options):
+    """Guess why a file has one field too many or too few."""
+    if options.labelled and form.width == options.n_features - 1:
+        return ' (--no-label reads rows without a label)'
+    if not options.labelled and form.width == options.n_features + 1:
+        return ' (is there a label? then leave --no-label out)'
+    return ''
+
+
+def guess_delimiter(lines):
+    """Take the character that most lines hold equally often; None stands for white space."""
+    for delimiter in DELIMITERS:
+        counts = Counter(len(split_fields(line, delimiter)) for line in lines)
+        if counts and counts.most_common(1)[0][0] > 1:
+            return delimiter
+    return None
+
+
+def decide_header(rows, options):
+    """Tell whether the first line names columns: none of its fields is a number, though a later line has some."""
+    if options.header != 'auto':
+        return options.header == 'yes'
+    if not rows or any(number_or_none(text) is not None for text in rows[0]):
+        return False
+    numeric_later = any(number_or_none(text) is not None for row in rows[1:] for text in row)
+    return numeric_later or len(rows) == 1
+
+
+def locate(column, names, n_columns, path):
+    """Find a column: a whole number is a position from 0, or from the end when negative; anything else is a name."""
+    if column is None:
+        return None
+    try:
+        position = int(column)
+    except ValueError:
+        if names and column in names:
+            return names.index(column)
+        known = f'its columns are {", ".join(names[:8])}' if names else 'it has no header line'
+        raise DataFormatError(f'{path}: a column named {column!r} was expected, {known}') from None
+    if not -n_columns <= position < n_columns:
+        raise DataFormatError(f'{path}: column {position} was expected, rows have {n_columns} fields (counted from 0)')
+    return position % n_columns

@@ -1,0 +1,66 @@
+"""Write keys and values as lines of text that a shuffle can sort, and read them back.
+
+A line is KEY, TAB, VALUE. A key is a kind and zero-padded coordinates; a value is either JSON (it begins with a
+brace) or arrays, each as `shape:base64` of little-endian float64. Nothing is ever unpickled.
+"""
+import json
+from binascii import Error as Base64Error
+from binascii import a2b_base64, b2a_base64
+from urllib.parse import quote, unquote
+
+import numpy as np
+
+
+def make_key(kind, *coordinates):
+    """Join a kind and its coordinates; whole numbers are padded so that they sort as text."""
+    return ' '.join([kind, *(f'{c:012d}' if isinstance(c, int) else quote(c, safe='') for c in coordinates)])
+
+
+def split_key(key):
+    """Take a key apart: (kind, list of coordinates as text)."""
+    kind, *coordinates = key.split(' ')
+    return kind, [unquote(text) for text in coordinates]
+
+
+def encode_arrays(arrays):
+    """Write float64 arrays as one text without tabs or line ends."""
+    return b' '.join(encode_array(np.asarray(array, '<f8')) for array in arrays)
+
+
+def encode_array(array):
+    """Write one array as shape:base64."""
+    shape = ','.join(map(str, array.shape)).encode()
+    return shape + b':' + b2a_base64(np.ascontiguousarray(array).data, newline=False)
+
+
+def decode_arrays(text):
+    """Read what `encode_arrays` wrote. Raises ValueError when it is damaged."""
+    return [decode_array(part) for part in text.split(b' ')]
+
+
+def decode_array(text):
+    """Read one shape:base64."""
+    shape, _, data = text.partition(b':')
+    try:
+        values = np.frombuffer(a2b_base64(data), '<f8')
+        return values.reshape([int(n) for n in shape.split(b',') if n])
+    except (Base64Error, ValueError) as error:
+        raise ValueError(f'a damaged array on the wire: {text[:40]!r} ({error})') from None
+
+
+class WireProtocol:
+    """Carry (key, value) pairs: a mrjob protocol for everything but predictions.
+
+    A key is text; a value is a dictionary of JSON, or a list of float64 arrays.
+    """
+
+    def read(self, line):
+        """Read one line."""
+        key, _, value = line.partition(b'\t')
+        value = value.rstrip(b'\t\r\n')
+        return key.decode(), json.loads(value) if value.startswith(b'{') else decode_arrays(value)
+
+    def write(self, key, value):
+        """Write one line, without its end."""
+        text = json.dumps(value).encode() if isinstance(value, dict) else encode_arrays(value)
+        return key.encode() + b'\t' + text
