@@ -1,0 +1,1 @@
+"""Data recipes: seeded generators, a registry of public sets, and their download."""

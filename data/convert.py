@@ -1,0 +1,116 @@
+"""Turn a public data file, as its origin keeps it, into LIBSVM text.
+
+Values stay as the origin wrote them, but for needless signs, zeros and exponents; zeros are left out.
+"""
+
+import math
+from dataclasses import dataclass
+
+from mr_elm.errors import DataFormatError
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Say how one origin file is read.
+
+    layout: a key of LAYOUTS.
+    classes: pairs (label in the origin, label written).
+    delimiter: between fields of a delimited file; None for white space.
+    header_lines: lines before the first row of a delimited file.
+    label_column: position of the label, -1 for the last.
+    missing: a mark whose rows are dropped; None when there is none.
+    """
+
+    layout: str
+    classes: tuple
+    delimiter: str | None = ','
+    header_lines: int = 0
+    label_column: int = -1
+    missing: str | None = None
+
+
+def to_libsvm(content, recipe):
+    """Return the LIBSVM text, as bytes, of an origin file given as bytes.
+
+    Raises DataFormatError, naming the line of the origin, for a row the recipe does not fit.
+    """
+    classes = dict(recipe.classes)
+    rows = []
+    for number, fields in LAYOUTS[recipe.layout](_text_lines(content), recipe):
+        try:
+            rows.append(_libsvm_row(fields, classes, recipe))
+        except ValueError as error:
+            raise DataFormatError(f'wanted a row of a {recipe.layout} file, but line {number} has {error}') from error
+    return ''.join(row for row in rows if row).encode('ascii')
+
+
+def plain_number(text):
+    """Return a number's text without needless signs, zeros and exponents: '.50' gives '0.5', '1e+05' gives '100000'.
+
+    Raises ValueError when text is not a finite number.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f'the value {text!r}, which is no number') from None
+    if not math.isfinite(value):
+        raise ValueError(f'the value {text!r}, which is not finite')
+    if value == 0:
+        return '0'
+    if 'e' in text.lower():
+        text = repr(value)
+    sign, digits = ('-' if value < 0 else ''), text.strip().lstrip('+-')
+    if '.' in digits and 'e' not in digits:
+        digits = digits.rstrip('0').rstrip('.')
+    whole, point, rest = digits.partition('.')
+    return sign + (whole.lstrip('0') or '0') + point + rest
+
+
+def _text_lines(content):
+    # Rows are ASCII; comments before them may be in any encoding, and Latin-1 reads every byte.
+    return ((number, line.decode('latin-1')) for number, line in enumerate(content.splitlines(), start=1))
+
+
+def _delimited(lines, recipe):
+    for number, line in lines:
+        if number > recipe.header_lines and line.strip():
+            yield number, line.split(recipe.delimiter)
+
+
+def _arff(lines, recipe):
+    for _, line in lines:
+        if line.strip().lower() == '@data':
+            break
+    for number, line in lines:
+        if line.strip() and not line.startswith('%'):
+            yield number, line.split(',')
+
+
+def _libsvm(lines, recipe):
+    for number, line in lines:
+        if line.strip():
+            yield number, line.split()
+
+
+LAYOUTS = {'delimited': _delimited, 'arff': _arff, 'libsvm': _libsvm}
+
+
+def _libsvm_row(fields, classes, recipe):
+    """Return one line of LIBSVM text; an empty one for a row that misses a value."""
+    fields = [field.strip().strip('\'"') for field in fields]
+    if recipe.missing in fields:
+        return ''
+    label = fields.pop(recipe.label_column)
+    if label not in classes:
+        raise ValueError(f'the unknown label {label!r}')
+    pairs = _pairs(fields) if recipe.layout == 'libsvm' else enumerate(fields, start=1)
+    values = [(index, plain_number(value)) for index, value in pairs]
+    return ' '.join([classes[label], *(f'{index}:{value}' for index, value in values if value != '0')]) + '\n'
+
+
+def _pairs(fields):
+    for field in fields:
+        index, colon, value = field.partition(':')
+        if not colon:
+            raise ValueError(f'no colon in {field!r}')
+        yield index, value

@@ -1,0 +1,105 @@
+"""Fetch public data sets as LIBSVM text: python -m mr_elm.data.download NAME... --to DIR."""
+
+import argparse
+import hashlib
+import http.client
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+from mr_elm.data.convert import to_libsvm
+from mr_elm.data.generators import replacing
+from mr_elm.data.registry import DATA_SETS
+from mr_elm.errors import DataFormatError
+
+_SCHEMES = ('https', 'file')
+_TIMEOUT_SECONDS = 60
+
+
+def download(name, folder, url=None):
+    """Fetch one data set of the registry into folder/NAME.libsvm and return that path.
+
+    url: where to fetch the origin's file instead, https or file. A right file already there is kept
+    and nothing is fetched; a wrong one is replaced. The text is written only when its digest is right.
+    Raises ValueError for an unknown name or scheme, DataFormatError for content that is not the data set's,
+    OSError when nothing can be fetched or written.
+    """
+    if name not in DATA_SETS:
+        raise ValueError(f'wanted the name of a data set in the registry, not {name!r}')
+    data_set = DATA_SETS[name]
+    path = Path(folder) / f'{name}.libsvm'
+    if path.exists() and _digest(path.read_bytes()) == data_set.sha256:
+        return path
+    source = url or data_set.url
+    text = to_libsvm(_fetch(source), data_set.recipe)
+    _demand_digest(text, data_set, source)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path, overwrite=True) as temporary:
+        temporary.write_bytes(text)
+    return path
+
+
+def table():
+    """Return the registry as lines of text: name, rows, features, classes and source."""
+    heading = ('name', 'rows', 'features', 'classes', 'source')
+    rows = [(s.name, s.n_rows, s.n_features, s.n_classes, s.source) for s in DATA_SETS.values()]
+    width = max(len(row[0]) for row in rows)
+    return [f'{name:<{width}} {n:>6} {d:>8} {k:>7}  {source}' for name, n, d, k, source in [heading, *rows]]
+
+
+def main(argv=None):
+    """Run the command and return its exit code: 0 done, 1 failed, 2 wrong usage."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    unknown = [name for name in options.names if name not in DATA_SETS]
+    if unknown:
+        parser.error(f'no data set is called {", ".join(unknown)}; --list shows the names')
+    if not options.names and not options.list:
+        parser.error('wanted the name of a data set, or --list')
+    if options.list:
+        print('\n'.join(table()))
+    try:
+        for name in options.names:
+            print(download(name, options.to))
+    except (ValueError, OSError) as error:
+        print(f'{parser.prog}: {error}', file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog='mr_elm.data.download', description='Fetch public data sets as LIBSVM text.', allow_abbrev=False
+    )
+    parser.add_argument('names', nargs='*', metavar='NAME', help='a data set of the registry')
+    parser.add_argument('--to', default='.', metavar='DIR', help='folder for NAME.libsvm (default: the current one)')
+    parser.add_argument('--list', action='store_true', help='print the registry')
+    return parser
+
+
+def _fetch(url):
+    scheme = urllib.parse.urlsplit(url).scheme
+    if scheme not in _SCHEMES:
+        raise ValueError(f'wanted an https or a file URL, not {url!r}')
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
+            return response.read()
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, 'reason', error)
+        raise OSError(f'could not fetch {url}: {reason}') from error
+
+
+def _digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def _demand_digest(text, data_set, source):
+    found = _digest(text)
+    if found != data_set.sha256:
+        raise DataFormatError(f'wanted {data_set.name} with sha256 {data_set.sha256}, but {source} gives {found}')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

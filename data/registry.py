@@ -1,0 +1,177 @@
+"""List public data sets: where each comes from, how it is read, and the digest of its LIBSVM text."""
+
+from dataclasses import dataclass
+
+from mr_elm.data.convert import Recipe
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Describe one public data set.
+
+    url: the file at its origin, at a fixed commit.
+    sha256: of the LIBSVM text the recipe makes of that file, not of the file itself.
+    n_rows, n_features, n_classes: the shape of that text; n_features counts all-zero last columns too.
+    source: who published the set, and its licence where one is known.
+    """
+
+    name: str
+    url: str
+    sha256: str
+    n_rows: int
+    n_features: int
+    n_classes: int
+    source: str
+    recipe: Recipe
+
+
+_GITHUB = 'https://raw.githubusercontent.com/'
+_ARFF = _GITHUB + 'renatopp/arff-datasets/c59f172882592bb58982cc54d2d3c8a2b57e9b73/classification/'
+_UCIPP = _GITHUB + 'lpfgarcia/ucipp/7a6f2986d7f759c92f6643cbee7c0ffa97768fe7/uci/'
+_TABLES = _GITHUB + 'jbrownlee/Datasets/d20fcb6402ae34e653d4513b00f39257bb37ed7f/'
+_IMBALANCE = _GITHUB + 'rajdeep-cse17/Class_Imbalance/5ef9e2bc47419dd7b20d0a9f6bb1c665dfebd3a4/data/'
+_MOEEC = _GITHUB + 'XiaojianDing/MOEEC/4761c0a7dc731888bebef2067512e1fb3b604cf5/data/'
+_TREES = _GITHUB + 'yagu0/TP_arbre/3de8d3fe930a5f13272e4abed6601f8034cec4d8/data/'
+_ACCSPD = _GITHUB + 'unc-optimization/AccSPD/d2f1f2c961e3401032649544445bb24ab63ab1c5/data/'
+
+
+def _numbered(*labels):
+    return tuple((label, str(number)) for number, label in enumerate(labels, start=1))
+
+
+def _signed(positive, negative):
+    return ((positive, '+1'), (negative, '-1'))
+
+
+def _uci(title):
+    return f'UCI: {title}; CC BY 4.0'
+
+
+_DIGITS = _numbered(*'0123456789')
+_SAME_SIGNS = (('+1', '+1'), ('1', '+1'), ('-1', '-1'))
+# Classes by falling size: CYT, NUC, MIT, ME3, ME2, ME1, EXC, VAC, POX, ERL.
+# fmt: off
+_YEAST = (('1', '1'), ('10', '2'), ('9', '3'), ('8', '4'), ('7', '5'),
+          ('6', '6'), ('5', '7'), ('3', '8'), ('2', '9'), ('4', '10'))
+
+_ALL = (
+    DataSet('australian', _IMBALANCE + 'australian.dat',
+            'baec46859ae0007d832415c821af2c2f4f3161ab69b2fcc07f4945e4959d36b6', 690, 14, 2,
+            _uci('Statlog (Australian Credit Approval)'),
+            Recipe('delimited', _signed('1', '0'), delimiter=None, header_lines=1)),
+    DataSet('banana', _UCIPP + 'banana.arff',
+            '4e344c3d18c44a05247e8c3e76b89fbbf45ac13dde19a8b01a26d63c6f3a4578', 5300, 2, 2,
+            'KEEL: banana, an artificial set; no licence known',
+            Recipe('arff', _signed('2', '1'))),
+    DataSet('breast-cancer', _ARFF + 'breast.w.arff',
+            '92d9a0313f9586b6a501d580bf207420a3b780a1d71ea74d3f95eabf82884503', 683, 9, 2,
+            _uci('Breast Cancer Wisconsin (Original)') + '; the 16 rows with a missing value are dropped',
+            Recipe('arff', _signed('malignant', 'benign'), missing='?')),
+    DataSet('diabetes', _ARFF + 'diabetes.arff',
+            '5f09bf560c0703df2bc817238a1ef520a4ae58049b7d075ef64114c5c6258586', 768, 8, 2,
+            'NIDDK: Pima Indians Diabetes; no licence known',
+            Recipe('arff', _signed('tested_positive', 'tested_negative'))),
+    DataSet('ecoli', _TABLES + 'ecoli.csv',
+            '237793fac2bb92811445546946af26522b64904be6922ad37051c8b0961ce9a9', 336, 7, 8,
+            _uci('Ecoli'),
+            Recipe('delimited', _numbered('cp', 'im', 'pp', 'imU', 'om', 'omL', 'imL', 'imS'))),
+    DataSet('eeg-eye-state', _UCIPP + 'eeg-eye-state.arff',
+            '1eaa57c71dad1f035467f53aca5b7b915f7977a03264242538c8fca96069e8ee', 14980, 14, 2,
+            _uci('EEG Eye State'),
+            Recipe('arff', _signed('2', '1'))),
+    DataSet('fourclass', _MOEEC + 'fourclass',
+            '43cb9896c58240aa80d75368c997df175bede222ee30109af38e71be891b153d', 862, 2, 2,
+            'Ho and Kleinberg 1996, scaled as LIBSVM fourclass_scale; no licence known',
+            Recipe('delimited', _SAME_SIGNS, delimiter=None, label_column=0)),
+    DataSet('german-numer', _UCIPP + 'statlog-german-credit-numeric.arff',
+            '2de7b80fb3f5216f16ccb5c47c4d8412cbee44191eb1c2801c5d2dfdbeb5a258', 1000, 24, 2,
+            _uci('Statlog (German Credit), numeric'),
+            Recipe('arff', _signed('2', '1'))),
+    DataSet('haberman', _ARFF + 'haberman.arff',
+            '650f28739ac2ec7f85838ee11e2b5a94bb71742825f81096c29516512cd047e5', 306, 3, 2,
+            _uci("Haberman's Survival"),
+            Recipe('arff', _signed('2', '1'))),
+    DataSet('heart', _IMBALANCE + 'heart.dat',
+            '86d0fd2ba9c1b744e66dd884781f3ca73fd357478571b009604143337233407e', 270, 13, 2,
+            _uci('Statlog (Heart)'),
+            Recipe('delimited', _signed('1', '0'), header_lines=1)),
+    DataSet('ionosphere', _TABLES + 'ionosphere.csv',
+            '256847de685bd4a61a874877bfee330be3a8cf2978716e82ba07875c0e015540', 351, 34, 2,
+            _uci('Ionosphere'),
+            Recipe('delimited', _signed('g', 'b'))),
+    DataSet('iris', _ARFF + 'iris.arff',
+            '9aede2716314d2a5e3b1870505f5fc4127725da24cb7347aece0e1c0dd3792c4', 150, 4, 3,
+            _uci('Iris'),
+            Recipe('arff', _numbered('Iris-setosa', 'Iris-versicolor', 'Iris-virginica'))),
+    DataSet('letter', _TREES + 'letter-recognition.data',
+            '99041d4db4cdbec382e9dd38885e4d3294d27e99bea307daf095315a4406d482', 20000, 16, 26,
+            _uci('Letter Recognition'),
+            Recipe('delimited', _numbered(*'ABCDEFGHIJKLMNOPQRSTUVWXYZ'), header_lines=1, label_column=0)),
+    DataSet('liver-disorders', _IMBALANCE + 'bupa.data',
+            'e22a9b67123d215ed4b72f44c97c9347f6a20f1070daead94ffed844b085d8a0', 345, 6, 2,
+            _uci('Liver Disorders (BUPA)'),
+            Recipe('delimited', _signed('1', '0'), header_lines=1)),
+    DataSet('magic', _UCIPP + 'magic.arff',
+            '6db81d682954a6b9231a51a51e026618ff530bbfa2ae9788b21959ccb860cd4e', 19020, 10, 2,
+            _uci('MAGIC Gamma Telescope'),
+            Recipe('arff', _signed('1', '2'))),
+    DataSet('oil-spill', _TABLES + 'oil-spill.csv',
+            '1c86ecb3df06aaed84e85be55d3b8f1755a9de7ab3df0623d158d14421c8192e', 937, 49, 2,
+            'Kubat, Holte and Matwin, Machine Learning 30, 1998; no licence known',
+            Recipe('delimited', _signed('1', '0'))),
+    DataSet('optdigits', _ARFF + 'optdigits.arff',
+            '8ad3ca44054579249fbfd726fa8dc6e37b1eea8504dcb55fc7fd8660c38dac43', 5620, 64, 10,
+            _uci('Optical Recognition of Handwritten Digits'),
+            Recipe('arff', _DIGITS)),
+    DataSet('page-blocks', _ARFF + 'page.blocks.arff',
+            '86f020bd26c8b71d0a7cb7534d8989eb74add1157f074e6613f7258ed48a2edf', 5473, 10, 5,
+            _uci('Page Blocks Classification'),
+            Recipe('arff', _numbered(*'12345'))),
+    DataSet('pendigits', _ARFF + 'pendigits.arff',
+            '6d4802001f88157bf7fe3cf2629408e9fc87409015c338f84ef5c3243de2110f', 10992, 16, 10,
+            _uci('Pen-Based Recognition of Handwritten Digits') + '; the first 7494 rows are the training part',
+            Recipe('arff', _DIGITS)),
+    DataSet('phoneme', _TABLES + 'phoneme.csv',
+            '7facb4c2c89c79a5124d7e8b63919bd11c3287a5292f4ccfbb3d4c46cfcbaace', 5404, 5, 2,
+            'ELENA project: phoneme; no licence known',
+            Recipe('delimited', _signed('1', '0'))),
+    DataSet('segment', _ARFF + 'segment.arff',
+            '4ae6600f4633138073ee147ad98ef00ff05155e37b7507853a834ac797384dbd', 2310, 19, 7,
+            _uci('Statlog (Image Segmentation)'),
+            Recipe('arff', _numbered('brickface', 'sky', 'foliage', 'cement', 'window', 'path', 'grass'))),
+    DataSet('spambase', _UCIPP + 'spambase.arff',
+            '3559e4910f61c97c9855848dc35fe2e7bc91e2c54a373bbaf68d9929deb30f9a', 4601, 57, 2,
+            _uci('Spambase'),
+            Recipe('arff', _signed('2', '1'))),
+    DataSet('splice', _MOEEC + 'splice',
+            'bb8e15dd982a0c27974a5bca1aa9a6d12c1591cde534c351f1e6f7f60876713a', 1000, 60, 2,
+            _uci('Molecular Biology (Splice-junction)') + '; the training part of LIBSVM splice_scale',
+            Recipe('delimited', _SAME_SIGNS, delimiter=None, label_column=0)),
+    DataSet('vehicle', _ARFF + 'vehicle.arff',
+            'ae80d85cd0d3d786a624b0632aac93dd77906e1c1715600fd6949105b1109739', 846, 18, 4,
+            _uci('Statlog (Vehicle Silhouettes)'),
+            Recipe('arff', _numbered('opel', 'saab', 'bus', 'van'))),
+    DataSet('w8a', _ACCSPD + 'w8a',
+            '05af7655871a35d5bc89c755791b5338a9969cb604c9df045c811c5e5a45426e', 49749, 300, 2,
+            "J. Platt's web pages, the training part of LIBSVM w8a; no licence known",
+            Recipe('libsvm', _SAME_SIGNS, label_column=0)),
+    DataSet('waveform', _ARFF + 'waveform5000.arff',
+            'c95de15596246ed35bfd8dee8e4bb4b919a70dcce55cd445f133adf4b92764ee', 5000, 40, 3,
+            _uci('Waveform Database Generator (version 2)'),
+            Recipe('arff', _numbered(*'012'))),
+    DataSet('wdbc', _UCIPP + 'wdbc.arff',
+            'a9b335da3ee8fc3b0ebd294d3e22cd9ea16fba790e265aa6ca4379bb891e6756', 569, 30, 2,
+            _uci('Breast Cancer Wisconsin (Diagnostic)'),
+            Recipe('arff', _signed('2', '1'))),
+    DataSet('wine', _TABLES + 'wine.csv',
+            '17a2621927fad96b619808293882797056b6bc8d198a6d27afdf0c6f15a4d882', 178, 13, 3,
+            _uci('Wine'),
+            Recipe('delimited', _numbered(*'123'))),
+    DataSet('yeast', _UCIPP + 'yeast.arff',
+            '3e13dd0a1290de5d305d4f49de5358d23fcdc4d97050ffafa95248ebf42ff15b', 1484, 8, 10,
+            _uci('Yeast'),
+            Recipe('arff', _YEAST)),
+)
+# fmt: on
+
+DATA_SETS = {data_set.name: data_set for data_set in _ALL}

@@ -1,0 +1,242 @@
+"""The public sets: a well-formed registry, faithful conversion, and nothing written that is not right."""
+
+import dataclasses
+import gzip
+import hashlib
+import http.client
+import re
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from mr_elm.data import download as room
+from mr_elm.data.convert import LAYOUTS, Recipe, plain_number, to_libsvm
+from mr_elm.data.download import download, main
+from mr_elm.data.registry import DATA_SETS
+from mr_elm.errors import DataFormatError
+
+PREPARED = Path(__file__).parents[3] / 'shared' / 'data'
+ORIGIN = b'x,y,class\n1.50,0,a\n.25,-3,b\n'
+TEXT = b'+1 1:1.5\n-1 1:0.25 2:-3\n'
+RECIPE = Recipe('delimited', (('a', '+1'), ('b', '-1')), header_lines=1)
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """A registry of one set, whose origin is a local file."""
+    origin = tmp_path / 'origin.csv'
+    origin.write_bytes(ORIGIN)
+    digest = hashlib.sha256(TEXT).hexdigest()
+    entry = dataclasses.replace(DATA_SETS['iris'], name='tiny', url=origin.as_uri(), sha256=digest, recipe=RECIPE)
+    monkeypatch.setattr(room, 'DATA_SETS', {'tiny': entry})
+    return origin
+
+
+# The registry
+
+
+@pytest.mark.parametrize('name', DATA_SETS)
+def test_every_entry_is_well_formed(name):
+    entry = DATA_SETS[name]
+    assert entry.name == name and re.fullmatch(r'[a-z0-9-]+', name)
+    assert re.fullmatch(r'[0-9a-f]{64}', entry.sha256)
+    assert re.fullmatch(r'https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/\S+', entry.url)
+    assert entry.n_rows > 0 and entry.n_features > 0 and entry.source
+    assert entry.recipe.layout in LAYOUTS
+
+
+@pytest.mark.parametrize('name', DATA_SETS)
+def test_every_entry_writes_as_many_labels_as_it_has_classes(name):
+    entry = DATA_SETS[name]
+    written = {label for _, label in entry.recipe.classes}
+    numbered = {str(k) for k in range(1, entry.n_classes + 1)}
+    assert written == ({'+1', '-1'} if entry.n_classes == 2 else numbered)
+
+
+def test_no_two_entries_share_a_digest_or_an_origin():
+    assert len({entry.sha256 for entry in DATA_SETS.values()}) == len(DATA_SETS)
+    assert len({entry.url for entry in DATA_SETS.values()}) == len(DATA_SETS)
+
+
+@pytest.mark.skipif(not PREPARED.is_dir(), reason='no prepared data sets beside the checkout')
+@pytest.mark.parametrize('name', DATA_SETS)
+def test_every_entry_describes_the_prepared_file(name):
+    path = PREPARED / f'{name}.libsvm'
+    text = path.read_bytes() if path.exists() else gzip.decompress(path.with_suffix('.libsvm.gz').read_bytes())
+    entry = DATA_SETS[name]
+    assert hashlib.sha256(text).hexdigest() == entry.sha256
+    rows = [line.split() for line in text.splitlines()]
+    assert len(rows) == entry.n_rows
+    assert {row[0].decode() for row in rows} == {label for _, label in entry.recipe.classes}
+    assert max(int(row[-1].partition(b':')[0]) for row in rows if len(row) > 1) <= entry.n_features
+
+
+@pytest.mark.skipif(not PREPARED.is_dir(), reason='no prepared data sets beside the checkout')
+def test_libsvm_text_that_needs_no_change_gets_none():
+    text = (PREPARED / 'diabetes.libsvm').read_bytes()
+    recipe = Recipe('libsvm', (('+1', '+1'), ('-1', '-1')), label_column=0)
+    assert to_libsvm(text, recipe) == text
+
+
+# Conversion
+
+
+@pytest.mark.parametrize(
+    'text, wanted',
+    [
+        ('1.50', '1.5'),
+        ('2.000', '2'),
+        ('100', '100'),
+        ('.61', '0.61'),
+        ('-.5', '-0.5'),
+        ('+3', '3'),
+        (' 07 ', '7'),
+        ('-0.00006', '-0.00006'),
+        ('1e+05', '100000'),
+        ('5.836679e-01', '0.5836679'),
+        ('7.168048e-05', '7.168048e-05'),
+        ('0', '0'),
+        ('-0.00', '0'),
+    ],
+)
+def test_a_number_keeps_its_value_and_loses_its_ornaments(text, wanted):
+    assert plain_number(text) == wanted
+    assert float(wanted) == float(text)
+
+
+@pytest.mark.parametrize(
+    'content, recipe',
+    [
+        (ORIGIN, RECIPE),
+        (ORIGIN.replace(b'\n', b'\r\n'), RECIPE),
+        (ORIGIN.rstrip(), RECIPE),
+        (ORIGIN + b'\n\n', RECIPE),
+        (ORIGIN + b'?,1,a\n', dataclasses.replace(RECIPE, missing='?')),
+        (b'x y class\n1.50  0 a \n.25 -3  b\n', dataclasses.replace(RECIPE, delimiter=None)),
+        (b'class,x,y\na,1.5,0\nb,.25,-3\n', dataclasses.replace(RECIPE, label_column=0)),
+        (
+            b'% caf\xe9 \x85 1,2,a\n@relation r\n@DATA\n 1.5, 0,\'a\'\n% end\n.25,-3,"b"\n%\n',
+            Recipe('arff', RECIPE.classes),
+        ),
+        (b'a 1:1.50 2:0 \nb 1:.25 2:-3 \n\n', Recipe('libsvm', RECIPE.classes, label_column=0)),
+    ],
+)
+def test_every_layout_of_the_same_rows_gives_the_same_text(content, recipe):
+    assert to_libsvm(content, recipe) == TEXT
+
+
+def test_a_row_without_features_is_a_bare_label():
+    assert to_libsvm(b'b\n', Recipe('libsvm', RECIPE.classes, label_column=0)) == b'-1\n'
+
+
+@pytest.mark.parametrize(
+    'row, reason',
+    [
+        (b'1,2,c', "the unknown label 'c'"),
+        (b'1,two,a', "the value 'two', which is no number"),
+        (b'1,nan,a', "the value 'nan', which is not finite"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_named(row, reason):
+    with pytest.raises(DataFormatError, match=f'line 4 has {reason}'):
+        to_libsvm(ORIGIN + row + b'\n', RECIPE)
+
+
+# Download
+
+
+def test_a_right_file_is_written_under_its_name(tiny, tmp_path):
+    path = download('tiny', tmp_path / 'new' / 'folder')
+    assert path == tmp_path / 'new' / 'folder' / 'tiny.libsvm'
+    assert path.read_bytes() == TEXT
+    assert [file.name for file in path.parent.iterdir()] == ['tiny.libsvm']
+
+
+def test_a_right_file_already_there_is_not_fetched_again(tiny, tmp_path):
+    download('tiny', tmp_path)
+    tiny.unlink()
+    assert download('tiny', tmp_path).read_bytes() == TEXT
+
+
+def test_a_wrong_file_already_there_is_replaced(tiny, tmp_path):
+    (tmp_path / 'tiny.libsvm').write_bytes(TEXT[:-4])
+    assert download('tiny', tmp_path).read_bytes() == TEXT
+
+
+def test_another_url_serves_as_well(tiny, tmp_path):
+    mirror = tiny.rename(tmp_path / 'mirror.csv')
+    assert download('tiny', tmp_path, url=mirror.as_uri()).read_bytes() == TEXT
+
+
+@pytest.mark.parametrize(
+    'content', [ORIGIN + b'1,1,a\n', ORIGIN[: ORIGIN.rindex(b'.25')], b''], ids=['other', 'cut', 'empty']
+)
+def test_content_with_another_digest_is_refused_naming_both(tiny, tmp_path, content):
+    tiny.write_bytes(content)
+    found = hashlib.sha256(to_libsvm(content, RECIPE)).hexdigest()
+    with pytest.raises(DataFormatError) as caught:
+        download('tiny', tmp_path / 'to')
+    assert found in str(caught.value) and hashlib.sha256(TEXT).hexdigest() in str(caught.value)
+    assert not (tmp_path / 'to').exists()
+
+
+def test_a_file_cut_within_a_row_is_refused(tiny, tmp_path):
+    tiny.write_bytes(ORIGIN[:-3])
+    with pytest.raises(DataFormatError, match='line 3'):
+        download('tiny', tmp_path / 'to')
+    assert not (tmp_path / 'to').exists()
+
+
+@pytest.mark.parametrize('url', ['http://example.org/a', 'ftp://example.org/a', 'data:,a', 'origin.csv'])
+def test_only_https_and_files_are_fetched(tiny, tmp_path, url):
+    with pytest.raises(ValueError, match='wanted an https or a file URL'):
+        download('tiny', tmp_path, url=url)
+
+
+def test_an_origin_that_is_gone_is_told(tiny, tmp_path):
+    tiny.unlink()
+    with pytest.raises(OSError, match='could not fetch file:'):
+        download('tiny', tmp_path)
+
+
+def test_a_connection_that_ends_early_is_told(tiny, tmp_path, monkeypatch):
+    def cut_short(url, timeout):
+        raise http.client.IncompleteRead(b'', 10)
+
+    monkeypatch.setattr(urllib.request, 'urlopen', cut_short)
+    with pytest.raises(OSError, match='could not fetch'):
+        download('tiny', tmp_path)
+
+
+def test_an_unknown_name_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="not 'irises'"):
+        download('irises', tmp_path)
+
+
+# The command
+
+
+def test_the_command_prints_the_path_of_each_file(tiny, tmp_path, capsys):
+    assert main(['tiny', '--to', str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f'{tmp_path / "tiny.libsvm"}\n'
+
+
+def test_the_command_lists_every_set(capsys):
+    assert main(['--list']) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ['name', *DATA_SETS]
+
+
+def test_a_failure_is_one_line_on_stderr_and_exit_code_one(tiny, tmp_path, capsys):
+    tiny.unlink()
+    assert main(['tiny', '--to', str(tmp_path)]) == 1
+    output = capsys.readouterr()
+    assert output.out == '' and output.err.count('\n') == 1 and 'could not fetch' in output.err
+
+
+@pytest.mark.parametrize('arguments', [[], ['no-such-set'], ['--li'], ['iris', '--verbose']])
+def test_wrong_usage_ends_with_exit_code_two(arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
