@@ -1,0 +1,14 @@
+"""Say with which arithmetic numbers are made, and keep it to one thread: both can change the last bits."""
+from threadpoolctl import threadpool_info, threadpool_limits
+
+
+def one_thread():
+    """Return a context in which BLAS uses one thread."""
+    return threadpool_limits(limits=1)
+
+
+def describe_blas():
+    """Name the BLAS libraries loaded and the processor type that each chose its kernels for."""
+    found = {' '.join(str(info[key]) for key in ('internal_api', 'version', 'architecture') if info.get(key))
+             for info in threadpool_info() if info['user_api'] == 'blas'}
+    return ', '.join(sorted(found))

@@ -1,0 +1,81 @@
+"""The command line: mr-elm COMMAND ... [options] [mrjob's runner options]."""
+import logging
+import sys
+import traceback
+import warnings
+from importlib import import_module
+
+from ..errors import AccountingError, DataFormatError, ModelFormatError, NumericalWarning
+
+COMMANDS = {
+    'train': ('train', 'train a model on rows of text or packed rows'),
+    'predict': ('score', 'write a line a row: the label, with --scores also the decision values'),
+    'evaluate': ('score', 'score a model on labelled rows'),
+    'inspect': ('score', 'show what a model file says of itself'),
+    'pack': ('data', 'keep rows as binary blocks, so that later jobs need not parse them'),
+    'generate': ('data', 'write rows of a seeded generator, or replicate a file'),
+    'download': ('data', 'fetch a public data set and check it'),
+}
+EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
+
+
+def main(argv=None):
+    """Run a command; returns the exit status: 0 done, 1 failed, 2 wrong usage."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if not argv or argv[0] in ('-h', '--help', 'help'):
+        print(usage())
+        return 0 if argv else 2
+    if argv[0] == '--version':
+        print(version())
+        return 0
+    if argv[0] not in COMMANDS:
+        print(f'mr-elm: one of {", ".join(COMMANDS)} was expected, {argv[0]!r} came', file=sys.stderr)
+        return 2
+    return guarded(argv)
+
+
+def guarded(argv):
+    """Run a known command and turn what goes wrong into one sentence and a status."""
+    logging.getLogger('mrjob').addHandler(logging.NullHandler())
+    warnings.showwarning = show_warning
+    module = import_module(f'{__name__}.{COMMANDS[argv[0]][0]}')
+    try:
+        return getattr(module, argv[0])(argv[1:]) or 0
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        print('mr-elm: interrupted', file=sys.stderr)
+        return 130
+    except Exception as error:
+        if '--debug' in argv:
+            traceback.print_exc()
+        print(f'mr-elm: {sentence(error)}', file=sys.stderr)
+        return 1
+
+
+def sentence(error):
+    """Say in one line what went wrong."""
+    if isinstance(error, OSError) and error.strerror:
+        return f'{error.filename}: {error.strerror}' if error.filename else error.strerror
+    text = ' '.join(str(error).split())
+    return text if isinstance(error, (*EXPECTED, OSError)) else (
+        f'{type(error).__name__}: {text} (--debug shows where)')
+
+
+def show_warning(message, category, filename, lineno, file=None, line=None):
+    """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
+    if issubclass(category, NumericalWarning) or sys.warnoptions:
+        print(f'mr-elm: warning: {message}', file=sys.stderr)
+
+
+def usage():
+    """List the commands."""
+    lines = [f'  {name:10} {text}' for name, (_, text) in COMMANDS.items()]
+    return '\n'.join(['usage: mr-elm COMMAND ... [options] [runner options of mrjob]', '', *lines, '',
+                      '`mr-elm COMMAND --help` tells more.'])
+
+
+def version():
+    """Return the installed version."""
+    from importlib.metadata import version as installed
+    return f'mr_elm {installed("mr_elm")}'

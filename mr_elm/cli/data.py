@@ -1,0 +1,78 @@
+"""mr-elm pack, generate and download: make data sets."""
+import os
+
+from ..data import download as registry
+from ..data.generators import GENERATORS, replicate, write_rows
+from ..data.generators import generate as generate_blocks
+from ..io.blocks import BLOCK_ROWS
+from ..streaming.drivers import pack as packing
+from .options import Parser, add_input_options, add_runner_options, make_runner, row_options
+
+
+def pack(argv):
+    """Pack rows of text into a folder."""
+    parser = Parser('pack', 'Keep rows as binary blocks, one a line, with checksums and a manifest of statistics.')
+    add_input_options(parser)
+    parser.add_argument('-o', '--output', required=True, metavar='DIR', help='a new or empty folder')
+    parser.add_argument('--dtype', choices=('float64', 'float32'), default='float64',
+                        help='how features are kept (default: %(default)s)')
+    parser.add_argument('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',
+                        help='rows a block, fewer where rows are wide (default: %(default)s)')
+    parser.add_argument('--task', choices=('classification', 'regression'), default='classification',
+                        help='what the labels are (default: %(default)s)')
+    parser.add_argument('--no-label', action='store_true', help='the rows have no label')
+    add_runner_options(parser)
+    args, passed = parser.parse(argv)
+    if args.block_rows < 1:
+        parser.error(f'--block-rows: a number above 0 was expected, {args.block_rows} came')
+    options = row_options(args, labelled=not args.no_label, numeric_labels=args.task == 'regression')
+    runner = make_runner(args, passed)
+    summary, accounts = packing.pack(args.inputs, args.output, options, runner, args.dtype, args.block_rows,
+                                     args.bad_rows)
+    runner.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features, '
+                        f'{sum(accounts.reasons.values())} left out')
+
+
+def generate(argv):
+    """Write rows of a generator, or a file many times over."""
+    if argv[:1] == ['replicate']:
+        return generate_replicate(argv[1:])
+    parser = Parser('generate', 'Write rows of a seeded generator as csv, label first (as LIBSVM text when OUT ends in '
+                    '.libsvm). `generate replicate INPUT --times M -o OUT` copies a file M times.')
+    parser.add_argument('kind', choices=tuple(GENERATORS))
+    parser.add_argument('--rows', type=int, required=True, metavar='N')
+    parser.add_argument('--features', type=int, default=20, metavar='D', help='default: %(default)s')
+    parser.add_argument('--seed', type=int, default=0, help='default: %(default)s')
+    parser.add_argument('--classes', type=int, help='how many classes (blobs)')
+    add_target_options(parser)
+    args, _ = parser.parse(argv)
+    if args.classes is not None and args.kind != 'blobs':
+        parser.error(f'--classes: blobs were expected, {args.kind} came')
+    options = {} if args.classes is None else {'n_classes': args.classes}
+    blocks = generate_blocks(args.kind, args.rows, args.features, args.seed, **options)
+    write_rows(blocks, args.output, overwrite=args.overwrite)
+
+
+def generate_replicate(argv):
+    """Copy the rows of a file many times."""
+    parser = Parser('generate replicate', 'Write a file of rows many times over, for sizeup experiments.')
+    parser.add_argument('input', metavar='INPUT')
+    parser.add_argument('--times', type=int, required=True, metavar='M')
+    parser.add_argument('--header', action='store_true', help='the first line names the columns: write it once')
+    add_target_options(parser)
+    args, _ = parser.parse(argv)
+    if os.path.abspath(args.input) == os.path.abspath(args.output):
+        parser.error(f'-o: another file than the input was expected, {args.output} came')
+    replicate(args.input, args.times, args.output, header=args.header, overwrite=args.overwrite)
+
+
+def add_target_options(parser):
+    """Add where rows are written."""
+    parser.add_argument('-o', '--output', required=True, metavar='OUT')
+    parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
+    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+
+
+def download(argv):
+    """Fetch public data sets and check them."""
+    return registry.main(argv)

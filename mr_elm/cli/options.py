@@ -1,0 +1,143 @@
+"""Options that several commands share, and the parting of our options from mrjob's."""
+import argparse
+import logging
+import os
+import sys
+
+from mrjob.options import _RUNNER_OPTS, _STEP_OPTS, _add_basic_args, _add_runner_args
+
+from ..io.formats import MAX_FEATURES, RowOptions
+from ..streaming.progress import Reporter
+from ..streaming.submit import EMBEDDED, Runner
+
+RUNNERS = EMBEDDED
+OUTPUT_DIR = '--output-dir'
+
+
+class Parser(argparse.ArgumentParser):
+    """Parse one command's options: no abbreviations, and mrjob's runner options set apart with their arity."""
+
+    def __init__(self, command, description):
+        super().__init__(prog=f'mr-elm {command}', description=description, allow_abbrev=False,
+                         epilog='Any other runner option of mrjob may follow, such as --num-cores 4 or '
+                                '-D mapreduce.job.maps=8.')
+
+    def parse(self, argv):
+        """Return (namespace, runner options of mrjob as a tuple). Exits with 2 on wrong usage."""
+        own, passed = self.part(argv)
+        return self.parse_intermixed_args(own), tuple(passed)
+
+    def part(self, argv):
+        """Separate our tokens from mrjob's."""
+        theirs, own, passed = mrjob_arity(), [], []
+        tokens = iter(argv)
+        for token in tokens:
+            name = token.partition('=')[0]
+            if token == '--':
+                own += [token, *tokens]
+            elif not token.startswith('-') or name in self._option_string_actions:
+                own.append(token)
+                own += self.values_of(token, tokens)
+            elif name in REFUSED:
+                self.error(f'{name} is not for users of mr-elm{REFUSED[name]}')
+            elif name in theirs:
+                passed += [token, *([] if '=' in token else self.take(theirs[name], tokens, name))]
+            elif token[:2] in theirs and len(token) > 2 and not token.startswith('--'):
+                passed += [token[:2], token[2:]]
+            else:
+                own.append(token)
+        return own, passed
+
+    def values_of(self, token, tokens):
+        """Take the value of one of our options, which may look like an option itself."""
+        action = self._option_string_actions.get(token)
+        if action is None or action.nargs is not None:
+            return []
+        return self.take(1, tokens, token)
+
+    def take(self, n, tokens, name):
+        """Take the next n tokens."""
+        values = [value for _, value in zip(range(n), tokens, strict=False)]
+        if len(values) < n:
+            self.error(f'{name}: a value was expected')
+        return values
+
+
+REFUSED = {'-o': f': the output folder of mrjob is spelled {OUTPUT_DIR}', '--spark': '', '--steps': '',
+           **{name: '' for names, _ in _STEP_OPTS.values() for name in names}}
+
+
+def mrjob_arity():
+    """Map each runner option of mrjob to the number of values it takes."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    _add_basic_args(parser)
+    _add_runner_args(parser, set(_RUNNER_OPTS))
+    parser.add_argument(OUTPUT_DIR)
+    parser.add_argument('--step-output-dir')
+    return {name: 1 if action.nargs is None else action.nargs
+            for name, action in parser._option_string_actions.items()}
+
+
+def add_input_options(parser):
+    """Add the inputs and what can be said of them."""
+    parser.add_argument('inputs', nargs='+', metavar='INPUT', help='files, folders or globs; .gz and .bz2 too')
+    group = parser.add_argument_group('input')
+    group.add_argument('--format', choices=('auto', 'csv', 'libsvm', 'packed'), default='auto',
+                       help='how rows are written (default: look)')
+    group.add_argument('--delimiter', default='auto', help='one character, or "space" for white space (default: look)')
+    group.add_argument('--header', choices=('auto', 'yes', 'no'), default='auto',
+                       help='whether the first line of a csv file names the columns (default: look)')
+    group.add_argument('--label-column', metavar='NAME|INDEX', help='csv; counted from 0, or from the end when '
+                       'negative (default: the first)')
+    group.add_argument('--weight-column', metavar='NAME|INDEX', help='csv: how often a row counts')
+    group.add_argument('--n-features', type=int, metavar='D', help='width of the rows (default: look)')
+    group.add_argument('--max-features', type=int, default=MAX_FEATURES, metavar='D',
+                       help='largest index believed in libsvm text (default: %(default)s)')
+    group.add_argument('--bad-rows', choices=('stop', 'skip'), default='stop',
+                       help='stop at a row that cannot be used, or count it and go on (default: %(default)s)')
+
+
+def add_label_options(parser):
+    """Add options for applying a model to rows."""
+    parser.add_argument('--no-label', action='store_true', help='the rows have no label')
+    parser.add_argument('--ignore-extra-features', action='store_true',
+                        help='drop features that the model does not know (libsvm)')
+
+
+def add_runner_options(parser):
+    """Add where to run and how loud."""
+    group = parser.add_argument_group('runner')
+    group.add_argument('-r', '--runner', choices=RUNNERS, default='inline',
+                       help='inline: in this process; local: all cores (default: %(default)s)')
+    group.add_argument('-q', '--quiet', action='store_true', help='print no progress')
+    group.add_argument('-v', '--verbose', action='store_true', help="print mrjob's log too")
+    group.add_argument('--debug', action='store_true', help='show where an error came from')
+
+
+def row_options(args, **known):
+    """Make the RowOptions that the user asked for; `known` overrides."""
+    delimiter = {'space': None, 'tab': '\t', '\\t': '\t'}.get(args.delimiter, args.delimiter)
+    if delimiter not in (None, 'auto') and len(delimiter) != 1:
+        raise ValueError(f'--delimiter: one character, tab or space was expected, {args.delimiter!r} came')
+    if args.n_features is not None and args.n_features < 1:
+        raise ValueError(f'--n-features: a number above 0 was expected, {args.n_features} came')
+    return RowOptions(**{
+        'kind': args.format, 'delimiter': delimiter, 'header': args.header, 'weight_column': args.weight_column,
+        'label_column': 0 if args.label_column is None else args.label_column,
+        'n_features': args.n_features, 'max_features': args.max_features, **known})
+
+
+def make_runner(args, passed):
+    """Make the Runner that the user asked for."""
+    if args.verbose:
+        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
+    return Runner(args.runner, passed, Reporter(args.quiet))
+
+
+def check_output(path, overwrite):
+    """Refuse an output that exists, or whose folder does not, before any work is done."""
+    if os.path.exists(path) and not overwrite:
+        raise FileExistsError(f'{path}: a new file was expected, it exists (--overwrite replaces it)')
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f'{path}: the folder {folder} was expected to exist')

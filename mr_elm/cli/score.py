@@ -1,0 +1,120 @@
+"""mr-elm predict, evaluate and inspect: use a trained model."""
+import json
+import os
+
+from ..models import read_model
+from ..streaming.drivers import score
+from ..streaming.inputs import plan_inputs
+from .options import (
+    Parser,
+    add_input_options,
+    add_label_options,
+    add_runner_options,
+    check_output,
+    make_runner,
+    row_options,
+)
+
+
+def predict(argv):
+    """Write predictions in input order."""
+    parser = model_parser('predict', 'Write a line a row, in input order: the label, with --scores decision values.')
+    parser.add_argument('-o', '--output', required=True, metavar='OUT', help='where to write the predictions')
+    parser.add_argument('--scores', action='store_true', help='write decision values behind the label, tab between')
+    parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
+    add_label_options(parser)
+    args, passed = parser.parse(argv)
+    check_output(args.output, args.overwrite)
+    model = read_model(args.model)
+    plan = plan_inputs(args.inputs, rows_for(model, args))
+    runner = make_runner(args, passed)
+    accounts = score.predict(os.path.abspath(args.model), plan, args.output, runner, args.scores, args.bad_rows)
+    report_rejected(accounts, runner)
+
+
+def evaluate(argv):
+    """Score a model on labelled rows."""
+    parser = model_parser('evaluate', 'Score a model on labelled rows: accuracy and more, or RMSE and more.')
+    parser.add_argument('--json', action='store_true', help='print one JSON object')
+    add_label_options(parser)
+    args, passed = parser.parse(argv)
+    if args.no_label:
+        parser.error('--no-label: labels are needed to evaluate')
+    model = read_model(args.model)
+    plan = plan_inputs(args.inputs, rows_for(model, args))
+    runner = make_runner(args, passed)
+    scores, accounts = score.evaluate(os.path.abspath(args.model), model, plan, runner, args.bad_rows)
+    report_rejected(accounts, runner)
+    print(json.dumps(scores) if args.json else table_of(scores))
+
+
+def inspect(argv):
+    """Show the header of a model."""
+    parser = Parser('inspect', 'Show what a model file says of itself.')
+    parser.add_argument('model', metavar='MODEL')
+    parser.add_argument('--json', action='store_true', help='print one JSON object')
+    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    args, _ = parser.parse(argv)
+    model = read_model(args.model)
+    arrays = {name: list(array.shape) for name, array in model.arrays.items()}
+    if args.json:
+        print(json.dumps({**model.header, 'arrays': arrays}))
+    else:
+        for name, value in {**model.header, 'arrays': arrays}.items():
+            print(f'{name}: {json.dumps(value)}' if isinstance(value, (dict, list)) else f'{name}: {value}')
+
+
+def model_parser(command, description):
+    """Make the parser of a command that applies a model to rows."""
+    parser = Parser(command, description)
+    parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
+    add_input_options(parser)
+    add_runner_options(parser)
+    return parser
+
+
+def rows_for(model, args):
+    """Read rows as those of the training were, unless the user says otherwise."""
+    trained = model.header['parameters']['input']
+    labels = {} if args.label_column is not None else {'label_column': trained['label_column'] or 0}
+    weights = {} if args.weight_column is not None else {'weight_column': trained['weight_column']}
+    return row_options(args, **labels, **weights, labelled=not args.no_label, n_features=model.n_features,
+                       numeric_labels=model.numeric and args_need_numbers(args),
+                       ignore_extra=args.ignore_extra_features)
+
+
+def args_need_numbers(args):
+    """Tell whether labels are looked at: `predict` ignores them."""
+    return not hasattr(args, 'scores')
+
+
+def report_rejected(accounts, runner):
+    """Tell how many rows were left out."""
+    if accounts.rows:
+        reasons = ', '.join(f'{n} {reason}' for reason, n in sorted(accounts.reasons.items()))
+        runner.reporter.say(f'rows left out: {reasons}')
+
+
+def table_of(scores):
+    """Lay scores out as text."""
+    lines = [f'{name:10} {value:,}' if isinstance(value, int) else f'{name:10} {value:.6g}'
+             for name, value in scores.items() if isinstance(value, (int, float))]
+    if 'per_class' in scores:
+        lines += ['', f'{"class":>12} {"precision":>10} {"recall":>10} {"rows":>10}']
+        lines += [f'{name:>12} {shown(row["precision"]):>10} {shown(row["recall"]):>10} {row["rows"]:>10,}'
+                  for name, row in scores['per_class'].items()]
+        lines += ['', 'rows of a true class (down) by predicted class (across)', *confusion_lines(scores['confusion'])]
+    return '\n'.join(lines)
+
+
+def confusion_lines(confusion):
+    """Lay the confusion matrix out as text."""
+    width = max(len(str(cell)) for cell in [*confusion['true'], *confusion['predicted'], *sum(confusion['rows'], [])])
+    cells = [['', *confusion['predicted']]] + [[name, *row] for name, row in
+                                               zip(confusion['true'], confusion['rows'], strict=True)]
+    return [' '.join(f'{cell!s:>{width}}' for cell in row) for row in cells]
+
+
+def shown(ratio):
+    """Write a ratio, or a dash where there is none."""
+    return '-' if ratio is None else f'{ratio:.4f}'

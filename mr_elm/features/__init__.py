@@ -1,0 +1,1 @@
+"""Turn rows into features: scaling, random nodes, landmarks."""

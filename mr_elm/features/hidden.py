@@ -1,0 +1,192 @@
+"""Map rows to hidden nodes, Phi(x) = g(W z + b) on scaled features z, in place, a block at a time.
+
+A new node is one entry of NODES. Two families: `projection` nodes see W z + b, `distance` nodes see |z - a|^2 and
+their width b.
+"""
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+DENSE_ENOUGH = 0.2  # a CSR block fuller than this is multiplied faster as a dense one
+
+
+def sigmoid(Z, b):
+    """1 / (1 + exp(-z)), written with tanh, which cannot overflow."""
+    Z *= 0.5
+    np.tanh(Z, out=Z)
+    Z += 1.0
+    Z *= 0.5
+
+
+def tanh(Z, b):
+    """tanh(z)."""
+    np.tanh(Z, out=Z)
+
+
+def sine(Z, b):
+    """sin(z)."""
+    np.sin(Z, out=Z)
+
+
+def cosine(Z, b):
+    """cos(z): random Fourier features of the Gaussian kernel, without the factor sqrt(2/L), so that nodes nest."""
+    np.cos(Z, out=Z)
+
+
+def relu(Z, b):
+    """max(z, 0)."""
+    np.maximum(Z, 0.0, out=Z)
+
+
+def hardlimit(Z, b):
+    """1 where z >= 0, else 0."""
+    np.greater_equal(Z, 0.0, out=Z)
+
+
+def gaussian(D, b):
+    """exp(-|z - a|^2 / b)."""
+    D /= b
+    np.negative(D, out=D)
+    np.exp(D, out=D)
+
+
+def multiquadric(D, b):
+    """sqrt(|z - a|^2 + b^2)."""
+    D += b * b
+    np.sqrt(D, out=D)
+
+
+@dataclass(frozen=True)
+class NodeKind:
+    """Say what a node computes: its family, its function (in place) and whether its values stay within [-1, 1]."""
+
+    family: str
+    activate: object
+    bounded: bool = True
+
+
+NODES = {
+    'sigmoid': NodeKind('projection', sigmoid),
+    'tanh': NodeKind('projection', tanh),
+    'sine': NodeKind('projection', sine),
+    'rff': NodeKind('projection', cosine),
+    'relu': NodeKind('projection', relu, bounded=False),
+    'hardlimit': NodeKind('projection', hardlimit),
+    'rbf': NodeKind('distance', gaussian),
+    'multiquadric': NodeKind('distance', multiquadric, bounded=False),
+    'nystrom': NodeKind('distance', gaussian),
+}
+
+
+def draw_nodes(kind, n_hidden, n_features, seed=0, weight_scale=1.0, weights='normal'):
+    """Draw random nodes: (W, b) of shapes (L, d) and (L,). The first nodes do not depend on n_hidden.
+
+    weight_scale : s; pre-activations of standardised rows have deviation about s, and a Gaussian has width
+        sigma = sqrt(d) / s.
+    weights : normal (W normal with deviation s / sqrt(d), b uniform(-s, s)) or uniform (both uniform(-s, s)).
+    For rff b is uniform(-pi, pi). For rbf and multiquadric W are centres spread like the rows, b their widths.
+
+    Source: Huang et al., Extreme learning machine, 2006; Rahimi, Recht, Random features, 2007 (rff).
+    """
+    s = weight_scale
+    draw_weights, draw_biases = (np.random.default_rng([seed, stream]) for stream in (0, 1))
+    if NODES[kind].family == 'distance':
+        centres = draw_weights.standard_normal((n_hidden, n_features))
+        sigma, u = np.sqrt(n_features) / s, draw_biases.uniform(0.5, 1.5, n_hidden)
+        return centres, (2 * sigma**2 if kind == 'rbf' else sigma) * u
+    if weights == 'uniform':
+        W = draw_weights.uniform(-s, s, (n_hidden, n_features))
+    else:
+        W = draw_weights.standard_normal((n_hidden, n_features)) * (s / np.sqrt(n_features))
+    limit = np.pi if kind == 'rff' else s
+    return W, draw_biases.uniform(-limit, limit, n_hidden)
+
+
+@dataclass(frozen=True)
+class HiddenLayer:
+    """Evaluate L nodes of one kind on raw rows; scaling is part of the layer.
+
+    weights, biases : (L, d), (L,), on scaled features.
+    offset, scale : (d,), z = (x - offset) * scale.
+    """
+
+    kind: str
+    weights: np.ndarray
+    biases: np.ndarray
+    offset: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def n_hidden(self):
+        """Return L."""
+        return len(self.weights)
+
+    @property
+    def n_features(self):
+        """Return d."""
+        return self.weights.shape[1]
+
+    @cached_property
+    def folded(self):
+        """Fold the scaling into the nodes, so that sparse rows are never shifted: (W', b') for W' x + b'."""
+        W = self.weights * self.scale
+        return W, self.biases - W @ self.offset
+
+    def evaluate(self, X, out):
+        """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
+        if X.shape[1] != self.n_features:
+            raise ValueError(f'rows of {self.n_features} features were expected, rows of {X.shape[1]} came')
+        node = NODES[self.kind]
+        if node.family == 'projection':
+            self._project(X, out)
+        else:
+            self._squared_distances(X, out)
+        node.activate(out, self.biases)
+        return out
+
+    def _project(self, X, out):
+        if sp.issparse(X):
+            W, b = self.folded
+            multiply(X, W, out)
+            out += b
+        else:
+            np.matmul((X - self.offset) * self.scale, self.weights.T, out=out)
+            out += self.biases
+
+    def _squared_distances(self, X, out):
+        """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a, with z and a both moved by offset * scale for sparse rows."""
+        centres = self.weights
+        if sp.issparse(X):
+            Z = X.multiply(self.scale).tocsr()
+            centres = centres + self.offset * self.scale
+            norms = np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
+            multiply(Z, centres, out)
+        else:
+            Z = (X - self.offset) * self.scale
+            norms = np.einsum('ij,ij->i', Z, Z)
+            np.matmul(Z, centres.T, out=out)
+        out *= -2.0
+        out += norms[:, None]
+        out += np.einsum('ij,ij->i', centres, centres)
+        np.maximum(out, 0.0, out=out)
+
+    def bound(self, low, high):
+        """Bound |Phi(x)| for rows whose features lie between low and high, (d,) each, before scaling."""
+        node = NODES[self.kind]
+        if node.bounded:
+            return 1.0
+        z = np.maximum(np.abs((low - self.offset) * self.scale), np.abs((high - self.offset) * self.scale))
+        if node.family == 'projection':
+            return float(max(1.0, (np.abs(self.weights) @ z + np.abs(self.biases)).max()))
+        farthest = ((np.abs(self.weights) + z)**2).sum(axis=1)
+        return float(max(1.0, np.sqrt(farthest + self.biases**2).max()))
+
+
+def multiply(X, W, out):
+    """Write X W' into out for CSR rows X; crowded blocks are multiplied as dense ones."""
+    if X.nnz > DENSE_ENOUGH * X.shape[0] * X.shape[1]:
+        np.matmul(X.toarray(), W.T, out=out)
+    else:
+        out[:] = X @ np.ascontiguousarray(W.T)

@@ -1,0 +1,72 @@
+"""Choose rows by a keyed hash, so that the choice depends on the rows and the seed alone."""
+import numpy as np
+import scipy.sparse as sp
+
+from ..io.blocks import stack
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mix(x):
+    """Scramble 64-bit integers. Source: Steele, Lea, Flood, Fast splittable pseudorandom number generators, 2014."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def row_hashes(X, seed):
+    """Hash each row with a key: (n,) uint64. Equal rows, dense or sparse, have equal hashes; zeros do not count."""
+    X = X if sp.issparse(X) else sp.csr_matrix(X)
+    key = mix(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
+    position = mix(X.indices.astype(np.uint64) * GOLDEN + key)
+    terms = mix(np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64) ^ position)
+    terms[X.data == 0] = 0
+    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+    return mix(total[X.indptr[1:]] - total[X.indptr[:-1]] + key)
+
+
+class Landmarks:
+    """Keep the distinct rows with the smallest hashes among all rows seen; memory is bounded by 2 L rows.
+
+    Sets of landmarks merge in any order to the same result.
+    """
+
+    def __init__(self, n_landmarks, seed):
+        self.n_landmarks, self.seed = n_landmarks, seed
+        self.hashes = np.zeros(0, np.uint64)
+        self.rows = None
+
+    def add(self, X):
+        """Consider the rows of X."""
+        hashes = row_hashes(X, self.seed)
+        if len(self.hashes) == self.n_landmarks:
+            near = np.flatnonzero(hashes < self.hashes[-1])
+            X, hashes = X[near], hashes[near]
+        if len(hashes):
+            self._keep(np.append(self.hashes, hashes), X if self.rows is None else stack([self.rows, X]))
+
+    def _keep(self, hashes, rows):
+        hashes, first = np.unique(hashes, return_index=True)
+        self.hashes = hashes[:self.n_landmarks]
+        self.rows = rows[first[:self.n_landmarks]]
+
+    def to_pieces(self, limit):
+        """Yield the rows as lists of arrays, each of about `limit` bytes, in order of their hashes."""
+        n = 0 if self.rows is None else self.rows.shape[0]
+        size = 1 if not n else (self.rows.nnz * 2 if sp.issparse(self.rows) else self.rows.size) * 8 // n + 1
+        step = max(1, limit // size)
+        for start in range(0, n, step):
+            yield rows_to_arrays(self.rows[start:start + step])
+
+
+def rows_to_arrays(X):
+    """Take rows apart for the wire: [X], or [data, indices, indptr, shape] of CSR."""
+    return [X.data, X.indices, X.indptr, np.array(X.shape)] if sp.issparse(X) else [X]
+
+
+def rows_from_arrays(arrays):
+    """Undo `rows_to_arrays`."""
+    if len(arrays) == 1:
+        return arrays[0]
+    data, indices, indptr, shape = arrays
+    return sp.csr_matrix((data, indices.astype(np.int32), indptr.astype(np.int32)), shape=tuple(shape.astype(int)))

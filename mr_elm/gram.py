@@ -1,0 +1,147 @@
+"""Sum up E'E and E'T, the sufficient statistic of ridge regression on hidden nodes, block by block and exactly.
+
+E = [Phi(X), -e] has m = L + 1 columns. For classes E'T is not formed: the sums S_k of the rows of E per class give it
+for any coding, T = +-1 has E'T_k = 2 S_k - sum of all S, and a class that appears late needs no earlier row.
+
+Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 and section 3.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from .errors import AccountingError
+from .exact_sum import add_pair, add_triangle, add_values, grid_step
+
+TILE = 256
+TARGETS, SQUARES = 'targets', 'squares'  # the names of E'T and T'T among the sums of a regression
+
+
+@dataclass(frozen=True)
+class GridSteps:
+    """Hold the grids of the three sums: E'E (and class sums), E'T, T'T."""
+
+    gram: float
+    target: float
+    square: float
+
+    @classmethod
+    def of(cls, node_bound, target_bound=1.0, weight_bound=1.0):
+        """Choose grids from bounds on |E|, |T| and the row weights."""
+        e, t = max(node_bound, 1.0), max(target_bound, 1e-300)
+        return cls(*(grid_step(weight_bound * product) for product in (e * e, e * t, t * t)))
+
+
+class GramSum:
+    """Accumulate one task's part of E'E and of the class sums, or of E'T and T'T.
+
+    n_columns : m = L + 1.
+    steps : GridSteps.
+    numeric : whether labels are targets of a regression.
+    Memory: high and low part and one block's Gram, 3 m^2 numbers, whatever the number of rows.
+    """
+
+    def __init__(self, n_columns, steps, numeric=False):
+        self.steps = steps
+        self.numeric = numeric
+        self.high, self.low = np.zeros((2, n_columns, n_columns))
+        self.sums = {}
+        self.n_rows = 0
+        self._block = np.zeros((n_columns, n_columns), order='F')
+
+    def add(self, E, block, row_weights=None):
+        """Add a block: E (n, m) is its expansion, overwritten when row_weights (n,) are given."""
+        if not len(E):
+            return
+        root = np.ones(len(E))
+        if row_weights is not None:
+            root = np.sqrt(row_weights)
+            E *= root[:, None]
+        self._block = dsyrk(1.0, E.T, beta=0.0, c=self._block, overwrite_c=1, lower=1)
+        add_triangle(self.high, self.low, self._block.T, self.steps.gram)
+        if self.numeric:
+            self._add_targets(E, block.targets * root)
+        else:
+            self._add_classes(E, block, root)
+        self.n_rows += len(E)
+
+    def _add_targets(self, E, t):
+        self._add_sum(TARGETS, t @ E, self.steps.target)
+        self._add_sum(SQUARES, np.array([t @ t]), self.steps.square)
+
+    def _add_classes(self, E, block, root):
+        indicator = np.zeros((len(block.names), len(E)))
+        indicator[block.codes, np.arange(len(E))] = root
+        sums = indicator @ E
+        counts = np.bincount(block.codes, minlength=len(block.names))
+        for k, name in enumerate(block.names):
+            self._add_sum(name, np.append(sums[k], counts[k]), self.steps.gram)
+
+    def _add_sum(self, name, values, step):
+        pair = self.sums.setdefault(name, np.zeros((2, len(values))))
+        add_values(pair[0], pair[1], values, step)
+
+    def tiles(self, tile=TILE):
+        """Yield ((i, j), [high, low]) for every tile of the upper triangle; a diagonal one holds its triangle."""
+        for i, j, part in tile_slices(len(self.high), tile):
+            yield (i, j), [cut_tile(matrix[part], i == j) for matrix in (self.high, self.low)]
+
+
+def tile_slices(m, tile):
+    """Yield (i, j, slices) for the tiles i <= j of an m x m matrix."""
+    edges = [slice(start, min(start + tile, m)) for start in range(0, m, tile)]
+    for i, rows in enumerate(edges):
+        for j in range(i, len(edges)):
+            yield i, j, (rows, edges[j])
+
+
+def cut_tile(part, diagonal):
+    """Flatten a tile; of a diagonal one take the upper triangle."""
+    return part[np.triu_indices(len(part))] if diagonal else part.ravel()
+
+
+def merge_pairs(pairs):
+    """Add up [high, low] pairs exactly."""
+    pairs = iter(pairs)
+    high, low = (part.copy() for part in next(pairs))
+    for other_high, other_low in pairs:
+        add_pair(high, low, other_high, other_low)
+    return [high, low]
+
+
+def assemble(tiles, m, tile=TILE):
+    """Put tiles together: (high, low), each (m, m) with the upper triangle filled.
+
+    tiles : (i, j) -> [high, low].
+    Raises AccountingError when a tile is missing or there is one too many.
+    """
+    expected = {(i, j): part for i, j, part in tile_slices(m, tile)}
+    if set(tiles) != set(expected):
+        missing, extra = sorted(set(expected) - set(tiles)), sorted(set(tiles) - set(expected))
+        raise AccountingError(f'every tile of the Gram was expected once: {missing[:3]} missing, {extra[:3]} too many')
+    matrices = np.zeros((2, m, m))
+    for place, part in expected.items():
+        for matrix, values in zip(matrices, tiles[place], strict=True):
+            fill_tile(matrix[part], values, place[0] == place[1])
+    return matrices
+
+
+def fill_tile(part, values, diagonal):
+    """Undo `cut_tile`."""
+    if diagonal:
+        part[np.triu_indices(len(part))] = values
+    else:
+        part[...] = values.reshape(part.shape)
+
+
+def pack_upper(matrix):
+    """Keep the upper triangle, row after row."""
+    return matrix[np.triu_indices(len(matrix))]
+
+
+def unpack_upper(packed):
+    """Undo `pack_upper`; the lower triangle is zero."""
+    m = int((np.sqrt(8 * len(packed) + 1) - 1) / 2)
+    matrix = np.zeros((m, m))
+    matrix[np.triu_indices(m)] = packed
+    return matrix

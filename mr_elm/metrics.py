@@ -1,0 +1,73 @@
+"""Score predictions in counts that merge, so that any split of the rows gives the same scores."""
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Count rows by true and predicted class.
+
+    table : (true label as text, predicted class as text) -> rows.
+    """
+
+    table: dict
+
+    def merge(self, other):
+        """Return the counts of both sets of rows."""
+        return Confusion({pair: self.table.get(pair, 0) + other.table.get(pair, 0)
+                          for pair in {**self.table, **other.table}})
+
+    def scores(self, classes):
+        """Return accuracy, rows, and per class precision, recall and rows, with the confusion matrix.
+
+        classes : names in class order. Rows of labels that are no class count as errors.
+        """
+        total = sum(self.table.values())
+        truths = classes + sorted({true for true, _ in self.table} - set(classes))
+        matrix = [[self.table.get((true, said), 0) for said in classes] for true in truths]
+        right = sum(matrix[k][k] for k in range(len(classes)))
+        said = [sum(row[k] for row in matrix) for k in range(len(classes))]
+        per_class = {name: {'precision': ratio(matrix[k][k], said[k]), 'recall': ratio(matrix[k][k], sum(matrix[k])),
+                            'rows': sum(matrix[k])} for k, name in enumerate(truths) if k < len(classes)}
+        return {'accuracy': ratio(right, total), 'rows': total, 'per_class': per_class,
+                'confusion': {'true': truths, 'predicted': classes, 'rows': matrix}}
+
+
+def ratio(part, whole):
+    """Divide, or return None where there is nothing to divide by."""
+    return part / whole if whole else None
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Sum up the errors of a regression.
+
+    n : rows; squared, absolute : sums of the errors' squares and sizes; mean, spread : mean of the targets and the
+    sum of their squared distances from it.
+    """
+
+    n: int
+    squared: float
+    absolute: float
+    mean: float
+    spread: float
+
+    @classmethod
+    def of(cls, targets, predictions):
+        """Compare targets with predictions, (n,) each."""
+        error = targets - predictions
+        mean = targets.mean()
+        return cls(len(error), float(error @ error), float(np.abs(error).sum()), float(mean),
+                   float(((targets - mean)**2).sum()))
+
+    def merge(self, other):
+        """Return the sums of both sets of rows."""
+        n, shift = self.n + other.n, other.mean - self.mean
+        return Residuals(n, self.squared + other.squared, self.absolute + other.absolute,
+                         self.mean + shift * other.n / n, self.spread + other.spread + shift**2 * self.n * other.n / n)
+
+    def scores(self):
+        """Return RMSE, MAE and R2."""
+        return {'rmse': (self.squared / self.n)**0.5, 'mae': self.absolute / self.n,
+                'r2': 1 - self.squared / self.spread if self.spread else None, 'rows': self.n}

@@ -1,0 +1,1 @@
+"""Solve the small problems that the sums leave, one method a file."""

@@ -1,0 +1,121 @@
+"""Train the extreme SVM: ridge regression of +-1 targets on random hidden nodes, from sums alone.
+
+    min_{w, r}  nu/2 |T - (Phi(X) w - e r)|^2 + 1/2 (|w|^2 + r^2)
+
+Phi(X) (N, L) hidden nodes, T (N, K) targets, r the regularised bias. Solution [w; r] = (I/nu + E'E)^-1 E'T with
+E = [Phi(X), -e]; a row is of the positive class when Phi(x) w - r > 0, of several classes the largest wins.
+
+Source: He et al., A parallel incremental extreme SVM classifier, 2011, eqs. 3-7.
+Ours: any number of classes over one Gram; regression; row weights; sums that do not depend on their order.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import AccountingError
+from ..exact_sum import add_pair
+from ..gram import SQUARES, TARGETS, GramSum, GridSteps
+from ..io.blocks import BLOCK_ROWS, Block
+from .regularized import solve_regularized
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Hold what the rows leave behind, as high and low parts.
+
+    gram, gram_low : (m, m), upper triangle.
+    class_sums, class_sums_low : (K, m), sums of rows of E per class; for regression (1, m), E'T.
+    counts : (K,), rows a class; for regression (1,), T'T.
+    """
+
+    gram: np.ndarray
+    gram_low: np.ndarray
+    class_sums: np.ndarray
+    class_sums_low: np.ndarray
+    counts: np.ndarray
+
+
+def expand(layer, X, buffer=None):
+    """Return E = [Phi(X), -e], (n, L + 1), in the first rows of buffer."""
+    E = np.empty((X.shape[0], layer.n_hidden + 1)) if buffer is None else buffer[:X.shape[0]]
+    layer.evaluate(X, E[:, :-1])
+    E[:, -1] = -1.0
+    return E
+
+
+def right_side(sums, numeric):
+    """Return E'T, (m, K'): one column of +-1 for two classes (the last is positive), else one a class."""
+    if numeric:
+        return sums.class_sums.T
+    targets = 2 * sums.class_sums - sums.class_sums.sum(axis=0)
+    return targets[-1:].T if len(targets) == 2 else targets.T
+
+
+def finish(sums, nu, numeric):
+    """Solve for the output weights from Sums: a `Solution`."""
+    return solve_regularized(sums.gram, np.asfortranarray(right_side(sums, numeric)), nu)
+
+
+def collect_sums(gram, gram_low, named_sums, classes=None):
+    """Make `Sums` of what the tasks emitted.
+
+    named_sums : label -> [high, low] of (m + 1,), the rows counted last; for regression (classes None) the two
+        sums TARGETS and SQUARES.
+    Labels that are one class are added here. Raises AccountingError when a label belongs to no class.
+    """
+    if classes is None:
+        (target, target_low), (squares, _) = named_sums[TARGETS], named_sums[SQUARES]
+        return Sums(gram, gram_low, target[None], target_low[None], squares)
+    unknown = sorted(set(named_sums) - set(classes.index))
+    if unknown:
+        raise AccountingError(f'the same labels were expected in every pass, {unknown[:3]} came only in the second')
+    high, low = np.zeros((2, len(classes.names), len(gram) + 1))
+    for name, pair in sorted(named_sums.items()):
+        add_pair(high[classes.index[name]], low[classes.index[name]], *pair)
+    return Sums(gram, gram_low, high[:, :-1], low[:, :-1], high[:, -1])
+
+
+def class_weights(kind, classes):
+    """Return label -> weight: 1, or for 'balanced' N / (K N_k)."""
+    if kind is None:
+        return None
+    total = sum(classes.counts)
+    return {name: total / (len(classes.names) * classes.counts[k]) for name, k in classes.index.items()}
+
+
+def row_weights(block, weight_of_label=None):
+    """Return the weight of each row, (n,), or None when all count once."""
+    if weight_of_label is None:
+        return block.weights
+    weights = np.array([weight_of_label[name] for name in block.names])[block.codes]
+    return weights if block.weights is None else weights * block.weights
+
+
+def fit_esvm(layer, X, classes, codes=None, targets=None, nu=1.0, sample_weight=None, node_bound=1.0):
+    """Train in this process on rows that fit in memory: (Sums, Solution).
+
+    layer : HiddenLayer.
+    X : (N, d) dense or CSR.
+    classes, codes : Classes and (N,) class numbers; or None and targets (N,) for regression.
+    node_bound : bound on |Phi(x)|, from `layer.bound`, for nodes that are not bounded by 1.
+    """
+    numeric = classes is None
+    weight_bound = 1.0 if sample_weight is None else float(sample_weight.max())
+    target_bound = float(np.abs(targets).max()) if numeric else 1.0
+    gram = GramSum(layer.n_hidden + 1, GridSteps.of(node_bound, target_bound, weight_bound), numeric)
+    buffer = np.empty((min(BLOCK_ROWS, X.shape[0]), layer.n_hidden + 1))
+    names = () if numeric else tuple(classes.names)
+    for start in range(0, X.shape[0], BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        block = TargetBlock(X[rows], targets[rows]) if numeric else Block(X[rows], names, codes[rows])
+        gram.add(expand(layer, block.X, buffer), block, None if sample_weight is None else sample_weight[rows])
+    sums = collect_sums(gram.high, gram.low, gram.sums, classes)
+    return sums, finish(sums, nu, numeric)
+
+
+@dataclass(frozen=True)
+class TargetBlock:
+    """Hold rows whose targets are numbers already."""
+
+    X: np.ndarray
+    targets: np.ndarray

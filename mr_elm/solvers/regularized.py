@@ -1,0 +1,64 @@
+"""Solve (I/nu + E'E) B = E'T, the finisher of every method that sums up a Gram.
+
+    min_B  |E B - T|^2 + |B|^2 / nu
+
+E (N, m) expanded rows, T (N, K) targets, nu > 0 the weight of the errors, B (m, K) the output weights, bias last.
+
+Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7.
+"""
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
+
+from ..errors import NumericalWarning
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Hold the output weights (m, K), the estimated condition number of I/nu + E'E, and the factorisation used."""
+
+    output_weights: np.ndarray
+    condition: float
+    factorisation: str
+
+
+def solve_regularized(gram, right_side, nu):
+    """Solve (I/nu + G) B = R.
+
+    gram : (m, m), upper triangle filled.
+    right_side : (m, K).
+    nu : regularisation, > 0; small values shrink B.
+    When the Cholesky factorisation fails, warns and uses the eigenvectors of G. Raises ValueError when nu <= 0 or the
+    sums are not finite.
+    """
+    if not nu > 0:
+        raise ValueError(f'nu: a number above 0 was expected, {nu} came')
+    if not (np.isfinite(gram).all() and np.isfinite(right_side).all()):
+        raise ValueError('finite sums were expected: hidden nodes overflowed on these rows (scale the features)')
+    system = gram.T.copy(order='F')
+    system[np.diag_indices_from(system)] += 1 / nu
+    norm = norm_one(system)
+    factor, failed = dpotrf(system, lower=1, overwrite_a=1)
+    if not failed:
+        condition = 1 / max(dpocon(factor, norm, uplo='L')[0], np.finfo(float).tiny)
+        return Solution(dpotrs(factor, right_side, lower=1)[0], float(condition), 'cholesky')
+    warnings.warn(f'I/nu + E\'E is not positive definite in floating point at row {failed} of {len(gram)}; its '
+                  'eigenvectors are used, a smaller nu would be sounder', NumericalWarning, stacklevel=2)
+    return solve_by_eigenvectors(gram, right_side, nu)
+
+
+def norm_one(system):
+    """Return the 1-norm of a symmetric matrix whose lower triangle is filled."""
+    sizes = np.abs(system)
+    return float((sizes.sum(axis=0) + sizes.sum(axis=1) - sizes.diagonal()).max())
+
+
+def solve_by_eigenvectors(gram, right_side, nu):
+    """Solve with G = V diag(l) V', negative l taken as 0."""
+    values, vectors = eigh(gram, lower=False)
+    shifted = np.maximum(values, 0.0) + 1 / nu
+    weights = vectors @ ((vectors.T @ right_side) / shifted[:, None])
+    return Solution(weights, float(shifted[-1] / shifted[0]), 'eigenvectors')

@@ -1,0 +1,159 @@
+"""Summarise columns and labels in one pass, in pieces that merge."""
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """Hold count, range, mean and spread of every feature; implicit zeros of sparse rows count.
+
+    n : rows seen.
+    minimum, maximum, mean, squares : (d,) arrays; squares is the sum of (x - mean)^2.
+
+    Source: Chan, Golub, LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979.
+    """
+
+    n: int
+    minimum: np.ndarray
+    maximum: np.ndarray
+    mean: np.ndarray
+    squares: np.ndarray
+
+    @property
+    def n_features(self):
+        """Return the width."""
+        return len(self.mean)
+
+    @property
+    def deviation(self):
+        """Return the population standard deviation of each feature."""
+        return np.sqrt(self.squares / max(self.n, 1))
+
+    @classmethod
+    def of(cls, X):
+        """Summarise the rows of a dense or CSR matrix."""
+        return of_sparse(X) if sp.issparse(X) else of_dense(X)
+
+    def widened(self, n_features):
+        """Add columns of zeros, which narrower sparse rows stand for."""
+        missing = n_features - self.n_features
+        if missing <= 0:
+            return self
+        columns = {name: np.append(getattr(self, name), np.zeros(missing)) for name in COLUMNS}
+        return replace(self, **columns)
+
+    def merge(self, other):
+        """Return the statistics of both sets of rows together."""
+        width = max(self.n_features, other.n_features)
+        a, b = self.widened(width), other.widened(width)
+        n = a.n + b.n
+        shift = b.mean - a.mean
+        return ColumnStatistics(n, np.minimum(a.minimum, b.minimum), np.maximum(a.maximum, b.maximum),
+                                a.mean + shift * (b.n / n), a.squares + b.squares + shift**2 * (a.n * b.n / n))
+
+    def columns(self, start, stop):
+        """Take some of the features."""
+        return replace(self, **{name: getattr(self, name)[start:stop] for name in COLUMNS})
+
+    def to_arrays(self):
+        """Return [n, minimum, maximum, mean, squares] for the wire."""
+        return [np.array(float(self.n)), *(getattr(self, name) for name in COLUMNS)]
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """Read what `to_arrays` gave."""
+        return cls(int(arrays[0]), *arrays[1:])
+
+
+COLUMNS = ('minimum', 'maximum', 'mean', 'squares')
+
+
+def of_dense(X):
+    """Summarise dense rows."""
+    mean = X.mean(axis=0)
+    return ColumnStatistics(len(X), X.min(axis=0), X.max(axis=0), mean, ((X - mean)**2).sum(axis=0))
+
+
+def of_sparse(X):
+    """Summarise CSR rows without making them dense."""
+    n, d = X.shape
+    filled = np.bincount(X.indices, minlength=d)
+    mean = np.bincount(X.indices, X.data, minlength=d) / n
+    squares = np.bincount(X.indices, (X.data - mean[X.indices])**2, minlength=d) + (n - filled) * mean**2
+    return ColumnStatistics(n, X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel(), mean, squares)
+
+
+def join_columns(pieces):
+    """Put pieces of neighbouring features side by side; a piece that misses rows gets them as zeros."""
+    n = max(piece.n for piece in pieces)
+    pieces = [piece if piece.n == n else piece.merge(zeros(n - piece.n, piece.n_features)) for piece in pieces]
+    return ColumnStatistics(n, *(np.concatenate([getattr(piece, name) for piece in pieces]) for name in COLUMNS))
+
+
+def zeros(n, n_features):
+    """Return the statistics of n rows without a single entry."""
+    return ColumnStatistics(n, *(np.zeros(n_features) for _ in COLUMNS))
+
+
+class LabelTable:
+    """Count each label and remember where it first stood.
+
+    entries : name -> [count, first place], a place is [file number, split start, ordinal].
+    """
+
+    def __init__(self, entries=None):
+        self.entries = entries or {}
+
+    def add_block(self, block, place):
+        """Count the labels of a block whose first row stands at `place`."""
+        counts = np.bincount(block.codes, minlength=len(block.names))
+        first = [int(i) for i in np.unique(block.codes, return_index=True)[1]]
+        for name, count, i in zip(block.names, counts, first, strict=True):
+            self.add(name, int(count), [*place[:-1], place[-1] + i])
+
+    def add(self, name, count, place):
+        """Count a label some more times."""
+        entry = self.entries.setdefault(name, [0, place])
+        entry[0] += count
+        entry[1] = min(entry[1], place)
+
+    def merge(self, other):
+        """Take in another table."""
+        for name, (count, place) in other.entries.items():
+            self.add(name, count, place)
+        return self
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Know the classes of a data set and which label belongs to which.
+
+    names : one name a class, in class order.
+    counts : rows a class.
+    index : label as text -> class number.
+    """
+
+    names: list
+    counts: list
+    index: dict
+
+    @classmethod
+    def of(cls, table):
+        """Order the labels: by value when all are numbers (equal values are one class), else by the bytes of the text.
+
+        A class of several spellings is named as first met in input order.
+        """
+        entries = table.entries
+        try:
+            keys = {name: float(name) for name in entries}
+        except ValueError:
+            keys = {name: name.encode() for name in entries}
+        order = sorted(set(keys.values()))
+        number = {key: i for i, key in enumerate(order)}
+        names, counts = [None] * len(order), [0] * len(order)
+        for name in sorted(entries, key=lambda name: entries[name][1], reverse=True):
+            names[number[keys[name]]] = name
+            counts[number[keys[name]]] += entries[name][0]
+        return cls(names, counts, {name: number[key] for name, key in keys.items()})
