@@ -1,0 +1,122 @@
+"""Check that every input line of every pass is accounted for, and name the line of a bad row."""
+from collections import Counter
+from dataclasses import dataclass
+
+from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.io.wire import split_key
+
+LINE_KINDS = ('lines', 'headers', 'comments', 'blank', 'used')
+
+
+@dataclass(frozen=True)
+class RejectedLine:
+    """Name a row that was left out."""
+
+    path: str
+    line: int
+    reason: str
+    detail: str
+    text: str
+
+
+class Accounts:
+    """Gather what the tasks of one pass said about the input.
+
+    plan : InputPlan.
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.counts = {}
+        self.rows = {}
+        self.errors = {}
+
+    def take(self, key, value):
+        """Keep a record if it is about the input; returns whether it was."""
+        kind, coordinates = split_key(key)
+        if kind not in ('counts', 'rejected', 'error'):
+            return False
+        self.keep(kind, tuple(int(c) for c in coordinates), value)
+        return True
+
+    def keep(self, kind, place, value):
+        """Keep a record about the input. Raises AccountingError when it came before."""
+        table = {'counts': self.counts, 'rejected': self.rows, 'error': self.errors}[kind]
+        if place in table:
+            raise AccountingError(f'one record was expected for {kind} {place}, two came: a task was counted twice')
+        table[place] = value
+
+    def settle(self, bad_rows):
+        """Demand that the pass read everything once.
+
+        Raises DataFormatError for damage, and for bad rows unless skipped; AccountingError when numbers do not add up.
+        """
+        if self.errors:
+            message = self.errors[min(self.errors)]['message']
+            named = any(file.path in message for file in self.plan.files)
+            raise DataFormatError(message if named else f'{self.plan.name}: {message}')
+        if bad_rows == 'stop' and self.rows:
+            first = next(self.rejected())
+            raise DataFormatError(f'{first.path}, line {first.line}: {first.reason}: {first.detail}')
+        for place, counts in sorted(self.counts.items()):
+            explained = sum(counts[kind] for kind in LINE_KINDS[1:]) + sum(counts['rejected'].values())
+            if counts['lines'] != explained:
+                raise AccountingError(f'{counts["file"]}, split at byte {place[1]}: {counts["lines"]} lines were read, '
+                                      f'{explained} are accounted for')
+        missing = set(range(len(self.plan.files))) - {number for number, _ in self.counts}
+        if missing:
+            raise AccountingError(f'{self.plan.files[min(missing)].path}: no task says that it read this file')
+
+    def rejected(self):
+        """Yield the rows left out as RejectedLine, in input order."""
+        before = self._lines_before()
+        for (number, start, ordinal), row in sorted(self.rows.items()):
+            line = before.get((number, start), 0) + ordinal + 1
+            yield RejectedLine(self.plan.files[number].path, line, row['reason'], row['detail'], row['line'])
+
+    def _lines_before(self):
+        """Count the lines of each file in front of each split."""
+        before, total = {}, Counter()
+        for (number, start), counts in sorted(self.counts.items()):
+            before[number, start] = total[number]
+            total[number] += counts['lines']
+        return before
+
+    @property
+    def used(self):
+        """Count the rows used."""
+        return sum(counts['used'] for counts in self.counts.values())
+
+    @property
+    def records(self):
+        """Count the physical lines read."""
+        return sum(counts['records'] for counts in self.counts.values())
+
+    @property
+    def reasons(self):
+        """Count the rows left out by reason."""
+        return sum((Counter(counts['rejected']) for counts in self.counts.values()), Counter())
+
+    @property
+    def blas(self):
+        """Return the set of BLAS descriptions that the tasks reported."""
+        return {counts['blas'] for counts in self.counts.values()}
+
+    def per_file(self):
+        """Sum up the counts of each file."""
+        totals = {}
+        for (number, _), counts in self.counts.items():
+            total = totals.setdefault(number, Counter())
+            total.update({kind: counts[kind] for kind in LINE_KINDS})
+            total.update({f'rejected as {reason}': n for reason, n in counts['rejected'].items()})
+        return totals
+
+    def compare(self, other):
+        """Demand that two passes over the same files counted the same. Raises AccountingError naming what differs."""
+        mine, others = self.per_file(), other.per_file()
+        for number, file in enumerate(self.plan.files):
+            a, b = mine.get(number, Counter()), others.get(number, Counter())
+            for kind in sorted(set(a) | set(b)):
+                if a[kind] != b[kind]:
+                    raise AccountingError(f'{file.path}: the first pass counted {a[kind]} {kind}, the second '
+                                          f'{b[kind]}: the file changed meanwhile, or rows were lost')

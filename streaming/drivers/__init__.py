@@ -1,0 +1,1 @@
+"""Chain jobs and a finisher to a method, one file a method."""

@@ -1,0 +1,61 @@
+"""Pack a data set: write its rows as binary blocks, read them back for their statistics, close with a manifest."""
+import os
+
+from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.io.blocks import BLOCK_ROWS
+from mr_elm.io.packed import MANIFEST, rows_for_width
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.drivers.summary import summarise, write_manifest
+from mr_elm.streaming.inputs import InputPlan, expand, look_at, plan_inputs
+from mr_elm.streaming.mr_pack import MRPack
+from mr_elm.streaming.submit import run_job
+
+
+def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_ROWS, bad_rows='stop'):
+    """Pack the rows of text files into a folder.
+
+    patterns : files, folders or globs. folder : must not exist, or be empty.
+    options : RowOptions. dtype : float32 or float64. block_rows : rows a block, at most.
+    Returns (Summary of the packed rows, Accounts of the text).
+    """
+    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise FileExistsError(f'{folder}: a new or empty folder was expected, something is there')
+    plan = plan_inputs(patterns, options)
+    if plan.pack:
+        raise DataFormatError(f'{plan.pack}: rows of text were expected, they are packed already')
+    if plan.kind == 'csv':
+        block_rows = rows_for_width(plan.files[0].format.width, block_rows)
+    arguments = ['--output-dir', os.path.abspath(folder), '--dtype', dtype, '--block-rows', str(block_rows),
+                 '--bad-rows', bad_rows]
+    with run_job(MRPack, plan, arguments, runner, 'packing'):
+        """The blocks are where they belong, nothing comes back."""
+    packed = look_into(folder, options)
+    summary = summarise(packed, runner)
+    accounts = packing_accounts(plan, summary.accounts)
+    accounts.settle(bad_rows)
+    if accounts.used != summary.n_rows:
+        raise AccountingError(f'{folder}: {accounts.used} rows were packed, {summary.n_rows} can be read back')
+    write_manifest(folder, summary, {'dtype': dtype, 'block_rows': block_rows, 'task': task_of(options),
+                                     'labelled': options.labelled, 'weighted': options.weight_column is not None,
+                                     'rejected': dict(accounts.reasons)})
+    return summary, accounts
+
+
+def task_of(options):
+    """Name what the labels are kept for."""
+    return 'regression' if options.numeric_labels else 'classification'
+
+
+def look_into(folder, options):
+    """Make the plan of a pack that has no manifest yet."""
+    files = [look_at(path, options) for path in expand([folder]) if os.path.basename(path) != MANIFEST]
+    return InputPlan([file for file in files if file is not None])
+
+
+def packing_accounts(plan, packed):
+    """Gather the accounts of the text from the end lines that the packing tasks left."""
+    accounts = Accounts(plan)
+    for counts in packed.counts.values():
+        for facts in counts['packing']:
+            accounts.keep(facts.pop('kind'), tuple(facts.pop('place')), facts)
+    return accounts

@@ -1,0 +1,167 @@
+"""Train PESVM: statistics, random nodes, one Gram job, one small solve."""
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+
+import numpy as np
+
+from mr_elm.arithmetic import describe_blas, one_thread
+from mr_elm.errors import DataFormatError
+from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.scaling import choose_scaling
+from mr_elm.gram import GridSteps, assemble, pack_upper
+from mr_elm.io.store import save_model
+from mr_elm.io.wire import split_key
+from mr_elm.models import layer_arrays
+from mr_elm.solvers.esvm import class_weights, collect_sums, finish
+from mr_elm.statistics import Classes
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.drivers.summary import check_pack, summarise
+from mr_elm.streaming.mr_gram import MRGram
+from mr_elm.streaming.submit import run_job
+
+CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
+
+
+@dataclass(frozen=True)
+class PESVMOptions:
+    """Keep the parameters of PESVM; see `mr-elm train pesvm --help`."""
+
+    map: str = 'sigmoid'
+    n_hidden: int = 1000
+    nu: float = 1.0
+    seed: int = 0
+    weight_scale: float = 1.0
+    weights: str = 'normal'
+    scale: str = 'standard'
+    task: str = 'classification'
+    class_weight: str | None = None
+    bad_rows: str = 'stop'
+
+    @property
+    def numeric(self):
+        """Tell whether labels are targets."""
+        return self.task == 'regression'
+
+
+def train(plan, options, runner):
+    """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
+
+    plan : InputPlan. options : PESVMOptions. runner : Runner.
+    Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
+    """
+    n_landmarks = options.n_hidden if options.map == 'nystrom' else 0
+    summary = summarise(plan, runner, options.bad_rows, n_landmarks, options.seed)
+    classes = None if options.numeric else find_classes(plan, summary)
+    layer = make_layer(options, summary)
+    weights = class_weights(options.class_weight, classes)
+    steps = grid_steps(layer, summary, options, weights)
+    tiles, named_sums, accounts = sum_up(plan, layer, steps, weights, options, runner)
+    if summary.accounts is not None:
+        summary.accounts.compare(accounts)
+    check_pack(plan, accounts)
+    with one_thread():
+        gram, gram_low = assemble(tiles, layer.n_hidden + 1)
+        sums = collect_sums(gram, gram_low, named_sums, classes)
+        solution = finish(sums, options.nu, options.numeric)
+    runner.reporter.say(f'solved {layer.n_hidden + 1} unknowns, condition about {solution.condition:.1e}')
+    report_blas(accounts, runner)
+    arrays = {**layer_arrays(layer), 'output_weights': solution.output_weights,
+              'gram': pack_upper(sums.gram), 'gram_low': pack_upper(sums.gram_low),
+              'class_sums': sums.class_sums, 'class_sums_low': sums.class_sums_low, 'counts': sums.counts}
+    header = describe(plan, options, layer, steps, solution, classes, accounts)
+    return header, arrays, summary.accounts
+
+
+def find_classes(plan, summary):
+    """Return the Classes of a data set. Raises DataFormatError when the labels cannot be classes."""
+    if not summary.labels.entries:
+        raise DataFormatError(f'{plan.name}: labels were expected, the rows have none')
+    classes = Classes.of(summary.labels)
+    k = len(classes.names)
+    if k < 2:
+        raise DataFormatError(f'{plan.name}: at least two classes were expected, every row has the label '
+                              f'{classes.names[0]!r}')
+    if k > CONTINUOUS and 2 * k >= summary.n_rows:
+        raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
+                              'is this a regression (--task regression) or another column (--label-column)?')
+    return classes
+
+
+def make_layer(options, summary):
+    """Draw the nodes, or scale the landmarks; a HiddenLayer."""
+    offset, scale = choose_scaling(options.scale, summary.columns)
+    d = summary.columns.n_features
+    if options.map == 'nystrom':
+        rows = summary.landmarks
+        rows = rows.toarray() if hasattr(rows, 'toarray') else rows
+        rows = np.pad(rows, ((0, 0), (0, d - rows.shape[1])))
+        weights = (rows - offset) * scale
+        biases = np.full(len(weights), 2 * kernel_width(options, d)**2)
+    else:
+        weights, biases = draw_nodes(options.map, options.n_hidden, d, options.seed, options.weight_scale,
+                                     options.weights)
+    return HiddenLayer(options.map, weights, biases, offset, scale)
+
+
+def kernel_width(options, n_features):
+    """Return sigma = sqrt(d) / s, the Gaussian width that the weight scale s stands for."""
+    return float(np.sqrt(n_features) / options.weight_scale)
+
+
+def grid_steps(layer, summary, options, weights):
+    """Choose the grids of the exact sums from bounds on nodes, targets and row weights."""
+    node_bound = layer.bound(summary.columns.minimum, summary.columns.maximum)
+    weight_bound = max(weights.values()) if weights else 1.0
+    if summary.weights is not None:
+        weight_bound *= float(summary.weights.maximum[0])
+    target = summary.target
+    target_bound = float(max(abs(target.minimum[0]), abs(target.maximum[0]))) if options.numeric else 1.0
+    return GridSteps.of(node_bound, target_bound, weight_bound)
+
+
+def sum_up(plan, layer, steps, weights, options, runner):
+    """Run the Gram job: (tiles, named sums, Accounts)."""
+    plan = plan if plan.kind != 'libsvm' else plan.with_width(layer.n_features)
+    tiles, named_sums, accounts = {}, {}, Accounts(plan)
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'layer.npz')
+        save_model(path, {'parameters': {'map': options.map, 'sigma': kernel_width(options, layer.n_features)}},
+                   layer_arrays(layer))
+        arguments = ['--layer', path, '--grid', json.dumps([steps.gram, steps.target, steps.square]),
+                     '--class-weights', json.dumps(weights), '--bad-rows', options.bad_rows]
+        with run_job(MRGram, plan, arguments, runner, 'Gram') as finished:
+            for key, value in finished.pairs(accounts):
+                kind, coordinates = split_key(key)
+                if kind == 'gram':
+                    tiles[tuple(int(c) for c in coordinates)] = value
+                else:
+                    named_sums[coordinates[0]] = value
+    accounts.settle(options.bad_rows)
+    return tiles, named_sums, accounts
+
+
+def report_blas(accounts, runner):
+    """Tell the user when tasks computed with different arithmetic: the last bits of the model depend on it."""
+    kinds = accounts.blas | {describe_blas()}
+    if len(kinds) > 1:
+        runner.reporter.say(f'warning: tasks used different BLAS kernels ({"; ".join(sorted(kinds))}), another run may '
+                            'differ in the last bits')
+
+
+def describe(plan, options, layer, steps, solution, classes, accounts):
+    """Make the header of the model."""
+    form = plan.files[0].format
+    return {
+        'method': 'pesvm', 'task': options.task, 'classes': classes.names if classes else [],
+        'n_features': layer.n_features, 'n_rows_used': accounts.used,
+        'n_rows_rejected': sum(accounts.reasons.values()),
+        'parameters': {
+            'map': options.map, 'n_hidden': layer.n_hidden, 'nu': options.nu, 'seed': options.seed,
+            'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
+            'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
+            'solver': solution.factorisation, 'condition': solution.condition,
+            'grid': [steps.gram, steps.target, steps.square], 'blas': sorted(accounts.blas),
+            'input': {'kind': form.kind, 'label_column': form.label_column, 'weight_column': form.weight_column}},
+        'history': [{'action': 'train', 'rows_used': accounts.used, 'rows_rejected': dict(accounts.reasons)}]}

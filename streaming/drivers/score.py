@@ -1,0 +1,80 @@
+"""Apply a model to a data set: write predictions in input order, or score them against the labels."""
+import json
+import os
+import tempfile
+from itertools import islice
+
+from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.io.store import replacing
+from mr_elm.io.wire import split_key
+from mr_elm.metrics import Residuals
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
+from mr_elm.streaming.mr_predict import MRPredict
+from mr_elm.streaming.submit import run_job
+
+
+def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):
+    """Write one line a row to `out`, in input order: the label, with scores also the decision values, tab between.
+
+    Returns the Accounts. The file appears whole or not at all.
+    """
+    accounts = Accounts(plan)
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        parts = os.path.join(folder, 'predictions')
+        arguments = ['--model', model_path, '--output-dir', parts, '--bad-rows', bad_rows,
+                     *(['--scores'] if scores else [])]
+        with run_job(MRPredict, plan, arguments, runner, 'predictions'):
+            """The predictions are in the parts."""
+        with replacing(out) as stream:
+            written = join_parts(parts, accounts, stream)
+            accounts.settle(bad_rows)
+            if written != accounts.used:
+                raise AccountingError(f'{out}: {accounts.used} predictions were expected, {written} came')
+    return accounts
+
+
+def join_parts(folder, accounts, out):
+    """Copy the predictions of all parts in input order; returns how many."""
+    paths = (os.path.join(folder, name) for name in os.listdir(folder) if name.startswith('part-'))
+    places = {path: first_place(path) for path in paths}
+    written = 0
+    for path in sorted((path for path in places if places[path] is not None), key=places.get):
+        with open(path, 'rb') as part:
+            for key, facts in frames(part):
+                n_lines = facts.pop('following')
+                if split_key(key)[0] == 'rows':
+                    out.writelines(islice(part, n_lines))
+                    written += n_lines
+                else:
+                    accounts.take(key, facts)
+    return written
+
+
+def frames(part):
+    """Yield (key, facts) of the records of a part; the caller reads the lines that belong to each."""
+    for line in part:
+        key, _, facts = line.partition(b'\t')
+        yield key.decode(), json.loads(facts)
+
+
+def first_place(path):
+    """Return the place of the first record of a part, or None when it is empty."""
+    with open(path, 'rb') as part:
+        for key, _ in frames(part):
+            return tuple(int(c) for c in split_key(key)[1][:2])
+    return None
+
+
+def evaluate(model_path, model, plan, runner, bad_rows='stop'):
+    """Score a model on labelled rows: a dictionary with accuracy or rmse, and more. Also returns the Accounts."""
+    accounts, scores = Accounts(plan), None
+    arguments = ['--model', model_path, '--bad-rows', bad_rows]
+    with run_job(MREvaluate, plan, arguments, runner, 'evaluation') as finished:
+        for key, value in finished.pairs(accounts):
+            scores = (Residuals(**value).scores() if key == 'residuals'
+                      else pairs_from_json(value).scores(list(model.classes)))
+    accounts.settle(bad_rows)
+    if scores is None:
+        raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
+    return scores, accounts

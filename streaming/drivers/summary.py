@@ -1,0 +1,113 @@
+"""Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
+import json
+import os
+from dataclasses import dataclass, field
+
+from mr_elm.errors import DataFormatError
+from mr_elm.features.landmarks import rows_from_arrays
+from mr_elm.io.blocks import stack
+from mr_elm.io.packed import MANIFEST
+from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
+from mr_elm.statistics import ColumnStatistics, LabelTable, join_columns
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.mr_stats import MRStats
+from mr_elm.streaming.submit import run_job
+
+
+@dataclass
+class Summary:
+    """Hold the statistics of a data set.
+
+    columns : ColumnStatistics of the features; target, weights : of labels as numbers and of row weights, or None.
+    labels : LabelTable, empty for regression.
+    landmarks : rows (L, d) chosen by hash, or None.
+    accounts : Accounts of the pass that found all this, or None when a manifest said it.
+    n_rows : rows used.
+    """
+
+    columns: ColumnStatistics = None
+    labels: LabelTable = field(default_factory=LabelTable)
+    target: ColumnStatistics = None
+    weights: ColumnStatistics = None
+    landmarks: object = None
+    accounts: Accounts = None
+    n_rows: int = 0
+
+
+def summarise(plan, runner, bad_rows='stop', landmarks=0, seed=0):
+    """Return the Summary of a data set.
+
+    Packed rows need a pass only for landmarks. Raises DataFormatError when no row can be used.
+    """
+    if plan.pack and not landmarks:
+        return read_manifest(plan.pack)
+    arguments = ['--bad-rows', bad_rows, '--landmarks', str(landmarks), '--seed', str(seed)]
+    summary = Summary(accounts=Accounts(plan))
+    columns, rows = {}, {}
+    with run_job(MRStats, plan, arguments, runner, 'statistics') as finished:
+        for key, value in finished.pairs(summary.accounts):
+            take(summary, key, value, columns, rows)
+    summary.accounts.settle(bad_rows)
+    summary.n_rows = summary.accounts.used
+    if not summary.n_rows or not columns:
+        raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
+    summary.columns = join_columns([columns[start] for start in sorted(columns)])
+    if rows:
+        summary.landmarks = stack([rows[number] for number in sorted(rows)])
+    if not summary.columns.n_features:
+        raise DataFormatError(f'{plan.name}: rows with features were expected, all are empty')
+    return summary
+
+
+def take(summary, key, value, columns, rows):
+    """Put one output pair of the statistics job where it belongs."""
+    kind, coordinates = split_key(key)
+    if kind == 'columns':
+        columns[int(coordinates[0])] = ColumnStatistics.from_arrays(value)
+    elif kind == 'landmarks':
+        rows[int(coordinates[0])] = rows_from_arrays(value)
+    elif kind == 'labels':
+        summary.labels = LabelTable(value)
+    else:
+        setattr(summary, kind, ColumnStatistics.from_arrays(value))
+
+
+def write_manifest(folder, summary, facts):
+    """Close a pack: write what its readers need to know, last of all."""
+    statistics = {name: encode_arrays(getattr(summary, name).to_arrays()).decode()
+                  for name in ('columns', 'target', 'weights') if getattr(summary, name) is not None}
+    text = json.dumps({'format': 'mr_elm-pack', 'version': 1, 'n_rows': summary.n_rows,
+                       'n_features': summary.columns.n_features, **facts, 'labels': summary.labels.entries,
+                       'statistics': statistics}, indent=1)
+    with open(os.path.join(folder, MANIFEST), 'w') as stream:
+        stream.write(text + '\n')
+
+
+def load_manifest(folder):
+    """Read the manifest of a pack as a dictionary. Raises DataFormatError when it is none."""
+    path = os.path.join(folder, MANIFEST)
+    try:
+        with open(path) as stream:
+            manifest = json.load(stream)
+        if manifest['format'] != 'mr_elm-pack' or manifest['version'] != 1:
+            raise ValueError('another format or version')
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataFormatError(f'{path}: the manifest of a pack was expected ({error})') from None
+    return manifest
+
+
+def read_manifest(folder):
+    """Return the Summary that a pack's manifest holds."""
+    manifest = load_manifest(folder)
+    statistics = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
+                  for name, text in manifest['statistics'].items()}
+    return Summary(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], **statistics)
+
+
+def check_pack(plan, accounts):
+    """Demand that a pass over a pack saw all of it. Raises DataFormatError when blocks are missing."""
+    if plan.pack:
+        expected = load_manifest(plan.pack)['n_rows']
+        if accounts.used != expected:
+            raise DataFormatError(f'{plan.pack}: {expected} rows were expected by its manifest, {accounts.used} came: '
+                                  'a part is missing or cut short')

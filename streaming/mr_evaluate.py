@@ -1,0 +1,71 @@
+"""Compare the predictions of a model with the labels of a data set."""
+from collections import Counter
+from dataclasses import asdict
+from functools import reduce
+
+import numpy as np
+
+from mr_elm.io.wire import make_key
+from mr_elm.metrics import Confusion, Residuals
+from mr_elm.models import read_model
+from mr_elm.streaming.mr_rows import MRRows
+
+
+def merge_confusions(values):
+    """Merge confusion counts over tasks."""
+    return pairs_to_json(reduce(Confusion.merge, map(pairs_from_json, values)))
+
+
+def pairs_to_json(confusion):
+    """Write a Confusion as a dictionary of lists."""
+    return {'counts': [[true, said, n] for (true, said), n in sorted(confusion.table.items())]}
+
+
+def pairs_from_json(value):
+    """Undo `pairs_to_json`."""
+    return Confusion({(true, said): n for true, said, n in value['counts']})
+
+
+def merge_residuals(values):
+    """Merge sums of errors over tasks."""
+    return asdict(reduce(Residuals.merge, (Residuals(**value) for value in values)))
+
+
+class MREvaluate(MRRows):
+    """Emit `confusion` for classes, `residuals` for a regression."""
+
+    MERGE = {'confusion': merge_confusions, 'residuals': merge_residuals}
+
+    def configure_args(self):
+        """Add the model."""
+        super().configure_args()
+        self.add_file_arg('--model', help='npz: the trained model')
+
+    def map_begin(self):
+        """Load the model."""
+        self.model = read_model(self.options.model)
+        self.pairs = Counter()
+        self.residuals = None
+
+    def map_block(self, block, place):
+        """Score a block."""
+        said = self.model.predict(block.X)
+        if self.model.numeric:
+            new = Residuals.of(block.targets, said)
+            self.residuals = new if self.residuals is None else self.residuals.merge(new)
+            return
+        counts = np.zeros((len(block.names), len(self.model.classes)), dtype=int)
+        np.add.at(counts, (block.codes, said), 1)
+        for i, k in zip(*counts.nonzero(), strict=True):
+            self.pairs[self.model.class_of(block.names[i]), self.model.classes[k]] += int(counts[i, k])
+
+    def map_end(self):
+        """Emit the counts, nothing when there was no row."""
+        if self.pairs:
+            yield make_key('confusion'), pairs_to_json(Confusion(dict(self.pairs)))
+        if self.residuals is not None:
+            yield make_key('residuals'), asdict(self.residuals)
+
+
+if __name__ == '__main__':
+    MREvaluate.run()

@@ -1,0 +1,64 @@
+"""Sum up E'E and the class sums of a data set: the map, shuffle and reduce stages of PESVM."""
+import json
+
+import numpy as np
+from mrjob.step import MRStep
+
+from mr_elm.gram import GramSum, GridSteps, merge_pairs
+from mr_elm.io.blocks import BLOCK_ROWS, widen
+from mr_elm.io.wire import make_key
+from mr_elm.models import load_layer
+from mr_elm.solvers.esvm import expand, row_weights
+from mr_elm.streaming.mr_rows import MRRows
+
+
+class MRGram(MRRows):
+    """Emit one `gram I J` a tile and one `sum NAME` a label (for regression E'T and T'T), when the task ends.
+
+    The combiner is the reducer: both add pairs of high and low parts exactly. It is off unless asked for, because
+    a task has summed up already.
+
+    Source: He et al., A parallel incremental extreme SVM classifier, 2011, section 4.
+    """
+
+    MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
+
+    def configure_args(self):
+        """Add the hidden layer and what decides the sums."""
+        super().configure_args()
+        self.add_file_arg('--layer', help='npz: the hidden layer')
+        self.add_passthru_arg('--grid', help='JSON: the three grids of the exact sums')
+        self.add_passthru_arg('--class-weights', default='null', help='JSON: label -> weight, or null')
+        self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner')
+
+    def steps(self):
+        """Map, optionally combine, reduce."""
+        combiner = {'combiner': self.reducer} if self.options.combine else {}
+        return [MRStep(mapper=self.mapper, reducer=self.reducer, **combiner)]
+
+    def map_begin(self):
+        """Load the layer and make room for one block and its Gram."""
+        self.layer = load_layer(self.options.layer)
+        self.class_weights = json.loads(self.options.class_weights)
+        self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*json.loads(self.options.grid)), self.numeric)
+        self.buffer = np.empty((BLOCK_ROWS, self.layer.n_hidden + 1))
+
+    def map_block(self, block, place):
+        """Add a block to the sums."""
+        if len(block) > len(self.buffer):
+            self.buffer = np.empty((len(block), self.layer.n_hidden + 1))
+        E = expand(self.layer, widen(block.X, self.layer.n_features), self.buffer)
+        self.gram.add(E, block, row_weights(block, self.class_weights))
+
+    def map_end(self):
+        """Emit the sums tile by tile, nothing when there was no row."""
+        if not self.gram.n_rows:
+            return
+        for (i, j), pair in self.gram.tiles():
+            yield make_key('gram', i, j), pair
+        for name, pair in sorted(self.gram.sums.items()):
+            yield make_key('sum', name), list(pair)
+
+
+if __name__ == '__main__':
+    MRGram.run()

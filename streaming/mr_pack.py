@@ -1,0 +1,47 @@
+"""Pack the rows of a data set into binary blocks, one a line."""
+import json
+
+from mrjob.protocol import RawValueProtocol
+from mrjob.step import MRStep
+
+from mr_elm.io.packed import END_MARK, encode_block
+from mr_elm.io.wire import split_key
+from mr_elm.streaming.mr_rows import MRRows
+
+
+class LinesProtocol(RawValueProtocol):
+    """Write values, which are bytes of one line, and nothing else."""
+
+    def write(self, key, value):
+        """Write a line, without its end."""
+        return value
+
+
+class MRPack(MRRows):
+    """Map only: write a line a block, and close with an end line that holds the accounts of the input."""
+
+    OUTPUT_PROTOCOL = LinesProtocol
+
+    def configure_args(self):
+        """Add how features are kept."""
+        super().configure_args()
+        self.add_passthru_arg('--dtype', choices=('float32', 'float64'), default='float64')
+
+    def steps(self):
+        """Map."""
+        return [MRStep(mapper=self.mapper)]
+
+    def map_block(self, block, place):
+        """Pack a block."""
+        yield '', encode_block(block, self.options.dtype, self.numeric)
+
+    def drain(self):
+        """Write the records about the input as end lines."""
+        for key, value in super().drain():
+            kind, coordinates = split_key(key)
+            facts = {'kind': kind, 'place': [int(c) for c in coordinates], **value}
+            yield '', END_MARK + b'\t' + json.dumps(facts).encode()
+
+
+if __name__ == '__main__':
+    MRPack.run()

@@ -1,0 +1,61 @@
+"""Predict every row of a data set, in an order that the driver can restore."""
+import json
+
+from mrjob.protocol import RawValueProtocol
+from mrjob.step import MRStep
+
+from mr_elm.io.wire import make_key
+from mr_elm.models import read_model
+from mr_elm.streaming.mr_rows import MRRows
+
+
+class FramedProtocol(RawValueProtocol):
+    """Write records as `key TAB {"following": n, ...}` followed by n lines of text."""
+
+    def write(self, key, value):
+        """Write a record: value is (dictionary, list of lines)."""
+        facts, lines = value
+        head = key.encode() + b'\t' + json.dumps({**facts, 'following': len(lines)}).encode()
+        return b'\n'.join([head, *(line.encode() for line in lines)])
+
+
+class MRPredict(MRRows):
+    """Map only: emit `rows FILE START FIRST` with a line of text a row, and the accounts of the input.
+
+    A task reads whole splits in order, so the records of an output file are in input order, and the key of its first
+    record says where the file belongs.
+    """
+
+    OUTPUT_PROTOCOL = FramedProtocol
+
+    def configure_args(self):
+        """Add the model and what to write of each row."""
+        super().configure_args()
+        self.add_file_arg('--model', help='npz: the trained model')
+        self.add_passthru_arg('--scores', action='store_true', default=False, help='write decision values too')
+
+    def steps(self):
+        """Map."""
+        return [MRStep(mapper=self.mapper)]
+
+    def map_begin(self):
+        """Load the model."""
+        self.model = read_model(self.options.model)
+
+    def map_block(self, block, place):
+        """Predict a block."""
+        scores = self.model.decision_function(block.X)
+        decided = self.model.decide(scores)
+        lines = [repr(value) for value in decided.tolist()] if self.model.numeric else [
+            self.model.classes[k] for k in decided]
+        if self.options.scores and not self.model.numeric:
+            lines = ['\t'.join([line, *map(repr, row)]) for line, row in zip(lines, scores.tolist(), strict=True)]
+        yield make_key('rows', *place), ({}, lines)
+
+    def drain(self):
+        """Frame the records about the input like the rows."""
+        return [(key, (facts, [])) for key, facts in super().drain()]
+
+
+if __name__ == '__main__':
+    MRPredict.run()

@@ -1,0 +1,170 @@
+"""Read rows in a map task: the base of every job whose input is a data set."""
+import json
+import os
+import warnings
+from urllib.parse import unquote, urlparse
+
+from mrjob.job import MRJob
+from mrjob.protocol import RawValueProtocol
+
+from mr_elm.arithmetic import describe_blas, one_thread
+from mr_elm.errors import DataFormatError
+from mr_elm.io.blocks import BLOCK_ROWS
+from mr_elm.io.formats import RowFormat
+from mr_elm.io.lines import LineReader
+from mr_elm.io.packed_reader import PackedReader
+from mr_elm.io.splits import CHUNK, read_split, whole_lines
+from mr_elm.io.wire import WireProtocol, make_key, split_key
+
+
+class MRRows(MRJob):
+    """Map blocks of rows; reduce by merging the values of a key.
+
+    A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
+    function of the values. A kind without a function is passed on as it is. A place is [file number, split start,
+    number of the block's first row in the split].
+
+    Beside them every split emits `counts FILE START` (a RowCounts), a row that cannot be used `rejected FILE START
+    ORDINAL`, and damage `error FILE START`. A task never fails because of bad data: the driver reads these and says
+    the same on every runner.
+    """
+
+    INPUT_PROTOCOL = RawValueProtocol
+    INTERNAL_PROTOCOL = WireProtocol
+    OUTPUT_PROTOCOL = WireProtocol
+    MERGE = {}
+
+    def configure_args(self):
+        """Add the options that tell a task how to read its split."""
+        super().configure_args()
+        self.add_file_arg('--plan', help='JSON: the files of the data set and their formats')
+        self.add_passthru_arg('--planned-splits', action='store_true', default=False,
+                              help='standard input names splits to read, it does not hold the rows themselves')
+        self.add_passthru_arg('--bad-rows', choices=('stop', 'skip'), default='stop',
+                              help='what to do with a row that cannot be used')
+
+        self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, help='rows of text read together')
+
+    def mapper(self, _, line):
+        """Stand for `map_pairs`, which does the work: mrjob wants to see a mapper."""
+        raise NotImplementedError
+
+    def map_pairs(self, pairs, step_num=0):
+        """Read this task's splits block by block."""
+        with one_thread(), warnings.catch_warnings():
+            warnings.simplefilter('ignore')  # inline, mrjob's stderr takes bytes only
+            self.records = []
+            with open(self.options.plan) as stream:
+                self.plan = json.load(stream)
+            self.map_begin()
+            try:
+                for block, place in self.read_blocks():
+                    yield from self.map_block(block, place) or ()
+                    yield from self.drain()
+            except DataFormatError as error:
+                self.record_error(error, 0, 0)
+            yield from self.drain()
+            yield from self.map_end() or ()
+            self.finish_input()
+
+    def finish_input(self):
+        """Read what is left: Hadoop takes a task that leaves input unread for a failed one."""
+        while self.stdin.read(CHUNK):
+            pass
+
+    @property
+    def numeric(self):
+        """Tell whether labels are the targets of a regression."""
+        return self.plan['files'][0]['format']['numeric_labels']
+
+    def map_begin(self):
+        """Prepare what the task needs, once."""
+
+    def map_end(self):
+        """Yield what was summed up, when all rows were seen."""
+
+    def drain(self):
+        """Yield the records about the input that have gathered."""
+        records, self.records = self.records, []
+        return records
+
+    def read_blocks(self):
+        """Yield (block, place) for all splits of the task, and keep account of each."""
+        files = self.plan['files']
+        for number, start, chunks in self.splits(files):
+            form = RowFormat.from_json(files[number]['format'])
+            reader = (PackedReader if form.kind == 'packed' else LineReader)(
+                form, file=files[number]['path'], start=start, stop=self.options.bad_rows == 'stop',
+                block_rows=self.options.block_rows)
+            try:
+                yield from self.read_split(reader, chunks, number)
+            except DataFormatError as error:
+                self.record_error(error, number, start)
+            self.record_counts(reader, number)
+
+    def read_split(self, reader, chunks, number):
+        """Yield (block, place) for one split."""
+        for block in reader.blocks(chunks):
+            self.record_rejected(reader, number)
+            self.increment_counter('mr_elm', 'rows', len(block))
+            yield block, [number, reader.counts.start, reader.counts.used - len(block)]
+        self.record_rejected(reader, number)
+
+    def record_rejected(self, reader, number):
+        """Send rows that could not be used to the driver."""
+        for row in reader.rejected:
+            key = make_key('rejected', number, reader.counts.start, row.ordinal)
+            self.records.append((key, {'reason': row.reason, 'detail': row.detail, 'line': row.line}))
+        if reader.rejected:
+            reader.rejected.clear()
+
+    def record_error(self, error, number, start):
+        """Send what made a split unreadable to the driver."""
+        self.records.append((make_key('error', number, start), {'message': str(error)}))
+
+    def record_counts(self, reader, number):
+        """Send the account of a split to the driver."""
+        counts = {**reader.counts.to_json(), 'blas': describe_blas(), 'packing': getattr(reader, 'packing', [])}
+        self.records.append((make_key('counts', number, reader.counts.start), counts))
+
+    def splits(self, files):
+        """Yield (file number, start, chunks of whole lines) for each split of the task."""
+        if self.options.planned_splits:
+            for line in self.stdin:
+                for number, start, length in json.loads(line):
+                    yield number, start, self.count_bytes(read_split(files[number]['path'], start, length))
+        else:
+            start = int(os.environ.get('mapreduce_map_input_start', 0))
+            yield find_file(files, os.environ['mapreduce_map_input_file']), start, whole_lines(self.stdin)
+
+    def count_bytes(self, chunks):
+        """Pass chunks on and report how many bytes were read."""
+        for chunk in chunks:
+            self.increment_counter('mr_elm', 'bytes', len(chunk))
+            yield chunk
+
+    def reducer(self, key, values):
+        """Merge the values of a key. Input and output: <kind and coordinates, value>."""
+        merge = self.MERGE.get(split_key(key)[0])
+        if merge is None:
+            for value in values:
+                yield key, value
+        else:
+            yield key, merge(values)
+
+
+def find_file(files, uri):
+    """Return the number of the file that Hadoop calls `uri`."""
+    wanted = plain_path(uri)
+    for number, file in enumerate(files):
+        if plain_path(file['path']) == wanted:
+            return number
+    raise DataFormatError(f'{uri}: one of the planned input files was expected')
+
+
+def plain_path(uri):
+    """Reduce a URI to what tells files apart: hdfs:///a and hdfs://host:9000/a are one."""
+    parts = urlparse(uri)
+    if parts.scheme in ('hdfs', 'file'):
+        return unquote(parts.path)
+    return f'{parts.netloc}{unquote(parts.path)}' if parts.scheme.startswith('s3') else uri

@@ -1,0 +1,101 @@
+"""Summarise a data set in one pass: columns, labels, landmarks."""
+from mr_elm.errors import DataFormatError
+from mr_elm.features.landmarks import Landmarks, rows_from_arrays
+from mr_elm.io.wire import make_key, split_key
+from mr_elm.statistics import ColumnStatistics, LabelTable
+from mr_elm.streaming.mr_rows import MRRows
+
+PIECE = 1 << 16  # features a record
+LANDMARK_BYTES = 4 << 20
+MAX_CLASSES = 10_000
+
+
+def merge_columns(values):
+    """Merge statistics of the same features over tasks."""
+    pieces = [ColumnStatistics.from_arrays(arrays) for arrays in values]
+    merged = pieces[0]
+    for piece in pieces[1:]:
+        merged = merged.merge(piece)
+    return merged.to_arrays()
+
+
+def merge_labels(values):
+    """Merge label tables over tasks."""
+    merged = LabelTable()
+    for value in values:
+        merged.merge(LabelTable(value))
+    return merged.entries
+
+
+class MRStats(MRRows):
+    """Emit `columns START`, `labels` or `target`, `weights`, and on demand `landmarks PIECE`."""
+
+    MERGE = {'columns': merge_columns, 'labels': merge_labels, 'target': merge_columns, 'weights': merge_columns}
+
+    def configure_args(self):
+        """Add what decides the landmarks."""
+        super().configure_args()
+        self.add_passthru_arg('--landmarks', type=int, default=0, help='how many landmark rows to choose')
+        self.add_passthru_arg('--seed', type=int, default=0, help='the key of the hash that chooses them')
+
+    def map_begin(self):
+        """Start with nothing seen."""
+        self.columns = self.target = self.weights = None
+        self.labels = LabelTable()
+        self.landmarks = Landmarks(self.options.landmarks, self.options.seed) if self.options.landmarks else None
+
+    def map_block(self, block, place):
+        """Take in a block."""
+        self.columns = merged(self.columns, block.X)
+        if block.weights is not None:
+            self.weights = merged(self.weights, block.weights[:, None])
+        if self.numeric:
+            self.target = merged(self.target, block.targets[:, None])
+        else:
+            self.labels.add_block(block, place)
+            if len(self.labels.entries) > MAX_CLASSES:
+                raise too_many_classes(len(self.labels.entries))
+        if self.landmarks is not None:
+            self.landmarks.add(block.X)
+
+    def map_end(self):
+        """Emit what was seen, nothing when there was no row."""
+        if self.columns is None:
+            return
+        for start in range(0, self.columns.n_features, PIECE):
+            yield make_key('columns', start), self.columns.columns(start, start + PIECE).to_arrays()
+        for kind in ('target', 'weights'):
+            if getattr(self, kind) is not None:
+                yield make_key(kind), getattr(self, kind).to_arrays()
+        if not self.numeric:
+            yield make_key('labels'), self.labels.entries
+        if self.landmarks is not None:
+            for arrays in self.landmarks.to_pieces(LANDMARK_BYTES):
+                yield make_key('landmarks'), arrays
+
+    def reducer(self, key, values):
+        """Merge the values of a key; landmarks leave in pieces."""
+        if split_key(key)[0] != 'landmarks':
+            yield from super().reducer(key, values)
+            return
+        landmarks = Landmarks(self.options.landmarks, self.options.seed)
+        for arrays in values:
+            landmarks.add(rows_from_arrays(arrays))
+        for number, arrays in enumerate(landmarks.to_pieces(LANDMARK_BYTES)):
+            yield make_key('landmarks', number), arrays
+
+
+def merged(statistics, X):
+    """Add rows to ColumnStatistics, or begin them."""
+    new = ColumnStatistics.of(X)
+    return new if statistics is None else statistics.merge(new)
+
+
+def too_many_classes(n):
+    """Say that the label column cannot hold classes."""
+    return DataFormatError(f'at most {MAX_CLASSES} classes were expected, the labels have {n} or more different '
+                           'values: is this a regression (--task regression) or another column (--label-column)?')
+
+
+if __name__ == '__main__':
+    MRStats.run()
