@@ -27,6 +27,7 @@ lint: $(STAMP) ## check the style
 	$(BIN)/ruff check .
 
 bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench.json)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m mr_elm.experiments.bench build/bench.json
 
 test-all-pythons: ## run the tests on every supported Python that is installed

@@ -1,5 +1,6 @@
 """Run a job on the runner that the user chose: the one place that makes a runner."""
 import json
+import logging
 import os
 import tempfile
 from contextlib import contextmanager
@@ -10,6 +11,9 @@ from mr_elm.streaming.progress import Reporter
 
 EMBEDDED = ('inline', 'local')
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
+
+# mrjob speaks only to those who listen (mr-elm --verbose); errors reach the user as exceptions
+logging.getLogger('mrjob').addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True)

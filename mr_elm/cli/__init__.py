@@ -1,5 +1,4 @@
 """The command line: mr-elm COMMAND ... [options] [mrjob's runner options]."""
-import logging
 import sys
 import traceback
 import warnings
@@ -36,7 +35,6 @@ def main(argv=None):
 
 def guarded(argv):
     """Run a known command and turn what goes wrong into one sentence and a status."""
-    logging.getLogger('mrjob').addHandler(logging.NullHandler())
     warnings.showwarning = show_warning
     module = import_module(f'{__name__}.{COMMANDS[argv[0]][0]}')
     try:

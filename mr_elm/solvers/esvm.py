@@ -75,6 +75,14 @@ def collect_sums(gram, gram_low, named_sums, classes=None):
     return Sums(gram, gram_low, high[:, :-1], low[:, :-1], high[:, -1])
 
 
+def leading_sums(sums, n_hidden):
+    """Return the Sums of the first n_hidden nodes: the rows and columns {1..n_hidden, bias} of those of all."""
+    kept = np.append(np.arange(n_hidden), len(sums.gram) - 1)
+    square = np.ix_(kept, kept)
+    return Sums(sums.gram[square], sums.gram_low[square], sums.class_sums[:, kept], sums.class_sums_low[:, kept],
+                sums.counts)
+
+
 def class_weights(kind, classes):
     """Return label -> weight: 1, or for 'balanced' N / (K N_k)."""
     if kind is None:

@@ -1,0 +1,1 @@
+"""Measure and show: the demonstration, the benchmarks, the figures."""

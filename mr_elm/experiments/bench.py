@@ -1,0 +1,219 @@
+"""Measure PESVM against bare arithmetic and against its rivals, on one thread.
+
+    python -m mr_elm.experiments.bench OUT.json [NAME...]
+
+Every ratio comes from runs in turn, minima compared. Data are generated; a9a is looked for in the folders that
+MR_ELM_DATA names, as a9a.libsvm or a9a.libsvm.gz.
+"""
+import io
+import os
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from ..arithmetic import one_thread
+from ..data.generators import generate, write_rows
+from ..features.hidden import HiddenLayer, draw_nodes
+from ..features.scaling import choose_scaling
+from ..io.formats import RowOptions
+from ..io.store import save_model
+from ..models import layer_arrays
+from ..solvers.esvm import fit_esvm
+from ..statistics import Classes, ColumnStatistics, LabelTable
+from ..streaming.inputs import plan_inputs
+from ..streaming.mr_gram import MRGram
+from ..streaming.submit import write_json
+from .timing import Row, compare, in_turn, mr_elm, peak_memory, save, stage_seconds, table
+
+D, L = 50, 1000
+ROWS = 200_000
+
+
+class Files:
+    """Make the data sets that the measurements need, once."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    @cache  # noqa: B019 - lives as long as the program
+    def csv(self, n):
+        """Return a csv file of n NDC rows."""
+        path = self.folder / f'{n}.csv'
+        write_rows(generate('ndc', n, D, 1), path)
+        return path
+
+    @cache  # noqa: B019 - lives as long as the program
+    def packed(self, n):
+        """Return a packed folder of n NDC rows."""
+        mr_elm('pack', self.csv(n), '-o', self.folder / f'{n}.packed')
+        return self.folder / f'{n}.packed'
+
+    def model(self):
+        """Return a name for a model."""
+        return self.folder / 'model.npz'
+
+
+def train(path, files, *options):
+    """Train from the command line; returns what it said."""
+    return mr_elm('train', 'pesvm', path, '--hidden', L, '--model', files.model(), '--overwrite', *options)
+
+
+def bare_arithmetic(X, y, W):
+    """Do what any program must: multiply, apply tanh, update symmetrically."""
+    G = np.zeros((L + 2, L + 2), order='F')
+    for i in range(0, len(X), 4096):
+        Z = np.empty((len(X[i:i + 4096]), L + 2))
+        np.matmul(X[i:i + 4096], W, out=Z[:, :L])
+        Z[:, :L] *= 0.5
+        np.tanh(Z[:, :L], out=Z[:, :L])
+        Z[:, L], Z[:, L + 1] = -1, y[i:i + 4096]
+        dsyrk(1.0, Z.T, beta=1.0, c=G, overwrite_c=1)
+
+
+def bare_script(path, W):
+    """Parse, then the bare arithmetic."""
+    rows = np.loadtxt(path, delimiter=',')
+    bare_arithmetic(rows[:, 1:], rows[:, 0], W)
+
+
+def map_stage(files):
+    """Time the map task of the Gram job, from csv to its last emitted tile."""
+    path = files.csv(ROWS)
+    plan = plan_inputs([str(path)], RowOptions())
+    layer = random_layer(D)
+    save_model(files.folder / 'layer.npz', {'parameters': {'map': 'sigmoid', 'sigma': 1.0}}, layer_arrays(layer))
+    job = MRGram(args=['--mapper', '--step-num=0', '--planned-splits', '--layer', str(files.folder / 'layer.npz'),
+                       '--grid', '[1e-18, 1e-18, 1e-18]',
+                       '--plan', write_json(str(files.folder / 'plan.json'), plan.to_json())])
+    split = f'[[0, 0, {plan.size}]]\n'.encode()
+
+    def run():
+        job.sandbox(stdin=io.BytesIO(split))
+        job.run_mapper()
+
+    row = compare('map stage, 200,000 x 50 csv, against the bare script', run,
+                  lambda: bare_script(path, layer.weights.T), 1.25)
+    emitted = len(job.stdout.getvalue())
+    bound = 8 * (L + 1 + 2) * (L + 2 + 2) / 2
+    return [row, Row('bytes a map task shuffles, over 8 (L+1+K)(L+2+K)/2', emitted / bound, 2.8, True,
+                     f'{emitted:,} bytes')]
+
+
+def random_layer(d):
+    """Draw a hidden layer for standardised rows."""
+    return HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, d), np.zeros(d), np.ones(d))
+
+
+def end_to_end(files):
+    """Time the command line inline, from packed rows and from csv."""
+    path, packed, W = files.csv(ROWS), files.packed(ROWS), random_layer(D).weights.T
+    rows = np.loadtxt(path, delimiter=',')
+    X, y = np.ascontiguousarray(rows[:, 1:]), rows[:, 0]
+    return [compare('train inline from packed rows, against the bare arithmetic', lambda: train(packed, files),
+                    lambda: bare_arithmetic(X, y, W), 1.3),
+            compare('train inline from csv, against the bare script', lambda: train(path, files),
+                    lambda: bare_script(path, W), 1.8)]
+
+
+def two_cores(files):
+    """Time -r local on two cores against inline."""
+    packed, stages = files.packed(2_000_000), {'inline': [], 'local': []}
+
+    def run(runner, *options):
+        stages[runner].append(stage_seconds(train(packed, files, '-r', runner, *options), 'Gram'))
+
+    row = compare('train with -r local on 2 cores, 2,000,000 packed rows, times faster than inline',
+                  lambda: run('local', '--num-cores', '2'), lambda: run('inline'), 1.5, at_most=False)
+    local, inline = min(stages['local']), min(stages['inline'])
+    return [row, Row('the same, Gram job alone', inline / local, 1.7, False, f'{local:.2f} s against {inline:.2f} s')]
+
+
+def rivals(files):
+    """Time a fit in process against hpelm and scikit-learn."""
+    X, y = np.concatenate([X for X, _ in generate('ndc', ROWS, D, 1)]), np.concatenate(
+        [y for _, y in generate('ndc', ROWS, D, 1)])
+    rows = rival_rows('200,000 x 50 NDC', X, y)
+    path = find_a9a()
+    if path is None:
+        return [*rows, Row('fit on a9a', float('nan'), 1, False, 'not measurable: no a9a in MR_ELM_DATA')]
+    from sklearn.datasets import load_svmlight_file
+    return rows + rival_rows('a9a', *load_svmlight_file(str(path)))
+
+
+def find_a9a():
+    """Return the path of a9a, or None."""
+    folders = [Path(name) for name in os.environ.get('MR_ELM_DATA', '').split(':') if name]
+    return next((path for folder in folders for path in sorted(folder.glob('a9a.libsvm*'))), None)
+
+
+def rival_rows(name, X, y):
+    """Compare fits of one data set."""
+    from hpelm import ELM
+    from sklearn.kernel_approximation import RBFSampler
+    from sklearn.linear_model import RidgeClassifier
+    from sklearn.pipeline import make_pipeline
+    dense = X.toarray() if hasattr(X, 'toarray') else X
+    targets = y[:, None].astype(float)
+
+    def ours():
+        statistics = ColumnStatistics.of(X)
+        layer = HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, X.shape[1]), *choose_scaling('standard', statistics))
+        values, codes = np.unique(y, return_inverse=True)
+        table_of_labels = LabelTable({str(value): [1, [0, 0, k]] for k, value in enumerate(values)})
+        fit_esvm(layer, X, Classes.of(table_of_labels), codes)
+
+    def theirs():
+        elm = ELM(X.shape[1], 1, precision='double')
+        elm.add_neurons(L, 'sigm')
+        elm.train(dense, targets, 'r')
+
+    def sklearn():
+        make_pipeline(RBFSampler(n_components=L, gamma=1 / X.shape[1], random_state=0), RidgeClassifier()).fit(X, y)
+
+    return [compare(f'fit on {name}, times faster than hpelm', ours, theirs, 1.0, at_most=False),
+            compare(f'fit on {name}, times faster than RBFSampler + RidgeClassifier', ours, sklearn, 1.0,
+                    at_most=False)]
+
+
+def memory(files):
+    """Compare the peak memory at 100,000 and 1,000,000 rows."""
+    options = ('--hidden', L, '--model', files.model(), '--overwrite')
+    small, large = (peak_memory('train', 'pesvm', files.packed(n), *options) for n in (100_000, 1_000_000))
+    return [Row('peak memory at 1,000,000 rows over that at 100,000', large / small, 1.05, True,
+                f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
+
+
+def linear(files):
+    """Check that time grows with the rows alone."""
+    sizes = (100_000, 300_000, 1_000_000)
+    packs = [files.packed(n) for n in sizes]
+    a, b, c = (min(times) for times in in_turn([lambda path=path: train(path, files) for path in packs]))
+    growth = (c - b) / (b - a) / 3.5
+    note = f'{a:.2f} s, {b:.2f} s, {c:.2f} s'
+    return [Row('(T(1e6) - T(3e5)) / (T(3e5) - T(1e5)) / 3.5', growth, 1.1, True, note),
+            Row('the same, from below', growth, 0.9, False, note)]
+
+
+MEASUREMENTS = {'map': map_stage, 'end-to-end': end_to_end, 'two-cores': two_cores, 'rivals': rivals,
+                'memory': memory, 'linear': linear}
+
+
+def main(out, names):
+    """Measure, print the table, write JSON; returns 1 when a claim was missed."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix='mr_elm-bench-') as folder, one_thread():
+        files = Files(folder)
+        for name in names or MEASUREMENTS:
+            print(f'{name} ...', file=sys.stderr, flush=True)
+            rows += MEASUREMENTS[name](files)
+    print(table(rows))
+    save(rows, out)
+    return int(any(row.verdict == 'missed' for row in rows))
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
