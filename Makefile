@@ -32,8 +32,10 @@ bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench.j
 
 test-all-pythons: ## run the tests on every supported Python that is installed
 	@for version in 3.10 3.11 3.12 3.13; do \
-	  if python$$version --version >/dev/null 2>&1; then \
-	    $(MAKE) --no-print-directory test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
+	  python=$$(ls "$$(pyenv root 2>/dev/null)"/versions/$$version.*/bin/python 2>/dev/null | tail -n 1); \
+	  python=$${python:-python$$version}; \
+	  if "$$python" --version >/dev/null 2>&1; then \
+	    $(MAKE) --no-print-directory test PYTHON="$$python" VENV=.venv-$$version || exit 1; \
 	  else echo "python$$version is not installed: skipped"; fi; \
 	done
 

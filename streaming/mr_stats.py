@@ -49,14 +49,19 @@ class MRStats(MRRows):
         self.columns = merged(self.columns, block.X)
         if block.weights is not None:
             self.weights = merged(self.weights, block.weights[:, None])
-        if self.numeric:
-            self.target = merged(self.target, block.targets[:, None])
-        else:
-            self.labels.add_block(block, place)
-            if len(self.labels.entries) > MAX_CLASSES:
-                raise too_many_classes(len(self.labels.entries))
+        if block.codes is not None:
+            self.add_labels(block, place)
         if self.landmarks is not None:
             self.landmarks.add(block.X)
+
+    def add_labels(self, block, place):
+        """Take in the labels of a block."""
+        if self.numeric:
+            self.target = merged(self.target, block.targets[:, None])
+            return
+        self.labels.add_block(block, place)
+        if len(self.labels.entries) > MAX_CLASSES:
+            raise too_many_classes()
 
     def map_end(self):
         """Emit what was seen, nothing when there was no row."""
@@ -91,10 +96,10 @@ def merged(statistics, X):
     return new if statistics is None else statistics.merge(new)
 
 
-def too_many_classes(n):
+def too_many_classes():
     """Say that the label column cannot hold classes."""
-    return DataFormatError(f'at most {MAX_CLASSES} classes were expected, the labels have {n} or more different '
-                           'values: is this a regression (--task regression) or another column (--label-column)?')
+    return DataFormatError(f'at most {MAX_CLASSES} classes were expected, there are more different labels: '
+                           'is this a regression (--task regression) or another column (--label-column)?')
 
 
 if __name__ == '__main__':

@@ -1,11 +1,12 @@
 """Pack a data set: write its rows as binary blocks, read them back for their statistics, close with a manifest."""
 import os
+import shutil
 
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.packed import MANIFEST, rows_for_width
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.summary import summarise, write_manifest
+from mr_elm.streaming.drivers.summary import demand_rows, survey, write_manifest
 from mr_elm.streaming.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.streaming.submit import run_job
@@ -16,7 +17,7 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
 
     patterns : files, folders or globs. folder : must not exist, or be empty.
     options : RowOptions. dtype : float32 or float64. block_rows : rows a block, at most.
-    Returns (Summary of the packed rows, Accounts of the text).
+    Returns (Summary of the packed rows, Accounts of the text). The folder is removed when packing fails.
     """
     if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise FileExistsError(f'{folder}: a new or empty folder was expected, something is there')
@@ -27,15 +28,24 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
         block_rows = rows_for_width(plan.files[0].format.width, block_rows)
     arguments = ['--output-dir', os.path.abspath(folder), '--dtype', dtype, '--block-rows', str(block_rows),
                  '--bad-rows', bad_rows]
-    with run_job(MRPack, plan, arguments, runner, 'packing'):
-        """The blocks are where they belong, nothing comes back."""
-    packed = look_into(folder, options)
-    summary = summarise(packed, runner)
+    try:
+        with run_job(MRPack, plan, arguments, runner, 'packing'):
+            """The blocks are where they belong, nothing comes back."""
+        return close_pack(plan, folder, options, runner, {'dtype': dtype, 'block_rows': block_rows}, bad_rows)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def close_pack(plan, folder, options, runner, facts, bad_rows):
+    """Read the blocks back, check that no row is missing, and write the manifest."""
+    summary = survey(look_into(folder, options), runner)
     accounts = packing_accounts(plan, summary.accounts)
     accounts.settle(bad_rows)
+    demand_rows(plan, summary)
     if accounts.used != summary.n_rows:
         raise AccountingError(f'{folder}: {accounts.used} rows were packed, {summary.n_rows} can be read back')
-    write_manifest(folder, summary, {'dtype': dtype, 'block_rows': block_rows, 'task': task_of(options),
+    write_manifest(folder, summary, {**facts, 'task': task_of(options),
                                      'labelled': options.labelled, 'weighted': options.weight_column is not None,
                                      'rejected': dict(accounts.reasons)})
     return summary, accounts

@@ -1,7 +1,7 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import rows_from_arrays
@@ -41,6 +41,15 @@ def summarise(plan, runner, bad_rows='stop', landmarks=0, seed=0):
     """
     if plan.pack and not landmarks:
         return read_manifest(plan.pack)
+    summary = survey(plan, runner, bad_rows, landmarks, seed)
+    demand_rows(plan, summary)
+    if plan.pack:  # a pass rounds its means by its splits, the manifest does not
+        return replace(read_manifest(plan.pack), landmarks=summary.landmarks, accounts=summary.accounts)
+    return summary
+
+
+def survey(plan, runner, bad_rows='stop', landmarks=0, seed=0):
+    """Run the statistics job: the Summary of a data set, which may be empty."""
     arguments = ['--bad-rows', bad_rows, '--landmarks', str(landmarks), '--seed', str(seed)]
     summary = Summary(accounts=Accounts(plan))
     columns, rows = {}, {}
@@ -49,14 +58,19 @@ def summarise(plan, runner, bad_rows='stop', landmarks=0, seed=0):
             take(summary, key, value, columns, rows)
     summary.accounts.settle(bad_rows)
     summary.n_rows = summary.accounts.used
-    if not summary.n_rows or not columns:
-        raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
-    summary.columns = join_columns([columns[start] for start in sorted(columns)])
+    if columns:
+        summary.columns = join_columns([columns[start] for start in sorted(columns)])
     if rows:
         summary.landmarks = stack([rows[number] for number in sorted(rows)])
-    if not summary.columns.n_features:
-        raise DataFormatError(f'{plan.name}: rows with features were expected, all are empty')
     return summary
+
+
+def demand_rows(plan, summary):
+    """Raise DataFormatError when a data set has no row, or no feature."""
+    if not summary.n_rows:
+        raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
+    if summary.columns is None or not summary.columns.n_features:
+        raise DataFormatError(f'{plan.name}: rows with features were expected, all are empty')
 
 
 def take(summary, key, value, columns, rows):
