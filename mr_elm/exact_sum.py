@@ -10,12 +10,13 @@ reproducible floating-point summation, 2013 (the grid).
 import numpy as np
 
 GRID_BITS = 66  # leaves 2^38 rows at the bound before a total could outgrow 2^104 steps
+SMALLEST = 1e-270  # bound of sums that are all but zero, so that grid and inverse stay normal numbers
 CHUNK = 1 << 14  # entries added at a time, few enough to stay in a core's cache
 
 
 def grid_step(bound):
     """Return the grid for sums of terms of magnitude at most `bound`: a power of two, bound * 2^-66 or just above."""
-    return float(2.0 ** (np.ceil(np.log2(bound)) - GRID_BITS))
+    return float(2.0 ** (np.ceil(np.log2(max(bound, SMALLEST))) - GRID_BITS))
 
 
 def two_sum(a, b):

@@ -28,7 +28,7 @@ class GridSteps:
     @classmethod
     def of(cls, node_bound, target_bound=1.0, weight_bound=1.0):
         """Choose grids from bounds on |E|, |T| and the row weights."""
-        e, t = max(node_bound, 1.0), max(target_bound, 1e-300)
+        e, t = max(node_bound, 1.0), target_bound
         return cls(*(grid_step(weight_bound * product) for product in (e * e, e * t, t * t)))
 
 
@@ -74,8 +74,9 @@ class GramSum:
         indicator[block.codes, np.arange(len(E))] = root
         sums = indicator @ E
         counts = np.bincount(block.codes, minlength=len(block.names))
+        steps = np.append(np.full(E.shape[1], self.steps.gram), 1.0)  # counts are whole however large E is
         for k, name in enumerate(block.names):
-            self._add_sum(name, np.append(sums[k], counts[k]), self.steps.gram)
+            self._add_sum(name, np.append(sums[k], counts[k]), steps)
 
     def _add_sum(self, name, values, step):
         pair = self.sums.setdefault(name, np.zeros((2, len(values))))

@@ -43,6 +43,13 @@ class HiddenNodeModel:
         """Return the names of the classes."""
         return self.header['classes']
 
+    def check(self):
+        """Raise KeyError or ValueError when parts are missing or do not fit."""
+        layer, weights = self.layer, self.arrays['output_weights']
+        n_columns = 1 if self.numeric or len(self.classes) == 2 else len(self.classes)
+        if layer.n_features != self.n_features or weights.shape != (layer.n_hidden + 1, n_columns):
+            raise ValueError(f'output weights of shape {weights.shape} for {layer.n_hidden} nodes')
+
     def class_of(self, label):
         """Return the class that a label names ('1.0' and '1' are one), or the label itself when it is none."""
         return label if label in self.classes else self._class_of_number.get(number_or_none(label), label)
@@ -108,4 +115,10 @@ def read_model(path):
     header, arrays = load_model(path)
     if header.get('method') not in METHODS:
         raise ModelFormatError(f'{path}: a model of {", ".join(METHODS)} was expected, {header.get("method")!r} came')
-    return METHODS[header['method']](header, arrays)
+    model = METHODS[header['method']](header, arrays)
+    try:
+        model.check()
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFormatError(f'{path}: a whole model was expected, parts are missing or do not fit '
+                               f'({error})') from None
+    return model

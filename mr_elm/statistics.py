@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from .io.csv_rows import number_or_none
+
 
 @dataclass(frozen=True)
 class ColumnStatistics:
@@ -146,9 +148,8 @@ class Classes:
         A class of several spellings is named as first met in input order.
         """
         entries = table.entries
-        try:
-            keys = {name: float(name) for name in entries}
-        except ValueError:
+        keys = {name: number_or_none(name) for name in entries}
+        if None in keys.values():
             keys = {name: name.encode() for name in entries}
         order = sorted(set(keys.values()))
         number = {key: i for i, key in enumerate(order)}

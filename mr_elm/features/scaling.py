@@ -8,7 +8,7 @@ def choose_scaling(kind, statistics):
     """Return (offset, scale), each (d,), from ColumnStatistics.
 
     kind : standard (mean 0, population standard deviation 1), minmax (the papers' [-1, 1]) or none.
-    A constant feature becomes 0 under standard and minmax.
+    Under standard and minmax a constant feature has the scale 0: it says nothing, whatever it is in later rows.
     """
     d = statistics.n_features
     if kind == 'none':
@@ -21,10 +21,5 @@ def choose_scaling(kind, statistics):
         offset, width = low / 2 + high / 2, high / 2 - low / 2
     else:
         raise ValueError(f'scale: one of {", ".join(SCALES)} was expected, {kind!r} came')
-    constant = constant | (width <= 0)
-    return np.where(constant, low, offset), 1 / np.where(constant, 1.0, width)
-
-
-def scale_range(low, high, offset, scale):
-    """Return the range of the scaled features."""
-    return (low - offset) * scale, (high - offset) * scale
+    constant = constant | (width < np.finfo(float).tiny)  # beyond which 1 / width is infinite
+    return np.where(constant, low, offset), np.where(constant, 0.0, 1 / np.where(constant, 1.0, width))

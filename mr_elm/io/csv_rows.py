@@ -1,24 +1,33 @@
 """Parse lines of delimited text, thousands at a time."""
 import csv
 import math
+import re
 
 import numpy as np
 
 from .blocks import Block, encode_labels
 from .formats import RowError
 
-BAD_FLOATS = {'nan', 'inf', 'infinity'}
+SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
+SPACES = re.compile(f'[{SPACE}]+')
 
 
 def split_fields(line, delimiter):
     """Split one line into its fields; a quoted field may hold the delimiter, but not a line end."""
     if '"' not in line:
-        return [text.strip() for text in line.split(delimiter)]
+        return [text.strip(SPACE) for text in line.split(delimiter)] if delimiter else split_white(line)
     try:
-        rows = list(csv.reader([line], delimiter=delimiter or ' ', skipinitialspace=True, strict=True))
+        rows = list(csv.reader([line.strip(' ')], delimiter=delimiter or ' ', skipinitialspace=True, strict=True))
     except csv.Error as error:
         raise RowError('bad quotes', f'{shown(line)} ({error})') from None
-    return [text.strip() for text in rows[0]]
+    return [text.strip(SPACE) for text in rows[0]]
+
+
+def split_white(line, limit=-1):
+    """Split at runs of white space, `limit` times at most."""
+    if line.isascii():
+        return line.split(None, limit)
+    return SPACES.split(line.strip(SPACE), max(limit, 0))
 
 
 def shown(text, limit=40):
@@ -34,6 +43,8 @@ def parse(lines, form):
     Raises ValueError when any line cannot be used; `diagnose` says which and why.
     """
     labels, weights, features = cut(lines, form)
+    if not any(features):
+        raise ValueError('rows without features')
     X = np.loadtxt(features, delimiter=form.delimiter, comments=None, ndmin=2)
     if X.shape != (len(lines), form.width) or not np.isfinite(X).all():
         raise ValueError('rows of another shape')
@@ -52,7 +63,7 @@ def cut(lines, form):
     simple = form.label_column == 0 and form.weight_column is None and form.delimiter
     if simple and not any('"' in line for line in lines):
         parts = [line.partition(form.delimiter) for line in lines]
-        return [part[0].strip() for part in parts], None, [part[2] for part in parts]
+        return [part[0].strip(SPACE) for part in parts], None, [part[2] for part in parts]
     rows = [split_fields(line, form.delimiter) for line in lines]
     if any(len(row) != form.n_columns for row in rows):
         raise ValueError('rows of another width')
@@ -70,7 +81,7 @@ def column(rows, position):
 
 def positive(texts):
     """Read weights: (n,) float64, all positive and finite, or ValueError."""
-    weights = np.array(texts, dtype=float)
+    weights = np.array([number_or_none(text) for text in texts], dtype=float)
     if not (np.isfinite(weights) & (weights > 0)).all():
         raise ValueError('weights')
     return weights

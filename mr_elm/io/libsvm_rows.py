@@ -5,11 +5,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .blocks import Block, encode_labels
-from .csv_rows import label_name, number_or_none, shown
+from .csv_rows import label_name, number_or_none, shown, split_white
 from .formats import RowError
 
 QID = re.compile(r'\bqid:\S+')
 NUMBER_CHARACTERS = b'0123456789.+-eE'
+MAX_DIGITS = 18  # of an index; Python refuses to read thousands
 
 
 def parse(lines, form):
@@ -38,7 +39,7 @@ def cut(lines, form):
     lines = [clean(line) for line in lines] if any('#' in line or 'qid' in line for line in lines) else lines
     if not form.labelled:
         return None, lines
-    parts = [line.split(None, 1) for line in lines]
+    parts = [split_white(line, 1) for line in lines]
     labels = [part[0] for part in parts]
     if any(':' in label for label in labels):
         raise ValueError('a row without a label')
@@ -52,12 +53,14 @@ def clean(line):
 
 def read_pairs(text, n_pairs):
     """Read `index:value` pairs separated by white space: (index, value), each (n_pairs,) float64."""
-    skeleton = text.encode('latin-1').translate(None, NUMBER_CHARACTERS).split()
-    if len(skeleton) != n_pairs or set(skeleton) - {b':'}:
+    data = text.encode('latin-1')
+    skeleton = data.translate(None, NUMBER_CHARACTERS).split()
+    sides = data.replace(b':', b' ').split()
+    if set(skeleton) - {b':'} or not len(skeleton) == len(data.split()) == len(sides) / 2 == n_pairs:
         raise ValueError('not index:value pairs')
-    numbers = np.fromstring(text.replace(':', ' '), sep=' ') if n_pairs else np.zeros(0)
-    if len(numbers) != 2 * n_pairs or not np.isfinite(numbers).all():
-        raise ValueError('not numbers')
+    numbers = np.array(sides, dtype=float)
+    if not np.isfinite(numbers).all():
+        raise ValueError('not finite numbers')
     return numbers[::2], numbers[1::2]
 
 
@@ -82,7 +85,7 @@ def diagnose(line, form):
     """Say why one line was refused, as a RowError."""
     if '\0' in line:
         return RowError('binary data', 'the line holds bytes of zero')
-    tokens = clean(line).split()
+    tokens = split_white(clean(line))
     try:
         if form.labelled:
             if not tokens or ':' in tokens[0]:
@@ -103,6 +106,8 @@ def check_pair(token, previous, form):
         raise RowError('not index:value', f'{shown(token)}')
     if not re.fullmatch(r'[+-]?\d+', left):
         raise RowError('bad index', f'{shown(token)}')
+    if len(left) > MAX_DIGITS:
+        raise RowError('index too large', f'{shown(token)}')
     index, value = int(left), number_or_none(right)
     if index < 1:
         raise RowError('index below 1', f'{shown(token)}; indices begin at 1')

@@ -37,7 +37,7 @@ class LineReader:
 
     def blocks(self, chunks):
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
-        for lines in grouped_lines(chunks, self.block_rows):
+        for lines in grouped_lines(chunks, self.block_rows, self.counts.start == 0):
             block = self._parse(lines)
             if self.stop and self.rejected:
                 return
@@ -49,7 +49,7 @@ class LineReader:
         first = self.counts.lines
         self.counts.lines += len(lines)
         self.counts.records += len(lines)
-        rows = [(i, line) for i, line in enumerate(lines, first) if self._is_row(i, line)]
+        rows = [(i, line) for i, line in enumerate(lines, first) if self._is_row(line)]
         if not rows:
             return None
         block, errors = parse_or_reject([line for _, line in rows], self.parser, self.form)
@@ -60,11 +60,11 @@ class LineReader:
             del self.rejected[1:]
         return block
 
-    def _is_row(self, ordinal, line):
-        if ordinal == 0 and self.counts.start == 0 and self.form.header:
-            self.counts.headers += 1
-        elif not line or line.isspace():
+    def _is_row(self, line):
+        if not line or line.isspace():
             self.counts.blank += 1
+        elif self.form.header and self.counts.start == 0 and not self.counts.headers:
+            self.counts.headers += 1
         elif self.form.kind == 'libsvm' and line.lstrip().startswith('#'):
             self.counts.comments += 1
         else:
@@ -72,9 +72,12 @@ class LineReader:
         return False
 
 
-def grouped_lines(chunks, block_rows):
-    """Cut chunks of whole lines into lists of at most block_rows lines, or MAX_TEXT of long ones."""
-    pending, size, first = [], 0, True
+def grouped_lines(chunks, block_rows, first):
+    """Cut chunks of whole lines into lists of at most block_rows lines, or MAX_TEXT of long ones.
+
+    first : whether the chunks begin where the file does.
+    """
+    pending, size = [], 0
     for chunk in chunks:
         pending += split_chunk(chunk, first)
         size += len(chunk)

@@ -64,9 +64,11 @@ def sniff_csv(lines, path, options):
     if len(rows) <= header:
         raise DataFormatError(f'{path}: rows were expected, only a header line came')
     n_columns = Counter(map(len, rows[header:])).most_common(1)[0][0]
-    names = rows[0] if header else None
+    names = [readable(text) for text in rows[0]] if header else None
     label = locate(options.label_column, names, n_columns, path) if options.labelled else None
     weight = locate(options.weight_column, names, n_columns, path)
+    if weight is not None and weight == label:
+        raise DataFormatError(f'{path}: label and weight were expected in two columns, column {label} came for both')
     form = RowFormat('csv', delimiter, header, n_columns, label, weight, options.labelled, options.numeric_labels)
     if form.width < 1:
         raise DataFormatError(f'{path}: a label and at least one feature were expected, rows have {n_columns} field(s)')
@@ -74,6 +76,14 @@ def sniff_csv(lines, path, options):
         raise DataFormatError(f'{path}: rows of {options.n_features} features were expected, '
                               f'rows of {form.width} came' + width_hint(form, options))
     return form
+
+
+def readable(text):
+    """Read the bytes of a column's name as UTF-8 where they are."""
+    try:
+        return text.encode('latin-1').decode('utf-8')
+    except UnicodeDecodeError:
+        return text
 
 
 def width_hint(form, options):
@@ -88,20 +98,41 @@ def width_hint(form, options):
 def guess_delimiter(lines):
     """Take the character that most lines hold equally often; None stands for white space."""
     for delimiter in DELIMITERS:
-        counts = Counter(len(split_fields(line, delimiter)) for line in lines)
+        counts = Counter(count_fields(line, delimiter) for line in lines)
         if counts and counts.most_common(1)[0][0] > 1:
             return delimiter
     return None
 
 
+def count_fields(line, delimiter):
+    """Count the fields that a delimiter makes, none where quotes speak against it."""
+    try:
+        return len(split_fields(line, delimiter))
+    except RowError:
+        return 0
+
+
 def decide_header(rows, options):
-    """Tell whether the first line names columns: none of its fields is a number, though a later line has some."""
+    """Tell whether the first line names columns.
+
+    It does when none of its fields is a number, though a later line has some; or when the label alone is none, though
+    all later labels are ("label,0,1,2").
+    """
     if options.header != 'auto':
         return options.header == 'yes'
-    if not rows or any(number_or_none(text) is not None for text in rows[0]):
-        return False
-    numeric_later = any(number_or_none(text) is not None for row in rows[1:] for text in row)
-    return numeric_later or len(rows) == 1
+    if not any(is_number(text) for text in rows[0]):
+        return len(rows) == 1 or any(is_number(text) for row in rows[1:] for text in row)
+    try:
+        column = int(options.label_column)
+    except ValueError:
+        return options.label_column in map(readable, rows[0])
+    labels = [row[column] for row in rows if options.labelled and -len(row) <= column < len(row)]
+    return len(labels) > 1 and not is_number(labels[0]) and all(map(is_number, labels[1:]))
+
+
+def is_number(text):
+    """Tell whether a field is a number."""
+    return number_or_none(text) is not None
 
 
 def locate(column, names, n_columns, path):

@@ -5,13 +5,59 @@ not behind `start + length`. Compressed files are one split.
 """
 import bz2
 import gzip
+import io
 import zlib
 
 from ..errors import DataFormatError
 
 CHUNK = 4 << 20
-OPENERS = {'.gz': gzip.open, '.bz2': bz2.open}
+RAW = 1 << 16  # bytes of compressed data read at a time
 DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+class Bz2Members(io.RawIOBase):
+    """Decompress a bz2 file to its last member; bz2.open takes a damaged later member for junk and leaves it out."""
+
+    def __init__(self, path):
+        self.file = io.FileIO(path)
+        self.member = bz2.BZ2Decompressor()
+
+    def readable(self):
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer):
+        """Fill some of the buffer; 0 at the end of the file. Raises EOFError when a member is cut."""
+        data = b''
+        while not data:
+            raw = b''
+            if self.member.eof or self.member.needs_input:
+                raw = self.member.unused_data or self.file.read(RAW)
+                if not raw:
+                    return self._end()
+            if self.member.eof:
+                self.member = bz2.BZ2Decompressor()
+            data = self.member.decompress(raw, len(buffer))
+        buffer[:len(data)] = data
+        return len(data)
+
+    def _end(self):
+        if not self.member.eof and self.file.tell():
+            raise EOFError('it ends within a member')
+        return 0
+
+    def close(self):
+        """Close the file."""
+        self.file.close()
+        super().close()
+
+
+def open_bz2(path, mode):
+    """Open a bz2 file for reading bytes."""
+    return io.BufferedReader(Bz2Members(path), RAW)
+
+
+OPENERS = {'.gz': gzip.open, '.bz2': open_bz2}
 
 
 def is_compressed(path):

@@ -1,4 +1,5 @@
 """Write and read model files: npz without pickles, with a JSON text as header."""
+import errno
 import json
 import os
 import uuid
@@ -10,6 +11,8 @@ from ..errors import ModelFormatError
 
 FORMAT = 'mr_elm'
 VERSION = 1
+# What numpy and zipfile raise for a file that is no npz, a damaged one, and one that holds pickles.
+DAMAGE = (ValueError, KeyError, zipfile.BadZipFile, EOFError, AttributeError, TypeError, IndexError, RuntimeError)
 
 
 def save_model(path, header, arrays):
@@ -36,11 +39,13 @@ class replacing:
         return self.stream
 
     def __exit__(self, kind, error, trace):
-        self.stream.close()
-        if kind is None:
-            os.replace(self.temporary, self.path)
-        else:
-            os.unlink(self.temporary)
+        try:
+            self.stream.close()
+            if kind is None:
+                os.replace(self.temporary, self.path)
+        finally:
+            if os.path.exists(self.temporary):
+                os.unlink(self.temporary)
 
 
 def load_model(path):
@@ -49,7 +54,11 @@ def load_model(path):
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
             header = json.loads(str(arrays.pop('header')[()]))
-    except (ValueError, KeyError, zipfile.BadZipFile, EOFError, AttributeError, TypeError, IndexError) as error:
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):
+            raise  # the file cannot be read, whatever it is
+        raise ModelFormatError(f'{path}: a model file of mr-elm was expected, this one is damaged') from None
+    except DAMAGE as error:
         raise ModelFormatError(f'{path}: a model file of mr-elm was expected ({error})') from None
     if not isinstance(header, dict) or header.get('format') != FORMAT:
         raise ModelFormatError(f'{path}: a model file of mr-elm was expected, this is another npz')

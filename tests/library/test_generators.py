@@ -201,7 +201,7 @@ def test_classes_are_written_as_whole_numbers_and_targets_with_their_decimals(tm
 
 
 def test_rows_wider_than_one_formatting_call_are_written(tmp_path):
-    write_rows(generate('twonorm', 3, 60_000, 0), tmp_path / 'wide.csv')
+    write_rows([(np.zeros((3, 60_000)), np.ones(3, int))], tmp_path / 'wide.csv')
     assert [line.count(',') for line in (tmp_path / 'wide.csv').open()] == [60_000] * 3
 
 

@@ -1,0 +1,138 @@
+"""Delimited text: what a row may look like, and why one is refused."""
+import numpy as np
+import pytest
+from reference import rows as twin
+
+from mr_elm.io import csv_rows
+from mr_elm.io.formats import RowFormat
+from mr_elm.io.lines import LineReader
+
+
+def read(lines, stop=False, **form):
+    reader = LineReader(RowFormat('csv', **form), stop=stop)
+    return reader, list(reader.blocks(['\n'.join(lines).encode()]))
+
+
+def labels_of(blocks):
+    return [block.names[code] for block in blocks for code in block.codes]
+
+
+@pytest.mark.parametrize('delimiter', [',', '\t', ';', '|', None])
+@pytest.mark.parametrize('label, weight', [(0, None), (2, None), (1, 3), (3, 0), (None, None), (None, 2)])
+def test_label_and_weight_may_stand_in_any_column(delimiter, label, weight):
+    table = np.random.default_rng(0).uniform(0.5, 9, (20, 4))
+    lines = [(delimiter or '  ').join(map(repr, row)) for row in table.tolist()]
+    _, [block] = read(lines, delimiter=delimiter, n_columns=4, label_column=label, weight_column=weight)
+    features = [j for j in range(4) if j not in (label, weight)]
+    assert np.array_equal(block.X, table[:, features])
+    assert (block.weights is None) if weight is None else np.array_equal(block.weights, table[:, weight])
+    if label is None:
+        assert block.codes is None
+    else:
+        assert np.array_equal(block.targets, table[:, label])
+
+
+def test_numbers_keep_every_bit():
+    rng = np.random.default_rng(1)
+    numbers = rng.standard_normal(3000) * 10.0**rng.integers(-300, 300, 3000)
+    _, [block] = read([f'a,{x!r}' for x in numbers.tolist()], n_columns=2)
+    assert np.array_equal(block.X[:, 0], numbers)
+
+
+@pytest.mark.parametrize('text', ['1', '+1', '-1', '1.', '.5', '1e3', '1E-3', ' 2 ', '"3"', '-0', '00012', '1e-320'])
+def test_plain_decimal_numbers_are_read(text):
+    _, [block] = read([f'a,{text}'], n_columns=2)
+    assert block.X[0, 0] == float(text.strip(' "'))
+
+
+@pytest.mark.parametrize('label', ['a', 'città', 'Å', 'à', 'naïve', '东京', 'два слова', '+1', '-1', '1_0', "o'b"])
+@pytest.mark.parametrize('delimiter', [',', ';', '\t'])
+def test_labels_are_utf_8_text_of_any_letters(label, delimiter):
+    for text in (label, f'"{label}"', f' {label} '):
+        _, blocks = read([f'{text}{delimiter}1'], n_columns=2, delimiter=delimiter)
+        assert labels_of(blocks) == [label]
+
+
+@pytest.mark.parametrize('label', ['città', 'Å', '东京'])
+def test_labels_of_any_letters_stand_between_white_space_too(label):
+    _, blocks = read([f'{label} \t 1 2', f'  {label}  3 4 '], n_columns=3, delimiter=None)
+    assert labels_of(blocks) == [label, label]
+    assert blocks[0].X.tolist() == [[1, 2], [3, 4]]
+
+
+def test_quoted_fields_may_hold_the_delimiter_and_doubled_quotes():
+    _, blocks = read(['"Smith, J",1,2', '"say ""hi""","3",4', 'plain,5,6'], n_columns=3)
+    assert labels_of(blocks) == ['Smith, J', 'say "hi"', 'plain']
+    assert blocks[0].X.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_quoted_fields_may_stand_between_runs_of_blanks():
+    _, blocks = read(['"a b" 1 2 ', ' "c"   3  4'], n_columns=3, delimiter=None)
+    assert labels_of(blocks) == ['a b', 'c'] and blocks[0].X.tolist() == [[1, 2], [3, 4]]
+
+
+REASONS = [
+    ('a,1', 'wrong width'), ('a,1,2,3', 'wrong width'), ('a', 'wrong width'), ('a,1,x', 'not a number'),
+    ('a,1,', 'not a number'), ('a,,1', 'not a number'), ('a,1,nan', 'nan or infinite'), ('a,-inf,1', 'nan or infinite'),
+    ('a,1e999,1', 'nan or infinite'), (',1,2', 'missing label'), ('  ,1,2', 'missing label'),
+    ('"",1,2', 'missing label'), ('nan,1,2', 'nan or infinite'), ('inf,1,2', 'nan or infinite'),
+    ('a,1,\0', 'binary data'), ('a,1_0,2', 'not a number'), ('"a,1,2', 'bad quotes'), ('"a"b,1,2', 'bad quotes'),
+    ('a,0x10,2', 'not a number'), ('a,1 2,3', 'not a number'), ('a,"1,2",3', 'not a number'),
+    ('a,1,2\x00\x01', 'binary data'), ('a,1,2d5', 'not a number'),
+]
+
+
+@pytest.mark.parametrize('line, reason', REASONS)
+def test_a_bad_row_is_refused_with_its_reason_among_good_ones(line, reason):
+    reader, blocks = read(['g,1,2', line, 'h,3,4'], n_columns=3)
+    assert labels_of(blocks) == ['g', 'h']
+    assert [(row.ordinal, row.reason, row.line) for row in reader.rejected] == [(1, reason, line)]
+
+
+@pytest.mark.parametrize('text, reason', [('0', 'weight is not positive'), ('-1', 'weight is not positive'),
+                                          ('x', 'not a number'), ('inf', 'nan or infinite'), ('', 'not a number'),
+                                          ('1_0', 'not a number')])
+def test_a_weight_is_a_positive_number(text, reason):
+    reader, [block] = read([f'a,1,{text}', 'b,1,2'], n_columns=3, weight_column=2)
+    assert [row.reason for row in reader.rejected] == [reason]
+    assert block.weights.tolist() == [2.0]
+
+
+@pytest.mark.parametrize('label, good', [('1.5', True), ('-2', True), ('x', False), ('1_0', False), ('nan', False)])
+def test_labels_of_a_regression_are_numbers(label, good):
+    reader, blocks = read([f'{label},1'], n_columns=2, numeric_labels=True)
+    assert bool(blocks) == good and bool(reader.rejected) != good
+
+
+def test_a_label_of_other_bytes_than_utf_8_is_refused():
+    reader = LineReader(RowFormat('csv', n_columns=2), stop=False)
+    assert list(reader.blocks([b'caf\xe9,1\n'])) == []
+    assert reader.rejected[0].reason == 'bad label' and reader.rejected[0].line.encode('latin-1') == b'caf\xe9,1'
+
+
+def test_messages_show_little_and_nothing_that_could_steer_a_terminal():
+    assert csv_rows.shown('\x1b[2J') == "'\\x1b[2J'"
+    assert len(csv_rows.shown('x' * 10_000)) < 60
+
+
+@pytest.mark.parametrize('seed', range(12))
+def test_a_corrupted_file_keeps_the_rows_that_a_slow_reader_would_keep(seed):
+    rng = np.random.default_rng(seed)
+    lines = [f'{"abc"[i % 3]},{x:.4g},{y:.4g},{i}' for i, (x, y) in enumerate(rng.standard_normal((60, 2)) * 100)]
+    lines = corrupted(lines, list('0123456789.,,+-eE_ "xn\0\x1c'), rng)
+    rows, bad = twin.salvage(lambda line: twin.csv_row(line, ',', 4), lines)
+    reader, blocks = read(lines, n_columns=4, delimiter=',')
+    found = [row for block in blocks for row in block.X.tolist()]
+    assert [row.ordinal for row in reader.rejected] == bad
+    assert list(zip(labels_of(blocks), found, strict=True)) == rows
+    assert 0 < len(bad) < len(lines)
+
+
+def corrupted(lines, alphabet, rng):
+    text = [list(line) for line in lines]
+    for _ in range(60):
+        line = text[rng.integers(len(text))]
+        line[rng.integers(len(line)):][:1] = []
+        line[rng.integers(len(line))] = rng.choice(alphabet)
+        line.insert(rng.integers(len(line)), rng.choice(alphabet))
+    return [''.join(line) for line in text]

@@ -1,0 +1,128 @@
+"""Landmarks: the same rows for any split and any order of merging."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mr_elm.features.landmarks import Landmarks, row_hashes, rows_from_arrays, rows_to_arrays
+
+N, D, L = 400, 6, 25
+
+
+def make_rows(seed=0, density=0.5):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((N, D)) < density, rng.standard_normal((N, D)).round(2), 0)
+
+
+def chosen(X, seed=0, n=L):
+    landmarks = Landmarks(n, seed)
+    landmarks.add(X)
+    return landmarks
+
+
+def dense(X):
+    return X.toarray() if sp.issparse(X) else X
+
+
+def as_set(rows):
+    return {tuple(row) for row in dense(rows).tolist()}
+
+
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize('seed', range(8))
+def test_any_split_and_any_order_choose_the_same_rows(wrap, seed):
+    rng = np.random.default_rng(seed)
+    X = make_rows()
+    whole = chosen(X)
+    tasks = []
+    for rows in np.array_split(rng.permutation(N), np.sort(rng.integers(0, N, 5))):
+        task = Landmarks(L, 0)
+        for block in np.array_split(X[rows], max(1, len(rows) // 30)):
+            task.add(wrap(block))
+        tasks.append(task)
+    merged = Landmarks(L, 0)
+    for i in rng.permutation(len(tasks)):
+        for piece in tasks[i].to_pieces(300):
+            merged.add(rows_from_arrays(piece))
+    assert np.array_equal(merged.hashes, whole.hashes)
+    assert np.array_equal(dense(merged.rows), whole.rows)
+
+
+def test_they_are_the_distinct_rows_of_the_smallest_hashes():
+    X = make_rows(density=0.1)  # mostly zeros, so that many rows are equal
+    distinct = np.unique(X, axis=0)
+    assert L < len(distinct) < N
+    order = np.argsort(row_hashes(distinct, 0))[:L]
+    assert np.array_equal(chosen(X).rows, distinct[order])
+
+
+def test_a_row_is_chosen_once_however_often_it_stands():
+    X = np.repeat(make_rows()[:40], 10, axis=0)
+    landmarks = chosen(X, n=100)
+    assert len(landmarks.rows) == 40 and as_set(landmarks.rows) == as_set(X)
+    landmarks.add(X)
+    assert len(landmarks.rows) == 40
+
+
+def test_repeated_rows_do_not_change_the_choice():
+    X = make_rows()
+    assert np.array_equal(chosen(np.vstack([X, X[:200]])).rows, chosen(X).rows)
+
+
+def test_the_seed_changes_the_choice():
+    choices = [as_set(chosen(make_rows(), seed).rows) for seed in range(5)]
+    assert all(len(a & b) < L / 2 for i, a in enumerate(choices) for b in choices[:i])
+
+
+def test_the_choice_nests():
+    X = make_rows()
+    assert np.array_equal(chosen(X, n=L).rows, chosen(X, n=3 * L).rows[:L])
+
+
+def test_rows_are_chosen_evenly():
+    X = np.arange(20_000.0)[:, None] + 1
+    found = np.concatenate([chosen(X, seed, 1000).rows.ravel() for seed in range(3)])
+    assert np.allclose(np.histogram(found, 10, (1, 20_000))[0], 300, atol=6 * np.sqrt(300))
+
+
+def test_hashes_know_values_and_places_but_not_how_zeros_are_kept():
+    X = make_rows(density=0.3)
+    explicit = sp.csr_matrix((X.ravel(), np.tile(np.arange(D), N), np.arange(N + 1) * D), shape=(N, D + 9))
+    backwards = sp.csr_matrix(X[:, ::-1])
+    backwards.indices = D - 1 - backwards.indices
+    hashes = row_hashes(X, 3)
+    for other in (sp.csr_matrix(X), explicit, backwards, np.where(X == 0, -0.0, X)):
+        assert np.array_equal(row_hashes(other, 3), hashes)
+    assert len(np.unique(hashes)) == len(np.unique(X, axis=0))
+    full = np.random.default_rng(0).standard_normal((50, D))
+    assert not np.isin(row_hashes(np.roll(full, 1, axis=1), 3), row_hashes(full, 3)).any()
+    assert not np.isin(row_hashes(-full, 3), row_hashes(full, 3)).any()
+
+
+@pytest.mark.parametrize('limit', [1, 300, 10**6])
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+def test_pieces_hold_all_rows_in_order_and_stay_small(limit, wrap):
+    landmarks = chosen(wrap(make_rows()))
+    pieces = list(landmarks.to_pieces(limit))
+    rows = [rows_from_arrays([np.asarray(part, float) for part in piece]) for piece in pieces]  # as the wire gives them
+    assert np.array_equal(np.vstack([dense(part) for part in rows]), dense(landmarks.rows))
+    assert all(part.shape[0] == 1 or sum(a.size for a in piece) * 8 < 3 * limit
+               for part, piece in zip(rows, pieces, strict=True))
+
+
+def test_no_rows_make_no_pieces():
+    assert list(Landmarks(L, 0).to_pieces(100)) == []
+
+
+@pytest.mark.parametrize('X', [make_rows(), sp.csr_matrix(make_rows()), sp.csr_matrix((3, 9))])
+def test_rows_survive_being_taken_apart(X):
+    again = rows_from_arrays([np.asarray(part, float) for part in rows_to_arrays(X)])
+    assert sp.issparse(again) == sp.issparse(X) and np.array_equal(dense(again), dense(X))
+
+
+def test_narrow_and_wide_sparse_rows_are_chosen_together():
+    narrow, wide = sp.csr_matrix(make_rows(1)[:, :3]), sp.csr_matrix(make_rows(2))
+    landmarks = Landmarks(L, 0)
+    landmarks.add(narrow)
+    landmarks.add(wide)
+    both = np.vstack([np.pad(narrow.toarray(), ((0, 0), (0, D - 3))), wide.toarray()])
+    assert np.array_equal(landmarks.rows.toarray(), chosen(both).rows)

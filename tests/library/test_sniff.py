@@ -1,0 +1,125 @@
+"""The first lines of a file decide how all of it is read."""
+import numpy as np
+import pytest
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.blocks import Block
+from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.packed import encode_block
+from mr_elm.io.sniff import first_lines, sniff
+
+
+def sniffed(data, path='rows', **options):
+    data = data if isinstance(data, bytes) else data.encode()
+    return sniff(first_lines([data]), path, RowOptions(**options))
+
+
+@pytest.mark.parametrize('delimiter', [',', '\t', ';', '|', ' ', '   '])
+@pytest.mark.parametrize('header', [True, False])
+def test_delimiter_width_and_header_are_found(delimiter, header):
+    rows = [['class', 'first', 'second']] * header + [['a', '1.5', '-2'], ['b', '3', '1e5']]
+    form = sniffed('\n'.join(delimiter.join(row) for row in rows))
+    assert (form.kind, form.delimiter, form.header, form.n_columns) == ('csv', delimiter.strip(' ') or None, header, 3)
+
+
+@pytest.mark.parametrize('delimiter', [';', '\t', '|', ' '])
+def test_quoted_fields_do_not_hide_the_delimiter(delimiter):
+    rows = [['"fixed acidity"', '"p, H"'], ['"a"', '1'], ['"b"', '2']]
+    form = sniffed('\n'.join(delimiter.join(row) for row in rows))
+    assert (form.delimiter, form.header, form.n_columns) == (None if delimiter == ' ' else delimiter, True, 2)
+
+
+@pytest.mark.parametrize('data, header', [
+    ('a,b\n1,2\n', True), ('1,2\n3,4\n', False), ('cat,2\ndog,4\n', False), ('label,x\ncat,1\n', True),
+    ('\ufefflabel,x\n1,2\n', True), ('\n\nlabel,x\n1,2\n', True), ('"label","x"\n1,2\n', True), ('nan,1\n1,2\n', False),
+])
+def test_a_header_is_a_first_line_without_numbers_above_numbers(data, header):
+    assert sniffed(data).header is header
+
+
+@pytest.mark.parametrize('answer, header', [('yes', True), ('no', False)])
+def test_the_user_knows_better_whether_there_is_a_header(answer, header):
+    assert sniffed('1,2\n3,4\n', header=answer).header is header
+
+
+@pytest.mark.parametrize('column, place', [(0, 0), (2, 2), (-1, 2), (-3, 0), ('1', 1), ('-1', 2), ('x', 0),
+                                           ('Größe', 1), ('class', 2)])
+def test_the_label_column_is_a_position_from_either_end_or_a_name(column, place):
+    assert sniffed('x,Größe,class\n1,2,a\n3,4,b\n', label_column=column).label_column == place
+
+
+@pytest.mark.parametrize('column', [3, -4, 'X', 'weight'])
+@pytest.mark.parametrize('what', ['label_column', 'weight_column'])
+def test_a_column_that_is_not_there_is_named(column, what):
+    with pytest.raises(DataFormatError, match=f'rows: .*{column}'):
+        sniffed('x,y,class\n1,2,a\n', **{what: column})
+    with pytest.raises(DataFormatError, match='no header' if isinstance(column, str) else str(column)):
+        sniffed('1,2,3\n1,2,4\n', **{what: column})
+
+
+def test_weight_column_and_rows_without_labels():
+    form = sniffed('y,w,x\n1,2,3\n', weight_column='w')
+    assert (form.label_column, form.weight_column, form.width) == (0, 1, 1)
+    form = sniffed('y,w,x\n1,2,3\n', labelled=False)
+    assert (form.label_column, form.width) == (None, 3)
+
+
+def test_label_and_weight_are_two_columns():
+    with pytest.raises(DataFormatError, match='two columns'):
+        sniffed('1,2,3\n1,2,4\n', weight_column=0)
+
+
+@pytest.mark.parametrize('data, path, kind', [
+    ('1 1:2 3:4\n', 'rows', 'libsvm'), ('1\n-1 3:4\n', 'rows', 'libsvm'), ('1,2\n3,4\n', 'rows', 'csv'),
+    ('1 2\n3 4\n', 'rows', 'csv'), ('1\n2\n', 'a.svm', 'libsvm'), ('1\n2\n', 'a.LIBSVM.gz', 'libsvm'),
+    ('1 1:2\n2 2:3\n', 'rows.csv', 'csv'), (encode_block(Block(np.ones((1, 2)))), 'rows.csv', 'packed'),
+])
+def test_kinds_are_told_apart_by_content_and_name(data, path, kind):
+    assert sniffed(data, path).kind == kind
+
+
+def test_the_user_may_say_the_kind():
+    assert sniffed('1 1:2\n', kind='csv').kind == 'csv'
+    assert sniffed('1,2\n2,3\n', 'x.csv', kind='libsvm', n_features=7, max_features=9).n_features == 7
+
+
+@pytest.mark.parametrize('data, message', [
+    (b'\x7fELF\0\0', 'binary'), ('a,b\n', 'only a header'), ('1\n2\n', 'at least one feature'),
+    ('"a,1\n"b,2\n', 'bad quotes'), ('1,2,3\n4,5,6\n', '5 features were expected, rows of 2'),
+])
+def test_what_holds_no_rows_is_refused_by_name(data, message):
+    with pytest.raises(DataFormatError, match=f'rows: .*{message}'):
+        sniffed(data, n_features=5 if 'expected, rows' in message else None)
+
+
+def test_one_column_too_few_or_many_hints_at_the_label():
+    with pytest.raises(DataFormatError, match='--no-label'):
+        sniffed('1,2,3\n4,5,6\n', n_features=3)
+    with pytest.raises(DataFormatError, match='leave --no-label out'):
+        sniffed('1,2,3\n4,5,6\n', n_features=2, labelled=False)
+
+
+def test_first_lines_are_the_first_that_are_not_blank():
+    chunks = [b'\xef\xbb\xbf\n \na\n', b'\n\r\nb\nc\n', b'd\n']
+    assert first_lines(chunks) == ['a', 'b', 'c', 'd']
+    assert first_lines(chunks, 2) == ['a', 'b']
+
+
+def test_a_format_survives_json():
+    form = RowFormat('csv', None, True, 5, 1, 2, numeric_labels=True)
+    assert RowFormat.from_json(form.to_json()) == form
+
+
+def test_names_that_are_numbers_make_a_header_when_the_label_alone_says_so():
+    lines = ['label,0,1,2', '1,0.5,2,3', '0,0.5,2,3']
+    assert sniff(lines, 'rows.csv', RowOptions()).header
+    assert not sniff(['a,0,1,2', '1,0.5,2,3', 'b,1,2,3'], 'rows.csv', RowOptions()).header
+
+
+def test_a_word_among_the_features_of_the_first_row_makes_no_header():
+    assert not sniff(['1,two,3', '1,2,3', '0,2,3'], 'rows.csv', RowOptions()).header
+
+
+def test_a_named_column_asks_for_a_header():
+    form = sniff(['1,y,2', '1,0,2'], 'rows.csv', RowOptions(label_column='y'))
+    assert form.header and form.label_column == 1

@@ -1,0 +1,138 @@
+"""Statistics: one pass, many merged, or numpy on the whole, all the same; and what a class is."""
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mr_elm.io.blocks import Block, encode_labels
+from mr_elm.statistics import Classes, ColumnStatistics, LabelTable, join_columns, zeros
+
+N, D = 300, 5
+
+
+def make_rows(case, rng):
+    X = rng.standard_normal((N, D))
+    return {'plain': X, 'offset': X + 1e9, 'constant': X * [1, 0, 1, 0, 1] + 0.1,
+            'scales': X * 10.0**np.arange(-9, 11, 4), 'sparse': np.where(rng.random((N, D)) < 0.1, X, 0),
+            'positive': np.where(rng.random((N, D)) < 0.5, X**2, 0), 'full positive': X**2 + 1}[case]
+
+
+CASES = ['plain', 'offset', 'constant', 'scales', 'sparse', 'positive', 'full positive']
+
+
+def check(found, X):
+    deviation = X.std(axis=0)
+    assert found.n == len(X) and found.n_features == X.shape[1]
+    assert np.array_equal(found.minimum, X.min(axis=0)) and np.array_equal(found.maximum, X.max(axis=0))
+    exact = [math.fsum(column) / len(X) for column in X.T]
+    assert np.allclose(found.mean, exact, rtol=1e-14, atol=1e-14 * np.abs(X).max())
+    assert np.allclose(found.deviation, deviation, rtol=1e-6 if X.min() > 1e8 else 1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize('case', CASES)
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize('seed', range(3))
+def test_merged_in_any_grouping_is_numpy_on_the_whole(case, wrap, seed):
+    rng = np.random.default_rng(seed)
+    X = make_rows(case, rng)
+    check(ColumnStatistics.of(wrap(X)), X)
+    cuts = np.unique(rng.integers(1, N, 6))
+    pieces = [ColumnStatistics.of(wrap(part)) for part in np.split(X, cuts)]
+    while len(pieces) > 1:
+        other = pieces.pop(rng.integers(len(pieces)))
+        i = rng.integers(len(pieces))
+        pieces[i] = pieces[i].merge(other)
+    check(pieces[0], X)
+
+
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+def test_single_rows_merge_to_the_whole(wrap):
+    X = make_rows('offset', np.random.default_rng(0))
+    found = ColumnStatistics.of(wrap(X[:1]))
+    for row in X[1:]:
+        found = found.merge(ColumnStatistics.of(wrap(row[None])))
+    check(found, X)
+
+
+def test_explicit_zeros_are_zeros():
+    X = sp.csr_matrix(([0.0, 3.0, 0.0, -1.0], [0, 1, 1, 2], [0, 2, 4]), shape=(2, 4))
+    check(ColumnStatistics.of(X), X.toarray())
+
+
+def test_narrower_sparse_rows_end_in_zeros():
+    X = make_rows('positive', np.random.default_rng(1)) + [0, 0, 0, 1, 1]
+    narrow = X.copy()
+    narrow[:100, 3:] = 0
+    found = ColumnStatistics.of(sp.csr_matrix(narrow[:100, :3])).merge(ColumnStatistics.of(sp.csr_matrix(narrow[100:])))
+    check(found, narrow)
+    check(ColumnStatistics.of(sp.csr_matrix((4, 0))).merge(ColumnStatistics.of(sp.csr_matrix(X))), np.vstack(
+        [np.zeros((4, D)), X]))
+
+
+def test_columns_come_apart_and_together_again():
+    X = make_rows('plain', np.random.default_rng(2))
+    X[:120, 3:] = 0
+    whole = ColumnStatistics.of(X)
+    check(join_columns([whole.columns(0, 2), whole.columns(2, 5)]), X)
+    check(join_columns([whole.columns(0, 3), ColumnStatistics.of(X[120:, 3:])]), X)
+    check(zeros(7, 2), np.zeros((7, 2)))
+
+
+def test_statistics_survive_the_wire():
+    whole = ColumnStatistics.of(make_rows('scales', np.random.default_rng(3)))
+    again = ColumnStatistics.from_arrays(whole.to_arrays())
+    assert again.n == whole.n and all(np.array_equal(a, b) for a, b in zip(
+        again.to_arrays(), whole.to_arrays(), strict=True))
+
+
+# Labels
+
+
+def table_of(labels, start=0, block=4):
+    table = LabelTable()
+    for i in range(0, len(labels), block):
+        names, codes = encode_labels(labels[i:i + block])
+        table.add_block(Block(np.zeros((len(codes), 1)), names, codes), [0, 0, start + i])
+    return table
+
+
+def test_labels_are_counted_and_their_first_place_kept():
+    table = table_of(['b', 'a', 'b', 'c', 'a', 'b', 'd'])
+    assert table.entries == {'b': [3, [0, 0, 0]], 'a': [2, [0, 0, 1]], 'c': [1, [0, 0, 3]], 'd': [1, [0, 0, 6]]}
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_tables_merge_in_any_order_to_the_table_of_the_whole(seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(['1', '+1', '1.0', '-1', '2'], 60).tolist()
+    parts = [table_of(labels[i:i + 9], i) for i in range(0, 60, 9)]
+    merged = LabelTable()
+    for i in rng.permutation(len(parts)):
+        merged.merge(LabelTable(parts[i].entries))
+    assert merged.entries == table_of(labels).entries
+
+
+@pytest.mark.parametrize('labels, names, counts', [
+    (['2', '10', '-1', '2'], ['-1', '2', '10'], [1, 2, 1]),
+    (['+1', '-1', '1', '1.0', '-1.0'], ['-1', '+1'], [2, 3]),
+    (['1.0', '+1', '1'], ['1.0'], [3]),
+    (['1e1', '9', '10'], ['9', '1e1'], [1, 2]),
+    (['-0', '0', '1'], ['-0', '1'], [2, 1]),
+    (['b', 'a', 'B', 'é', 'z'], ['B', 'a', 'b', 'z', 'é'], [1, 1, 1, 1, 1]),
+    (['10', '9', 'x'], ['10', '9', 'x'], [1, 1, 1]),
+    (['1', '1.0', 'x'], ['1', '1.0', 'x'], [1, 1, 1]),
+    (['1_0', '9', '10'], ['10', '1_0', '9'], [1, 1, 1]),
+])
+def test_classes_are_ordered_by_value_or_else_by_bytes_and_named_as_first_met(labels, names, counts):
+    classes = Classes.of(table_of(labels))
+    assert (classes.names, classes.counts) == (names, counts)
+    assert set(classes.index) == set(labels)
+    for label in labels:
+        name = names[classes.index[label]]
+        assert name == label or float(name) == float(label)
+
+
+def test_the_first_spelling_is_that_of_the_earliest_file_and_split():
+    table = LabelTable({'1.0': [5, [1, 0, 0]], '+1': [1, [0, 500, 7]], '1': [9, [0, 500, 30]]})
+    assert Classes.of(table).names == ['+1'] and Classes.of(table).counts == [15]

@@ -1,0 +1,87 @@
+"""Read one line of text at a time, character by character, without numpy."""
+import math
+import re
+
+NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?')
+
+
+def number(text):
+    """Read a finite decimal number; ValueError for anything else."""
+    if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        raise ValueError(text)
+    return float(text)
+
+
+def label(text):
+    """Check that a label is there and no infinite number."""
+    if not text or text.lower().lstrip('+-') in ('nan', 'inf', 'infinity'):
+        raise ValueError(text)
+    return text
+
+
+def csv_fields(line, delimiter):
+    """Split at the delimiter, but not between quotes; a doubled quote is one."""
+    fields, i = [], 0
+    while True:
+        while line[i:i + 1] == ' ':
+            i += 1
+        text, i = quoted_field(line, i + 1) if line[i:i + 1] == '"' else plain_field(line, i, delimiter)
+        fields.append(text.strip())
+        if i == len(line):
+            return fields
+        if line[i] != delimiter:
+            raise ValueError('text behind a quote')
+        i += 1
+
+
+def plain_field(line, i, delimiter):
+    """Return the text up to the next delimiter and its place."""
+    end = line.find(delimiter, i)
+    end = len(line) if end < 0 else end
+    return line[i:end], end
+
+
+def quoted_field(line, i):
+    """Return the text up to the closing quote and the place behind it."""
+    text = ''
+    while True:
+        if i >= len(line):
+            raise ValueError('open quote')
+        if line[i] == '"' and line[i + 1:i + 2] != '"':
+            return text, i + 1
+        i += 1 if line[i] != '"' else 2
+        text += line[i - 1]
+
+
+def csv_row(line, delimiter, n_columns):
+    """Return (label, list of numbers) of a line with its label first; ValueError when it cannot be used."""
+    fields = csv_fields(line, delimiter)
+    if len(fields) != n_columns or '\0' in line:
+        raise ValueError(line)
+    return label(fields[0]), [number(text) for text in fields[1:]]
+
+
+def libsvm_row(line, limit):
+    """Return (label, {index: value}) of a line; ValueError when it cannot be used."""
+    first, *pairs = [token for token in line.partition('#')[0].split() if not token.startswith('qid:')]
+    if ':' in first or '\0' in line:
+        raise ValueError(line)
+    row, previous = {}, 0
+    for pair in pairs:
+        left, right = pair.split(':')
+        if number(left) != int(number(left)) or not previous < number(left) <= limit:
+            raise ValueError(pair)
+        previous = int(number(left))
+        row[previous] = number(right)
+    return label(first), row
+
+
+def salvage(read, lines):
+    """Return (rows that can be used, positions of those that cannot)."""
+    rows, bad = [], []
+    for i, line in enumerate(lines):
+        try:
+            rows.append(read(line))
+        except ValueError:
+            bad.append(i)
+    return rows, bad

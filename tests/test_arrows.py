@@ -1,0 +1,91 @@
+"""The house: who may import whom, and what a wheel carries."""
+import ast
+import configparser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.streaming': ROOT / 'streaming'}
+# A room imports from itself and from the rooms before it.
+ROOMS = ['errors', 'io', 'features', 'gram', 'solvers', 'models', 'scores', 'estimators', 'data', 'streaming',
+         'experiments', 'cli']
+ROOM_OF = {'exact_sum': 'gram', 'statistics': 'gram', 'arithmetic': 'gram', 'selection': 'scores', 'metrics': 'scores'}
+LIBRARY = ROOMS[:ROOMS.index('data')]
+WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}
+
+
+def modules():
+    """Yield (dotted name, is it a package, source) for every module of the project."""
+    for package, folder in FOLDERS.items():
+        for path in sorted(folder.rglob('*.py')):
+            parts = [package, *path.relative_to(folder).with_suffix('').parts]
+            name = '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
+            yield name, parts[-1] == '__init__', path.read_text(encoding='utf-8')
+
+
+def imports(name, is_package, source):
+    """Yield the dotted names that a module imports, at its top or inside functions."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = name.split('.')[:len(name.split('.')) - node.level + is_package] if node.level else []
+            base = '.'.join([*above, *([node.module] if node.module else [])])
+            yield from (f'{base}.{alias.name}' for alias in node.names)
+
+
+def room(name):
+    """Return the room of a module, or None for one outside the project."""
+    first, _, rest = name.partition('.')
+    if first != 'mr_elm':
+        return None
+    place = rest.split('.')[0]
+    return ROOM_OF.get(place, place)
+
+
+def faults(name, is_package, source):
+    """Yield the imports of a module that the house forbids."""
+    here = room(name)
+    for target in imports(name, is_package, source):
+        there = room(target)
+        if there is None:
+            if here in LIBRARY and target.split('.')[0] in WIRING:
+                yield target
+        elif ROOMS.index(there) > ROOMS.index(here) or (here == 'data' and there not in ('errors', 'data')):
+            yield target
+
+
+@pytest.mark.parametrize('name, is_package, source', list(modules()), ids=lambda value: str(value).split('\n')[0][:40])
+def test_no_arrow_is_turned_round(name, is_package, source):
+    if name == 'mr_elm':
+        assert list(imports(name, is_package, source)) == []
+    else:
+        assert list(faults(name, is_package, source)) == []
+
+
+@pytest.mark.parametrize('name, source', [
+    ('mr_elm.gram', 'import boto3'),
+    ('mr_elm.io.lines', 'def f():\n    from mrjob.job import MRJob'),
+    ('mr_elm.solvers.esvm', 'from mr_elm.streaming import submit'),
+    ('mr_elm.metrics', 'import streaming'),
+    ('mr_elm.io.lines', 'from ..features import hidden'),
+    ('mr_elm.io.lines', 'from .. import gram'),
+    ('mr_elm.gram', 'from .solvers.esvm import expand'),
+    ('mr_elm.streaming.submit', 'from mr_elm.cli.train import train'),
+    ('mr_elm.experiments.curve', 'import mr_elm.cli'),
+    ('mr_elm.data.generators', 'from mr_elm.io.blocks import Block'),
+])
+def test_a_turned_arrow_is_seen(name, source):
+    assert len(list(faults(name, False, source))) == 1
+
+
+def test_the_packages_are_those_with_an_init_file():
+    config = configparser.ConfigParser()
+    config.read(ROOT / 'setup.cfg', encoding='utf-8')
+    assert sorted(config['options']['packages'].split()) == sorted(name for name, package, _ in modules() if package)
+
+
+def test_every_folder_of_modules_has_an_init_file():
+    folders = {path.parent for folder in FOLDERS.values() for path in folder.rglob('*.py')}
+    assert [folder for folder in folders if not (folder / '__init__.py').exists()] == []
