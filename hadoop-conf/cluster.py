@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Start, stop and look at a real Hadoop on this machine.
+
+    python3 hadoop-conf/cluster.py up [--nodes N] [--vcores N] [--memory MB] [--datanodes N] [--port-base PORT]
+    python3 hadoop-conf/cluster.py down | status | env
+    python3 hadoop-conf/cluster.py kill datanode 2 | start datanode 2
+"""
+import argparse
+import os
+import shlex
+import shutil
+import signal
+import sys
+import time
+
+from pseudo import daemons, health, install, ports, processes, settings
+from pseudo.errors import ClusterError
+from pseudo.places import Places, user
+
+START_SECONDS = 120
+STOP_SECONDS = 10
+
+
+def say(text):
+    """Tell the user on stderr what is going on."""
+    print(f'hadoop: {text}', file=sys.stderr, flush=True)
+
+
+def up(places, options):
+    """Start whatever does not run yet, and wait until all of it is live."""
+    began = time.monotonic()
+    recorded = _recorded(places) if _running(places) else None
+    chosen = settings.choose(vars(options), os.environ, recorded)
+    if recorded and recorded != chosen:
+        say('the settings are new ones: stopping first')
+        _stop_all(places)
+    missing = [daemon for daemon in daemons.plan(chosen) if not processes.find(daemon, places)]
+    if missing:
+        _start(missing, places, chosen)
+    health.wait_live(places, chosen, START_SECONDS)
+    if missing:
+        health.make_user_folder(chosen, user())
+    _report_up(places, chosen, bool(missing), time.monotonic() - began)
+    return 0
+
+
+def _start(missing, places, chosen):
+    java = install.find_java()
+    ports.demand_free(missing)
+    places.prepare()
+    install.build_home(places, java, say)
+    install.write_site_files(places, daemons.site_values(places, chosen))
+    settings.save(chosen, places.settings)
+    if not (places.hdfs / 'namenode' / 'current' / 'VERSION').exists():
+        _format(places, java)
+    say('starting ' + ', '.join(daemon.label for daemon in missing))
+    for daemon in missing:
+        processes.start(daemon, places, chosen, java)
+
+
+def _format(places, java):
+    say('making an empty HDFS')
+    for folder in places.hdfs.iterdir():    # blocks without a NameNode belong to no file
+        shutil.rmtree(folder)
+    processes.run(daemons.format_command(places, java), places, java, 'format.out')
+
+
+def _report_up(places, chosen, started, seconds):
+    page = {daemon.kind: daemon.web for daemon in daemons.plan(chosen)}
+    say(f'{"up" if started else "was up already"} ({seconds:.1f} s): {chosen.nodes} NodeManagers, '
+        f'{chosen.datanodes} DataNodes')
+    say(f'HDFS {page["namenode"]}  YARN {page["resourcemanager"]}  history {page["historyserver"]}')
+    if places.named != places.state:
+        say(f'Hadoop cannot take the name {places.named}: its files are in {places.state}')
+    say(_export(places))
+
+
+def down(places, options):
+    """Stop all daemons and whatever their containers left, and wait for the ports."""
+    was_running = _running(places)
+    taken = _stop_all(places)
+    if taken:
+        raise ClusterError(f'All is stopped, but port {taken[0]} is still taken.')
+    say('down' if was_running else 'was down already')
+    return 0
+
+
+def _stop_all(places):
+    running = _running(places)
+    processes.stop(running, places, STOP_SECONDS)
+    for folder in places.state.glob('nodemanager-*'):
+        processes.end_containers(folder)
+    return ports.wait_free(running, STOP_SECONDS)
+
+
+def status(places, options):
+    """Print a table of the daemons; 0 when all are live."""
+    recorded = _recorded(places) or settings.choose({}, os.environ, None)
+    rows = health.states(places, recorded)
+    print(f'{"daemon":<16} {"pid":>8}  {"state":<26} web page                other ports')
+    for daemon, pid, state in rows:
+        others = ' '.join(f'{use}:{port}' for use, port in daemon.ports.items() if use != 'web')
+        print(f'{daemon.label:<16} {pid or "-":>8}  {state:<26} {daemon.web:<23} {others}')
+    return 0 if all(state == 'live' for _, _, state in rows) else 1
+
+
+def kill(places, options):
+    """End one daemon with kill -9, as when its machine fails."""
+    daemon = _named(places, options)
+    pid = processes.find(daemon, places)
+    if pid is None:
+        raise ClusterError(f'The {daemon.label} does not run.')
+    processes.send(pid, signal.SIGKILL)
+    if options.with_containers and daemon.kind == 'nodemanager':
+        processes.end_containers(places.state / daemon.name)
+    processes.stop([daemon], places)
+    ports.wait_free([daemon], STOP_SECONDS)
+    say(f'killed the {daemon.label} (process {pid})')
+    return 0
+
+
+def start(places, options):
+    """Start one daemon that was killed, and wait until it is live."""
+    daemon = _named(places, options)
+    if not processes.find(daemon, places):
+        ports.demand_free([daemon])
+        processes.start(daemon, places, _recorded(places), install.find_java())
+    health.wait_live(places, _recorded(places), START_SECONDS, {daemon.name})
+    say(f'the {daemon.label} is live')
+    return 0
+
+
+def env(places, options):
+    """Print the line that leads a shell, mrjob and mr-elm to this cluster."""
+    print(_export(places))
+    return 0
+
+
+def _export(places):
+    return 'export HADOOP_HOME=' + shlex.quote(str(places.named / 'home'))
+
+
+def _recorded(places):
+    return settings.load(places.settings)
+
+
+def _running(places):
+    """Return the daemons that run, by the recorded settings."""
+    recorded = _recorded(places)
+    return [daemon for daemon in daemons.plan(recorded) if processes.find(daemon, places)] if recorded else []
+
+
+def _named(places, options):
+    """Return the daemon the user named, such as `datanode 2` or `namenode`."""
+    recorded = _recorded(places)
+    if recorded is None:
+        raise ClusterError('There is no cluster yet: run `up` first.')
+    known = {daemon.label: daemon for daemon in daemons.plan(recorded)}
+    wanted = ' '.join([options.kind, *filter(None, [options.number])])
+    if wanted not in known:
+        raise ClusterError(f'There is no daemon {wanted!r}; there are: {", ".join(known)}.')
+    return known[wanted]
+
+
+def parse(words):
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog='cluster.py', description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser.add_argument('--state', metavar='FOLDER',
+                        help='where the cluster is kept (default: HADOOP_STATE, else build/hadoop)')
+    commands = parser.add_subparsers(dest='command', required=True)
+    for action in (up, down, status, kill, start, env):
+        command = commands.add_parser(action.__name__, help=action.__doc__, allow_abbrev=False)
+        command.set_defaults(action=action)
+        if action is up:
+            _add_choices(command)
+        if action in (kill, start):
+            command.add_argument('kind', help='namenode, datanode, resourcemanager, nodemanager or historyserver')
+            command.add_argument('number', nargs='?', help='which datanode or nodemanager')
+        if action is kill:
+            command.add_argument('--with-containers', action='store_true',
+                                 help='of a nodemanager: its tasks die with it, as when a machine loses power')
+    return parser.parse_args(words)
+
+
+def _add_choices(command):
+    defaults = settings.Settings()
+    for name, (low, high, meaning) in settings.CHOICES.items():
+        command.add_argument('--' + name.replace('_', '-'), metavar='N', help=(
+            f'{meaning}, {low} to {high} (default: {name.upper()}, else those of the running cluster, '
+            f'else {getattr(defaults, name)})'))
+
+
+def main(words=None):
+    """Run one command; 0 done, 1 failed or not all live, 2 wrong usage."""
+    options = parse(words)
+    places = Places(options.state or os.environ.get('HADOOP_STATE'))
+    try:
+        if options.action in (status, env):
+            return options.action(places, options)
+        with places.lock():
+            return options.action(places, options)
+    except ClusterError as error:
+        say(str(error))
+        return 1
+    except KeyboardInterrupt:
+        say('interrupted; `down` stops what was started')
+        return 130
+
+
+if __name__ == '__main__':
+    sys.exit(main())

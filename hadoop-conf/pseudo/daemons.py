@@ -1,0 +1,128 @@
+"""The daemons of a cluster: which there are, with which ports, started by which command."""
+from dataclasses import dataclass, field
+
+from pseudo.install import AGENT_JAR
+from pseudo.places import user
+from pseudo.settings import AM_MEMORY, TASK_MEMORY
+
+HOST = '127.0.0.1'
+LOG_SECONDS = 600    # how long a NodeManager keeps the logs of containers after their job
+QUICK = ('-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-XX:-UsePerfData', '-Djava.net.preferIPv4Stack=true',
+         '--add-opens=java.base/java.lang=ALL-UNNAMED')
+
+_CLASSES = {
+    'namenode': 'org.apache.hadoop.hdfs.server.namenode.NameNode',
+    'datanode': 'org.apache.hadoop.hdfs.server.datanode.DataNode',
+    'resourcemanager': 'org.apache.hadoop.yarn.server.resourcemanager.ResourceManager',
+    'nodemanager': 'org.apache.hadoop.yarn.server.nodemanager.NodeManager',
+    'historyserver': 'org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer',
+}
+# First port after the base, and what each port is for. Workers take as many again for each further one.
+_PORTS = {
+    'namenode': (0, ('rpc', 'web')),
+    'historyserver': (5, ('rpc', 'web', 'admin')),
+    'resourcemanager': (10, ('rpc', 'scheduler', 'tracker', 'admin', 'web')),
+    'datanode': (20, ('data', 'ipc', 'web')),
+    'nodemanager': (100, ('rpc', 'localizer', 'web', 'shuffle')),
+}
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """One process of the cluster: what it is, which one of its kind, and its ports by use."""
+
+    kind: str
+    number: int       # 0 where there is only one
+    ports: dict = field(hash=False)
+
+    @property
+    def name(self):
+        """Name of the pid file and the log, such as 'datanode-2'."""
+        return f'{self.kind}-{self.number}' if self.number else self.kind
+
+    @property
+    def label(self):
+        """Name as a person types it, such as 'datanode 2'."""
+        return f'{self.kind} {self.number}' if self.number else self.kind
+
+    @property
+    def web(self):
+        """Address of the web page."""
+        return f'http://{HOST}:{self.ports["web"]}'
+
+
+def plan(settings):
+    """List the daemons of a cluster with these settings, in the order in which they are best started."""
+    counts = {'datanode': settings.datanodes, 'nodemanager': settings.nodes}
+    daemons = []
+    for kind in ('namenode', 'resourcemanager', 'datanode', 'nodemanager', 'historyserver'):
+        numbers = range(1, counts[kind] + 1) if kind in counts else [0]
+        daemons += [Daemon(kind, number, _ports(kind, number, settings.port_base)) for number in numbers]
+    return daemons
+
+
+def _ports(kind, number, base):
+    first, uses = _PORTS[kind]
+    start = base + first + len(uses) * max(0, number - 1)
+    return {use: start + place for place, use in enumerate(uses)}
+
+
+def site_values(places, settings):
+    """Return the values of the @names@ in the site files."""
+    values = {f'{daemon.kind}.{use}': port for daemon in plan(settings) for use, port in daemon.ports.items()}
+    agent = places.home / 'lib' / AGENT_JAR
+    values.update({
+        'state': places.state, 'home': places.home, 'user': user(),
+        'replication': settings.replication, 'vcores': settings.vcores, 'memory': max(settings.memory, AM_MEMORY),
+        'am.memory': AM_MEMORY, 'task.memory': TASK_MEMORY, 'log.seconds': LOG_SECONDS,
+        'jvm.quick': ' '.join(QUICK),
+        'jvm.loopback': f'-javaagent:{places.home}/lib/{AGENT_JAR}' if agent.exists() else '',
+    })
+    return values
+
+
+def marker(daemon, places):
+    """Return the argument by which a process is known as this daemon of this cluster."""
+    return f'-Dmr.elm.daemon={daemon.name}@{places.state}'
+
+
+def command(daemon, places, settings, java):
+    """Return the command line that starts `daemon`."""
+    own = [f'{key}={value}' for key, value in _own_properties(daemon, places, settings).items()]
+    return [*jvm(places, java), marker(daemon, places),
+            '-Dhadoop.root.logger=INFO,file', f'-Dhadoop.log.dir={places.state}/logs',
+            f'-Dhadoop.log.file={daemon.name}.log', _CLASSES[daemon.kind],
+            *(word for pair in own for word in ('-D', pair))]
+
+
+def format_command(places, java):
+    """Return the command line that makes an empty HDFS."""
+    return [*jvm(places, java), _CLASSES['namenode'], '-format', '-force', '-nonInteractive']
+
+
+def jvm(places, java):
+    """Return the start of every daemon's command line."""
+    home = places.home
+    agent = [f'-javaagent:{home}/lib/{AGENT_JAR}'] if (home / 'lib' / AGENT_JAR).exists() else []
+    return [str(java / 'bin' / 'java'), '-Xmx384m', *QUICK, *agent, f'-Djava.io.tmpdir={places.state}/tmp',
+            '-cp', f'{home}/etc/hadoop:{home}/lib/*']
+
+
+def _own_properties(daemon, places, settings):
+    """Return the properties in which this daemon differs from its twins."""
+    at = {use: f'{HOST}:{port}' for use, port in daemon.ports.items()}
+    if daemon.kind == 'datanode':
+        return {'dfs.datanode.address': at['data'], 'dfs.datanode.ipc.address': at['ipc'],
+                'dfs.datanode.http.address': at['web'],
+                'dfs.datanode.data.dir': f'file://{places.hdfs}/{daemon.name}'}
+    if daemon.kind == 'nodemanager':
+        # One core and AM_MEMORY more on the first node, for the application master: NODES=1 VCORES=1 runs one task.
+        master = daemon.number == 1
+        return {'yarn.nodemanager.address': at['rpc'], 'yarn.nodemanager.localizer.address': at['localizer'],
+                'yarn.nodemanager.webapp.address': at['web'], 'mapreduce.shuffle.port': daemon.ports['shuffle'],
+                'yarn.nodemanager.local-dirs': f'{places.state}/{daemon.name}',
+                # Never one folder for two nodes: a NodeManager that starts renames all it finds there.
+                'yarn.nodemanager.log-dirs': f'{places.state}/logs/{daemon.name}/userlogs',
+                'yarn.nodemanager.resource.cpu-vcores': settings.vcores + master,
+                'yarn.nodemanager.resource.memory-mb': settings.memory + AM_MEMORY * master}
+    return {}

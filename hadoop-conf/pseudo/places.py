@@ -1,0 +1,73 @@
+"""Where everything of a cluster is kept: one folder."""
+import fcntl
+import hashlib
+import os
+import pwd
+import re
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+from pseudo.errors import ClusterError
+
+CONF = Path(__file__).resolve().parent.parent
+PROJECT = CONF.parent
+_PLAIN_PATH = re.compile(r'[A-Za-z0-9_./+@-]+')
+
+
+class Places:
+    """The folders of one cluster.
+
+    `named` is the folder the user knows, build/hadoop. `state` is where its files are: the same, unless the name
+    has a space, a quote or another character that Hadoop cannot take (it writes paths unquoted into the shell commands
+    of its containers, and loses its own jars below them). Then `named` is a symbolic link to a folder in the cache.
+    """
+
+    def __init__(self, named=None):
+        named = Path(os.path.abspath(named or PROJECT / 'build' / 'hadoop'))
+        self.named = named.parent.resolve() / named.name
+        self.state = self.named if _PLAIN_PATH.fullmatch(str(self.named)) else _in_cache(self.named)
+        self.home = self.state / 'home'
+        self.logs = self.state / 'logs'
+        self.pids = self.state / 'pids'
+        self.hdfs = self.state / 'hdfs'
+        self.settings = self.state / 'settings.json'
+
+    def prepare(self):
+        """Make the folders."""
+        for folder in (self.home, self.logs, self.pids, self.hdfs, self.state / 'tmp'):
+            folder.mkdir(parents=True, exist_ok=True)
+        if self.named != self.state:
+            self._link()
+
+    def _link(self):
+        """Let `named` lead to `state`; a link that leads elsewhere came along when the project was copied."""
+        self.named.parent.mkdir(parents=True, exist_ok=True)
+        if self.named.is_symlink():
+            self.named.unlink()
+        try:
+            self.named.symlink_to(self.state)
+        except FileExistsError:
+            raise ClusterError(f'{self.named} should be a link to {self.state}, because Hadoop cannot take its name; '
+                               'remove the folder that is there.') from None
+
+    @contextmanager
+    def lock(self):
+        """Let one command at a time change the cluster; the others wait."""
+        self.state.mkdir(parents=True, exist_ok=True)
+        with open(self.state / 'lock', 'w') as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def user():
+    """Return the name HDFS knows this user by: the system's, whatever LOGNAME says."""
+    return pwd.getpwuid(os.geteuid()).pw_name
+
+
+def _in_cache(named):
+    digest = hashlib.sha256(os.fsencode(named)).hexdigest()[:12]
+    for base in (os.environ.get('XDG_CACHE_HOME'), Path.home() / '.cache', tempfile.gettempdir()):
+        if base and _PLAIN_PATH.fullmatch(str(base)):
+            return Path(base).resolve() / 'mr-elm' / f'hadoop-{digest}'
+    raise ClusterError(f'Hadoop cannot take the name {str(named)!r}; give it a plain one with --state.')

@@ -1,0 +1,112 @@
+"""Processes of this cluster: found by pid file and command line, started, ended."""
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from pseudo.daemons import command, marker
+from pseudo.errors import ClusterError
+
+
+def find(daemon, places):
+    """Return the process id of `daemon`, or None when it does not run."""
+    try:
+        pid = int((places.pids / f'{daemon.name}.pid').read_text())
+    except (OSError, ValueError):
+        return None
+    return pid if marker(daemon, places) in _arguments(pid) else None
+
+
+def start(daemon, places, settings, java):
+    """Start `daemon` in a session of its own and note its process id; its last log becomes NAME.log.old."""
+    log = places.logs / f'{daemon.name}.log'
+    if log.exists():
+        log.replace(log.with_suffix('.log.old'))
+    with open(places.logs / f'{daemon.name}.out', 'w') as out:
+        process = subprocess.Popen(
+            command(daemon, places, settings, java), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            cwd=places.state, env=_environment(places, java), start_new_session=True)
+    (places.pids / f'{daemon.name}.pid').write_text(f'{process.pid}\n')
+    # For a moment after its start a process has no command line to be known by.
+    while not find(daemon, places) and process.poll() is None:
+        time.sleep(0.01)
+
+
+def run(words, places, java, log):
+    """Run a command of Hadoop to its end; its output goes to the file `log`."""
+    with open(places.logs / log, 'w') as out:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=places.state,
+                              env=_environment(places, java))
+    if done.returncode:
+        raise ClusterError(f'{words[-3]} failed; see {places.logs / log}.')
+
+
+def stop(daemons, places, seconds=10):
+    """End `daemons`: ask, wait up to `seconds`, then insist."""
+    running = {daemon: pid for daemon in daemons if (pid := find(daemon, places))}
+    for ask in (signal.SIGTERM, signal.SIGKILL):
+        for pid in running.values():
+            send(pid, ask)
+        running = _wait_gone(running, places, seconds)
+    for daemon in daemons:
+        (places.pids / f'{daemon.name}.pid').unlink(missing_ok=True)
+
+
+def _wait_gone(running, places, seconds):
+    deadline = time.monotonic() + seconds
+    while running and time.monotonic() < deadline:
+        time.sleep(0.05)
+        running = {daemon: pid for daemon, pid in running.items() if find(daemon, places) == pid}
+    return running
+
+
+def send(pid, number):
+    """Send a signal to a process that may be gone already."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def end_containers(folder):
+    """Kill what runs inside `folder`, the work folder of a NodeManager; return how many processes that were.
+
+    A NodeManager that is stopped ends its containers itself; one that was killed leaves them behind.
+    """
+    found = [pid for pid in _all_pids() if _works_in(pid, folder)]
+    for pid in found:
+        send(pid, signal.SIGKILL)
+    return len(found)
+
+
+def _works_in(pid, folder):
+    try:
+        return Path(os.readlink(f'/proc/{pid}/cwd')).is_relative_to(folder.resolve())
+    except OSError:
+        return any(str(folder) in word for word in _arguments(pid))
+
+
+def _all_pids():
+    if Path('/proc/self').exists():
+        return [int(entry.name) for entry in Path('/proc').iterdir() if entry.name.isdigit()]
+    return [int(word) for word in subprocess.run(['ps', '-Ao', 'pid='], capture_output=True).stdout.split()]
+
+
+def _arguments(pid):
+    """Return the command line of a process as a list, empty when it is gone or a zombie."""
+    try:
+        return Path(f'/proc/{pid}/cmdline').read_bytes().decode(errors='surrogateescape').split('\0')
+    except FileNotFoundError:
+        if Path('/proc/self').exists():
+            return []
+    shown = subprocess.run(['ps', '-ww', '-o', 'command=', '-p', str(pid)], capture_output=True, text=True).stdout
+    return shown.split()
+
+
+def _environment(places, java):
+    """Return the environment of a daemon: the user's, but for what would lead it to another Hadoop."""
+    foreign = ('HADOOP_', 'YARN_', 'HDFS_', 'MAPRED_', 'JAVA_', 'JDK_', '_JAVA_')
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    home = str(places.home)
+    return {**kept, 'JAVA_HOME': str(java), 'HADOOP_HOME': home, 'HADOOP_COMMON_HOME': home,
+            'HADOOP_CONF_DIR': f'{home}/etc/hadoop'}
