@@ -40,7 +40,7 @@ class Accounts:
         return True
 
     def keep(self, kind, place, value):
-        """Keep a record about the input. Raises AccountingError when it came before; errors of tasks may share a place."""
+        """Keep a record about the input. Raises AccountingError when it came before, but errors may share a place."""
         table = {'counts': self.counts, 'rejected': self.rows, 'error': self.errors}[kind]
         if place in table and kind != 'error':
             raise AccountingError(f'one record was expected for {kind} {place}, two came: a task was counted twice')

@@ -95,6 +95,8 @@ def walk(folder):
 
 def look_at(path, options):
     """Return the InputFile of a path, or None when it is empty. Raises DataFormatError when it holds no rows."""
+    if not os.path.isfile(path):
+        raise DataFormatError(f'{path}: a file was expected, a pipe or a device cannot be read twice')
     size = os.path.getsize(path)
     chunks = read_split(path, 0, None if is_compressed(path) else size)
     lines = first_lines(chunks)

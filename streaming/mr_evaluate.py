@@ -5,10 +5,11 @@ from functools import reduce
 
 import numpy as np
 
+from mr_elm.errors import DataFormatError
 from mr_elm.io.wire import make_key
 from mr_elm.metrics import Confusion, Residuals
 from mr_elm.models import read_model
-from mr_elm.streaming.mr_rows import MRRows
+from mr_elm.streaming.mr_rows import MRRows, demand_width
 
 
 def merge_confusions(values):
@@ -49,6 +50,9 @@ class MREvaluate(MRRows):
 
     def map_block(self, block, place):
         """Score a block."""
+        demand_width(block.X, self.model.n_features)
+        if block.codes is None:
+            raise DataFormatError('labels were expected, the rows have none')
         said = self.model.predict(block.X)
         if self.model.numeric:
             new = Residuals.of(block.targets, said)

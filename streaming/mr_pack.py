@@ -1,9 +1,12 @@
 """Pack the rows of a data set into binary blocks, one a line."""
 import json
 
+import numpy as np
+import scipy.sparse as sp
 from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
 
+from mr_elm.errors import DataFormatError
 from mr_elm.io.packed import END_MARK, encode_block
 from mr_elm.io.wire import split_key
 from mr_elm.streaming.mr_rows import MRRows
@@ -33,6 +36,9 @@ class MRPack(MRRows):
 
     def map_block(self, block, place):
         """Pack a block."""
+        values = block.X.data if sp.issparse(block.X) else block.X
+        if self.options.dtype == 'float32' and np.abs(values).max(initial=0) > np.finfo('float32').max:
+            raise DataFormatError('numbers within the range of float32 were expected, larger ones came')
         yield '', encode_block(block, self.options.dtype, self.numeric)
 
     def drain(self):

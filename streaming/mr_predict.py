@@ -6,7 +6,7 @@ from mrjob.step import MRStep
 
 from mr_elm.io.wire import make_key
 from mr_elm.models import read_model
-from mr_elm.streaming.mr_rows import MRRows
+from mr_elm.streaming.mr_rows import MRRows, demand_width
 
 
 class FramedProtocol(RawValueProtocol):
@@ -44,6 +44,7 @@ class MRPredict(MRRows):
 
     def map_block(self, block, place):
         """Predict a block."""
+        demand_width(block.X, self.model.n_features)
         scores = self.model.decision_function(block.X)
         decided = self.model.decide(scores)
         lines = [repr(value) for value in decided.tolist()] if self.model.numeric else [

@@ -4,6 +4,7 @@ import os
 import warnings
 from urllib.parse import unquote, urlparse
 
+import scipy.sparse as sp
 from mrjob.job import MRJob
 from mrjob.protocol import RawValueProtocol
 
@@ -151,6 +152,13 @@ class MRRows(MRJob):
                 yield key, value
         else:
             yield key, merge(values)
+
+
+def demand_width(X, n_features):
+    """Raise DataFormatError when rows, which may be packed ones, do not fit a model; sparse ones may be narrower."""
+    width = X.shape[1]
+    if width > n_features or width < n_features and not sp.issparse(X):
+        raise DataFormatError(f'rows of {n_features} features were expected, rows of {width} came')
 
 
 def find_file(files, uri):

@@ -60,8 +60,7 @@ class MRStats(MRRows):
             self.target = merged(self.target, block.targets[:, None])
             return
         self.labels.add_block(block, place)
-        if len(self.labels.entries) > MAX_CLASSES:
-            raise too_many_classes()
+        check_classes(self.labels)
 
     def map_end(self):
         """Emit what was seen, nothing when there was no row."""
@@ -96,10 +95,11 @@ def merged(statistics, X):
     return new if statistics is None else statistics.merge(new)
 
 
-def too_many_classes():
-    """Say that the label column cannot hold classes."""
-    return DataFormatError(f'at most {MAX_CLASSES} classes were expected, there are more different labels: '
-                           'is this a regression (--task regression) or another column (--label-column)?')
+def check_classes(labels, where=''):
+    """Raise DataFormatError when a LabelTable, of one task or of all, is too long to be one of classes."""
+    if len(labels.entries) > MAX_CLASSES:
+        raise DataFormatError(f'{where}at most {MAX_CLASSES} classes were expected, there are more different labels: '
+                              'is this a regression (--task regression) or another column (--label-column)?')
 
 
 if __name__ == '__main__':

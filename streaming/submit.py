@@ -33,6 +33,8 @@ class Runner:
     def n_maps(self):
         """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a core, or one inline."""
         wanted = self.value_of('mapreduce.job.maps')
+        if wanted is not None and not wanted.isdigit():
+            raise ValueError(f'-D mapreduce.job.maps: a whole number was expected, {wanted!r} came')
         if wanted is not None:
             return int(wanted)
         cores = self.option('--num-cores') or os.cpu_count()
@@ -91,11 +93,24 @@ class Finished:
 def prepared(job_class, plan, job_arguments, runner, folder):
     """Make the job with its plan and its input written to a folder."""
     arguments = ['-r', runner.alias, *conf_arguments(runner), *runner.arguments,
-                 *(text for name in THREADS for text in ('--cmdenv', f'{name}=1')),
+                 *stage_output(job_class, runner), *(text for name in THREADS for text in ('--cmdenv', f'{name}=1')),
                  '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *job_arguments]
     if runner.alias in EMBEDDED:
         arguments += ['--planned-splits', *write_splits(plan_splits(plan, runner.n_maps), folder)]
+    if runner.alias == 'local':
+        arguments.append('--no-bootstrap-mrjob')  # tasks run in this environment, where it is installed
     return job_class(args=arguments)
+
+
+def stage_output(job_class, runner):
+    """Give each stage a folder of its own below the --output-dir that the user named."""
+    folder = runner.option('--output-dir')
+    if folder is None:
+        return []
+    path = os.path.join(folder, job_class.__name__)
+    if os.path.exists(path):
+        raise FileExistsError(f'{path}: a new folder was expected, it exists')
+    return ['--output-dir', path]
 
 
 def conf_arguments(runner):

@@ -6,7 +6,7 @@ from ..data.generators import GENERATORS, replicate, write_rows
 from ..data.generators import generate as generate_blocks
 from ..io.blocks import BLOCK_ROWS
 from ..streaming.drivers import pack as packing
-from .options import Parser, add_input_options, add_runner_options, make_runner, row_options
+from .options import Parser, add_input_options, add_runner_options, make_runner, positive, row_options
 
 
 def pack(argv):
@@ -16,15 +16,13 @@ def pack(argv):
     parser.add_argument('-o', '--output', required=True, metavar='DIR', help='a new or empty folder')
     parser.add_argument('--dtype', choices=('float64', 'float32'), default='float64',
                         help='how features are kept (default: %(default)s)')
-    parser.add_argument('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',
+    parser.add_argument('--block-rows', type=positive, default=BLOCK_ROWS, metavar='N',
                         help='rows a block, fewer where rows are wide (default: %(default)s)')
     parser.add_argument('--task', choices=('classification', 'regression'), default='classification',
                         help='what the labels are (default: %(default)s)')
     parser.add_argument('--no-label', action='store_true', help='the rows have no label')
     add_runner_options(parser)
     args, passed = parser.parse(argv)
-    if args.block_rows < 1:
-        parser.error(f'--block-rows: a number above 0 was expected, {args.block_rows} came')
     options = row_options(args, labelled=not args.no_label, numeric_labels=args.task == 'regression')
     runner = make_runner(args, passed)
     summary, accounts = packing.pack(args.inputs, args.output, options, runner, args.dtype, args.block_rows,

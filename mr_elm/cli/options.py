@@ -34,8 +34,8 @@ class Parser(argparse.ArgumentParser):
         for token in tokens:
             name = token.partition('=')[0]
             if token == '--':
-                own += [token, *tokens]
-            elif not token.startswith('-') or name in self._option_string_actions:
+                own += [os.path.join('.', path) if path.startswith('-') else path for path in tokens]
+            elif not token.startswith('-') or name in self._option_string_actions or self.is_short(token):
                 own.append(token)
                 own += self.values_of(token, tokens)
             elif name in REFUSED:
@@ -47,6 +47,10 @@ class Parser(argparse.ArgumentParser):
             else:
                 own.append(token)
         return own, passed
+
+    def is_short(self, token):
+        """Tell whether a token holds short options of ours written together, such as -qv or -oOUT."""
+        return not token.startswith('--') and token[:2] in self._option_string_actions
 
     def values_of(self, token, tokens):
         """Take the value of one of our options, which may look like an option itself."""
@@ -84,17 +88,33 @@ def add_input_options(parser):
     group = parser.add_argument_group('input')
     group.add_argument('--format', choices=('auto', 'csv', 'libsvm', 'packed'), default='auto',
                        help='how rows are written (default: look)')
-    group.add_argument('--delimiter', default='auto', help='one character, or "space" for white space (default: look)')
+    group.add_argument('--delimiter', type=delimiter_of, default='auto',
+                       help='one character, or "space" for white space (default: look)')
     group.add_argument('--header', choices=('auto', 'yes', 'no'), default='auto',
                        help='whether the first line of a csv file names the columns (default: look)')
     group.add_argument('--label-column', metavar='NAME|INDEX', help='csv; counted from 0, or from the end when '
                        'negative (default: the first)')
     group.add_argument('--weight-column', metavar='NAME|INDEX', help='csv: how often a row counts')
-    group.add_argument('--n-features', type=int, metavar='D', help='width of the rows (default: look)')
-    group.add_argument('--max-features', type=int, default=MAX_FEATURES, metavar='D',
+    group.add_argument('--n-features', type=positive, metavar='D', help='width of the rows (default: look)')
+    group.add_argument('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
                        help='largest index believed in libsvm text (default: %(default)s)')
     group.add_argument('--bad-rows', choices=('stop', 'skip'), default='stop',
                        help='stop at a row that cannot be used, or count it and go on (default: %(default)s)')
+
+
+def delimiter_of(text):
+    """Read --delimiter: one character, auto, or None for white space."""
+    character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
+    if character not in (None, 'auto') and len(character) != 1:
+        raise argparse.ArgumentTypeError(f'one character, tab or space was expected, {text!r} came')
+    return character
+
+
+def positive(text):
+    """Read a whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'a whole number above 0 was expected, {text!r} came')
+    return int(text)
 
 
 def add_label_options(parser):
@@ -116,13 +136,8 @@ def add_runner_options(parser):
 
 def row_options(args, **known):
     """Make the RowOptions that the user asked for; `known` overrides."""
-    delimiter = {'space': None, 'tab': '\t', '\\t': '\t'}.get(args.delimiter, args.delimiter)
-    if delimiter not in (None, 'auto') and len(delimiter) != 1:
-        raise ValueError(f'--delimiter: one character, tab or space was expected, {args.delimiter!r} came')
-    if args.n_features is not None and args.n_features < 1:
-        raise ValueError(f'--n-features: a number above 0 was expected, {args.n_features} came')
     return RowOptions(**{
-        'kind': args.format, 'delimiter': delimiter, 'header': args.header, 'weight_column': args.weight_column,
+        'kind': args.format, 'delimiter': args.delimiter, 'header': args.header, 'weight_column': args.weight_column,
         'label_column': 0 if args.label_column is None else args.label_column,
         'n_features': args.n_features, 'max_features': args.max_features, **known})
 
@@ -136,6 +151,8 @@ def make_runner(args, passed):
 
 def check_output(path, overwrite):
     """Refuse an output that exists, or whose folder does not, before any work is done."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(f'{path}: the name of a file was expected, it is a folder')
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(f'{path}: a new file was expected, it exists (--overwrite replaces it)')
     folder = os.path.dirname(os.path.abspath(path))

@@ -1,5 +1,6 @@
 """mr-elm train METHOD INPUT... --model OUT.npz"""
 import math
+import os
 import sys
 
 from ..features.hidden import NODES
@@ -30,6 +31,9 @@ def train_pesvm(argv):
     args, passed = parser.parse(argv)
     check_pesvm(parser, args)
     check_output(args.model, args.overwrite)
+    rejected = f'{args.model}.rejected'
+    if args.bad_rows == 'skip':
+        check_output(rejected, args.overwrite)
     options = pesvm.PESVMOptions(
         map=args.map, n_hidden=args.hidden, nu=args.nu, seed=args.seed, weight_scale=args.weight_scale,
         weights=args.weights, scale=args.scale, task=args.task, class_weight=args.class_weight, bad_rows=args.bad_rows)
@@ -37,8 +41,10 @@ def train_pesvm(argv):
     runner = make_runner(args, passed)
     header, arrays, accounts = pesvm.train(plan, options, runner)
     if accounts is not None and accounts.rows:
-        write_rejected(f'{args.model}.rejected', accounts)
-        runner.reporter.say(f'{sum(accounts.reasons.values())} rows left out, see {args.model}.rejected')
+        write_rejected(rejected, accounts)
+        runner.reporter.say(f'{sum(accounts.reasons.values())} rows left out, see {rejected}')
+    elif args.overwrite and os.path.exists(rejected):
+        os.unlink(rejected)  # it tells of the model that is replaced
     save_model(args.model, header, arrays)
     runner.reporter.say(f'{args.model}: {header["n_rows_used"]:,} rows, {header["n_features"]} features, '
                         f'{header["parameters"]["n_hidden"]} hidden nodes')
@@ -76,8 +82,8 @@ def check_pesvm(parser, args):
     for name, value in (('--nu', args.nu), ('--weight-scale', args.weight_scale), ('--hidden', args.hidden)):
         if not (value > 0 and math.isfinite(value)):
             parser.error(f'{name}: a number above 0 was expected, {value} came')
-    if args.seed < 0:
-        parser.error(f'--seed: a whole number from 0 was expected, {args.seed} came')
+    if not 0 <= args.seed < 2**64:
+        parser.error(f'--seed: a whole number from 0 to 2^64 - 1 was expected, {args.seed} came')
     if args.class_weight and args.task == 'regression':
         parser.error('--class-weight: classes were expected, --task is regression')
 

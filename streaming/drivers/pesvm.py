@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.arithmetic import describe_blas, one_thread
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.gram import GridSteps, assemble, pack_upper
@@ -53,6 +53,7 @@ def train(plan, options, runner):
     """
     n_landmarks = options.n_hidden if options.map == 'nystrom' else 0
     summary = summarise(plan, runner, options.bad_rows, n_landmarks, options.seed)
+    check_labels(plan, summary, options)
     classes = None if options.numeric else find_classes(plan, summary)
     layer = make_layer(options, summary)
     weights = class_weights(options.class_weight, classes)
@@ -64,6 +65,7 @@ def train(plan, options, runner):
     with one_thread():
         gram, gram_low = assemble(tiles, layer.n_hidden + 1)
         sums = collect_sums(gram, gram_low, named_sums, classes)
+        check_counts(plan, classes, sums)
         solution = finish(sums, options.nu, options.numeric)
     runner.reporter.say(f'solved {layer.n_hidden + 1} unknowns, condition about {solution.condition:.1e}')
     report_blas(accounts, runner)
@@ -74,10 +76,17 @@ def train(plan, options, runner):
     return header, arrays, summary.accounts
 
 
+def check_labels(plan, summary, options):
+    """Raise DataFormatError when the rows have no labels, or were packed for another task."""
+    if summary.target is None and not summary.labels.entries:
+        raise DataFormatError(f'{plan.pack or plan.name}: labels were expected, the rows have none')
+    if options.numeric != (summary.target is not None):
+        raise DataFormatError(f'{plan.pack}: rows packed for {options.task} were expected, these were packed for '
+                              f'another task (mr-elm pack --task {options.task})')
+
+
 def find_classes(plan, summary):
     """Return the Classes of a data set. Raises DataFormatError when the labels cannot be classes."""
-    if not summary.labels.entries:
-        raise DataFormatError(f'{plan.name}: labels were expected, the rows have none')
     classes = Classes.of(summary.labels)
     k = len(classes.names)
     if k < 2:
@@ -87,6 +96,13 @@ def find_classes(plan, summary):
         raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
                               'is this a regression (--task regression) or another column (--label-column)?')
     return classes
+
+
+def check_counts(plan, classes, sums):
+    """Raise AccountingError when the Gram job saw other labels than the pass before."""
+    if classes and sums.counts.tolist() != classes.counts:
+        raise AccountingError(f'{plan.name}: as many rows of each class were expected in every pass, other numbers '
+                              'came: the data changed meanwhile')
 
 
 def make_layer(options, summary):

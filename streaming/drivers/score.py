@@ -1,7 +1,9 @@
 """Apply a model to a data set: write predictions in input order, or score them against the labels."""
 import json
 import os
+import shutil
 import tempfile
+from contextlib import contextmanager
 from itertools import islice
 
 from mr_elm.errors import AccountingError, DataFormatError
@@ -9,6 +11,7 @@ from mr_elm.io.store import replacing
 from mr_elm.io.wire import split_key
 from mr_elm.metrics import Residuals
 from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.drivers.summary import check_pack
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict
 from mr_elm.streaming.submit import run_job
@@ -20,18 +23,26 @@ def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):
     Returns the Accounts. The file appears whole or not at all.
     """
     accounts = Accounts(plan)
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with shipped(model_path) as model, tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         parts = os.path.join(folder, 'predictions')
-        arguments = ['--model', model_path, '--output-dir', parts, '--bad-rows', bad_rows,
+        arguments = ['--model', model, '--output-dir', parts, '--bad-rows', bad_rows,
                      *(['--scores'] if scores else [])]
         with run_job(MRPredict, plan, arguments, runner, 'predictions'):
             """The predictions are in the parts."""
         with replacing(out) as stream:
             written = join_parts(parts, accounts, stream)
             accounts.settle(bad_rows)
+            check_pack(plan, accounts)
             if written != accounts.used:
                 raise AccountingError(f'{out}: {accounts.used} predictions were expected, {written} came')
     return accounts
+
+
+@contextmanager
+def shipped(model_path):
+    """Copy a model to a plain name: in the names of files to ship mrjob gives `#` a meaning of its own."""
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        yield shutil.copy(model_path, os.path.join(folder, 'model.npz'))
 
 
 def join_parts(folder, accounts, out):
@@ -69,12 +80,14 @@ def first_place(path):
 def evaluate(model_path, model, plan, runner, bad_rows='stop'):
     """Score a model on labelled rows: a dictionary with accuracy or rmse, and more. Also returns the Accounts."""
     accounts, scores = Accounts(plan), None
-    arguments = ['--model', model_path, '--bad-rows', bad_rows]
-    with run_job(MREvaluate, plan, arguments, runner, 'evaluation') as finished:
-        for key, value in finished.pairs(accounts):
-            scores = (Residuals(**value).scores() if key == 'residuals'
-                      else pairs_from_json(value).scores(list(model.classes)))
+    with shipped(model_path) as path:
+        arguments = ['--model', path, '--bad-rows', bad_rows]
+        with run_job(MREvaluate, plan, arguments, runner, 'evaluation') as finished:
+            for key, value in finished.pairs(accounts):
+                scores = (Residuals(**value).scores() if key == 'residuals'
+                          else pairs_from_json(value).scores(list(model.classes)))
     accounts.settle(bad_rows)
+    check_pack(plan, accounts)
     if scores is None:
         raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
     return scores, accounts

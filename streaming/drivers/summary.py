@@ -10,7 +10,7 @@ from mr_elm.io.packed import MANIFEST
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.statistics import ColumnStatistics, LabelTable, join_columns
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.mr_stats import MRStats
+from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.streaming.submit import run_job
 
 
@@ -57,6 +57,7 @@ def survey(plan, runner, bad_rows='stop', landmarks=0, seed=0):
         for key, value in finished.pairs(summary.accounts):
             take(summary, key, value, columns, rows)
     summary.accounts.settle(bad_rows)
+    check_classes(summary.labels, f'{plan.name}: ')
     summary.n_rows = summary.accounts.used
     if columns:
         summary.columns = join_columns([columns[start] for start in sorted(columns)])
@@ -105,6 +106,8 @@ def load_manifest(folder):
             manifest = json.load(stream)
         if manifest['format'] != 'mr_elm-pack' or manifest['version'] != 1:
             raise ValueError('another format or version')
+        if missing := {'n_rows', 'labels', 'statistics'} - set(manifest):
+            raise ValueError(f'without {", ".join(sorted(missing))}')
     except (ValueError, KeyError, TypeError) as error:
         raise DataFormatError(f'{path}: the manifest of a pack was expected ({error})') from None
     return manifest

@@ -1,0 +1,138 @@
+"""Tools for testing jobs: the command line in this process and as a program, files of rows, numpy's view of a model."""
+import io
+import json
+import subprocess
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mr_elm.cli import main
+from mr_elm.io.wire import WireProtocol, split_key
+
+Result = namedtuple('Result', 'status out err')
+PROGRAM = Path(sys.executable).with_name('mr-elm')
+
+
+@pytest.fixture
+def elm(capsys):
+    """Run the command line in this process."""
+    def run(*arguments):
+        capsys.readouterr()
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            status = stop.code
+        return Result(status, *capsys.readouterr())
+    return run
+
+
+@pytest.fixture
+def program():
+    """Run the installed program."""
+    def run(*arguments, **options):
+        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
+        return Result(done.returncode, done.stdout, done.stderr)
+    return run
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file of text or bytes below the test's folder."""
+    def file(name, content):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+    return file
+
+
+@pytest.fixture
+def model_of():
+    """Read a model with numpy alone: (header, arrays)."""
+    def read(path):
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        return json.loads(str(arrays.pop('header'))), arrays
+    return read
+
+
+@pytest.fixture
+def trained(elm, tmp_path, model_of):
+    """Train quietly with few nodes: (header, arrays), and the path as `trained.path`."""
+    def train(*arguments, n_hidden=20):
+        train.count += 1
+        train.path = tmp_path / f'model-{train.count}.npz'
+        done = elm('train', 'pesvm', *arguments, '--hidden', n_hidden, '--model', train.path, '-q')
+        assert done == Result(0, '', '')
+        return model_of(train.path)
+    train.count = 0
+    return train
+
+
+@pytest.fixture
+def rng():
+    """Draw the same numbers in every run."""
+    return np.random.default_rng(7)
+
+
+@pytest.fixture
+def csv_of():
+    """Write rows as csv with all digits."""
+    def text(labels, X, separator=','):
+        return ''.join(separator.join([str(label), *map(repr, row)]) + '\n'
+                       for label, row in zip(labels, np.asarray(X).tolist(), strict=True))
+    return text
+
+
+@pytest.fixture
+def libsvm_of():
+    """Write rows as LIBSVM text with all digits, zeros left out."""
+    def text(labels, X):
+        return ''.join(' '.join([str(label), *(f'{j}:{x!r}' for j, x in enumerate(row, 1) if x)]) + '\n'
+                       for label, row in zip(labels, np.asarray(X).tolist(), strict=True))
+    return text
+
+
+def maps(n):
+    """Ask for n map tasks."""
+    return '-D', f'mapreduce.job.maps={n}'
+
+
+@pytest.fixture(name='maps')
+def maps_fixture():
+    """Give the options that ask for n map tasks."""
+    return maps
+
+
+@pytest.fixture
+def by_hand(tmp_path, monkeypatch):
+    """Run one task of a job as Hadoop does, lines on standard input: the lines that it writes.
+
+    file, start : what Hadoop says of the split. The task must have read its input to the end.
+    """
+    def run(job_class, plan, stdin, *arguments, file=None, start=0, task='mapper'):
+        path = tmp_path / 'plan.json'
+        path.write_text(json.dumps(plan.to_json()))
+        for name, value in (('file', file), ('start', start)):
+            monkeypatch.setenv(f'mapreduce_map_input_{name}', str(value))
+        job = job_class(args=['--no-conf', '--plan', str(path), *map(str, arguments)])
+        stream = io.BytesIO(stdin)
+        job.sandbox(stdin=stream)
+        getattr(job, f'run_{task}')(0)
+        assert stream.read() == b''
+        return job.stdout.getvalue().splitlines()
+    return run
+
+
+def read_pairs(lines):
+    """Read lines of the wire: a list of (kind, coordinates, value)."""
+    return [(*split_key(key), value) for key, value in map(WireProtocol().read, lines)]
+
+
+@pytest.fixture(name='read_pairs')
+def read_pairs_fixture():
+    """Give the reader of lines of the wire."""
+    return read_pairs

@@ -1,0 +1,116 @@
+"""Every line of every pass is accounted for once; what does not add up stops the run."""
+import pytest
+
+from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.io.formats import RowFormat
+from mr_elm.io.wire import make_key
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.inputs import InputFile, InputPlan
+
+PLAN = InputPlan([InputFile(path, 100, RowFormat('csv', n_columns=3)) for path in ('/d/a.csv', '/d/b.csv')])
+
+
+def counts(lines=10, used=None, rejected=None, **others):
+    rejected = rejected or {}
+    used = lines - sum(rejected.values()) - sum(others.values()) if used is None else used
+    return {'file': '', 'lines': lines, 'records': lines, 'headers': 0, 'comments': 0, 'blank': 0, 'used': used,
+            'rejected': rejected, 'blas': 'b', **others}
+
+
+def accounts_of(splits, rejected=()):
+    accounts = Accounts(PLAN)
+    for (number, start), values in splits.items():
+        assert accounts.take(make_key('counts', number, start), values)
+    for place, reason, detail, line in rejected:
+        assert accounts.take(make_key('rejected', *place), {'reason': reason, 'detail': detail, 'line': line})
+    return accounts
+
+
+def test_a_pass_that_adds_up_settles():
+    accounts = accounts_of({(0, 0): counts(12, headers=1, blank=2), (0, 50): counts(8), (1, 0): counts(5, comments=5)})
+    accounts.settle('stop')
+    assert accounts.used == 9 + 8 + 0
+
+
+@pytest.mark.parametrize('used', [9, 11])
+def test_lines_that_are_not_accounted_for_are_refused(used):
+    accounts = accounts_of({(0, 0): counts(10, used=used), (1, 0): counts()})
+    with pytest.raises(AccountingError, match='10 lines were read'):
+        accounts.settle('stop')
+
+
+def test_a_file_that_no_task_read_is_refused():
+    with pytest.raises(AccountingError, match=r'b\.csv: no task'):
+        accounts_of({(0, 0): counts()}).settle('stop')
+
+
+@pytest.mark.parametrize(('kind', 'place', 'value'), [
+    ('counts', (0, 0), counts()), ('rejected', (0, 0, 3), {'reason': 'r', 'detail': 'd', 'line': 'l'})])
+def test_a_record_that_comes_twice_is_refused(kind, place, value):
+    accounts = Accounts(PLAN)
+    accounts.take(make_key(kind, *place), value)
+    with pytest.raises(AccountingError, match='twice'):
+        accounts.take(make_key(kind, *place), value)
+
+
+def test_other_records_are_left_to_the_caller():
+    accounts = Accounts(PLAN)
+    assert not accounts.take(make_key('gram', 0, 0), {})
+    assert not accounts.take(make_key('labels'), {})
+
+
+def test_the_line_of_a_bad_row_counts_the_lines_of_the_splits_in_front():
+    splits = {(0, 0): counts(10), (0, 40): counts(7), (0, 80): counts(4, rejected={'wrong width': 1}),
+              (1, 0): counts(3)}
+    accounts = accounts_of(splits, [((0, 80, 2), 'wrong width', '3 expected', '1,2')])
+    with pytest.raises(DataFormatError, match=r'^/d/a\.csv, line 20: wrong width: 3 expected$'):
+        accounts.settle('stop')
+    accounts.settle('skip')
+    assert [(row.path, row.line, row.text) for row in accounts.rejected()] == [('/d/a.csv', 20, '1,2')]
+
+
+def test_bad_rows_are_listed_in_input_order_and_the_first_is_named():
+    splits = {(0, 0): counts(10, rejected={'x': 1}), (1, 0): counts(10, rejected={'x': 2})}
+    rows = [((1, 0, 10), 'x', '', 'c'), ((1, 0, 9), 'x', '', 'b'), ((0, 0, 5), 'x', '', 'a')]
+    accounts = accounts_of(splits, rows)
+    assert [row.text for row in accounts.rejected()] == ['a', 'b', 'c']
+    with pytest.raises(DataFormatError, match=r'a\.csv, line 6:'):
+        accounts.settle('stop')
+
+
+def test_damage_stops_a_pass_even_when_bad_rows_are_skipped():
+    accounts = accounts_of({(0, 0): counts(), (1, 0): counts()})
+    accounts.take(make_key('error', 0, 0), {'message': '/d/a.csv: cut'})
+    with pytest.raises(DataFormatError, match=r'^/d/a\.csv: cut$'):
+        accounts.settle('skip')
+
+
+def test_several_tasks_may_report_damage():
+    accounts = accounts_of({(0, 0): counts(), (1, 0): counts()})
+    for _ in range(2):
+        accounts.take(make_key('error', 0, 0), {'message': 'too many classes'})
+    with pytest.raises(DataFormatError, match=r'^/d/a\.csv and 1 more: too many classes$'):
+        accounts.settle('stop')
+
+
+def test_passes_with_other_splits_agree():
+    one = accounts_of({(0, 0): counts(20, headers=1, rejected={'x': 2}), (1, 0): counts(9, blank=9)})
+    two = accounts_of({(0, 0): counts(12, headers=1, rejected={'x': 1}), (0, 70): counts(8, rejected={'x': 1}),
+                       (1, 0): counts(5, blank=5), (1, 50): counts(4, blank=4)})
+    one.compare(two)
+    two.compare(one)
+
+
+@pytest.mark.parametrize('other', [counts(11), counts(10, blank=1), counts(10, rejected={'x': 1}), counts(9)])
+def test_passes_that_counted_different_lines_are_refused(other):
+    one, two = (accounts_of({(0, 0): counts(), (1, 0): values}) for values in (counts(10), other))
+    with pytest.raises(AccountingError, match=r'b\.csv: the first pass counted'):
+        one.compare(two)
+    with pytest.raises(AccountingError, match=r'b\.csv: the first pass counted'):
+        two.compare(one)
+
+
+def test_passes_that_rejected_for_other_reasons_are_refused():
+    one, two = (accounts_of({(0, 0): counts(), (1, 0): counts(rejected={reason: 1})}) for reason in 'xy')
+    with pytest.raises(AccountingError, match='rejected as'):
+        one.compare(two)

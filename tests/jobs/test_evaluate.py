@@ -1,0 +1,139 @@
+"""evaluate counts what predict says against the labels, whatever the splits."""
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+N, D = 400, 3
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.normal(size=(N, D))
+    return X, np.array(['0', '1', '2'])[(X[:, 0] + rng.normal(size=N) > -0.4) * 1 + (X[:, 1] > 0.4)]
+
+
+@pytest.fixture
+def model(trained, write, csv_of, table):
+    trained(write('train.csv', csv_of(table[1], table[0])))
+    return trained.path
+
+
+@pytest.fixture
+def scored(elm):
+    """Evaluate quietly: the object printed."""
+    def evaluate(*arguments):
+        done = elm('evaluate', *arguments, '--json', '-q')
+        assert (done.status, done.err) == (0, '') and done.out.count('\n') == 1
+        return json.loads(done.out)
+    return evaluate
+
+
+@pytest.fixture
+def said(elm, tmp_path):
+    """Predict: the lines written."""
+    def predict(model, path):
+        assert elm('predict', model, path, '-o', tmp_path / 'said', '-q', '--overwrite').status == 0
+        return (tmp_path / 'said').read_text().splitlines()
+    return predict
+
+
+@pytest.mark.parametrize('n', [1, 2, 7])
+def test_scores_are_counted_from_the_predictions(model, write, csv_of, table, scored, said, maps, n):
+    X, labels = table
+    path = write('rows.csv', csv_of(labels, X))
+    scores, pairs = scored(model, path, *maps(n)), Counter(zip(labels, said(model, path), strict=True))
+    classes = ['0', '1', '2']
+    assert scores['rows'] == N and scores['accuracy'] == sum(pairs[c, c] for c in classes) / N
+    assert scores['confusion'] == {'true': classes, 'predicted': classes,
+                                   'rows': [[pairs[a, b] for b in classes] for a in classes]}
+    for c in classes:
+        found, true = sum(pairs[a, c] for a in classes), sum(pairs[c, b] for b in classes)
+        assert scores['per_class'][c] == {'precision': pairs[c, c] / found, 'recall': pairs[c, c] / true, 'rows': true}
+
+
+def test_all_cores_give_the_same_object(model, write, csv_of, table, scored, maps):
+    path = write('rows.csv', csv_of(table[1], table[0]))
+    assert scored(model, path) == scored(model, path, '-r', 'local', *maps(2))
+
+
+def test_labels_may_be_spelled_as_numbers_are(model, write, csv_of, table, scored):
+    X, labels = table
+    other = [{'0': '-0', '1': '+1', '2': '2.0e0'}[label] for label in labels]
+    one, two = write('one.csv', csv_of(labels, X)), write('two.csv', csv_of(other, X))
+    assert scored(model, one) == scored(model, two)
+
+
+def test_labels_that_are_no_class_count_as_errors(model, write, csv_of, table, scored, said):
+    X, labels = table
+    labels = labels.copy()
+    labels[:50] = '7'
+    path = write('rows.csv', csv_of(labels, X))
+    scores = scored(model, path)
+    assert scores['accuracy'] == np.mean(labels == said(model, path)) and scores['rows'] == N
+    assert scores['confusion']['true'] == ['0', '1', '2', '7'] and sum(scores['confusion']['rows'][3]) == 50
+
+
+def test_a_class_that_is_never_said_has_no_precision(trained, write, scored):
+    train = write('train.csv', ''.join(f'{i % 10 // 9},{i % 3},{i % 7}\n' for i in range(60)))
+    trained(train, '--nu', 1e-6)
+    per_class = scored(trained.path, write('rows.csv', '0,1,1\n0,2,3\n'))['per_class']
+    assert per_class['1'] == {'precision': None, 'recall': None, 'rows': 0}
+    assert per_class['0'] == {'precision': 1.0, 'recall': 1.0, 'rows': 2}
+
+
+@pytest.mark.parametrize('n', [1, 2, 7])
+def test_a_regression_is_scored_by_its_errors(trained, write, csv_of, table, scored, said, maps, n):
+    X, _ = table
+    y = 1e4 + X[:, 0] * 3
+    path = write('rows.csv', csv_of(y.tolist(), X))
+    trained(path, '--task', 'regression', '--nu', 1e3)
+    scores, errors = scored(trained.path, path, *maps(n)), np.array(said(trained.path, path), float) - y
+    wanted = {'rmse': np.sqrt(np.mean(errors**2)), 'mae': np.abs(errors).mean(),
+              'r2': 1 - (errors**2).sum() / ((y - y.mean())**2).sum(), 'rows': N}
+    assert scores.keys() == wanted.keys()
+    assert all(np.isclose(scores[name], value, rtol=1e-9) for name, value in wanted.items())
+
+
+def test_the_table_tells_the_same(elm, model, write, csv_of, table, scored):
+    path = write('rows.csv', csv_of(table[1], table[0]))
+    scores, done = scored(model, path), elm('evaluate', model, path, '-q')
+    assert done.status == 0 and f'{scores["accuracy"]:.6g}' in done.out
+    for row in scores['confusion']['rows']:
+        assert any(line.split()[1:] == [str(n) for n in row] for line in done.out.splitlines())
+
+
+@pytest.mark.parametrize('label', ['', 'nan', 'inf'])
+def test_a_row_without_a_usable_label_cannot_be_scored(elm, model, write, label):
+    path = write('rows.csv', f'1,2,3,4\n{label},2,3,4\n')
+    done = elm('evaluate', model, path, '-q')
+    assert (done.status, done.out) == (1, '') and f'{path}, line 2: ' in done.err
+
+
+def test_a_word_as_target_of_a_regression_cannot_be_scored(elm, trained, write, csv_of, table):
+    X, _ = table
+    trained(write('rows.csv', csv_of(X[:, 0].tolist(), X)), '--task', 'regression')
+    path = write('words.csv', '1,2,3,4\nlow,2,3,4\n')
+    done = elm('evaluate', trained.path, path, '-q')
+    assert (done.status, done.out) == (1, '') and f'{path}, line 2: label is not a number' in done.err
+
+
+@pytest.mark.parametrize('runner', ['inline', 'local'])
+def test_packed_rows_without_labels_cannot_be_scored(elm, model, write, tmp_path, runner):
+    elm('pack', write('rows.csv', '2,3,4\n5,6,7\n'), '--no-label', '-o', tmp_path / 'pack', '-q')
+    done = elm('evaluate', model, tmp_path / 'pack', '-q', '-r', runner)
+    assert (done.status, done.out) == (1, '') and 'labels were expected' in done.err
+
+
+def test_skipped_rows_are_not_scored(elm, model, write, csv_of, table, scored):
+    text = csv_of(table[1], table[0])
+    good, bad = write('good.csv', text), write('bad.csv', text + '0,1\n')
+    assert elm('evaluate', model, bad, '-q').status == 1
+    assert scored(model, bad, '--bad-rows', 'skip') == scored(model, good)
+
+
+def test_nothing_left_to_score_is_an_error(elm, model, write):
+    path = write('rows.csv', '0,x,1,1\n')
+    done = elm('evaluate', model, path, '--bad-rows', 'skip', '--header', 'no', '-q')
+    assert (done.status, done.out) == (1, '') and str(path) in done.err

@@ -1,0 +1,258 @@
+"""Packed rows are the rows; a pack that is damaged, unfinished or incomplete is refused."""
+import gzip
+import json
+import os
+
+import numpy as np
+import pytest
+
+from mr_elm.io.formats import RowOptions
+from mr_elm.io.packed import MANIFEST
+from mr_elm.io.packed_reader import PackedReader
+from mr_elm.io.splits import read_split
+from mr_elm.streaming.drivers.summary import read_manifest
+from mr_elm.streaming.inputs import plan_inputs
+
+N, D = 500, 4
+
+
+@pytest.fixture
+def table(rng):
+    return rng.normal(size=(N, D)) * [1, 100, 1e-3, 7], rng.choice(['x', 'y', 'ü z'], N)
+
+
+@pytest.fixture
+def packed(elm, tmp_path):
+    """Pack rows: the folder."""
+    def pack(*arguments, name='pack'):
+        done = elm('pack', *arguments, '-o', tmp_path / name, '-q')
+        assert done == (0, '', '')
+        return tmp_path / name
+    return pack
+
+
+def read_back(folder):
+    """Read a pack in the order of its part files: the blocks."""
+    blocks = []
+    for file in plan_inputs([str(folder)], RowOptions()).files:
+        blocks += PackedReader(file.format, file.path).blocks(read_split(file.path, 0, file.size))
+    return blocks
+
+
+def rows_and_labels(blocks):
+    X = np.concatenate([block.X.toarray() if hasattr(block.X, 'toarray') else block.X for block in blocks])
+    return X, [block.names[code] for block in blocks for code in block.codes]
+
+
+# Round trip
+
+
+@pytest.mark.parametrize('dtype', ['float64', 'float32'])
+@pytest.mark.parametrize('n_maps', [1, 4])
+def test_the_rows_come_back_as_they_were(write, csv_of, packed, table, maps, dtype, n_maps):
+    X, labels = table
+    folder = packed(write('a.csv', csv_of(labels, X)), '--block-rows', 60, '--dtype', dtype, *maps(n_maps))
+    blocks = read_back(folder)
+    back, names = rows_and_labels(blocks)
+    assert np.array_equal(back, X.astype(dtype).astype(float)) and names == list(labels)
+    assert max(map(len, blocks)) == 60 and len(list(folder.glob('part-*'))) == n_maps
+
+
+def test_sparse_rows_stay_sparse(write, libsvm_of, packed, rng, maps):
+    X = rng.normal(size=(200, 9)) * (rng.random((200, 9)) < 0.2)
+    X[0, 8] = 1
+    folder = packed(write('a.libsvm', libsvm_of(np.arange(200) % 2, X)), '--n-features', 9, *maps(3))
+    blocks = read_back(folder)
+    assert sum(block.X.nnz for block in blocks) == np.count_nonzero(X)
+    assert np.array_equal(rows_and_labels(blocks)[0], X)
+
+
+def test_targets_and_weights_come_back(write, csv_of, packed, rng):
+    y, w, X = rng.normal(size=80), rng.uniform(1, 2, 80), rng.normal(size=(80, 2))
+    folder = packed(write('a.csv', csv_of(y.tolist(), np.c_[w, X])), '--task', 'regression', '--weight-column', 1)
+    block, = read_back(folder)
+    assert np.array_equal(block.targets, y) and np.array_equal(block.weights, w) and np.array_equal(block.X, X)
+
+
+def test_rows_without_labels_can_be_packed(write, csv_of, packed, table):
+    X, _ = table
+    text = csv_of(X[:, 0].tolist(), X[:, 1:])
+    block, = read_back(packed(write('a.csv', text), '--no-label'))
+    assert np.array_equal(block.X, X) and block.codes is None
+
+
+@pytest.mark.parametrize('n_maps', [1, 3])
+def test_the_manifest_knows_the_statistics_of_the_packed_rows(write, csv_of, packed, table, maps, n_maps):
+    X, labels = table
+    folder = packed(write('a.csv', csv_of(labels, X)), '--dtype', 'float32', *maps(n_maps))
+    summary, kept = read_manifest(str(folder)), X.astype('float32').astype(float)
+    assert summary.n_rows == N and summary.columns.n == N
+    assert np.allclose(summary.columns.mean, kept.mean(axis=0), rtol=1e-13)
+    assert np.allclose(summary.columns.deviation, kept.std(axis=0), rtol=1e-12)
+    assert np.array_equal(summary.columns.maximum, kept.max(axis=0))
+    assert {name: count for name, (count, _) in summary.labels.entries.items()} == {
+        name: list(labels).count(name) for name in ('x', 'y', 'ü z')}
+
+
+def test_lines_stay_below_what_a_task_can_carry(write, packed, csv_of, rng):
+    X = rng.normal(size=(30, 100_000))
+    folder = packed(write('a.csv', csv_of(np.arange(30) % 2, X.round(1))))
+    lines = [line for path in folder.glob('part-*') for line in path.read_bytes().splitlines()]
+    assert max(map(len, lines)) < 16 << 20 and len(lines) > 3
+
+
+def test_packing_skips_bad_rows_on_demand_and_counts_them(write, csv_of, packed, table):
+    X, labels = table
+    good = csv_of(labels, X)
+    folder = packed(write('a.csv', good + 'x,1,2\n' + 'y,1,2,3,nan\n'), '--bad-rows', 'skip')
+    assert json.loads((folder / MANIFEST).read_text())['rejected'] == {'wrong width': 1, 'nan or infinite': 1}
+    assert np.array_equal(rows_and_labels(read_back(folder))[0], X)
+
+
+# What packing refuses
+
+
+@pytest.mark.parametrize('n_maps', [1, 4])
+def test_a_bad_row_is_named_and_no_folder_is_left(write, csv_of, elm, table, tmp_path, maps, n_maps):
+    lines = csv_of(table[1], table[0]).splitlines()
+    lines[431] = 'x,1,2,three,4'
+    path = write('a.csv', '\n'.join(lines))
+    done = elm('pack', path, '-o', tmp_path / 'pack', '-q', *maps(n_maps))
+    assert (done.status, done.out) == (1, '')
+    assert done.err == f"mr-elm: {path}, line 432: not a number: column 4 holds 'three'\n"
+    assert not (tmp_path / 'pack').exists()
+
+
+def test_a_single_bad_row_is_named_even_when_no_other_is_there(write, elm, tmp_path):
+    path = write('a.csv', '1,2,3\n0,x,2\n')
+    done = elm('pack', path, '-o', tmp_path / 'pack', '-q')
+    assert done.err.startswith(f'mr-elm: {path}, line 2: ') and not (tmp_path / 'pack').exists()
+
+
+def test_numbers_beyond_float32_are_refused_only_there(write, elm, tmp_path):
+    path = write('a.csv', '1,2,3\n0,1e39,2\n')
+    done = elm('pack', path, '-o', tmp_path / 'small', '--dtype', 'float32', '-q')
+    assert done.status == 1 and 'float32' in done.err and str(path) in done.err
+    assert elm('pack', path, '-o', tmp_path / 'large', '-q').status == 0
+
+
+def test_a_folder_that_holds_something_is_refused_and_untouched(write, elm, tmp_path):
+    path, other = write('a.csv', '1,2,3\n0,1,2\n'), write('pack/mine', 'keep')
+    done = elm('pack', path, '-o', tmp_path / 'pack', '-q')
+    assert done.status == 1 and 'empty folder' in done.err
+    assert other.read_text() == 'keep' and os.listdir(tmp_path / 'pack') == ['mine']
+
+
+def test_an_empty_folder_is_welcome_and_a_pack_is_not_packed_again(write, elm, packed, tmp_path):
+    (tmp_path / 'pack').mkdir()
+    folder = packed(write('a.csv', '1,2,3\n0,1,2\n'))
+    done = elm('pack', folder, '-o', tmp_path / 'again', '-q')
+    assert done.status == 1 and 'packed already' in done.err and not (tmp_path / 'again').exists()
+
+
+# Damage
+
+
+@pytest.fixture
+def pack_of_four(write, csv_of, packed, table, maps):
+    """Pack in four part files of several blocks each."""
+    return packed(write('rows.csv', csv_of(table[1], table[0])), '--block-rows', 40, *maps(4))
+
+
+def part(folder, number):
+    return sorted(folder.glob('part-*'))[number]
+
+
+def refusal(elm, folder, tmp_path, maps, n_maps):
+    """Train on a damaged pack: the message. No model may appear."""
+    done = elm('train', 'pesvm', folder, '--model', tmp_path / 'm.npz', '--hidden', 4, '-q', *maps(n_maps))
+    assert (done.status, done.out) == (1, '') and not (tmp_path / 'm.npz').exists()
+    assert done.err.count('\n') == 1 and 'Traceback' not in done.err
+    return done.err
+
+
+@pytest.mark.parametrize('n_maps', [1, 2, 7])
+@pytest.mark.parametrize('where', [0.02, 0.4, 0.97])
+def test_a_flipped_byte_is_found(elm, pack_of_four, tmp_path, maps, where, n_maps):
+    path = part(pack_of_four, 2)
+    line, *others = path.read_bytes().splitlines(keepends=True)
+    i = int(where * len(line))
+    line = line[:i] + bytes([line[i] ^ 1]) + line[i + 1:]
+    path.write_bytes(b''.join([line, *others]))
+    message = refusal(elm, pack_of_four, tmp_path, maps, n_maps)
+    assert f'{path}, record 1' in message
+
+
+@pytest.mark.parametrize('n_maps', [1, 7])
+@pytest.mark.parametrize('number', [0, 3])
+def test_a_line_that_is_cut_is_found(elm, pack_of_four, tmp_path, maps, number, n_maps):
+    path = part(pack_of_four, number)
+    blocks = [line for line in path.read_bytes().splitlines(keepends=True) if line.startswith(b'mr_elm-block')]
+    path.write_bytes(b''.join(blocks)[:-30])
+    assert str(path) in refusal(elm, pack_of_four, tmp_path, maps, n_maps)
+
+
+@pytest.mark.parametrize('damage', ['no part', 'empty part', 'fewer lines', 'a line twice'])
+@pytest.mark.parametrize('command', ['train', 'predict', 'evaluate'])
+def test_a_pack_with_other_rows_than_its_manifest_says_is_refused(elm, pack_of_four, trained, tmp_path, maps, command,
+                                                                 damage):
+    trained(pack_of_four)
+    path = part(pack_of_four, 1)
+    lines = path.read_bytes().splitlines(keepends=True)
+    if damage == 'no part':
+        path.unlink()
+    else:
+        path.write_bytes(b''.join({'empty part': [], 'fewer lines': lines[1:],
+                                   'a line twice': lines[:1] + lines}[damage]))
+    if command == 'train':
+        message = refusal(elm, pack_of_four, tmp_path, maps, 2)
+    else:
+        out = ['-o', tmp_path / 'out'] if command == 'predict' else []
+        done = elm(command, trained.path, pack_of_four, '-q', *out)
+        assert (done.status, done.out) == (1, '') and not (tmp_path / 'out').exists()
+        message = done.err
+    assert f'{pack_of_four}: {N} rows were expected by its manifest' in message
+
+
+def test_a_pack_without_manifest_is_unfinished(elm, pack_of_four, tmp_path, maps):
+    (pack_of_four / MANIFEST).unlink()
+    assert 'packing did not finish' in refusal(elm, pack_of_four, tmp_path, maps, 1)
+
+
+@pytest.mark.parametrize('text', ['', '{}', '[1]', '{"format": "mr_elm-pack", "version": 2}',
+                                  '{"format": "mr_elm-pack", "version": 1}', '\x00'])
+def test_a_damaged_manifest_is_named(elm, pack_of_four, tmp_path, maps, text):
+    (pack_of_four / MANIFEST).write_text(text)
+    assert MANIFEST in refusal(elm, pack_of_four, tmp_path, maps, 1)
+
+
+def test_a_pack_that_is_still_written_is_refused(elm, pack_of_four, tmp_path, maps):
+    (pack_of_four / '_temporary').mkdir()
+    assert '_temporary' in refusal(elm, pack_of_four, tmp_path, maps, 1)
+
+
+def test_two_packs_at_once_are_refused(elm, pack_of_four, packed, write, tmp_path):
+    other = packed(write('b.csv', '1,2,3\n0,1,2\n'), name='other')
+    done = elm('train', 'pesvm', pack_of_four, other, '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and 'one pack was expected' in done.err
+
+
+@pytest.mark.parametrize(('task', 'asked'), [('classification', 'regression'), ('regression', 'classification')])
+def test_a_pack_made_for_another_task_is_refused(elm, packed, write, tmp_path, task, asked):
+    folder = packed(write('a.csv', '1,2,3\n0,1,2\n' * 30), '--task', task)
+    done = elm('train', 'pesvm', folder, '--task', asked, '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and f'pack --task {asked}' in done.err
+
+
+@pytest.mark.parametrize('task', ['classification', 'regression'])
+def test_rows_packed_without_labels_cannot_be_learned_from(elm, packed, write, tmp_path, task):
+    folder = packed(write('a.csv', '1,2,3\n0,1,2\n' * 30), '--no-label', '--task', task)
+    done = elm('train', 'pesvm', folder, '--task', task, '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and 'labels were expected' in done.err
+
+
+def test_compressed_text_is_packed_to_its_last_member(write, csv_of, packed, table):
+    X, labels = table
+    text = csv_of(labels, X).encode()
+    folder = packed(write('a.csv.gz', gzip.compress(text) + gzip.compress(text)))
+    assert np.array_equal(rows_and_labels(read_back(folder))[0], np.r_[X, X])

@@ -1,0 +1,77 @@
+"""Progress goes to standard error, a line a stage; quiet means silent."""
+import io
+import re
+
+import pytest
+
+from mr_elm.streaming.progress import Reporter
+
+LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    """Let a map task write to its standard error."""
+    def write(number, text):
+        path = tmp_path / 'step-000' / 'mapper' / f'{number:05d}' / 'stderr'
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, 'a') as stream:
+            stream.write(text)
+    return write
+
+
+def counter(name, amount):
+    return f'reporter:counter:mr_elm,{name},{amount}\n'
+
+
+def test_the_rows_of_all_tasks_are_added_up_once(tasks, tmp_path):
+    stream = io.StringIO()
+    reporter = Reporter(stream=stream)
+    with reporter.stage('Gram', 3_000_000, str(tmp_path)) as stage:
+        tasks(0, counter('rows', 1000) + counter('bytes', 77) + 'a word of mrjob\n' + counter('rows', 200)[:-3])
+        stage._poll()
+        tasks(0, '00\n' + counter('rows', 5).replace('mr_elm', 'other'))
+        tasks(1, counter('rows', 34))
+        stage._poll()
+    name, rows, megabytes, _, _ = LINE.match(stream.getvalue().strip()).groups()
+    assert (name, rows, megabytes) == ('Gram', '1,234', '3.0')
+
+
+def test_a_folder_with_odd_letters_is_followed(tasks, tmp_path):
+    stream, odd = io.StringIO(), tmp_path / 'a [1] *'
+    (odd / 'mapper' / '00000').mkdir(parents=True)
+    with Reporter(stream=stream).stage('Gram', 10, str(odd)):
+        (odd / 'mapper' / '00000' / 'stderr').write_text(counter('rows', 12))
+    assert 'Gram: 12 rows' in stream.getvalue()
+
+
+def test_a_stage_that_fails_says_nothing_of_rows(tmp_path):
+    stream = io.StringIO()
+    with pytest.raises(KeyError), Reporter(stream=stream).stage('Gram', 10, str(tmp_path)):
+        raise KeyError
+    assert stream.getvalue() == ''
+
+
+def test_quiet_means_silent(tasks, tmp_path):
+    stream = io.StringIO()
+    reporter = Reporter(quiet=True, stream=stream)
+    reporter.say('something')
+    with reporter.stage('Gram', 10, str(tmp_path)):
+        tasks(0, counter('rows', 1000))
+    assert stream.getvalue() == ''
+
+
+@pytest.mark.parametrize('runner', ['inline', 'local'])
+def test_each_stage_of_a_training_has_its_line(elm, write, tmp_path, runner):
+    path = write('rows.csv', ''.join(f'{i % 2},{i},{i * i % 7}\n' for i in range(3000)))
+    done = elm('train', 'pesvm', path, '--hidden', 3, '--model', tmp_path / 'm.npz', '-r', runner)
+    stages = [match.groups() for match in map(LINE.match, done.err.splitlines()) if match]
+    assert [(name, rows) for name, rows, *_ in stages] == [('statistics', '3,000'), ('Gram', '3,000')]
+    assert done.out == '' and '3,000 rows, 2 features, 3 hidden nodes' in done.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize('runner', ['inline', 'local'])
+def test_a_quiet_training_prints_nothing(program, write, tmp_path, runner):
+    path = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
+    done = program('train', 'pesvm', path, '--hidden', 3, '--model', tmp_path / 'm.npz', '-q', '-r', runner)
+    assert done == (0, '', '')

@@ -1,0 +1,77 @@
+"""The one place that makes runners: what users' options mean, and what tasks are told."""
+import pytest
+
+from mr_elm.streaming import submit
+from mr_elm.streaming.submit import Runner, conf_arguments
+
+
+def test_inline_plans_one_task_and_local_one_a_core(monkeypatch):
+    monkeypatch.setattr(submit.os, 'cpu_count', lambda: 6)
+    assert Runner('inline').n_maps == 1
+    assert Runner('local').n_maps == 6
+    assert Runner('local', ('--num-cores', '3')).n_maps == 3
+    assert Runner('local', ('--num-cores=4',)).n_maps == 4
+
+
+@pytest.mark.parametrize('alias', ['inline', 'local'])
+@pytest.mark.parametrize('arguments', [
+    ('-D', 'mapreduce.job.maps=7'), ('--jobconf', 'mapreduce.job.maps=7'), ('--jobconf=mapreduce.job.maps=7',),
+    ('-D', 'mapreduce.job.maps=2', '--num-cores', '5', '-D', 'mapreduce.job.maps=7', '-D', 'mapreduce.job.mapsx=3')])
+def test_the_last_number_of_maps_wins(alias, arguments):
+    assert Runner(alias, arguments).n_maps == 7
+
+
+def test_the_value_of_another_option_is_not_mistaken_for_an_option():
+    assert Runner('local', ('--owner', 'me', '--num-cores', '3', '--label', 'mapreduce.job.maps=9')).n_maps == 3
+
+
+def test_a_number_of_maps_that_is_none_is_refused():
+    with pytest.raises(ValueError, match=r"mapreduce\.job\.maps.*'many'"):
+        _ = Runner('inline', ('-D', 'mapreduce.job.maps=many')).n_maps
+
+
+def test_configuration_files_of_mrjob_are_left_out_unless_named(monkeypatch):
+    monkeypatch.delenv('MRJOB_CONF', raising=False)
+    assert conf_arguments(Runner()) == ['--no-conf']
+    for named in (('-c', 'x.conf'), ('--conf-path', 'x.conf'), ('--conf-path=x.conf',)):
+        assert conf_arguments(Runner('inline', named)) == []
+    monkeypatch.setenv('MRJOB_CONF', 'x.conf')
+    assert conf_arguments(Runner()) == []
+
+
+@pytest.mark.parametrize('how', ['option', 'environment', 'none'])
+def test_a_named_configuration_file_is_read(elm, write, tmp_path, monkeypatch, how):
+    """The file asks mrjob to leave its folders where it says; only then are there any."""
+    monkeypatch.delenv('MRJOB_CONF', raising=False)
+    monkeypatch.setenv('HOME', str(tmp_path))
+    conf = write('.mrjob.conf' if how == 'none' else 'my.conf',
+                 f'runners:\n  inline:\n    cleanup: NONE\n    local_tmp_dir: {tmp_path}/left\n')
+    (tmp_path / 'left').mkdir()
+    options = ['-c', conf] if how == 'option' else []
+    if how == 'environment':
+        monkeypatch.setenv('MRJOB_CONF', str(conf))
+    rows = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
+    done = elm('train', 'pesvm', rows, '--hidden', 3, '--model', tmp_path / 'm.npz', '-q', *options)
+    assert done == (0, '', '')
+    assert len(list((tmp_path / 'left').iterdir())) == (0 if how == 'none' else 2)
+
+
+def test_stages_keep_their_outputs_apart_below_the_folder_named(elm, write, tmp_path, model_of):
+    rows, out = write('rows.csv', '0,1,2\n1,2,1\n' * 9), tmp_path / 'stages'
+    options = ['train', 'pesvm', rows, '--hidden', 3, '-q', '--output-dir', out]
+    assert elm(*options, '--model', tmp_path / 'm.npz') == (0, '', '')
+    assert sorted(path.name for path in out.iterdir()) == ['MRGram', 'MRStats']
+    assert all(list(path.glob('part-*')) for path in out.iterdir())
+    done = elm(*options, '--model', tmp_path / 'n.npz')
+    assert done.status == 1 and 'MRStats' in done.err and not (tmp_path / 'n.npz').exists()
+
+
+def test_nothing_is_left_behind(elm, write, tmp_path, monkeypatch):
+    monkeypatch.setenv('TMPDIR', str(tmp_path / 'tmp'))
+    (tmp_path / 'tmp').mkdir()
+    monkeypatch.setattr('tempfile.tempdir', None)
+    rows = write('rows.csv', '0,1,2\n1,2,1\n' * 9 + '1,x,2\n')
+    assert elm('train', 'pesvm', rows, '--hidden', 3, '--model', tmp_path / 'm.npz', '-q').status == 1
+    assert elm('train', 'pesvm', rows, '--hidden', 3, '--model', tmp_path / 'm.npz', '--bad-rows', 'skip').status == 0
+    assert elm('predict', tmp_path / 'm.npz', rows, '-o', tmp_path / 'out', '--bad-rows', 'skip', '-q').status == 0
+    assert list((tmp_path / 'tmp').iterdir()) == []
