@@ -49,9 +49,9 @@ def table():
     return [f'{name:<{width}} {n:>6} {d:>8} {k:>7}  {source}' for name, n, d, k, source in [heading, *rows]]
 
 
-def main(argv=None):
+def main(argv=None, prog='mr_elm.data.download'):
     """Run the command and return its exit code: 0 done, 1 failed, 2 wrong usage."""
-    parser = _parser()
+    parser = _parser(prog)
     options = parser.parse_args(argv)
     unknown = [name for name in options.names if name not in DATA_SETS]
     if unknown:
@@ -69,9 +69,9 @@ def main(argv=None):
     return 0
 
 
-def _parser():
+def _parser(prog):
     parser = argparse.ArgumentParser(
-        prog='mr_elm.data.download', description='Fetch public data sets as LIBSVM text.', allow_abbrev=False
+        prog=prog, description='Fetch public data sets as LIBSVM text.', allow_abbrev=False
     )
     parser.add_argument('names', nargs='*', metavar='NAME', help='a data set of the registry')
     parser.add_argument('--to', default='.', metavar='DIR', help='folder for NAME.libsvm (default: the current one)')

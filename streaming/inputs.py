@@ -41,6 +41,12 @@ class InputPlan:
         """Name the data set for a message."""
         return self.files[0].path if len(self.files) == 1 else f'{self.files[0].path} and {len(self.files) - 1} more'
 
+    @property
+    def input_facts(self):
+        """Return what a reader of similar rows must know: kind, and where label and weight stood."""
+        form = self.files[0].format
+        return {'kind': form.kind, 'label_column': form.label_column, 'weight_column': form.weight_column}
+
     def to_json(self):
         """Return what tasks need to know."""
         return {'files': [{'path': file.path, 'format': file.format.to_json()} for file in self.files]}

@@ -6,7 +6,16 @@ from ..data.generators import GENERATORS, replicate, write_rows
 from ..data.generators import generate as generate_blocks
 from ..io.blocks import BLOCK_ROWS
 from ..streaming.drivers import pack as packing
-from .options import Parser, add_input_options, add_runner_options, make_runner, positive, row_options
+from .options import (
+    Parser,
+    add_input_options,
+    add_runner_options,
+    check_output,
+    make_runner,
+    positive,
+    row_options,
+    write_rejected,
+)
 
 
 def pack(argv):
@@ -23,12 +32,16 @@ def pack(argv):
     parser.add_argument('--no-label', action='store_true', help='the rows have no label')
     add_runner_options(parser)
     args, passed = parser.parse(argv)
+    rejected = f'{args.output.rstrip("/")}.rejected'
+    if args.bad_rows == 'skip':
+        check_output(rejected, overwrite=False)
     options = row_options(args, labelled=not args.no_label, numeric_labels=args.task == 'regression')
     runner = make_runner(args, passed)
     summary, accounts = packing.pack(args.inputs, args.output, options, runner, args.dtype, args.block_rows,
                                      args.bad_rows)
-    runner.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features, '
-                        f'{sum(accounts.reasons.values())} left out')
+    if accounts.rows:
+        write_rejected(rejected, accounts, runner)
+    runner.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')
 
 
 def generate(argv):
@@ -73,4 +86,4 @@ def add_target_options(parser):
 
 def download(argv):
     """Fetch public data sets and check them."""
-    return registry.main(argv)
+    return registry.main(argv, 'mr-elm download')

@@ -7,6 +7,7 @@ import sys
 from mrjob.options import _RUNNER_OPTS, _STEP_OPTS, _add_basic_args, _add_runner_args
 
 from ..io.formats import MAX_FEATURES, RowOptions
+from ..io.store import replacing
 from ..streaming.progress import Reporter
 from ..streaming.submit import EMBEDDED, Runner
 
@@ -158,3 +159,12 @@ def check_output(path, overwrite):
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f'{path}: the folder {folder} was expected to exist')
+
+
+def write_rejected(path, accounts, runner):
+    """Write the rows that were left out: file, line, reason, the row itself, tab between."""
+    with replacing(path, 'w', encoding='latin-1', newline='\n') as stream:
+        for row in accounts.rejected():
+            name = row.path.encode('utf-8', 'surrogateescape').decode('latin-1')
+            stream.write(f'{name}\t{row.line}\t{row.reason}: {row.detail}\t{row.text}\n')
+    runner.reporter.say(f'{sum(accounts.reasons.values())} rows left out, see {path}')

@@ -26,7 +26,7 @@ def predict(argv):
     args, passed = parser.parse(argv)
     check_output(args.output, args.overwrite)
     model = read_model(args.model)
-    plan = plan_inputs(args.inputs, rows_for(model, args))
+    plan = plan_inputs(args.inputs, rows_for(model, args, ignore_label=True))
     runner = make_runner(args, passed)
     accounts = score.predict(os.path.abspath(args.model), plan, args.output, runner, args.scores, args.bad_rows)
     report_rejected(accounts, runner)
@@ -73,19 +73,17 @@ def model_parser(command, description):
     return parser
 
 
-def rows_for(model, args):
+def rows_for(model, args, ignore_label=False):
     """Read rows as those of the training were, unless the user says otherwise."""
     trained = model.header['parameters']['input']
-    labels = {} if args.label_column is not None else {'label_column': trained['label_column'] or 0}
-    weights = {} if args.weight_column is not None else {'weight_column': trained['weight_column']}
+    label, weight = trained['label_column'] or 0, trained['weight_column']
+    if args.no_label and weight is not None and weight > label:
+        weight -= 1  # the label stood in front of it
+    labels = {} if args.label_column is not None else {'label_column': label}
+    weights = {} if args.weight_column is not None else {'weight_column': weight}
     return row_options(args, **labels, **weights, labelled=not args.no_label, n_features=model.n_features,
-                       numeric_labels=model.numeric and args_need_numbers(args),
+                       numeric_labels=model.numeric and not ignore_label, ignore_label=ignore_label,
                        ignore_extra=args.ignore_extra_features)
-
-
-def args_need_numbers(args):
-    """Tell whether labels are looked at: `predict` ignores them."""
-    return not hasattr(args, 'scores')
 
 
 def report_rejected(accounts, runner):

@@ -5,10 +5,18 @@ import sys
 
 from ..features.hidden import NODES
 from ..features.scaling import SCALES
-from ..io.store import replacing, save_model
+from ..io.store import save_model
 from ..streaming.drivers import pesvm
 from ..streaming.inputs import plan_inputs
-from .options import Parser, add_input_options, add_runner_options, check_output, make_runner, row_options
+from .options import (
+    Parser,
+    add_input_options,
+    add_runner_options,
+    check_output,
+    make_runner,
+    row_options,
+    write_rejected,
+)
 
 
 def train(argv):
@@ -41,8 +49,7 @@ def train_pesvm(argv):
     runner = make_runner(args, passed)
     header, arrays, accounts = pesvm.train(plan, options, runner)
     if accounts is not None and accounts.rows:
-        write_rejected(rejected, accounts)
-        runner.reporter.say(f'{sum(accounts.reasons.values())} rows left out, see {rejected}')
+        write_rejected(rejected, accounts, runner)
     elif args.overwrite and os.path.exists(rejected):
         os.unlink(rejected)  # it tells of the model that is replaced
     save_model(args.model, header, arrays)
@@ -86,14 +93,6 @@ def check_pesvm(parser, args):
         parser.error(f'--seed: a whole number from 0 to 2^64 - 1 was expected, {args.seed} came')
     if args.class_weight and args.task == 'regression':
         parser.error('--class-weight: classes were expected, --task is regression')
-
-
-def write_rejected(path, accounts):
-    """Write the rows that were left out: file, line, reason, the row itself, tab between."""
-    with replacing(path, 'w', encoding='latin-1', newline='\n') as stream:
-        for row in accounts.rejected():
-            name = row.path.encode('utf-8', 'surrogateescape').decode('latin-1')
-            stream.write(f'{name}\t{row.line}\t{row.reason}: {row.detail}\t{row.text}\n')
 
 
 METHODS = {'pesvm': train_pesvm}

@@ -50,7 +50,7 @@ def parse(lines, form):
         raise ValueError('rows of another shape')
     if weights is not None:
         weights = positive(weights)
-    if labels is None:
+    if labels is None or form.ignore_label:
         return Block(X, weights=weights)
     names, codes = encode_labels(labels)
     return Block(X, tuple(label_name(name, form) for name in names), codes, weights)
@@ -129,7 +129,8 @@ def diagnose(line, form):
 def check_field(text, j, form):
     """Raise RowError when field j cannot be what its column holds."""
     if j == form.label_column:
-        label_name(text, form)
+        if not form.ignore_label:
+            label_name(text, form)
         return
     number = number_or_none(text)
     if number is None:

@@ -14,6 +14,7 @@ class RowFormat:
     n_columns : fields a line, label and weight included (csv).
     label_column, weight_column : positions from 0, or None where rows have none (csv).
     labelled : whether rows carry a label.
+    ignore_label : pass over the label, whatever it is (prediction).
     numeric_labels : whether a label must be a finite number (regression).
     n_features : width that rows must have or fit in, or None when it is yet to be found (libsvm).
     max_features : largest index believed (libsvm).
@@ -27,6 +28,7 @@ class RowFormat:
     label_column: int | None = 0
     weight_column: int | None = None
     labelled: bool = True
+    ignore_label: bool = False
     numeric_labels: bool = False
     n_features: int | None = None
     max_features: int = MAX_FEATURES
@@ -61,6 +63,7 @@ class RowOptions:
     label_column: str | int = 0
     weight_column: str | int | None = None
     labelled: bool = True
+    ignore_label: bool = False
     numeric_labels: bool = False
     n_features: int | None = None
     max_features: int = MAX_FEATURES

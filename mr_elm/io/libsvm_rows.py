@@ -28,7 +28,7 @@ def parse(lines, form):
         index, value, indptr = drop_extra(index, value, indptr, form.n_features)
     width = form.n_features or (int(index.max()) if len(index) else 0)
     X = sp.csr_matrix((value, (index - 1).astype(np.int32), indptr.astype(np.int32)), shape=(len(lines), width))
-    if labels is None:
+    if labels is None or form.ignore_label:
         return Block(X)
     names, codes = encode_labels(labels)
     return Block(X, tuple(label_name(name, form) for name in names), codes)
@@ -90,7 +90,9 @@ def diagnose(line, form):
         if form.labelled:
             if not tokens or ':' in tokens[0]:
                 return RowError('missing label', f'the line begins with {shown(line[:20])}')
-            label_name(tokens.pop(0), form)
+            label = tokens.pop(0)
+            if not form.ignore_label:
+                label_name(label, form)
         previous = 0
         for token in tokens:
             previous = check_pair(token, previous, form)

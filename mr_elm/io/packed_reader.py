@@ -32,9 +32,15 @@ class PackedReader:
         if line.startswith(BLOCK_MARK + b'\t'):
             yield self._decode(line)
         elif line.startswith(END_MARK + b'\t'):
-            self.packing.append(json.loads(line.split(b'\t')[1]))
+            self._close(line)
         else:
             raise DataFormatError(f'{self._position()}: a packed block was expected, other text came')
+
+    def _close(self, line):
+        try:
+            self.packing.append(json.loads(line.split(b'\t')[1]))
+        except ValueError as error:
+            raise DataFormatError(f'{self._position()}: the end line of a pack is damaged ({error})') from None
 
     def _decode(self, line):
         try:

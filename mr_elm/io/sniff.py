@@ -32,12 +32,13 @@ def sniff(lines, path, options):
     if any('\0' in line for line in lines):
         raise DataFormatError(f'{path}: rows of text were expected, binary data came')
     kind = options.kind if options.kind != 'auto' else guess_kind(lines, path)
+    labels = {'labelled': options.labelled, 'ignore_label': options.ignore_label,
+              'numeric_labels': options.numeric_labels}
     if kind == 'packed':
-        return RowFormat('packed', labelled=options.labelled, numeric_labels=options.numeric_labels)
+        return RowFormat('packed', **labels)
     if kind == 'libsvm':
-        return RowFormat('libsvm', labelled=options.labelled, numeric_labels=options.numeric_labels,
-                         n_features=options.n_features, max_features=options.max_features,
-                         ignore_extra=options.ignore_extra)
+        return RowFormat('libsvm', **labels, n_features=options.n_features,
+                         max_features=options.max_features, ignore_extra=options.ignore_extra)
     return sniff_csv(lines, path, options)
 
 
@@ -69,7 +70,8 @@ def sniff_csv(lines, path, options):
     weight = locate(options.weight_column, names, n_columns, path)
     if weight is not None and weight == label:
         raise DataFormatError(f'{path}: label and weight were expected in two columns, column {label} came for both')
-    form = RowFormat('csv', delimiter, header, n_columns, label, weight, options.labelled, options.numeric_labels)
+    form = RowFormat('csv', delimiter, header, n_columns, label, weight, options.labelled, options.ignore_label,
+                     options.numeric_labels)
     if form.width < 1:
         raise DataFormatError(f'{path}: a label and at least one feature were expected, rows have {n_columns} field(s)')
     if options.n_features not in (None, form.width):

@@ -59,7 +59,8 @@ def load_model(path):
             raise  # the file cannot be read, whatever it is
         raise ModelFormatError(f'{path}: a model file of mr-elm was expected, this one is damaged') from None
     except DAMAGE as error:
-        raise ModelFormatError(f'{path}: a model file of mr-elm was expected ({error})') from None
+        reason = 'it may hold pickled objects, which are never loaded' if 'pickle' in str(error) else error
+        raise ModelFormatError(f'{path}: a model file of mr-elm was expected ({reason})') from None
     if not isinstance(header, dict) or header.get('format') != FORMAT:
         raise ModelFormatError(f'{path}: a model file of mr-elm was expected, this is another npz')
     if header.get('version') != VERSION:

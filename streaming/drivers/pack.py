@@ -46,7 +46,7 @@ def close_pack(plan, folder, options, runner, facts, bad_rows):
     if accounts.used != summary.n_rows:
         raise AccountingError(f'{folder}: {accounts.used} rows were packed, {summary.n_rows} can be read back')
     write_manifest(folder, summary, {**facts, 'task': task_of(options),
-                                     'labelled': options.labelled, 'weighted': options.weight_column is not None,
+                                     'input': plan.input_facts,
                                      'rejected': dict(accounts.reasons)})
     return summary, accounts
 

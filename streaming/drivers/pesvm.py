@@ -72,7 +72,7 @@ def train(plan, options, runner):
     arrays = {**layer_arrays(layer), 'output_weights': solution.output_weights,
               'gram': pack_upper(sums.gram), 'gram_low': pack_upper(sums.gram_low),
               'class_sums': sums.class_sums, 'class_sums_low': sums.class_sums_low, 'counts': sums.counts}
-    header = describe(plan, options, layer, steps, solution, classes, accounts)
+    header = describe(summary, options, layer, steps, solution, classes, accounts)
     return header, arrays, summary.accounts
 
 
@@ -166,18 +166,18 @@ def report_blas(accounts, runner):
                             'differ in the last bits')
 
 
-def describe(plan, options, layer, steps, solution, classes, accounts):
+def describe(summary, options, layer, steps, solution, classes, accounts):
     """Make the header of the model."""
-    form = plan.files[0].format
+    rejected = summary.rejected
     return {
         'method': 'pesvm', 'task': options.task, 'classes': classes.names if classes else [],
         'n_features': layer.n_features, 'n_rows_used': accounts.used,
-        'n_rows_rejected': sum(accounts.reasons.values()),
+        'n_rows_rejected': sum(rejected.values()),
         'parameters': {
             'map': options.map, 'n_hidden': layer.n_hidden, 'nu': options.nu, 'seed': options.seed,
             'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
             'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
             'solver': solution.factorisation, 'condition': solution.condition,
             'grid': [steps.gram, steps.target, steps.square], 'blas': sorted(accounts.blas),
-            'input': {'kind': form.kind, 'label_column': form.label_column, 'weight_column': form.weight_column}},
-        'history': [{'action': 'train', 'rows_used': accounts.used, 'rows_rejected': dict(accounts.reasons)}]}
+            'input': summary.input},
+        'history': [{'action': 'train', 'rows_used': accounts.used, 'rows_rejected': rejected}]}

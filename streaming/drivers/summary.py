@@ -22,7 +22,7 @@ class Summary:
     labels : LabelTable, empty for regression.
     landmarks : rows (L, d) chosen by hash, or None.
     accounts : Accounts of the pass that found all this, or None when a manifest said it.
-    n_rows : rows used.
+    n_rows : rows used. rejected : rows left out, by reason. input : what a reader of similar rows must know.
     """
 
     columns: ColumnStatistics = None
@@ -32,6 +32,8 @@ class Summary:
     landmarks: object = None
     accounts: Accounts = None
     n_rows: int = 0
+    rejected: dict = field(default_factory=dict)
+    input: dict = field(default_factory=dict)
 
 
 def summarise(plan, runner, bad_rows='stop', landmarks=0, seed=0):
@@ -51,14 +53,14 @@ def summarise(plan, runner, bad_rows='stop', landmarks=0, seed=0):
 def survey(plan, runner, bad_rows='stop', landmarks=0, seed=0):
     """Run the statistics job: the Summary of a data set, which may be empty."""
     arguments = ['--bad-rows', bad_rows, '--landmarks', str(landmarks), '--seed', str(seed)]
-    summary = Summary(accounts=Accounts(plan))
+    summary = Summary(accounts=Accounts(plan), input=plan.input_facts)
     columns, rows = {}, {}
     with run_job(MRStats, plan, arguments, runner, 'statistics') as finished:
         for key, value in finished.pairs(summary.accounts):
             take(summary, key, value, columns, rows)
     summary.accounts.settle(bad_rows)
     check_classes(summary.labels, f'{plan.name}: ')
-    summary.n_rows = summary.accounts.used
+    summary.n_rows, summary.rejected = summary.accounts.used, dict(summary.accounts.reasons)
     if columns:
         summary.columns = join_columns([columns[start] for start in sorted(columns)])
     if rows:
@@ -106,7 +108,7 @@ def load_manifest(folder):
             manifest = json.load(stream)
         if manifest['format'] != 'mr_elm-pack' or manifest['version'] != 1:
             raise ValueError('another format or version')
-        if missing := {'n_rows', 'labels', 'statistics'} - set(manifest):
+        if missing := {'n_rows', 'labels', 'statistics', 'rejected', 'input'} - set(manifest):
             raise ValueError(f'without {", ".join(sorted(missing))}')
     except (ValueError, KeyError, TypeError) as error:
         raise DataFormatError(f'{path}: the manifest of a pack was expected ({error})') from None
@@ -118,7 +120,8 @@ def read_manifest(folder):
     manifest = load_manifest(folder)
     statistics = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
                   for name, text in manifest['statistics'].items()}
-    return Summary(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], **statistics)
+    return Summary(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], rejected=manifest['rejected'],
+                   input=manifest['input'], **statistics)
 
 
 def check_pack(plan, accounts):

@@ -256,3 +256,23 @@ def test_compressed_text_is_packed_to_its_last_member(write, csv_of, packed, tab
     text = csv_of(labels, X).encode()
     folder = packed(write('a.csv.gz', gzip.compress(text) + gzip.compress(text)))
     assert np.array_equal(rows_and_labels(read_back(folder))[0], np.r_[X, X])
+
+
+def test_rows_left_out_are_listed_beside_the_pack_and_counted_by_its_models(elm, write, tmp_path, model_of):
+    rows = ''.join(f'{i % 2},{i},{i * i % 7}\n' for i in range(40))
+    path = write('rows.csv', rows + '1,word,3\n')
+    assert elm('pack', path, '-o', tmp_path / 'packed', '--bad-rows', 'skip').status == 0
+    listed = (tmp_path / 'packed.rejected').read_text().rstrip('\n').split('\t')
+    assert listed[:2] == [str(path), '41'] and listed[3] == '1,word,3'
+    assert elm('train', 'pesvm', tmp_path / 'packed', '--hidden', 5, '--model', tmp_path / 'm.npz').status == 0
+    header, _ = model_of(tmp_path / 'm.npz')
+    assert (header['n_rows_used'], header['n_rows_rejected']) == (40, 1)
+
+
+def test_a_damaged_end_line_is_refused_by_name(elm, write, tmp_path):
+    path = write('rows.csv', ''.join(f'{i % 2},{i},{i * i % 7}\n' for i in range(40)))
+    assert elm('pack', path, '-o', tmp_path / 'packed').status == 0
+    part = next((tmp_path / 'packed').glob('part-*'))
+    part.write_bytes(part.read_bytes().replace(b'mr_elm-end\t{', b'mr_elm-end\t['))
+    said = elm('train', 'pesvm', tmp_path / 'packed', '--model', tmp_path / 'm.npz')
+    assert said.status == 1 and part.name in said.err and 'end line' in said.err

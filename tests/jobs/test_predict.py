@@ -221,3 +221,19 @@ def test_an_output_that_exists_is_refused_before_the_model_is_read(elm, write):
     out = write('out', 'old')
     done = elm('predict', 'no-such-model', 'no-such-rows', '-o', out)
     assert done.status == 1 and '--overwrite' in done.err and out.read_text() == 'old'
+
+
+@pytest.mark.parametrize('junk', ['nan', '', 'inf', '"a word"'])
+def test_any_label_is_passed_over(model, write, csv_of, table, expected, predicted, junk):
+    lines = csv_of(table[1], table[0]).splitlines()
+    lines[1] = junk + lines[1][lines[1].index(','):]
+    assert predicted(model, write('rows.csv', '\n'.join(lines))) == expected(table[0])[1]
+
+
+def test_a_model_of_packed_rows_knows_where_the_label_stood(elm, trained, write, table, expected, predicted, tmp_path):
+    last = '\n'.join(','.join([*map(repr, row), label]) for row, label in zip(table[0].tolist(), table[1], strict=True))
+    path = write('rows.csv', last)
+    assert elm('pack', path, '--label-column', -1, '-o', tmp_path / 'packed').status == 0
+    trained(tmp_path / 'packed')
+    assert len(predicted(trained.path, path)) == N
+    assert elm('evaluate', trained.path, path, '--json').status == 0
