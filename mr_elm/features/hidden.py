@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+CACHE = 1 << 20  # bytes of pre-activations worked on at a time, so that they stay in a core's cache
 DENSE_ENOUGH = 0.2  # a CSR block fuller than this is multiplied faster as a dense one
 
 
@@ -138,13 +139,18 @@ class HiddenLayer:
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
         if X.shape[1] != self.n_features:
             raise ValueError(f'rows of {self.n_features} features were expected, rows of {X.shape[1]} came')
+        step = max(1, CACHE // (8 * self.n_hidden))
+        for start in range(0, X.shape[0], step):
+            self._evaluate_part(X[start:start + step], out[start:start + step])
+        return out
+
+    def _evaluate_part(self, X, out):
         node = NODES[self.kind]
         if node.family == 'projection':
             self._project(X, out)
         else:
             self._squared_distances(X, out)
         node.activate(out, self.biases)
-        return out
 
     def _project(self, X, out):
         if sp.issparse(X):

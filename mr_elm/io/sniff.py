@@ -1,15 +1,16 @@
 """Look at the first lines of a file and decide how to read all of them."""
 import re
 from collections import Counter
-from itertools import islice
 
 from ..errors import DataFormatError
 from .csv_rows import number_or_none, split_fields
 from .formats import RowError, RowFormat
 from .lines import split_chunk
 from .packed import BLOCK_MARK, END_MARK
+from .splits import CHUNK
 
 LINES = 200
+ENOUGH = 3  # lines, once as many bytes as one chunk have been read
 DELIMITERS = (',', '\t', ';', '|')
 PAIR = re.compile(r'^[+-]?\d+:\S')
 LIBSVM_NAMES = re.compile(r'\.(libsvm|svm|svmlight|svml)(\.gz|\.bz2)?$', re.IGNORECASE)
@@ -17,9 +18,14 @@ CSV_NAMES = re.compile(r'\.(csv|tsv)(\.gz|\.bz2)?$', re.IGNORECASE)
 
 
 def first_lines(chunks, limit=LINES):
-    """Take the first lines that are not blank from chunks of whole lines."""
-    lines = (line for i, chunk in enumerate(chunks) for line in split_chunk(chunk, i == 0))
-    return list(islice((line for line in lines if line.strip()), limit))
+    """Take the first lines that are not blank from chunks of whole lines: `limit`, or fewer where lines are long."""
+    lines, size = [], 0
+    for i, chunk in enumerate(chunks):
+        lines += [line for line in split_chunk(chunk, i == 0) if line.strip()]
+        size += len(chunk)
+        if len(lines) >= limit or size >= CHUNK and len(lines) >= ENOUGH:
+            break
+    return lines[:limit]
 
 
 def sniff(lines, path, options):
