@@ -1,7 +1,8 @@
-"""Sum up E'E and E'T, the sufficient statistic of ridge regression on hidden nodes, block by block and exactly.
+"""Sum up [E T]'[E T], the sufficient statistic of ridge regression on hidden nodes, block by block and exactly.
 
-E = [Phi(X), -e] has m = L + 1 columns. For classes E'T is not formed: the sums S_k of the rows of E per class give it
-for any coding, T = +-1 has E'T_k = 2 S_k - sum of all S, and a class that appears late needs no earlier row.
+E = [Phi(X), -e] has m = L + 1 columns. For classes T holds indicators of the labels met in the block, so that E'T are
+the sums S_k of the rows of E per class: they give any coding, T = +-1 has E'T_k = 2 S_k - sum of all S, and a class
+that appears late needs no earlier row.
 
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 and section 3.
 """
@@ -32,6 +33,20 @@ class GridSteps:
         return cls(*(grid_step(weight_bound * product) for product in (e * e, e * t, t * t)))
 
 
+def expand(layer, X, n_targets=0, buffer=None):
+    """Return [E T], E = [Phi(X), -e] and room for T behind it: (n, L + 1 + n_targets).
+
+    buffer : flat array to work in, grown by the caller; a new one is made when it is too small.
+    """
+    n, width = X.shape[0], layer.n_hidden + 1 + n_targets
+    if buffer is None or len(buffer) < n * width:
+        buffer = np.empty(n * width)
+    ET = buffer[:n * width].reshape(n, width)
+    layer.evaluate(X, ET[:, :layer.n_hidden])
+    ET[:, layer.n_hidden] = -1.0
+    return ET
+
+
 class GramSum:
     """Accumulate one task's part of E'E and of the class sums, or of E'T and T'T.
 
@@ -47,34 +62,40 @@ class GramSum:
         self.high, self.low = np.zeros((2, n_columns, n_columns))
         self.sums = {}
         self.n_rows = 0
-        self._block = np.zeros((n_columns, n_columns), order='F')
+        self._block = None
 
-    def add(self, E, block, row_weights=None):
-        """Add a block: E (n, m) is its expansion, overwritten when row_weights (n,) are given."""
-        if not len(E):
+    def n_targets(self, block):
+        """Return how many columns T has for a block: one a class in it, or one for a regression."""
+        return 1 if self.numeric else len(block.names)
+
+    def add(self, ET, block, row_weights=None):
+        """Add a block: ET is its expansion, (n, m + n_targets), with room for the targets; it is overwritten."""
+        if not len(ET):
             return
-        root = np.ones(len(E))
+        m = len(self.high)
+        ET[:, m:] = block.targets[:, None] if self.numeric else indicators(block)
         if row_weights is not None:
-            root = np.sqrt(row_weights)
-            E *= root[:, None]
-        self._block = dsyrk(1.0, E.T, beta=0.0, c=self._block, overwrite_c=1, lower=1)
-        add_triangle(self.high, self.low, self._block.T, self.steps.gram)
+            ET *= np.sqrt(row_weights)[:, None]
+        products = self._multiply(ET)
+        add_triangle(self.high, self.low, products[:m, :m], self.steps.gram)
         if self.numeric:
-            self._add_targets(E, block.targets * root)
+            self._add_sum(TARGETS, products[:m, m], self.steps.target)
+            self._add_sum(SQUARES, products[m, m:], self.steps.square)
         else:
-            self._add_classes(E, block, root)
-        self.n_rows += len(E)
+            self._add_classes(products[:m, m:].T, block)
+        self.n_rows += len(ET)
 
-    def _add_targets(self, E, t):
-        self._add_sum(TARGETS, t @ E, self.steps.target)
-        self._add_sum(SQUARES, np.array([t @ t]), self.steps.square)
+    def _multiply(self, ET):
+        """Return [E T]'[E T], the upper triangle."""
+        width = ET.shape[1]
+        if self._block is None or len(self._block) != width:
+            self._block = np.zeros((width, width), order='F')
+        self._block = dsyrk(1.0, ET.T, beta=0.0, c=self._block, overwrite_c=1, lower=1)
+        return self._block.T
 
-    def _add_classes(self, E, block, root):
-        indicator = np.zeros((len(block.names), len(E)))
-        indicator[block.codes, np.arange(len(E))] = root
-        sums = indicator @ E
+    def _add_classes(self, sums, block):
         counts = np.bincount(block.codes, minlength=len(block.names))
-        steps = np.append(np.full(E.shape[1], self.steps.gram), 1.0)  # counts are whole however large E is
+        steps = np.append(np.full(len(self.high), self.steps.gram), 1.0)  # counts are whole however large E is
         for k, name in enumerate(block.names):
             self._add_sum(name, np.append(sums[k], counts[k]), steps)
 
@@ -86,6 +107,11 @@ class GramSum:
         """Yield ((i, j), [high, low]) for every tile of the upper triangle; a diagonal one holds its triangle."""
         for i, j, part in tile_slices(len(self.high), tile):
             yield (i, j), [cut_tile(matrix[part], i == j) for matrix in (self.high, self.low)]
+
+
+def indicators(block):
+    """Return T with a 1 where a row has a label, (n, labels of the block): E'T are the sums of E per label."""
+    return np.eye(len(block.names))[block.codes]
 
 
 def tile_slices(m, tile):

@@ -6,10 +6,10 @@ import numpy as np
 
 from .errors import ModelFormatError
 from .features.hidden import NODES, HiddenLayer
+from .gram import expand
 from .io.blocks import BLOCK_ROWS, widen
 from .io.csv_rows import number_or_none
 from .io.store import load_model
-from .solvers.esvm import expand
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class HiddenNodeModel:
         X : (n, d) dense or CSR; narrower CSR rows are taken to end in zeros. Raises ValueError on another width.
         """
         X = widen(X, self.n_features)
-        buffer = np.empty((min(BLOCK_ROWS, X.shape[0]), self.layer.n_hidden + 1))
-        parts = [expand(self.layer, X[start:start + BLOCK_ROWS], buffer) @ self.arrays['output_weights']
+        buffer = np.empty(min(BLOCK_ROWS, X.shape[0]) * (self.layer.n_hidden + 1))
+        parts = [expand(self.layer, X[start:start + BLOCK_ROWS], buffer=buffer) @ self.arrays['output_weights']
                  for start in range(0, X.shape[0], BLOCK_ROWS)]
         return np.concatenate(parts) if parts else np.zeros((0, self.arrays['output_weights'].shape[1]))
 

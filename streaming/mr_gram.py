@@ -4,12 +4,14 @@ import json
 import numpy as np
 from mrjob.step import MRStep
 
-from mr_elm.gram import GramSum, GridSteps, merge_pairs
+from mr_elm.gram import GramSum, GridSteps, expand, merge_pairs
 from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.wire import make_key
 from mr_elm.models import load_layer
-from mr_elm.solvers.esvm import expand, row_weights
+from mr_elm.solvers.esvm import row_weights
 from mr_elm.streaming.mr_rows import MRRows
+
+ROOM = 16  # columns for targets that the first buffer has
 
 
 class MRGram(MRRows):
@@ -41,14 +43,16 @@ class MRGram(MRRows):
         self.layer = load_layer(self.options.layer)
         self.class_weights = json.loads(self.options.class_weights)
         self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*json.loads(self.options.grid)), self.numeric)
-        self.buffer = np.empty((BLOCK_ROWS, self.layer.n_hidden + 1))
+        self.buffer = np.empty(BLOCK_ROWS * (self.layer.n_hidden + 1 + ROOM))
 
     def map_block(self, block, place):
         """Add a block to the sums."""
-        if len(block) > len(self.buffer):
-            self.buffer = np.empty((len(block), self.layer.n_hidden + 1))
-        E = expand(self.layer, widen(block.X, self.layer.n_features), self.buffer)
-        self.gram.add(E, block, row_weights(block, self.class_weights))
+        n_targets = self.gram.n_targets(block)
+        size = len(block) * (self.layer.n_hidden + 1 + n_targets)
+        if size > len(self.buffer):
+            self.buffer = np.empty(size)
+        ET = expand(self.layer, widen(block.X, self.layer.n_features), n_targets, self.buffer)
+        self.gram.add(ET, block, row_weights(block, self.class_weights))
 
     def map_end(self):
         """Emit the sums tile by tile, nothing when there was no row."""

@@ -14,8 +14,7 @@ DENSE_ENOUGH = 0.2  # a CSR block fuller than this is multiplied faster as a den
 
 
 def sigmoid(Z, b):
-    """1 / (1 + exp(-z)), written with tanh, which cannot overflow."""
-    Z *= 0.5
+    """1 / (1 + exp(-z)) from z / 2, written with tanh, which cannot overflow."""
     np.tanh(Z, out=Z)
     Z += 1.0
     Z *= 0.5
@@ -61,15 +60,20 @@ def multiquadric(D, b):
 
 @dataclass(frozen=True)
 class NodeKind:
-    """Say what a node computes: its family, its function (in place) and whether its values stay within [-1, 1]."""
+    """Say what a node computes.
+
+    family : projection or distance. activate : its function, in place. bounded : whether values stay within [-1, 1].
+    gain : the function takes gain * z, a power of two folded into the weights without rounding.
+    """
 
     family: str
     activate: object
     bounded: bool = True
+    gain: float = 1.0
 
 
 NODES = {
-    'sigmoid': NodeKind('projection', sigmoid),
+    'sigmoid': NodeKind('projection', sigmoid, gain=0.5),
     'tanh': NodeKind('projection', tanh),
     'sine': NodeKind('projection', sine),
     'rff': NodeKind('projection', cosine),
@@ -133,7 +137,13 @@ class HiddenLayer:
     def folded(self):
         """Fold the scaling into the nodes, so that sparse rows are never shifted: (W', b') for W' x + b'."""
         W = self.weights * self.scale
-        return W, self.biases - W @ self.offset
+        gain = NODES[self.kind].gain
+        return gain * W, gain * (self.biases - W @ self.offset)
+
+    @cached_property
+    def augmented(self):
+        """Return [W b], (L, d + 1), for scaled rows that end in 1."""
+        return NODES[self.kind].gain * np.column_stack([self.weights, self.biases])
 
     def evaluate(self, X, out):
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
@@ -158,8 +168,10 @@ class HiddenLayer:
             multiply(X, W, out)
             out += b
         else:
-            np.matmul((X - self.offset) * self.scale, self.weights.T, out=out)
-            out += self.biases
+            Z = np.ones((len(X), self.n_features + 1))
+            np.subtract(X, self.offset, out=Z[:, :-1])
+            Z[:, :-1] *= self.scale
+            np.matmul(Z, self.augmented.T, out=out)
 
     def _squared_distances(self, X, out):
         """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a, with z and a both moved by offset * scale for sparse rows."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import AccountingError
 from ..exact_sum import add_pair
-from ..gram import SQUARES, TARGETS, GramSum, GridSteps
+from ..gram import SQUARES, TARGETS, GramSum, GridSteps, expand
 from ..io.blocks import BLOCK_ROWS, Block
 from .regularized import solve_regularized
 
@@ -33,14 +33,6 @@ class Sums:
     class_sums: np.ndarray
     class_sums_low: np.ndarray
     counts: np.ndarray
-
-
-def expand(layer, X, buffer=None):
-    """Return E = [Phi(X), -e], (n, L + 1), in the first rows of buffer."""
-    E = np.empty((X.shape[0], layer.n_hidden + 1)) if buffer is None else buffer[:X.shape[0]]
-    layer.evaluate(X, E[:, :-1])
-    E[:, -1] = -1.0
-    return E
 
 
 def right_side(sums, numeric):
@@ -111,12 +103,13 @@ def fit_esvm(layer, X, classes, codes=None, targets=None, nu=1.0, sample_weight=
     weight_bound = 1.0 if sample_weight is None else float(sample_weight.max())
     target_bound = float(np.abs(targets).max()) if numeric else 1.0
     gram = GramSum(layer.n_hidden + 1, GridSteps.of(node_bound, target_bound, weight_bound), numeric)
-    buffer = np.empty((min(BLOCK_ROWS, X.shape[0]), layer.n_hidden + 1))
+    buffer = np.empty(min(BLOCK_ROWS, X.shape[0]) * (layer.n_hidden + 1 + (1 if numeric else len(classes.names))))
     names = () if numeric else tuple(classes.names)
     for start in range(0, X.shape[0], BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
         block = TargetBlock(X[rows], targets[rows]) if numeric else Block(X[rows], names, codes[rows])
-        gram.add(expand(layer, block.X, buffer), block, None if sample_weight is None else sample_weight[rows])
+        ET = expand(layer, block.X, gram.n_targets(block), buffer)
+        gram.add(ET, block, None if sample_weight is None else sample_weight[rows])
     sums = collect_sums(gram.high, gram.low, gram.sums, classes)
     return sums, finish(sums, nu, numeric)
 

@@ -149,7 +149,7 @@ def test_classes_called_like_the_sums_of_a_regression_are_classes():
 
 
 def test_expanded_rows_end_in_minus_one_and_use_the_buffer_given():
-    layer, buffer = make_layer(), np.full((N, L + 1), np.nan)
-    E = expand(layer, X[:7], buffer)
-    assert np.shares_memory(E, buffer) and (E[:, -1] == -1).all() and np.isnan(buffer[7:]).all()
+    layer, buffer = make_layer(), np.full(N * (L + 1), np.nan)
+    E = expand(layer, X[:7], buffer=buffer)
+    assert np.shares_memory(E, buffer) and (E[:, -1] == -1).all() and np.isnan(buffer[7 * (L + 1):]).all()
     assert np.array_equal(E, expand(layer, X[:7]))

@@ -12,13 +12,13 @@ from mr_elm.gram import (
     GramSum,
     GridSteps,
     assemble,
+    expand,
     merge_pairs,
     pack_upper,
     tile_slices,
     unpack_upper,
 )
 from mr_elm.io.blocks import Block
-from mr_elm.solvers.esvm import expand
 
 N, D, L = 229, 6, 11
 
@@ -56,7 +56,7 @@ def labels_of(labels):
 def summed(blocks, layer, steps, numeric=False):
     gram = GramSum(L + 1, steps, numeric)
     for block in blocks:
-        gram.add(expand(layer, block.X), block, block.weights)
+        gram.add(expand(layer, block.X, gram.n_targets(block)), block, block.weights)
     return gram
 
 
@@ -169,14 +169,14 @@ def test_an_empty_block_changes_nothing():
 def test_rows_are_counted_exactly_however_large_nodes_and_weights_are(bound, weight):
     gram = GramSum(L + 1, GridSteps.of(bound, 1.0, weight))
     for n in (1, 5, 29):
-        gram.add(np.ones((n, L + 1)), Block(np.zeros((n, 1)), ('a', 'b'), np.arange(n) % 2), np.full(n, weight))
+        gram.add(np.ones((n, L + 3)), Block(np.zeros((n, 1)), ('a', 'b'), np.arange(n) % 2), np.full(n, weight))
     assert [gram.sums[name][0][-1] for name in 'ab'] == [1 + 3 + 15, 0 + 2 + 14]
 
 
 @pytest.mark.parametrize('target', [0.0, 1e-200, 1e-100, 1e100])
 def test_targets_of_any_size_are_summed(target):
     gram = GramSum(L + 1, GridSteps.of(1.0, target), numeric=True)
-    gram.add(np.ones((3, L + 1)), Block(np.zeros((3, 1)), (repr(target),), np.zeros(3, int)))
+    gram.add(np.ones((3, L + 2)), Block(np.zeros((3, 1)), (repr(target),), np.zeros(3, int)))
     assert np.allclose(gram.sums[TARGETS][0], 3 * target, rtol=1e-12, atol=1e-280)
     assert np.allclose(gram.sums[SQUARES][0], 3 * target**2, rtol=1e-12, atol=1e-280)
 
