@@ -210,8 +210,8 @@ def main(out, names):
         for name in names or MEASUREMENTS:
             print(f'{name} ...', file=sys.stderr, flush=True)
             rows += MEASUREMENTS[name](files)
+            save(rows, out)
     print(table(rows))
-    save(rows, out)
     return int(any(row.verdict == 'missed' for row in rows))
 
 
