@@ -9,12 +9,14 @@ Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 an
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from .errors import AccountingError
 from .exact_sum import add_pair, add_triangle, add_values, grid_step
 
 TILE = 256
+FEW = 32  # labels of a block that are summed within the symmetric product; it would cost too much with more
 TARGETS, SQUARES = 'targets', 'squares'  # the names of E'T and T'T among the sums of a regression
 
 
@@ -53,7 +55,7 @@ class GramSum:
     n_columns : m = L + 1.
     steps : GridSteps.
     numeric : whether labels are targets of a regression.
-    Memory: high and low part and one block's Gram, 3 m^2 numbers, whatever the number of rows.
+    Memory: high and low part and one block's Gram, about 3 m^2 numbers, whatever the number of rows.
     """
 
     def __init__(self, n_columns, steps, numeric=False):
@@ -65,24 +67,30 @@ class GramSum:
         self._block = None
 
     def n_targets(self, block):
-        """Return how many columns T has for a block: one a class in it, or one for a regression."""
-        return 1 if self.numeric else len(block.names)
+        """Return how many columns T has for a block: one for a regression, one a label, none when labels are many."""
+        if self.numeric:
+            return 1
+        return len(block.names) if len(block.names) <= FEW else 0
 
     def add(self, ET, block, row_weights=None):
         """Add a block: ET is its expansion, (n, m + n_targets), with room for the targets; it is overwritten."""
         if not len(ET):
             return
         m = len(self.high)
-        ET[:, m:] = block.targets[:, None] if self.numeric else indicators(block)
-        if row_weights is not None:
-            ET *= np.sqrt(row_weights)[:, None]
+        root = None if row_weights is None else np.sqrt(row_weights)[:, None]
+        if self.n_targets(block):
+            ET[:, m:] = block.targets[:, None] if self.numeric else indicators(block)
+        if root is not None:
+            ET *= root
         products = self._multiply(ET)
         add_triangle(self.high, self.low, products[:m, :m], self.steps.gram)
         if self.numeric:
             self._add_sum(TARGETS, products[:m, m], self.steps.target)
             self._add_sum(SQUARES, products[m, m:], self.steps.square)
-        else:
+        elif self.n_targets(block):
             self._add_classes(products[:m, m:].T, block)
+        else:
+            self._add_classes(sums_by_label(ET if root is None else ET * root, block), block)
         self.n_rows += len(ET)
 
     def _multiply(self, ET):
@@ -112,6 +120,11 @@ class GramSum:
 def indicators(block):
     """Return T with a 1 where a row has a label, (n, labels of the block): E'T are the sums of E per label."""
     return np.eye(len(block.names))[block.codes]
+
+
+def sums_by_label(E, block):
+    """Sum up the rows of E per label, (labels of the block, m), when there are many."""
+    return sp.csr_matrix((np.ones(len(E)), (block.codes, np.arange(len(E)))), shape=(len(block.names), len(E))) @ E
 
 
 def tile_slices(m, tile):

@@ -1,9 +1,11 @@
 """Summarise columns and labels in one pass, in pieces that merge."""
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
 
+from .io.blocks import BLOCK_ROWS
 from .io.csv_rows import number_or_none
 
 
@@ -11,13 +13,13 @@ from .io.csv_rows import number_or_none
 class ColumnStatistics:
     """Hold count, range, mean and spread of every feature; implicit zeros of sparse rows count.
 
-    n : rows seen.
+    n : rows seen, each as often as its weight says.
     minimum, maximum, mean, squares : (d,) arrays; squares is the sum of (x - mean)^2.
 
     Source: Chan, Golub, LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979.
     """
 
-    n: int
+    n: float
     minimum: np.ndarray
     maximum: np.ndarray
     mean: np.ndarray
@@ -31,12 +33,15 @@ class ColumnStatistics:
     @property
     def deviation(self):
         """Return the population standard deviation of each feature."""
-        return np.sqrt(self.squares / max(self.n, 1))
+        return np.sqrt(self.squares / self.n)
 
     @classmethod
-    def of(cls, X):
-        """Summarise the rows of a dense or CSR matrix."""
-        return of_sparse(X) if sp.issparse(X) else of_dense(X)
+    def of(cls, X, weights=None):
+        """Summarise the rows of a dense or CSR matrix; weights (n,) say how often each counts, once by default."""
+        weights = np.ones(X.shape[0]) if weights is None else weights
+        blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS))
+        summarise = of_sparse if sp.issparse(X) else of_dense
+        return reduce(cls.merge, (summarise(X[rows], weights[rows]) for rows in blocks))
 
     def widened(self, n_features):
         """Add columns of zeros, which narrower sparse rows stand for."""
@@ -61,29 +66,31 @@ class ColumnStatistics:
 
     def to_arrays(self):
         """Return [n, minimum, maximum, mean, squares] for the wire."""
-        return [np.array(float(self.n)), *(getattr(self, name) for name in COLUMNS)]
+        return [np.array(self.n), *(getattr(self, name) for name in COLUMNS)]
 
     @classmethod
     def from_arrays(cls, arrays):
         """Read what `to_arrays` gave."""
-        return cls(int(arrays[0]), *arrays[1:])
+        return cls(float(arrays[0]), *arrays[1:])
 
 
 COLUMNS = ('minimum', 'maximum', 'mean', 'squares')
 
 
-def of_dense(X):
+def of_dense(X, weights):
     """Summarise dense rows."""
-    mean = X.mean(axis=0)
-    return ColumnStatistics(len(X), X.min(axis=0), X.max(axis=0), mean, ((X - mean)**2).sum(axis=0))
+    n = float(weights.sum())
+    mean = weights @ X / n
+    return ColumnStatistics(n, X.min(axis=0), X.max(axis=0), mean, weights @ (X - mean)**2)
 
 
-def of_sparse(X):
+def of_sparse(X, weights):
     """Summarise CSR rows without making them dense."""
-    n, d = X.shape
-    filled = np.bincount(X.indices, minlength=d)
-    mean = np.bincount(X.indices, X.data, minlength=d) / n
-    squares = np.bincount(X.indices, (X.data - mean[X.indices])**2, minlength=d) + (n - filled) * mean**2
+    d, n = X.shape[1], float(weights.sum())
+    w = np.repeat(weights, np.diff(X.indptr))
+    filled = np.bincount(X.indices, w, minlength=d)
+    mean = np.bincount(X.indices, w * X.data, minlength=d) / n
+    squares = np.bincount(X.indices, w * (X.data - mean[X.indices])**2, minlength=d) + (n - filled) * mean**2
     return ColumnStatistics(n, X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel(), mean, squares)
 
 
@@ -102,29 +109,32 @@ def zeros(n, n_features):
 class LabelTable:
     """Count each label and remember where it first stood.
 
-    entries : name -> [count, first place], a place is [file number, split start, ordinal].
+    entries : name -> [rows, first place, sum of weights], a place is [file number, split start, ordinal];
+        the weights are the rows where they are left out.
     """
 
     def __init__(self, entries=None):
-        self.entries = entries or {}
+        self.entries = {name: [*entry, float(entry[0])][:3] for name, entry in (entries or {}).items()}
 
     def add_block(self, block, place):
         """Count the labels of a block whose first row stands at `place`."""
         counts = np.bincount(block.codes, minlength=len(block.names))
+        weights = counts if block.weights is None else np.bincount(block.codes, block.weights, len(block.names))
         first = [int(i) for i in np.unique(block.codes, return_index=True)[1]]
-        for name, count, i in zip(block.names, counts, first, strict=True):
-            self.add(name, int(count), [*place[:-1], place[-1] + i])
+        for name, count, weight, i in zip(block.names, counts, weights, first, strict=True):
+            self.add(name, int(count), [*place[:-1], place[-1] + i], float(weight))
 
-    def add(self, name, count, place):
+    def add(self, name, count, place, weight=None):
         """Count a label some more times."""
-        entry = self.entries.setdefault(name, [0, place])
+        entry = self.entries.setdefault(name, [0, place, 0.0])
         entry[0] += count
         entry[1] = min(entry[1], place)
+        entry[2] += count if weight is None else weight
 
     def merge(self, other):
         """Take in another table."""
-        for name, (count, place) in other.entries.items():
-            self.add(name, count, place)
+        for name, entry in other.entries.items():
+            self.add(name, *entry)
         return self
 
 
@@ -133,12 +143,13 @@ class Classes:
     """Know the classes of a data set and which label belongs to which.
 
     names : one name a class, in class order.
-    counts : rows a class.
+    counts : rows a class; weights : the sum of their weights.
     index : label as text -> class number.
     """
 
     names: list
     counts: list
+    weights: list
     index: dict
 
     @classmethod
@@ -153,8 +164,9 @@ class Classes:
             keys = {name: name.encode() for name in entries}
         order = sorted(set(keys.values()))
         number = {key: i for i, key in enumerate(order)}
-        names, counts = [None] * len(order), [0] * len(order)
+        names, counts, weights = [None] * len(order), [0] * len(order), [0.0] * len(order)
         for name in sorted(entries, key=lambda name: entries[name][1], reverse=True):
             names[number[keys[name]]] = name
             counts[number[keys[name]]] += entries[name][0]
-        return cls(names, counts, {name: number[key] for name, key in keys.items()})
+            weights[number[keys[name]]] += entries[name][2]
+        return cls(names, counts, weights, {name: number[key] for name, key in keys.items()})

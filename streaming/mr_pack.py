@@ -7,7 +7,7 @@ from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.packed import END_MARK, encode_block
+from mr_elm.io.packed import END_MARK, encode_block, fitting_pieces
 from mr_elm.io.wire import split_key
 from mr_elm.streaming.mr_rows import MRRows
 
@@ -39,7 +39,8 @@ class MRPack(MRRows):
         values = block.X.data if sp.issparse(block.X) else block.X
         if self.options.dtype == 'float32' and np.abs(values).max(initial=0) > np.finfo('float32').max:
             raise DataFormatError('numbers within the range of float32 were expected, larger ones came')
-        yield '', encode_block(block, self.options.dtype, self.numeric)
+        for piece in fitting_pieces(block):
+            yield '', encode_block(piece, self.options.dtype, self.numeric)
 
     def drain(self):
         """Write the records about the input as end lines."""

@@ -46,7 +46,7 @@ class MRStats(MRRows):
 
     def map_block(self, block, place):
         """Take in a block."""
-        self.columns = merged(self.columns, block.X)
+        self.columns = merged(self.columns, block.X, block.weights)
         if block.weights is not None:
             self.weights = merged(self.weights, block.weights[:, None])
         if block.codes is not None:
@@ -66,7 +66,7 @@ class MRStats(MRRows):
         """Emit what was seen, nothing when there was no row."""
         if self.columns is None:
             return
-        for start in range(0, self.columns.n_features, PIECE):
+        for start in range(0, max(1, self.columns.n_features), PIECE):  # the first piece counts the rows
             yield make_key('columns', start), self.columns.columns(start, start + PIECE).to_arrays()
         for kind in ('target', 'weights'):
             if getattr(self, kind) is not None:
@@ -89,9 +89,9 @@ class MRStats(MRRows):
             yield make_key('landmarks', number), arrays
 
 
-def merged(statistics, X):
+def merged(statistics, X, weights=None):
     """Add rows to ColumnStatistics, or begin them."""
-    new = ColumnStatistics.of(X)
+    new = ColumnStatistics.of(X, weights)
     return new if statistics is None else statistics.merge(new)
 
 

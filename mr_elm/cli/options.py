@@ -95,7 +95,8 @@ def add_input_options(parser):
                        help='whether the first line of a csv file names the columns (default: look)')
     group.add_argument('--label-column', metavar='NAME|INDEX', help='csv; counted from 0, or from the end when '
                        'negative (default: the first)')
-    group.add_argument('--weight-column', metavar='NAME|INDEX', help='csv: how often a row counts')
+    group.add_argument('--weight-column', metavar='NAME|INDEX',
+                       help='csv: how often a row counts; `none` where new rows have no weight')
     group.add_argument('--n-features', type=positive, metavar='D', help='width of the rows (default: look)')
     group.add_argument('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
                        help='largest index believed in libsvm text (default: %(default)s)')
@@ -138,7 +139,8 @@ def add_runner_options(parser):
 def row_options(args, **known):
     """Make the RowOptions that the user asked for; `known` overrides."""
     return RowOptions(**{
-        'kind': args.format, 'delimiter': args.delimiter, 'header': args.header, 'weight_column': args.weight_column,
+        'kind': args.format, 'delimiter': args.delimiter, 'header': args.header,
+        'weight_column': None if args.weight_column == 'none' else args.weight_column,
         'label_column': 0 if args.label_column is None else args.label_column,
         'n_features': args.n_features, 'max_features': args.max_features, **known})
 
@@ -162,9 +164,10 @@ def check_output(path, overwrite):
 
 
 def write_rejected(path, accounts, runner):
-    """Write the rows that were left out: file, line, reason, the row itself, tab between."""
-    with replacing(path, 'w', encoding='latin-1', newline='\n') as stream:
+    """Write the rows that were left out: file, line, reason, the bytes of the row, tab between."""
+    with replacing(path) as stream:
         for row in accounts.rejected():
-            name = row.path.encode('utf-8', 'surrogateescape').decode('latin-1')
-            stream.write(f'{name}\t{row.line}\t{row.reason}: {row.detail}\t{row.text}\n')
-    runner.reporter.say(f'{sum(accounts.reasons.values())} rows left out, see {path}')
+            why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
+            stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
+    reasons = ', '.join(f'{n} {reason}' for reason, n in sorted(accounts.reasons.items()))
+    runner.reporter.say(f'rows left out: {reasons}; see {path}')

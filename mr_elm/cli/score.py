@@ -13,6 +13,7 @@ from .options import (
     check_output,
     make_runner,
     row_options,
+    write_rejected,
 )
 
 
@@ -25,11 +26,15 @@ def predict(argv):
     add_label_options(parser)
     args, passed = parser.parse(argv)
     check_output(args.output, args.overwrite)
+    rejected = f'{args.output}.rejected'
+    if args.bad_rows == 'skip':
+        check_output(rejected, args.overwrite)
     model = read_model(args.model)
     plan = plan_inputs(args.inputs, rows_for(model, args, ignore_label=True))
     runner = make_runner(args, passed)
     accounts = score.predict(os.path.abspath(args.model), plan, args.output, runner, args.scores, args.bad_rows)
-    report_rejected(accounts, runner)
+    if accounts.rows:
+        write_rejected(rejected, accounts, runner)
 
 
 def evaluate(argv):

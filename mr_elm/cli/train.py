@@ -48,11 +48,11 @@ def train_pesvm(argv):
     plan = plan_inputs(args.inputs, row_options(args, numeric_labels=options.numeric))
     runner = make_runner(args, passed)
     header, arrays, accounts = pesvm.train(plan, options, runner)
+    save_model(args.model, header, arrays)
     if accounts is not None and accounts.rows:
         write_rejected(rejected, accounts, runner)
     elif args.overwrite and os.path.exists(rejected):
-        os.unlink(rejected)  # it tells of the model that is replaced
-    save_model(args.model, header, arrays)
+        os.unlink(rejected)  # it told of the model that was replaced
     runner.reporter.say(f'{args.model}: {header["n_rows_used"]:,} rows, {header["n_features"]} features, '
                         f'{header["parameters"]["n_hidden"]} hidden nodes')
 

@@ -6,9 +6,11 @@ Every ratio comes from runs in turn, minima compared. Data are generated; a9a is
 MR_ELM_DATA names, as a9a.libsvm or a9a.libsvm.gz.
 """
 import io
+import json
 import os
 import sys
 import tempfile
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from ..arithmetic import one_thread
 from ..data.generators import generate, write_rows
 from ..features.hidden import HiddenLayer, draw_nodes
 from ..features.scaling import choose_scaling
+from ..gram import GridSteps
 from ..io.formats import RowOptions
 from ..io.store import save_model
 from ..models import layer_arrays
@@ -87,7 +90,7 @@ def map_stage(files):
     layer = random_layer(D)
     save_model(files.folder / 'layer.npz', {'parameters': {'map': 'sigmoid', 'sigma': 1.0}}, layer_arrays(layer))
     job = MRGram(args=['--mapper', '--step-num=0', '--planned-splits', '--layer', str(files.folder / 'layer.npz'),
-                       '--grid', '[1e-18, 1e-18, 1e-18]',
+                       '--grid', json.dumps(astuple(GridSteps.of(1.0))),
                        '--plan', write_json(str(files.folder / 'plan.json'), plan.to_json())])
     split = f'[[0, 0, {plan.size}]]\n'.encode()
 
@@ -139,7 +142,8 @@ def rivals(files):
     rows = rival_rows('200,000 x 50 NDC', X, y)
     path = find_a9a()
     if path is None:
-        return [*rows, Row('fit on a9a', float('nan'), 1, False, 'not measurable: no a9a in MR_ELM_DATA')]
+        print('a9a: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
+        return rows
     from sklearn.datasets import load_svmlight_file
     return rows + rival_rows('a9a', *load_svmlight_file(str(path)))
 
@@ -163,7 +167,7 @@ def rival_rows(name, X, y):
         statistics = ColumnStatistics.of(X)
         layer = HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, X.shape[1]), *choose_scaling('standard', statistics))
         values, codes = np.unique(y, return_inverse=True)
-        table_of_labels = LabelTable({str(value): [1, [0, 0, k]] for k, value in enumerate(values)})
+        table_of_labels = LabelTable({str(value): [1, [0, 0, k], 1.0] for k, value in enumerate(values)})
         fit_esvm(layer, X, Classes.of(table_of_labels), codes)
 
     def theirs():

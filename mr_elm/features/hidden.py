@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 CACHE = 1 << 20  # bytes of pre-activations worked on at a time, so that they stay in a core's cache
+FEWEST = 128  # rows, below which a matrix product is slow
 DENSE_ENOUGH = 0.2  # a CSR block fuller than this is multiplied faster as a dense one
 
 
@@ -135,10 +136,16 @@ class HiddenLayer:
 
     @cached_property
     def folded(self):
-        """Fold the scaling into the nodes, so that sparse rows are never shifted: (W', b') for W' x + b'."""
+        """Fold the scaling into the nodes, so that sparse rows are never shifted: W (d, L), b (L,) for x W + b."""
         W = self.weights * self.scale
         gain = NODES[self.kind].gain
-        return gain * W, gain * (self.biases - W @ self.offset)
+        return np.ascontiguousarray(gain * W.T), gain * (self.biases - W @ self.offset)
+
+    @cached_property
+    def centres(self):
+        """Return the centres (d, L) as rows without an offset see them, and their squared norms: dense, sparse."""
+        shifted = self.weights + self.offset * self.scale
+        return [(np.ascontiguousarray(A.T), np.einsum('ij,ij->i', A, A)) for A in (self.weights, shifted)]
 
     @cached_property
     def augmented(self):
@@ -149,7 +156,7 @@ class HiddenLayer:
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
         if X.shape[1] != self.n_features:
             raise ValueError(f'rows of {self.n_features} features were expected, rows of {X.shape[1]} came')
-        step = max(1, CACHE // (8 * self.n_hidden))
+        step = max(FEWEST, CACHE // (8 * self.n_hidden))
         for start in range(0, X.shape[0], step):
             self._evaluate_part(X[start:start + step], out[start:start + step])
         return out
@@ -175,19 +182,18 @@ class HiddenLayer:
 
     def _squared_distances(self, X, out):
         """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a, with z and a both moved by offset * scale for sparse rows."""
-        centres = self.weights
+        centres, centre_norms = self.centres[sp.issparse(X)]
         if sp.issparse(X):
             Z = X.multiply(self.scale).tocsr()
-            centres = centres + self.offset * self.scale
             norms = np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
             multiply(Z, centres, out)
         else:
             Z = (X - self.offset) * self.scale
             norms = np.einsum('ij,ij->i', Z, Z)
-            np.matmul(Z, centres.T, out=out)
+            np.matmul(Z, centres, out=out)
         out *= -2.0
         out += norms[:, None]
-        out += np.einsum('ij,ij->i', centres, centres)
+        out += centre_norms
         np.maximum(out, 0.0, out=out)
 
     def bound(self, low, high):
@@ -203,8 +209,8 @@ class HiddenLayer:
 
 
 def multiply(X, W, out):
-    """Write X W' into out for CSR rows X; crowded blocks are multiplied as dense ones."""
+    """Write X W into out for CSR rows X; crowded blocks are multiplied as dense ones."""
     if X.nnz > DENSE_ENOUGH * X.shape[0] * X.shape[1]:
-        np.matmul(X.toarray(), W.T, out=out)
+        np.matmul(X.toarray(), W, out=out)
     else:
-        out[:] = X @ np.ascontiguousarray(W.T)
+        out[:] = X @ W

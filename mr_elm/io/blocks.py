@@ -40,6 +40,12 @@ def encode_labels(labels):
     return tuple(table), codes
 
 
+def take_rows(block, rows):
+    """Return some rows of a block."""
+    codes = None if block.codes is None else block.codes[rows]
+    return Block(block.X[rows], block.names, codes, None if block.weights is None else block.weights[rows])
+
+
 def concatenate(blocks):
     """Join blocks of the same kind and width, or return None when there are none."""
     blocks = [block for block in blocks if block is not None]

@@ -96,6 +96,10 @@ def diagnose(line, form):
         previous = 0
         for token in tokens:
             previous = check_pair(token, previous, form)
+        # last of all, since the first of two passes does not know the width yet
+        if form.n_features and previous > form.n_features and not form.ignore_extra:
+            return RowError('index too large', f'{previous}, and rows have {form.n_features} features '
+                                               '(--ignore-extra-features drops those beyond)')
     except RowError as error:
         return error
     return RowError('not readable', shown(line))
@@ -115,9 +119,6 @@ def check_pair(token, previous, form):
         raise RowError('index below 1', f'{shown(token)}; indices begin at 1')
     if index <= previous:
         raise RowError('indices not rising', f'{index} comes after {previous}')
-    if form.n_features and index > form.n_features and not form.ignore_extra:
-        raise RowError('index too large', f'{index}, and rows have {form.n_features} features '
-                                          '(--ignore-extra-features drops those beyond)')
     if index > form.max_features:
         raise RowError('index too large', f'{index}, and --max-features allows {form.max_features}')
     if value is None:

@@ -82,9 +82,12 @@ def grouped_lines(chunks, block_rows, first):
         pending += split_chunk(chunk, first)
         size += len(chunk)
         first = False
-        while len(pending) >= block_rows:
-            yield pending[:block_rows]
-            pending, size = pending[block_rows:], 0
+        whole = len(pending) - len(pending) % block_rows
+        for start in range(0, whole, block_rows):
+            yield pending[start:start + block_rows]
+        if whole:
+            pending = pending[whole:]
+            size = sum(map(len, pending))
         if size >= MAX_TEXT:
             yield pending
             pending, size = [], 0

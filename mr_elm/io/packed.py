@@ -14,7 +14,7 @@ from binascii import a2b_base64, b2a_base64
 import numpy as np
 import scipy.sparse as sp
 
-from .blocks import Block
+from .blocks import Block, take_rows
 
 BLOCK_MARK = b'mr_elm-block'
 END_MARK = b'mr_elm-end'
@@ -25,6 +25,14 @@ MAX_RECORD = 8 << 20  # bytes of features, so that a line stays below 16 MB
 def rows_for_width(n_features, block_rows, itemsize=8):
     """Return how many dense rows of this width fit a record, at most block_rows."""
     return max(1, min(block_rows, MAX_RECORD // (itemsize * max(n_features, 1))))
+
+
+def fitting_pieces(block):
+    """Cut a block into pieces that fit a record; most blocks are one."""
+    size = 12 * block.X.nnz if sp.issparse(block.X) else 8 * block.X.size
+    rows = -(-len(block) // max(1, -(-size // MAX_RECORD)))
+    for start in range(0, len(block), rows):
+        yield take_rows(block, slice(start, start + rows)) if rows < len(block) else block
 
 
 def encode_block(block, dtype='float64', numeric_labels=False):

@@ -76,11 +76,11 @@ def leading_sums(sums, n_hidden):
 
 
 def class_weights(kind, classes):
-    """Return label -> weight: 1, or for 'balanced' N / (K N_k)."""
+    """Return label -> weight for 'balanced', W / (K W_k) with W_k the weight of a class and W of all; None for None."""
     if kind is None:
         return None
-    total = sum(classes.counts)
-    return {name: total / (len(classes.names) * classes.counts[k]) for name, k in classes.index.items()}
+    total = sum(classes.weights)
+    return {name: total / (len(classes.names) * classes.weights[k]) for name, k in classes.index.items()}
 
 
 def row_weights(block, weight_of_label=None):

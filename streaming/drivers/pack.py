@@ -1,6 +1,7 @@
 """Pack a data set: write its rows as binary blocks, read them back for their statistics, close with a manifest."""
 import os
 import shutil
+from dataclasses import replace
 
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.blocks import BLOCK_ROWS
@@ -39,7 +40,7 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
 
 def close_pack(plan, folder, options, runner, facts, bad_rows):
     """Read the blocks back, check that no row is missing, and write the manifest."""
-    summary = survey(look_into(folder, options), runner)
+    summary = survey(look_into(folder, replace(options, kind='packed')), runner)
     accounts = packing_accounts(plan, summary.accounts)
     accounts.settle(bad_rows)
     demand_rows(plan, summary)

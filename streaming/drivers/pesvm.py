@@ -178,6 +178,6 @@ def describe(summary, options, layer, steps, solution, classes, accounts):
             'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
             'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
             'solver': solution.factorisation, 'condition': solution.condition,
-            'grid': [steps.gram, steps.target, steps.square], 'blas': sorted(accounts.blas),
+            'grid': [steps.gram, steps.target, steps.square], 'blas': sorted(accounts.blas | {describe_blas()}),
             'input': summary.input},
         'history': [{'action': 'train', 'rows_used': accounts.used, 'rows_rejected': rejected}]}

@@ -5,6 +5,7 @@ import json
 import os
 import re
 
+import numpy as np
 import pytest
 
 from mr_elm.cli import COMMANDS, main
@@ -369,3 +370,29 @@ def test_generate_and_pack_do_not_replace_files(elm, rows, write, tmp_path):
 def test_download_lists_what_there_is(elm):
     done = elm('download', '--list')
     assert done.status == 0 and done.err == '' and 'letter' in done.out
+
+
+@pytest.mark.parametrize('bad', ['1 3:1 50:abc', '1 3:1 50:nan', '1 50:1 4:1', '1 70:1 3'])
+def test_both_passes_give_the_same_reason_for_a_row_that_is_also_too_wide(elm, write, tmp_path, bad):
+    good = ''.join(f'{i % 2} 1:{i} 10:{i * i % 7}\n' for i in range(40))
+    path = write('rows.libsvm', good + bad + '\n')
+    said = elm('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '--bad-rows', 'skip')
+    assert said.status == 0 and (tmp_path / 'm.npz.rejected').read_bytes().endswith(bad.encode() + b'\n')
+
+
+def test_rows_left_out_are_listed_in_their_own_bytes(elm, write, tmp_path, model_of):
+    bad = '\u5317\u4eac,1,2\n'
+    path = write('rows.csv', ''.join(f'{i / 7},{i},{i * i % 7}\n' for i in range(40)) + bad)
+    said = elm('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '--bad-rows', 'skip', '--task',
+               'regression')
+    assert said.status == 0 and (tmp_path / 'm.npz').exists()
+    assert (tmp_path / 'm.npz.rejected').read_text(encoding='utf-8').endswith(bad)
+
+
+def test_splits_of_bare_labels_count_as_rows_of_zeros(elm, write, tmp_path, model_of):
+    path = write('a.libsvm', ''.join(f'{i % 2} 1:{i} 2:{i * i % 7}\n' for i in range(1, 41)))
+    bare = write('b.libsvm', '1\n0\n' * 20)
+    said = elm('train', 'pesvm', path, bare, *FEW, '--model', tmp_path / 'm.npz', '-D', 'mapreduce.job.maps=2')
+    assert said.status == 0
+    X = np.r_[[[i, i * i % 7] for i in range(1, 41)], np.zeros((40, 2))]
+    assert np.allclose(model_of(tmp_path / 'm.npz')[1]['feature_offset'], X.mean(axis=0))

@@ -17,11 +17,13 @@ def summary_of(path, n_maps=1, options=None, **named):
     return summarise(plan, Runner('inline', ('-D', f'mapreduce.job.maps={n_maps}')), **named)
 
 
-def check_columns(columns, X, rtol=1e-12):
-    assert columns.n == len(X)
+def check_columns(columns, X, rtol=1e-12, weights=None):
+    mean = np.average(X, axis=0, weights=weights)
+    assert np.isclose(columns.n, len(X) if weights is None else weights.sum(), rtol=1e-14)
     assert np.array_equal(columns.minimum, X.min(axis=0)) and np.array_equal(columns.maximum, X.max(axis=0))
-    assert np.allclose(columns.mean, X.mean(axis=0), rtol=rtol, atol=1e-14)
-    assert np.allclose(columns.deviation, X.std(axis=0), rtol=1e-10, atol=1e-14)
+    assert np.allclose(columns.mean, mean, rtol=rtol, atol=1e-14)
+    deviation = np.sqrt(np.average((X - mean)**2, axis=0, weights=weights))
+    assert np.allclose(columns.deviation, deviation, rtol=1e-10, atol=1e-14)
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def test_columns_and_labels_are_those_of_the_table(write, csv_of, table, n_maps)
     X, labels = table
     summary = summary_of(write('a.csv', csv_of(labels, X)), n_maps)
     check_columns(summary.columns, X)
-    assert {name: count for name, (count, _) in summary.labels.entries.items()} == {
+    assert {name: entry[0] for name, entry in summary.labels.entries.items()} == {
         name: int((labels == name).sum()) for name in ('a', 'b', 'c d')}
     assert summary.n_rows == 700 and summary.target is None and summary.landmarks is None
 
@@ -60,7 +62,7 @@ def test_targets_and_weights_have_statistics_of_their_own(write, csv_of, rng, n_
     y, w, X = rng.normal(size=200), rng.uniform(0.5, 9, 200), rng.normal(size=(200, 2))
     summary = summary_of(write('a.csv', csv_of(y.tolist(), np.c_[w, X])), n_maps,
                          {'numeric_labels': True, 'weight_column': 1})
-    check_columns(summary.columns, X)
+    check_columns(summary.columns, X, weights=w)
     check_columns(summary.target, y[:, None])
     check_columns(summary.weights, w[:, None])
     assert not summary.labels.entries

@@ -90,7 +90,7 @@ def test_the_manifest_knows_the_statistics_of_the_packed_rows(write, csv_of, pac
     assert np.allclose(summary.columns.mean, kept.mean(axis=0), rtol=1e-13)
     assert np.allclose(summary.columns.deviation, kept.std(axis=0), rtol=1e-12)
     assert np.array_equal(summary.columns.maximum, kept.max(axis=0))
-    assert {name: count for name, (count, _) in summary.labels.entries.items()} == {
+    assert {name: entry[0] for name, entry in summary.labels.entries.items()} == {
         name: list(labels).count(name) for name in ('x', 'y', 'ü z')}
 
 
@@ -276,3 +276,16 @@ def test_a_damaged_end_line_is_refused_by_name(elm, write, tmp_path):
     part.write_bytes(part.read_bytes().replace(b'mr_elm-end\t{', b'mr_elm-end\t['))
     said = elm('train', 'pesvm', tmp_path / 'packed', '--model', tmp_path / 'm.npz')
     assert said.status == 1 and part.name in said.err and 'end line' in said.err
+
+
+def test_the_format_that_was_said_is_that_of_the_text(elm, write, tmp_path):
+    path = write('rows', ''.join(f'{i % 2} 1:{i} 3:{i * i % 7}\n' for i in range(40)))
+    assert elm('pack', path, '--format', 'libsvm', '-o', tmp_path / 'packed').status == 0
+
+
+def test_wide_sparse_rows_make_records_below_16_megabytes(elm, write, tmp_path):
+    row = ' '.join(f'{j}:0.{j}' for j in range(1, 3001))
+    path = write('rows.libsvm', ''.join(f'{i % 2} {row}\n' for i in range(600)))
+    assert elm('pack', path, '-o', tmp_path / 'packed').status == 0
+    lines = [line for part in (tmp_path / 'packed').glob('part-*') for line in part.read_bytes().split(b'\n')]
+    assert max(map(len, lines)) < 16 << 20 and sum(line.startswith(b'mr_elm-block') for line in lines) > 1

@@ -138,12 +138,13 @@ def test_weights_of_rows(trained, write, csv_of, table, rng, task, maps):
     check_closed_form(trained(path, '--weight-column', 3, '--task', task, *maps(3)), X, labels, weights)
 
 
-def test_whole_weights_are_repeated_rows(trained, write, csv_of, table, rng):
+@pytest.mark.parametrize('options', [(), ('--scale', 'none'), ('--class-weight', 'balanced')])
+def test_whole_weights_are_repeated_rows(trained, write, csv_of, table, rng, options):
     X, labels = table
     times = rng.integers(1, 4, N)
     again = np.repeat(np.arange(N), times)
-    weighted = trained(write('w.csv', csv_of(labels, np.c_[times, X])), '--weight-column', 1, '--scale', 'none')
-    repeated = trained(write('r.csv', csv_of(labels[again], X[again])), '--scale', 'none')
+    weighted = trained(write('w.csv', csv_of(labels, np.c_[times, X])), '--weight-column', 1, *options)
+    repeated = trained(write('r.csv', csv_of(labels[again], X[again])), *options)
     E = expansion(*weighted, X)
     assert np.allclose(E @ weighted[1]['output_weights'], E @ repeated[1]['output_weights'], rtol=0, atol=1e-8)
 

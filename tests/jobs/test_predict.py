@@ -237,3 +237,10 @@ def test_a_model_of_packed_rows_knows_where_the_label_stood(elm, trained, write,
     trained(tmp_path / 'packed')
     assert len(predicted(trained.path, path)) == N
     assert elm('evaluate', trained.path, path, '--json').status == 0
+
+
+def test_rows_left_out_are_listed_beside_the_predictions(elm, model, write, csv_of, table, tmp_path):
+    path = write('rows.csv', csv_of(table[1], table[0]) + 'low,word,2,3\n')
+    assert elm('predict', model, path, '-o', tmp_path / 'out', '--bad-rows', 'skip').status == 0
+    assert len((tmp_path / 'out').read_text().splitlines()) == N
+    assert (tmp_path / 'out.rejected').read_text().split('\t')[1] == str(N + 1)

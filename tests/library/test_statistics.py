@@ -99,7 +99,8 @@ def table_of(labels, start=0, block=4):
 
 def test_labels_are_counted_and_their_first_place_kept():
     table = table_of(['b', 'a', 'b', 'c', 'a', 'b', 'd'])
-    assert table.entries == {'b': [3, [0, 0, 0]], 'a': [2, [0, 0, 1]], 'c': [1, [0, 0, 3]], 'd': [1, [0, 0, 6]]}
+    assert table.entries == {'b': [3, [0, 0, 0], 3.0], 'a': [2, [0, 0, 1], 2.0], 'c': [1, [0, 0, 3], 1.0],
+                             'd': [1, [0, 0, 6], 1.0]}
 
 
 @pytest.mark.parametrize('seed', range(5))
@@ -136,3 +137,15 @@ def test_classes_are_ordered_by_value_or_else_by_bytes_and_named_as_first_met(la
 def test_the_first_spelling_is_that_of_the_earliest_file_and_split():
     table = LabelTable({'1.0': [5, [1, 0, 0]], '+1': [1, [0, 500, 7]], '1': [9, [0, 500, 30]]})
     assert Classes.of(table).names == ['+1'] and Classes.of(table).counts == [15]
+
+
+@pytest.mark.parametrize('sparse', [False, True])
+def test_weights_are_repeated_rows(sparse):
+    rng = np.random.default_rng(8)
+    X, times = np.where(rng.random((50, 4)) < 0.5, rng.standard_normal((50, 4)), 0), rng.integers(1, 5, 50)
+    kind = sp.csr_matrix if sparse else np.asarray
+    weighted = ColumnStatistics.of(kind(X), times * 1.0)
+    repeated = ColumnStatistics.of(kind(np.repeat(X, times, axis=0)))
+    assert weighted.n == repeated.n == times.sum()
+    for name in ('minimum', 'maximum', 'mean', 'deviation'):
+        assert np.allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-12, atol=1e-13)
