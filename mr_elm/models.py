@@ -110,9 +110,10 @@ def load_layer(path):
 METHODS = {'pesvm': HiddenNodeModel}
 
 
-def read_model(path):
-    """Read a trained model. Raises ModelFormatError when the file is not one."""
-    header, arrays = load_model(path)
+def read_model(path, name=None):
+    """Read a trained model, called `name` in messages. Raises ModelFormatError when the file is not one."""
+    header, arrays = load_model(path, name)
+    path = name or path
     if header.get('method') not in METHODS:
         raise ModelFormatError(f'{path}: a model of {", ".join(METHODS)} was expected, {header.get("method")!r} came')
     model = METHODS[header['method']](header, arrays)

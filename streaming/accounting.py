@@ -23,11 +23,13 @@ class Accounts:
     """Gather what the tasks of one pass said about the input.
 
     plan : InputPlan.
+    map_input_records : the lines that Hadoop counted, or None.
     """
 
     def __init__(self, plan):
         self.plan = plan
         self.counts = {}
+        self.map_input_records = None
         self.rows = {}
         self.errors = {}
 
@@ -63,6 +65,9 @@ class Accounts:
             if counts['lines'] != explained:
                 raise AccountingError(f'{counts["file"]}, split at byte {place[1]}: {counts["lines"]} lines were read, '
                                       f'{explained} are accounted for')
+        if self.map_input_records not in (None, self.records):
+            raise AccountingError(f'{self.plan.name}: Hadoop gave its map tasks {self.map_input_records} lines, they '
+                                  f'say that they read {self.records}')
         missing = set(range(len(self.plan.files))) - {number for number, _ in self.counts}
         if missing:
             raise AccountingError(f'{self.plan.files[min(missing)].path}: no task says that it read this file')

@@ -1,5 +1,4 @@
 """Find the files of a data set, look at each once, and cut them into splits."""
-import glob
 import os
 from dataclasses import dataclass, replace
 
@@ -7,16 +6,21 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import MANIFEST
 from mr_elm.io.sniff import first_lines, sniff
-from mr_elm.io.splits import is_compressed, read_split
+from mr_elm.io.splits import is_compressed, read_stream
+from mr_elm.streaming.storage import is_local, store_of
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """Name a file, its size in bytes and the format of its lines."""
+    """Name a file, its size in bytes and the format of its lines.
+
+    uri : where tasks find it when that is not `path`: a copy on the cluster.
+    """
 
     path: str
     size: int
     format: RowFormat
+    uri: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ class InputPlan:
 
     def to_json(self):
         """Return what tasks need to know."""
-        return {'files': [{'path': file.path, 'format': file.format.to_json()} for file in self.files]}
+        return {'files': [{'path': file.path, 'uri': file.uri or file.path, 'format': file.format.to_json()}
+                          for file in self.files]}
 
     def with_width(self, n_features):
         """Fix the width of sparse rows."""
@@ -65,49 +70,52 @@ def plan_inputs(patterns, options):
     options : RowOptions.
     Raises FileNotFoundError when nothing is there, DataFormatError when it cannot be rows.
     """
-    paths = expand(patterns)
-    files = [look_at(path, options) for path in paths]
+    entries = expand(patterns)
+    files = [look_at(entry, options) for entry in entries]
     files = [file for file in files if file is not None]
     if not files:
-        raise DataFormatError(f'{paths[0]}: rows were expected, the file is empty' if len(paths) == 1 else
-                              f'{paths[0]} and {len(paths) - 1} more: rows were expected, all files are empty')
+        raise DataFormatError(f'{entries[0].path}: rows were expected, the file is empty' if len(entries) == 1 else
+                              f'{entries[0].path} and {len(entries) - 1} more: rows were expected, all files are empty')
     check_alike(files)
     return InputPlan(files, find_pack(files))
 
 
 def expand(patterns):
-    """List the files behind names, folders and globs: sorted, absolute, each once."""
-    found = set()
+    """List the Entry of every file behind names, folders and globs: sorted by their absolute path, each once."""
+    found = {}
     for pattern in patterns:
-        matches = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
+        store = store_of(pattern)
+        matches = [pattern] if store.find(pattern) else store.glob(pattern)
         if not matches:
             raise FileNotFoundError(f'{pattern}: an input file or folder was expected, there is none')
         for match in matches:
-            found.update(walk(match) if os.path.isdir(match) else [os.path.abspath(match)])
+            found.update((entry.path, entry) for entry in walk(store, store.find(store.absolute(match))))
     if not found:
         raise DataFormatError(f'{", ".join(patterns)}: input files were expected, the folder holds none')
-    return sorted(found)
+    return [found[path] for path in sorted(found)]
 
 
-def walk(folder):
-    """List the files below a folder, leaving out names that begin with _ or a dot."""
-    for where, folders, names in os.walk(os.path.abspath(folder)):
-        if '_temporary' in folders:
-            raise DataFormatError(f'{where}: finished output was expected, its _temporary says that a job '
-                                  'did not finish writing')
-        folders[:] = [name for name in folders if not name.startswith(('_', '.'))]
-        yield from (os.path.join(where, name) for name in names if not name.startswith(('_', '.')))
+def walk(store, entry):
+    """Yield the files at or below an entry, leaving out names that begin with _ or a dot."""
+    if not entry.is_folder:
+        yield entry
+        return
+    children = store.entries(entry.path)
+    if any(child.name == '_temporary' for child in children):
+        raise DataFormatError(f'{entry.path}: finished output was expected, its _temporary says that a job '
+                              'did not finish writing')
+    for child in children:
+        if not child.name.startswith(('_', '.')):
+            yield from walk(store, child)
 
 
-def look_at(path, options):
-    """Return the InputFile of a path, or None when it is empty. Raises DataFormatError when it holds no rows."""
-    if not os.path.isfile(path):
-        raise DataFormatError(f'{path}: a file was expected, a pipe or a device cannot be read twice')
-    size = os.path.getsize(path)
-    chunks = read_split(path, 0, None if is_compressed(path) else size)
-    lines = first_lines(chunks)
-    chunks.close()
-    return InputFile(path, size, sniff(lines, path, options)) if lines else None
+def look_at(entry, options):
+    """Return the InputFile of an entry, or None when it is empty. Raises DataFormatError when it holds no rows."""
+    if is_local(entry.path) and not os.path.isfile(entry.path):
+        raise DataFormatError(f'{entry.path}: a file was expected, a pipe or a device cannot be read twice')
+    with store_of(entry.path).open(entry.path) as stream:
+        lines = first_lines(read_stream(stream, entry.path))
+    return InputFile(entry.path, entry.size, sniff(lines, entry.path, options)) if lines else None
 
 
 def check_alike(files):
@@ -129,7 +137,7 @@ def find_pack(files):
     folders = sorted({os.path.dirname(file.path) for file in files})
     if len(folders) > 1:
         raise DataFormatError(f'{folders[1]}: one pack was expected, {folders[0]} is another')
-    if not os.path.exists(os.path.join(folders[0], MANIFEST)):
+    if store_of(folders[0]).find(f'{folders[0]}/{MANIFEST}') is None:
         raise DataFormatError(f'{folders[0]}: a pack with its {MANIFEST} was expected, there is none: '
                               'packing did not finish')
     return folders[0]

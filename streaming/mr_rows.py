@@ -165,7 +165,7 @@ def find_file(files, uri):
     """Return the number of the file that Hadoop calls `uri`."""
     wanted = plain_path(uri)
     for number, file in enumerate(files):
-        if plain_path(file['path']) == wanted:
+        if plain_path(file['uri']) == wanted:
             return number
     raise DataFormatError(f'{uri}: one of the planned input files was expected')
 

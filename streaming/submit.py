@@ -2,15 +2,28 @@
 import json
 import logging
 import os
+import re
+import sys
 import tempfile
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import uuid
+import zipfile
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from getpass import getuser
+from importlib import import_module
+from pathlib import Path
 
+from mr_elm.streaming.failures import explain
+from mr_elm.streaming.hadoop import HadoopRunner, is_local_cluster
+from mr_elm.streaming.hadoop_progress import HadoopProgress
 from mr_elm.streaming.inputs import plan_splits
 from mr_elm.streaming.progress import Reporter
+from mr_elm.streaming.storage import is_local, store_of
 
 EMBEDDED = ('inline', 'local')
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
+PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data', 'mrjob')  # they need not be in one folder
+KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')
 
 # mrjob speaks only to those who listen (mr-elm --verbose); errors reach the user as exceptions
 logging.getLogger('mrjob').addHandler(logging.NullHandler())
@@ -18,16 +31,67 @@ logging.getLogger('mrjob').addHandler(logging.NullHandler())
 
 @dataclass(frozen=True)
 class Runner:
-    """Say where jobs run.
+    """Say where jobs run. A context: what was put on the cluster for them vanishes at its end.
 
-    alias : inline or local.
+    alias : inline, local or hadoop.
     arguments : mrjob's runner options, as on the command line.
     reporter : speaks to the user.
+    python : the Python of the nodes, with numpy and scipy; None for `python3`, or for this one on the local cluster.
+    staging : folder of HDFS for files of this machine; staged : path here -> URI there.
     """
 
     alias: str = 'inline'
     arguments: tuple = ()
     reporter: Reporter = field(default_factory=lambda: Reporter(quiet=True))
+    python: str | None = None
+    staging: str = field(default_factory=lambda: f'hdfs:///tmp/mr_elm-{getuser()}-{uuid.uuid4().hex[:12]}')
+    staged: dict = field(default_factory=dict)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.alias == 'hadoop' and store_of(self.staging).find(self.staging):
+            store_of(self.staging).remove(self.staging)
+
+    @contextmanager
+    def scratch(self, name):
+        """Give the name of a folder where tasks can write; it vanishes with all that is in it."""
+        if self.alias in EMBEDDED:
+            with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+                yield os.path.join(folder, name)
+            return
+        folder = f'{self.staging}/{name}-{uuid.uuid4().hex[:8]}'
+        try:
+            yield folder
+        finally:
+            if store_of(folder).find(folder):
+                store_of(folder).remove(folder)
+
+    def placed(self, plan):
+        """Return the plan with every file where tasks can read it; files of this machine are copied to HDFS once."""
+        if self.alias in EMBEDDED:
+            for file in plan.files:
+                self.demand_reach(file.path)
+            return plan
+        return replace(plan, files=[replace(file, uri=self.uri_of(file)) for file in plan.files])
+
+    def demand_reach(self, path):
+        """Raise ValueError when tasks cannot read or write at a path."""
+        if is_local(path) != (self.alias in EMBEDDED):
+            place = 'on this machine' if self.alias in EMBEDDED else 'on HDFS'
+            raise ValueError(f'{path}: a path {place} was expected by -r {self.alias}')
+
+    def uri_of(self, file):
+        """Return where the cluster finds a file."""
+        if not is_local(file.path):
+            return file.path
+        if file.path not in self.staged:
+            ending = ''.join(end for end in ('.gz', '.bz2') if file.path.endswith(end))
+            uri = f'{self.staging}/input/{len(self.staged):06d}{ending}'
+            store_of(uri).put(file.path, uri)
+            self.staged[file.path] = uri
+        return self.staged[file.path]
 
     @property
     def n_maps(self):
@@ -70,11 +134,25 @@ def run_job(job_class, plan, job_arguments, runner, stage):
     """
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         job = prepared(job_class, plan, job_arguments, runner, folder)
-        with job.make_runner() as running:
+        with make_runner(job, runner) as running:
             # where the tasks of the embedded runners leave their counters; mrjob offers no public name for it
-            with runner.reporter.stage(stage, plan.size, running._get_local_tmp_dir()):
-                running.run()
+            with runner.reporter.stage(stage, plan.size, running._get_local_tmp_dir()), \
+                    HadoopProgress(runner.reporter, stage) if runner.alias == 'hadoop' else nullcontext():
+                run(running, job_class)
             yield Finished(job, running)
+
+
+def run(running, job_class):
+    """Run a job; when it fails, say why. Raises TaskError."""
+    try:
+        running.run()
+    except Exception as error:
+        raise explain(error, running, job_class) from error
+
+
+def make_runner(job, runner):
+    """Make the runner of mrjob, or ours for Hadoop, which starts fewer JVMs."""
+    return HadoopRunner(**job._runner_kwargs()) if runner.alias == 'hadoop' else job.make_runner()
 
 
 class Finished:
@@ -85,21 +163,62 @@ class Finished:
 
     def pairs(self, accounts):
         """Yield the output pairs, except those about the input, which `accounts` takes."""
+        accounts.map_input_records = self.map_input_records
         for key, value in self.job.parse_output(self.running.cat_output()):
             if not accounts.take(key, value):
                 yield key, value
 
+    @property
+    def map_input_records(self):
+        """Return how many lines Hadoop says its map tasks were given; None where nobody counts but the tasks."""
+        if self.running.alias in EMBEDDED:
+            return None
+        counters = self.running.counters()
+        return counters[0].get('Map-Reduce Framework', {}).get('Map input records') if counters else None
+
 
 def prepared(job_class, plan, job_arguments, runner, folder):
     """Make the job with its plan and its input written to a folder."""
+    plan = runner.placed(plan)
     arguments = ['-r', runner.alias, *conf_arguments(runner), *runner.arguments,
-                 *stage_output(job_class, runner), *(text for name in THREADS for text in ('--cmdenv', f'{name}=1')),
+                 *stage_output(job_class, runner), *task_environment(),
                  '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *job_arguments]
     if runner.alias in EMBEDDED:
         arguments += ['--planned-splits', *write_splits(plan_splits(plan, runner.n_maps), folder)]
     if runner.alias == 'local':
         arguments.append('--no-bootstrap-mrjob')  # tasks run in this environment, where it is installed
+    if runner.alias == 'hadoop':
+        arguments += [*hadoop_arguments(runner, folder), *(glob_escaped(file.uri) for file in plan.files)]
     return job_class(args=arguments)
+
+
+def hadoop_arguments(runner, folder):
+    """Ship the code as one archive, and keep mrjob from starting a JVM for what needs none."""
+    python = runner.python or (sys.executable if is_local_cluster() else None)
+    python = [] if python is None else ['--task-python-bin', python]
+    return ['--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs',
+            '--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip')), *python]
+
+
+def glob_escaped(uri):
+    """Keep Hadoop from taking a file's name for a pattern."""
+    return re.sub(r'([*?\[\]{}\\])', r'\\\1', uri)
+
+
+def zip_code(path):
+    """Write the library, the jobs and mrjob to one zip that Python can import from, and return its path."""
+    with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
+        for name in PACKAGES:
+            root = Path(import_module(name).__path__[0])
+            for file in sorted(root.rglob('*.py')):
+                archive.write(file, Path(*name.split('.'), file.relative_to(root)))
+    return path
+
+
+def task_environment():
+    """Give tasks one BLAS thread, and the kernels that the driver was told to use: both decide the last bits."""
+    values = {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
+    return [text for name, value in values.items() for text in ('--cmdenv', f'{name}={value}')]
 
 
 def stage_output(job_class, runner):

@@ -6,11 +6,11 @@ from ..data.generators import GENERATORS, replicate, write_rows
 from ..data.generators import generate as generate_blocks
 from ..io.blocks import BLOCK_ROWS
 from ..streaming.drivers import pack as packing
+from ..streaming.storage import demand_free
 from .options import (
     Parser,
     add_input_options,
     add_runner_options,
-    check_output,
     make_runner,
     positive,
     row_options,
@@ -34,11 +34,11 @@ def pack(argv):
     args, passed = parser.parse(argv)
     rejected = f'{args.output.rstrip("/")}.rejected'
     if args.bad_rows == 'skip':
-        check_output(rejected, overwrite=False)
+        demand_free(rejected)
     options = row_options(args, labelled=not args.no_label, numeric_labels=args.task == 'regression')
-    runner = make_runner(args, passed)
-    summary, accounts = packing.pack(args.inputs, args.output, options, runner, args.dtype, args.block_rows,
-                                     args.bad_rows)
+    with make_runner(args, passed) as runner:
+        summary, accounts = packing.pack(args.inputs, args.output, options, runner, args.dtype, args.block_rows,
+                                         args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, runner)
     runner.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')

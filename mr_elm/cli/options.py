@@ -7,11 +7,11 @@ import sys
 from mrjob.options import _RUNNER_OPTS, _STEP_OPTS, _add_basic_args, _add_runner_args
 
 from ..io.formats import MAX_FEATURES, RowOptions
-from ..io.store import replacing
 from ..streaming.progress import Reporter
+from ..streaming.storage import written
 from ..streaming.submit import EMBEDDED, Runner
 
-RUNNERS = EMBEDDED
+RUNNERS = (*EMBEDDED, 'hadoop')
 OUTPUT_DIR = '--output-dir'
 
 
@@ -130,7 +130,8 @@ def add_runner_options(parser):
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
     group.add_argument('-r', '--runner', choices=RUNNERS, default='inline',
-                       help='inline: in this process; local: all cores (default: %(default)s)')
+                       help='inline: in this process; local: all cores; hadoop: a cluster (default: %(default)s)')
+    group.add_argument('--python', metavar='PATH', help='hadoop: the Python of the nodes, with numpy and scipy')
     group.add_argument('-q', '--quiet', action='store_true', help='print no progress')
     group.add_argument('-v', '--verbose', action='store_true', help="print mrjob's log too")
     group.add_argument('--debug', action='store_true', help='show where an error came from')
@@ -149,23 +150,12 @@ def make_runner(args, passed):
     """Make the Runner that the user asked for."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
-    return Runner(args.runner, passed, Reporter(args.quiet))
-
-
-def check_output(path, overwrite):
-    """Refuse an output that exists, or whose folder does not, before any work is done."""
-    if os.path.isdir(path):
-        raise IsADirectoryError(f'{path}: the name of a file was expected, it is a folder')
-    if os.path.exists(path) and not overwrite:
-        raise FileExistsError(f'{path}: a new file was expected, it exists (--overwrite replaces it)')
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f'{path}: the folder {folder} was expected to exist')
+    return Runner(args.runner, passed, Reporter(args.quiet), args.python)
 
 
 def write_rejected(path, accounts, runner):
     """Write the rows that were left out: file, line, reason, the bytes of the row, tab between."""
-    with replacing(path) as stream:
+    with written(path) as local, open(local, 'wb') as stream:
         for row in accounts.rejected():
             why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
             stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')

@@ -1,16 +1,17 @@
 """mr-elm predict, evaluate and inspect: use a trained model."""
 import json
-import os
+from contextlib import contextmanager
 
+from ..errors import ModelFormatError
 from ..models import read_model
 from ..streaming.drivers import score
 from ..streaming.inputs import plan_inputs
+from ..streaming.storage import demand_free, fetched
 from .options import (
     Parser,
     add_input_options,
     add_label_options,
     add_runner_options,
-    check_output,
     make_runner,
     row_options,
     write_rejected,
@@ -25,14 +26,13 @@ def predict(argv):
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_label_options(parser)
     args, passed = parser.parse(argv)
-    check_output(args.output, args.overwrite)
+    demand_free(args.output, args.overwrite)
     rejected = f'{args.output}.rejected'
     if args.bad_rows == 'skip':
-        check_output(rejected, args.overwrite)
-    model = read_model(args.model)
-    plan = plan_inputs(args.inputs, rows_for(model, args, ignore_label=True))
-    runner = make_runner(args, passed)
-    accounts = score.predict(os.path.abspath(args.model), plan, args.output, runner, args.scores, args.bad_rows)
+        demand_free(rejected, args.overwrite)
+    with fetched_model(args.model) as (path, model), make_runner(args, passed) as runner:
+        plan = plan_inputs(args.inputs, rows_for(model, args, ignore_label=True))
+        accounts = score.predict(path, plan, args.output, runner, args.scores, args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, runner)
 
@@ -45,10 +45,9 @@ def evaluate(argv):
     args, passed = parser.parse(argv)
     if args.no_label:
         parser.error('--no-label: labels are needed to evaluate')
-    model = read_model(args.model)
-    plan = plan_inputs(args.inputs, rows_for(model, args))
-    runner = make_runner(args, passed)
-    scores, accounts = score.evaluate(os.path.abspath(args.model), model, plan, runner, args.bad_rows)
+    with fetched_model(args.model) as (path, model), make_runner(args, passed) as runner:
+        plan = plan_inputs(args.inputs, rows_for(model, args))
+        scores, accounts = score.evaluate(path, model, plan, runner, args.bad_rows)
     report_rejected(accounts, runner)
     print(json.dumps(scores) if args.json else table_of(scores))
 
@@ -60,13 +59,23 @@ def inspect(argv):
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     parser.add_argument('--debug', action='store_true', help='show where an error came from')
     args, _ = parser.parse(argv)
-    model = read_model(args.model)
-    arrays = {name: list(array.shape) for name, array in model.arrays.items()}
+    with fetched_model(args.model) as (_, model):
+        arrays = {name: list(array.shape) for name, array in model.arrays.items()}
     if args.json:
         print(json.dumps({**model.header, 'arrays': arrays}))
     else:
         for name, value in {**model.header, 'arrays': arrays}.items():
             print(f'{name}: {json.dumps(value)}' if isinstance(value, (dict, list)) else f'{name}: {value}')
+
+
+@contextmanager
+def fetched_model(name):
+    """Read a model from wherever it is: (path of a copy to ship under a plain name, model)."""
+    try:
+        with fetched(name, 'model.npz') as path:
+            yield path, read_model(path, name)
+    except IsADirectoryError:
+        raise ModelFormatError(f'{name}: a model file was expected, it is a folder') from None
 
 
 def model_parser(command, description):

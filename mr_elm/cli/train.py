@@ -1,6 +1,5 @@
 """mr-elm train METHOD INPUT... --model OUT.npz"""
 import math
-import os
 import sys
 
 from ..features.hidden import NODES
@@ -8,11 +7,11 @@ from ..features.scaling import SCALES
 from ..io.store import save_model
 from ..streaming.drivers import pesvm
 from ..streaming.inputs import plan_inputs
+from ..streaming.storage import demand_free, store_of, written
 from .options import (
     Parser,
     add_input_options,
     add_runner_options,
-    check_output,
     make_runner,
     row_options,
     write_rejected,
@@ -38,21 +37,22 @@ def train_pesvm(argv):
     add_runner_options(parser)
     args, passed = parser.parse(argv)
     check_pesvm(parser, args)
-    check_output(args.model, args.overwrite)
+    demand_free(args.model, args.overwrite)
     rejected = f'{args.model}.rejected'
     if args.bad_rows == 'skip':
-        check_output(rejected, args.overwrite)
+        demand_free(rejected, args.overwrite)
     options = pesvm.PESVMOptions(
         map=args.map, n_hidden=args.hidden, nu=args.nu, seed=args.seed, weight_scale=args.weight_scale,
         weights=args.weights, scale=args.scale, task=args.task, class_weight=args.class_weight, bad_rows=args.bad_rows)
     plan = plan_inputs(args.inputs, row_options(args, numeric_labels=options.numeric))
-    runner = make_runner(args, passed)
-    header, arrays, accounts = pesvm.train(plan, options, runner)
-    save_model(args.model, header, arrays)
+    with make_runner(args, passed) as runner:
+        header, arrays, accounts = pesvm.train(plan, options, runner)
+    with written(args.model) as local:
+        save_model(local, header, arrays)
     if accounts is not None and accounts.rows:
         write_rejected(rejected, accounts, runner)
-    elif args.overwrite and os.path.exists(rejected):
-        os.unlink(rejected)  # it told of the model that was replaced
+    elif args.overwrite and store_of(rejected).find(rejected):
+        store_of(rejected).remove(rejected)  # it told of the model that was replaced
     runner.reporter.say(f'{args.model}: {header["n_rows_used"]:,} rows, {header["n_features"]} features, '
                         f'{header["parameters"]["n_hidden"]} hidden nodes')
 

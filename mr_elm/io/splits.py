@@ -18,9 +18,10 @@ DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
 class Bz2Members(io.RawIOBase):
     """Decompress a bz2 file to its last member; bz2.open takes a damaged later member for junk and leaves it out."""
 
-    def __init__(self, path):
-        self.file = io.FileIO(path)
+    def __init__(self, stream):
+        self.stream = stream
         self.member = bz2.BZ2Decompressor()
+        self.begun = False
 
     def readable(self):
         """Say that it can be read."""
@@ -32,9 +33,10 @@ class Bz2Members(io.RawIOBase):
         while not data:
             raw = b''
             if self.member.eof or self.member.needs_input:
-                raw = self.member.unused_data or self.file.read(RAW)
+                raw = self.member.unused_data or self.stream.read(RAW)
                 if not raw:
                     return self._end()
+                self.begun = True
             if self.member.eof:
                 self.member = bz2.BZ2Decompressor()
             data = self.member.decompress(raw, len(buffer))
@@ -42,19 +44,14 @@ class Bz2Members(io.RawIOBase):
         return len(data)
 
     def _end(self):
-        if not self.member.eof and self.file.tell():
+        if self.begun and not self.member.eof:
             raise EOFError('it ends within a member')
         return 0
 
-    def close(self):
-        """Close the file."""
-        self.file.close()
-        super().close()
 
-
-def open_bz2(path, mode):
-    """Open a bz2 file for reading bytes."""
-    return io.BufferedReader(Bz2Members(path), RAW)
+def open_bz2(stream, mode):
+    """Decompress an open bz2 file."""
+    return io.BufferedReader(Bz2Members(stream), RAW)
 
 
 OPENERS = {'.gz': gzip.open, '.bz2': open_bz2}
@@ -65,28 +62,29 @@ def is_compressed(path):
     return str(path).endswith(tuple(OPENERS))
 
 
-def open_plain(path):
-    """Open a file for reading bytes, decompressed to its last member."""
-    opener = next((OPENERS[end] for end in OPENERS if str(path).endswith(end)), open)
-    return opener(path, 'rb')
-
-
 def read_split(path, start=0, length=None):
     """Yield the lines of one split as chunks of bytes, each ending with a whole line.
 
     Raises DataFormatError when a compressed file is cut or damaged.
     """
+    with open(path, 'rb') as stream:
+        yield from read_stream(stream, path, start, length)
+
+
+def read_stream(stream, name, start=0, length=None):
+    """Do what `read_split` does with an open file; its name tells whether it is compressed."""
+    opener = next((OPENERS[end] for end in OPENERS if str(name).endswith(end)), None)
+    if opener is None:
+        yield from split_lines(stream, start, length)
+        return
     try:
-        with open_plain(path) as stream:
-            if is_compressed(path):
-                yield from whole_lines(stream)
-            else:
-                yield from split_lines(stream, start, length)
+        with opener(stream, 'rb') as plain:
+            yield from whole_lines(plain)
     except DAMAGE as error:
-        raise DataFormatError(f'{path}: the compressed file is cut short or damaged ({error})') from None
+        raise DataFormatError(f'{name}: the compressed file is cut short or damaged ({error})') from None
     except OSError as error:
         if error.errno is None:
-            raise DataFormatError(f'{path}: the compressed file is damaged ({error})') from None
+            raise DataFormatError(f'{name}: the compressed file is damaged ({error})') from None
         raise
 
 
@@ -105,9 +103,10 @@ def whole_lines(stream, limit=None):
 
 def split_lines(stream, start, length):
     """Yield the chunks of one split of a plain file."""
-    stream.seek(start)
+    skipped = 0
     if start:
-        stream.readline()
-    limit = None if length is None else start + length + 1 - stream.tell()
+        stream.seek(start)
+        skipped = len(stream.readline())
+    limit = None if length is None else length + 1 - skipped
     if limit is None or limit > 0:
         yield from whole_lines(stream, limit)

@@ -48,21 +48,22 @@ class replacing:
                 os.unlink(self.temporary)
 
 
-def load_model(path):
-    """Read a model: (header, arrays). Raises ModelFormatError when the file is not one."""
+def load_model(path, name=None):
+    """Read a model, called `name` in messages: (header, arrays). Raises ModelFormatError when the file is not one."""
+    name = name or path
     try:
         with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+            arrays = {key: archive[key] for key in archive.files}
             header = json.loads(str(arrays.pop('header')[()]))
     except OSError as error:
         if error.errno not in (None, errno.EINVAL):
             raise  # the file cannot be read, whatever it is
-        raise ModelFormatError(f'{path}: a model file of mr-elm was expected, this one is damaged') from None
+        raise ModelFormatError(f'{name}: a model file of mr-elm was expected, this one is damaged') from None
     except DAMAGE as error:
         reason = 'it may hold pickled objects, which are never loaded' if 'pickle' in str(error) else error
-        raise ModelFormatError(f'{path}: a model file of mr-elm was expected ({reason})') from None
+        raise ModelFormatError(f'{name}: a model file of mr-elm was expected ({reason})') from None
     if not isinstance(header, dict) or header.get('format') != FORMAT:
-        raise ModelFormatError(f'{path}: a model file of mr-elm was expected, this is another npz')
+        raise ModelFormatError(f'{name}: a model file of mr-elm was expected, this is another npz')
     if header.get('version') != VERSION:
-        raise ModelFormatError(f'{path}: model version {VERSION} was expected, version {header.get("version")} came')
+        raise ModelFormatError(f'{name}: model version {VERSION} was expected, version {header.get("version")} came')
     return header, arrays

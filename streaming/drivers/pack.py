@@ -1,15 +1,14 @@
 """Pack a data set: write its rows as binary blocks, read them back for their statistics, close with a manifest."""
-import os
-import shutil
 from dataclasses import replace
 
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.blocks import BLOCK_ROWS
-from mr_elm.io.packed import MANIFEST, rows_for_width
+from mr_elm.io.packed import rows_for_width
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.summary import demand_rows, survey, write_manifest
 from mr_elm.streaming.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
+from mr_elm.streaming.storage import store_of
 from mr_elm.streaming.submit import run_job
 
 
@@ -20,28 +19,37 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
     options : RowOptions. dtype : float32 or float64. block_rows : rows a block, at most.
     Returns (Summary of the packed rows, Accounts of the text). The folder is removed when packing fails.
     """
-    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+    store = store_of(folder)
+    folder = store.absolute(folder)
+    found = store.find(folder)
+    if found and (not found.is_folder or store.entries(folder)):
         raise FileExistsError(f'{folder}: a new or empty folder was expected, something is there')
+    runner.demand_reach(folder)
     plan = plan_inputs(patterns, options)
     if plan.pack:
         raise DataFormatError(f'{plan.pack}: rows of text were expected, they are packed already')
     if plan.kind == 'csv':
         block_rows = rows_for_width(plan.files[0].format.width, block_rows)
-    arguments = ['--output-dir', os.path.abspath(folder), '--dtype', dtype, '--block-rows', str(block_rows),
+    if found:
+        store.remove(folder)  # Hadoop writes to new folders only
+    arguments = ['--output-dir', folder, '--dtype', dtype, '--block-rows', str(block_rows),
                  '--bad-rows', bad_rows]
     try:
-        with run_job(MRPack, plan, arguments, runner, 'packing'):
-            """The blocks are where they belong, nothing comes back."""
-        return close_pack(plan, folder, options, runner, {'dtype': dtype, 'block_rows': block_rows}, bad_rows)
+        with run_job(MRPack, plan, arguments, runner, 'packing') as finished:
+            records = finished.map_input_records
+        facts = {'dtype': dtype, 'block_rows': block_rows}
+        return close_pack(plan, folder, options, runner, facts, bad_rows, records)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        if store.find(folder):
+            store.remove(folder)
         raise
 
 
-def close_pack(plan, folder, options, runner, facts, bad_rows):
+def close_pack(plan, folder, options, runner, facts, bad_rows, records):
     """Read the blocks back, check that no row is missing, and write the manifest."""
     summary = survey(look_into(folder, replace(options, kind='packed')), runner)
     accounts = packing_accounts(plan, summary.accounts)
+    accounts.map_input_records = records
     accounts.settle(bad_rows)
     demand_rows(plan, summary)
     if accounts.used != summary.n_rows:
@@ -59,7 +67,7 @@ def task_of(options):
 
 def look_into(folder, options):
     """Make the plan of a pack that has no manifest yet."""
-    files = [look_at(path, options) for path in expand([folder]) if os.path.basename(path) != MANIFEST]
+    files = [look_at(entry, options) for entry in expand([folder])]
     return InputPlan([file for file in files if file is not None])
 
 

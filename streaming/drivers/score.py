@@ -1,19 +1,15 @@
 """Apply a model to a data set: write predictions in input order, or score them against the labels."""
 import json
-import os
-import shutil
-import tempfile
-from contextlib import contextmanager
 from itertools import islice
 
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.io.store import replacing
 from mr_elm.io.wire import split_key
 from mr_elm.metrics import Residuals
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.summary import check_pack
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict
+from mr_elm.streaming.storage import store_of, written
 from mr_elm.streaming.submit import run_job
 
 
@@ -23,43 +19,40 @@ def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):
     Returns the Accounts. The file appears whole or not at all.
     """
     accounts = Accounts(plan)
-    with shipped(model_path) as model, tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        parts = os.path.join(folder, 'predictions')
-        arguments = ['--model', model, '--output-dir', parts, '--bad-rows', bad_rows,
-                     *(['--scores'] if scores else [])]
-        with run_job(MRPredict, plan, arguments, runner, 'predictions'):
-            """The predictions are in the parts."""
-        with replacing(out) as stream:
-            written = join_parts(parts, accounts, stream)
+    arguments = ['--model', model_path, '--bad-rows', bad_rows, *(['--scores'] if scores else [])]
+    with runner.scratch('predictions') as parts:
+        with run_job(MRPredict, plan, [*arguments, '--output-dir', parts], runner, 'predictions') as finished:
+            accounts.map_input_records = finished.map_input_records
+        with written(out) as local:
+            with open(local, 'wb') as stream:
+                n_written = join_parts(parts, accounts, stream)
             accounts.settle(bad_rows)
             check_pack(plan, accounts)
-            if written != accounts.used:
-                raise AccountingError(f'{out}: {accounts.used} predictions were expected, {written} came')
+            if n_written != accounts.used:
+                raise AccountingError(f'{out}: {accounts.used} predictions were expected, {n_written} came')
     return accounts
-
-
-@contextmanager
-def shipped(model_path):
-    """Copy a model to a plain name: in the names of files to ship mrjob gives `#` a meaning of its own."""
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        yield shutil.copy(model_path, os.path.join(folder, 'model.npz'))
 
 
 def join_parts(folder, accounts, out):
     """Copy the predictions of all parts in input order; returns how many."""
-    paths = (os.path.join(folder, name) for name in os.listdir(folder) if name.startswith('part-'))
-    places = {path: first_place(path) for path in paths}
-    written = 0
+    store, n_written = store_of(folder), 0
+    places = {entry.path: first_place(store, entry.path) for entry in store.entries(folder)
+              if entry.name.startswith('part-')}
     for path in sorted((path for path in places if places[path] is not None), key=places.get):
-        with open(path, 'rb') as part:
+        with store.open(path) as part:
             for key, facts in frames(part):
                 n_lines = facts.pop('following')
                 if split_key(key)[0] == 'rows':
-                    out.writelines(islice(part, n_lines))
-                    written += n_lines
+                    out.writelines(without_tab(line) for line in islice(part, n_lines))
+                    n_written += n_lines
                 else:
                     accounts.take(key, facts)
-    return written
+    return n_written
+
+
+def without_tab(line):
+    """Drop the tab that Hadoop appends to a line without one."""
+    return line[:-2] + b'\n' if line.endswith(b'\t\n') else line
 
 
 def frames(part):
@@ -69,9 +62,9 @@ def frames(part):
         yield key.decode(), json.loads(facts)
 
 
-def first_place(path):
+def first_place(store, path):
     """Return the place of the first record of a part, or None when it is empty."""
-    with open(path, 'rb') as part:
+    with store.open(path) as part:
         for key, _ in frames(part):
             return tuple(int(c) for c in split_key(key)[1][:2])
     return None
@@ -80,12 +73,11 @@ def first_place(path):
 def evaluate(model_path, model, plan, runner, bad_rows='stop'):
     """Score a model on labelled rows: a dictionary with accuracy or rmse, and more. Also returns the Accounts."""
     accounts, scores = Accounts(plan), None
-    with shipped(model_path) as path:
-        arguments = ['--model', path, '--bad-rows', bad_rows]
-        with run_job(MREvaluate, plan, arguments, runner, 'evaluation') as finished:
-            for key, value in finished.pairs(accounts):
-                scores = (Residuals(**value).scores() if key == 'residuals'
-                          else pairs_from_json(value).scores(list(model.classes)))
+    arguments = ['--model', model_path, '--bad-rows', bad_rows]
+    with run_job(MREvaluate, plan, arguments, runner, 'evaluation') as finished:
+        for key, value in finished.pairs(accounts):
+            scores = (Residuals(**value).scores() if key == 'residuals'
+                      else pairs_from_json(value).scores(list(model.classes)))
     accounts.settle(bad_rows)
     check_pack(plan, accounts)
     if scores is None:

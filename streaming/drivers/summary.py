@@ -1,6 +1,5 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
 import json
-import os
 from dataclasses import dataclass, field, replace
 
 from mr_elm.errors import DataFormatError
@@ -11,6 +10,7 @@ from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.statistics import ColumnStatistics, LabelTable, join_columns
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.mr_stats import MRStats, check_classes
+from mr_elm.streaming.storage import store_of, written
 from mr_elm.streaming.submit import run_job
 
 
@@ -96,15 +96,15 @@ def write_manifest(folder, summary, facts):
     text = json.dumps({'format': 'mr_elm-pack', 'version': 1, 'n_rows': summary.n_rows,
                        'n_features': summary.columns.n_features, **facts, 'labels': summary.labels.entries,
                        'statistics': statistics}, indent=1)
-    with open(os.path.join(folder, MANIFEST), 'w') as stream:
+    with written(f'{folder}/{MANIFEST}') as local, open(local, 'w') as stream:
         stream.write(text + '\n')
 
 
 def load_manifest(folder):
     """Read the manifest of a pack as a dictionary. Raises DataFormatError when it is none."""
-    path = os.path.join(folder, MANIFEST)
+    path = f'{folder}/{MANIFEST}'
     try:
-        with open(path) as stream:
+        with store_of(path).open(path) as stream:
             manifest = json.load(stream)
         if manifest['format'] != 'mr_elm-pack' or manifest['version'] != 1:
             raise ValueError('another format or version')

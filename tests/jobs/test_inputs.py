@@ -17,6 +17,10 @@ def plan_of(*paths, **options):
     return plan_inputs([str(path) for path in paths], RowOptions(**options))
 
 
+def paths_of(words):
+    return [entry.path for entry in expand(words)]
+
+
 def names(paths):
     return [os.path.basename(path) for path in paths]
 
@@ -27,43 +31,43 @@ def names(paths):
 def test_a_folder_gives_its_files_sorted_without_those_that_hadoop_hides(write, tmp_path):
     for name in ('d/part-00001', 'd/part-00000', 'd/_SUCCESS', 'd/.part-00000.crc', 'd/_logs/x', 'd/.git/y', 'd/e/a'):
         write(name, ROWS)
-    assert [os.path.relpath(path, tmp_path) for path in expand([str(tmp_path / 'd')])] == [
+    assert [os.path.relpath(path, tmp_path) for path in paths_of([str(tmp_path / 'd')])] == [
         'd/e/a', 'd/part-00000', 'd/part-00001']
 
 
 def test_the_order_of_the_words_and_repetitions_do_not_matter(write, tmp_path):
     a, b = write('a.csv', ROWS), write('b.csv', ROWS)
-    assert expand([str(b), str(a), str(tmp_path), str(tmp_path / '*.csv'), str(a)]) == [str(a), str(b)]
+    assert paths_of([str(b), str(a), str(tmp_path), str(tmp_path / '*.csv'), str(a)]) == [str(a), str(b)]
 
 
 def test_relative_words_mean_the_same_files(write, tmp_path, monkeypatch):
     a = write('a.csv', ROWS)
     monkeypatch.chdir(tmp_path)
-    assert expand(['a.csv', './a.csv', str(a)]) == [str(a)]
+    assert paths_of(['a.csv', './a.csv', str(a)]) == [str(a)]
 
 
 @pytest.mark.parametrize('name', ['rows[1].csv', 'rows*.csv', 'row?.csv', '$(touch x).csv'])
 def test_a_name_that_exists_is_never_a_pattern(write, tmp_path, name):
     path = write(name, ROWS)
     write('rows1.csv', ROWS)
-    assert expand([str(path)]) == [str(path)]
+    assert paths_of([str(path)]) == [str(path)]
 
 
 def test_what_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match='nothing-.*input file'):
-        expand([str(tmp_path / 'nothing-*.csv')])
+        paths_of([str(tmp_path / 'nothing-*.csv')])
 
 
 def test_a_folder_without_files_is_refused(tmp_path):
     with pytest.raises(DataFormatError, match='holds none'):
-        expand([str(tmp_path)])
+        paths_of([str(tmp_path)])
 
 
 def test_the_output_of_an_unfinished_job_is_refused(write, tmp_path):
     write('d/part-00000', ROWS)
     write('d/_temporary/0/part-00001', ROWS)
     with pytest.raises(DataFormatError, match='_temporary'):
-        expand([str(tmp_path / 'd')])
+        paths_of([str(tmp_path / 'd')])
 
 
 def test_a_pipe_is_refused_instead_of_being_waited_for(tmp_path):

@@ -136,14 +136,14 @@ def test_a_cut_compressed_file_is_an_error_that_names_it(write, by_hand, read_pa
 @pytest.mark.parametrize(('uri', 'number'), [
     ('/data/a b.csv', 0), ('file:///data/a%20b.csv', 0), ('hdfs://host:9000/data/c.csv', 1), ('hdfs:///data/c.csv', 1)])
 def test_a_file_is_known_by_any_of_its_names(uri, number):
-    assert find_file([{'path': '/data/a b.csv'}, {'path': 'hdfs:///data/c.csv'}], uri) == number
+    assert find_file([{'uri': '/data/a b.csv'}, {'uri': 'hdfs:///data/c.csv'}], uri) == number
 
 
 def test_buckets_tell_files_apart():
     assert plain_path('s3://one/a.csv') != plain_path('s3://two/a.csv')
     assert plain_path('s3://one/a.csv') == plain_path('s3n://one/a.csv')
     with pytest.raises(DataFormatError, match='planned'):
-        find_file([{'path': '/data/a.csv'}], '/data/b.csv')
+        find_file([{'uri': '/data/a.csv'}], '/data/b.csv')
 
 
 def test_reducers_merge_the_values_of_each_key_alone(write, by_hand, read_pairs):

@@ -1,0 +1,142 @@
+"""Meet a Hadoop cluster: its configuration, its file system over HTTP, and mrjob's runner with few client JVMs."""
+import os
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+from functools import cached_property
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, CalledProcessError, Popen
+
+from mrjob.fs.composite import CompositeFilesystem
+from mrjob.fs.hadoop import HadoopFilesystem
+from mrjob.fs.local import LocalFilesystem
+from mrjob.hadoop import HadoopJobRunner
+
+from mr_elm.streaming.webhdfs import WebHDFS
+
+SITES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
+JAR_VERSION = re.compile(r'hadoop-streaming-(\d+(?:\.\d+)+)')
+
+
+def find_home():
+    """Return the folder of the Hadoop to use, or None.
+
+    HADOOP_HOME names it; else it is the local cluster of this folder or checkout; else that of the command `hadoop`.
+    """
+    named = os.environ.get('HADOOP_HOME')
+    if named:
+        return Path(named)
+    for home in local_homes():
+        if (home / 'bin' / 'hadoop').exists():
+            return home.resolve()
+    found = shutil.which('hadoop')
+    return Path(found).resolve().parent.parent if found else None
+
+
+def local_homes():
+    """List where `make hadoop-up` may have put a cluster."""
+    return [folder / 'build' / 'hadoop' / 'home' for folder in (Path.cwd(), Path(__file__).resolve().parent.parent)]
+
+
+def is_local_cluster():
+    """Tell whether the nodes are this machine, as those that cluster.py starts are."""
+    home = find_home()
+    return home is not None and (home.parent / 'settings.json').exists()
+
+
+def read_configuration(home):
+    """Read the properties of a Hadoop's site files: name -> value; those of HADOOP_CONF_DIR come first."""
+    named = os.environ.get('HADOOP_CONF_DIR')
+    folders = [Path(named)] if named else [home / 'etc' / 'hadoop', Path('/etc/hadoop/conf')]
+    properties = {}
+    for folder in folders:
+        for site in SITES:
+            if (folder / site).exists():
+                for entry in ElementTree.parse(folder / site).iter('property'):
+                    properties.setdefault(entry.findtext('name', '').strip(), entry.findtext('value', '').strip())
+    return properties
+
+
+def web_hdfs(properties):
+    """Return WebHDFS for a cluster, or None where it needs more than plain HTTP (Kerberos, TLS, high availability)."""
+    secure = properties.get('hadoop.security.authentication', 'simple') != 'simple'
+    plain = properties.get('dfs.http.policy', 'HTTP_ONLY') != 'HTTPS_ONLY' and not properties.get('dfs.nameservices')
+    default = re.match(r'hdfs://([^/:]+)', properties.get('fs.defaultFS', ''))
+    if secure or not plain or not default or properties.get('dfs.webhdfs.enabled') == 'false':
+        return None
+    host, _, port = properties.get('dfs.namenode.http-address', '0.0.0.0:9870').partition(':')
+    return WebHDFS(f'{default.group(1) if host == "0.0.0.0" else host}:{port or 9870}')
+
+
+class HadoopCommand(HadoopFilesystem):
+    """Do what `WebHDFS` does with the hadoop command: slower, but with whatever security the cluster has."""
+
+    def status(self, path):
+        """Return type and length of a path, or None when there is nothing."""
+        if not self.exists(path):
+            return None
+        kind, size = self.invoke_hadoop(['fs', '-stat', '%F %b', path], return_stdout=True).decode().rsplit(None, 1)
+        return {'type': 'DIRECTORY' if kind == 'directory' else 'FILE', 'length': int(size)}
+
+    def children(self, path):
+        """List name, type and length of what is in a folder."""
+        listing = self.invoke_hadoop(['fs', '-ls', path], return_stdout=True).decode()
+        return [{'pathSuffix': fields[7].rpartition('/')[2], 'length': int(fields[4]),
+                 'type': 'DIRECTORY' if fields[0].startswith('d') else 'FILE'}
+                for fields in (line.split(None, 7) for line in listing.splitlines()) if len(fields) == 8]
+
+    def glob(self, pattern):
+        """Return the paths that a pattern matches, sorted."""
+        try:
+            listing = self.invoke_hadoop(['fs', '-ls', '-d', '-C', pattern], return_stdout=True).decode()
+        except CalledProcessError:
+            return []
+        return sorted(listing.splitlines())
+
+    def open(self, path):
+        """Open a file for reading bytes."""
+        return Popen([*self.get_hadoop_bin(), 'fs', '-cat', path], stdout=PIPE, stderr=DEVNULL).stdout
+
+    def rename(self, source, target):
+        """Give a file another name."""
+        self.invoke_hadoop(['fs', '-mv', source, target])
+
+
+def hadoop_bin():
+    """Return the hadoop command of the Hadoop to use. Raises FileNotFoundError when there is none."""
+    home = find_home()
+    if home is None or not (home / 'bin' / 'hadoop').exists():
+        raise FileNotFoundError(f'{home or "HADOOP_HOME"}: a Hadoop with bin/hadoop was expected: name one by '
+                                'HADOOP_HOME, or start the local one with `make hadoop-up`')
+    return str(home / 'bin' / 'hadoop')
+
+
+def hdfs_client():
+    """Return a client of the cluster's HDFS: over HTTP where that is possible, else the hadoop command."""
+    command = hadoop_bin()
+    return web_hdfs(read_configuration(find_home())) or HadoopCommand([command])
+
+
+class HadoopRunner(HadoopJobRunner):
+    """Run jobs like mrjob's own runner, but speak to HDFS over HTTP where possible: one JVM a job, not twelve."""
+
+    @property
+    def fs(self):
+        """Return a file system for HDFS and this machine."""
+        if self._fs is None:
+            self._fs = CompositeFilesystem()
+            client = hdfs_client()
+            if isinstance(client, WebHDFS):
+                self._fs.add_fs('webhdfs', client)
+            self._fs.add_fs('hadoop', HadoopFilesystem(self._opts['hadoop_bin'] or [hadoop_bin()]))
+            self._fs.add_fs('local', LocalFilesystem())
+        return self._fs
+
+    def get_hadoop_version(self):
+        """Read the version off the name of the streaming jar; ask Hadoop where it has none."""
+        return self._version or super().get_hadoop_version()
+
+    @cached_property
+    def _version(self):
+        found = JAR_VERSION.search(os.path.basename(self.get_hadoop_streaming_jar() or ''))
+        return found.group(1) if found else None

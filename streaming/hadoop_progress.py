@@ -1,0 +1,77 @@
+"""Follow a job on Hadoop by what its client logs and what its application master counts."""
+import json
+import logging
+import re
+import time
+import urllib.error
+import urllib.request
+
+from mr_elm.streaming.hadoop import find_home, read_configuration
+
+PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
+TRACKING = re.compile(r'The url to track the job: (\S+)')
+JOB = re.compile(r'\b(job_\d+_\d+)\b')
+PAUSE = 5.0  # seconds between two lines
+
+
+class HadoopProgress(logging.Handler):
+    """Listen to mrjob's log while a stage runs, and tell the user how far it is.
+
+    reporter : Reporter. stage : the name of the stage.
+    """
+
+    def __init__(self, reporter, stage):
+        super().__init__(logging.INFO)
+        self.reporter, self.stage = reporter, stage
+        self.job = None
+        self.start = self.spoke = time.monotonic()
+
+    def __enter__(self):
+        self.logger = logging.getLogger('mrjob')
+        self.level = self.logger.level
+        self.logger.setLevel(logging.INFO)
+        self.logger.addHandler(self)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.logger.removeHandler(self)
+        self.logger.setLevel(self.level)
+
+    def emit(self, record):
+        """Take one line of the log."""
+        text = record.getMessage()
+        if found := TRACKING.search(text):
+            self.reporter.say(f'{self.stage}: {found.group(1)}')
+        if found := JOB.search(text):
+            self.job = found.group(1)
+        found = PERCENT.search(text)
+        if found and time.monotonic() - self.spoke >= PAUSE:
+            self.spoke = time.monotonic()
+            self.reporter.say(f'{self.stage}: {self.describe(*map(int, found.groups()))}')
+
+    def describe(self, mapped, reduced):
+        """Say how far the job is, and how long it may still take."""
+        parts = [f'map {mapped} %, reduce {reduced} %']
+        rows = rows_so_far(self.job)
+        if rows:
+            parts.append(f'{rows:,} rows')
+        if 0 < mapped < 100:
+            left = (time.monotonic() - self.start) * (100 - mapped) / mapped
+            parts.append(f'about {left:.0f} s left')
+        return ', '.join(parts)
+
+
+def rows_so_far(job):
+    """Ask the application master how many rows its tasks have counted; None when it does not say."""
+    if job is None:
+        return None
+    address = read_configuration(find_home()).get('yarn.resourcemanager.webapp.address', '127.0.0.1:8088')
+    url = (f'http://{address}/proxy/{job.replace("job", "application", 1)}/ws/v1/mapreduce/jobs/{job}/counters')
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            groups = json.load(answer)['jobCounters']['counterGroup']
+    except (urllib.error.URLError, OSError, ValueError, KeyError):
+        return None
+    counters = {counter['name']: counter['totalCounterValue'] for group in groups
+                if group['counterGroupName'] == 'mr_elm' for counter in group['counter']}
+    return counters.get('rows')

@@ -1,0 +1,167 @@
+"""Talk to HDFS over HTTP, where mrjob's own file system starts a JVM for every call."""
+import http.client
+import json
+import os
+from fnmatch import fnmatchcase
+from getpass import getuser
+from urllib.parse import quote, urlencode, urlsplit
+
+from mrjob.fs.base import Filesystem
+
+TIMEOUT = 60
+CHUNK = 4 << 20
+GLOB = set('*?[')
+
+
+class WebHDFS(Filesystem):
+    """Offer mrjob's file system methods, and renaming and ranges, over the WebHDFS protocol.
+
+    address : host:port of the NameNode's web server.
+    user : the name to act under, for clusters without Kerberos.
+    """
+
+    def __init__(self, address, user=None):
+        self.address = address
+        self.user = user or os.environ.get('HADOOP_USER_NAME') or getuser()
+
+    def can_handle_path(self, path):
+        """Tell whether a path is on HDFS."""
+        return path.startswith('hdfs:')
+
+    def call(self, method, path, operation, ok=(200, 201), body=None, **parameters):
+        """Send one request, follow its redirect, and return the open response. Raises OSError when it is refused."""
+        query = urlencode({'op': operation, 'user.name': self.user, **parameters})
+        target = f'http://{self.address}/webhdfs/v1{quote(plain(path))}?{query}'
+        response = send(method, target, None)
+        if response.status == 307:
+            response.read()
+            response = send(method, response.headers['Location'], body)
+        if response.status not in ok:
+            raise refused(path, operation, response)
+        return response
+
+    def json(self, method, path, operation, **parameters):
+        """Send one request and return what its answer holds."""
+        with self.call(method, path, operation, **parameters) as response:
+            text = response.read()
+        return json.loads(text) if text else {}
+
+    def status(self, path):
+        """Return the FileStatus of a path, or None when there is nothing."""
+        try:
+            return self.json('GET', path, 'GETFILESTATUS')['FileStatus']
+        except FileNotFoundError:
+            return None
+
+    def children(self, path):
+        """List the FileStatus of what is in a folder; of a file, its own with an empty name."""
+        return self.json('GET', path, 'LISTSTATUS')['FileStatuses']['FileStatus']
+
+    def ls(self, path_glob):
+        """Yield the files at or below what a glob matches."""
+        for path in self.glob(path_glob):
+            status = self.status(path)
+            if status is not None:
+                yield from self._walk(path, status)
+
+    def _walk(self, path, status):
+        if status['type'] == 'FILE':
+            yield path
+            return
+        for child in self.children(path):
+            yield from self._walk(self.join(path, child['pathSuffix']), child)
+
+    def glob(self, pattern):
+        """Return the paths that a pattern matches, sorted."""
+        prefix, parts = root_of(pattern), plain(pattern).strip('/').split('/')
+        found = ['']
+        for part in parts:
+            if GLOB & set(part):
+                found = [f'{folder}/{child["pathSuffix"]}' for folder in found
+                         for child in self._children_or_none(prefix + folder)
+                         if child['pathSuffix'] and fnmatchcase(child['pathSuffix'], part)]
+            else:
+                found = [f'{folder}/{part}' for folder in found]
+        return sorted(prefix + path for path in found)
+
+    def _children_or_none(self, path):
+        try:
+            return self.children(path or '/')
+        except OSError:
+            return []
+
+    def exists(self, path_glob):
+        """Tell whether anything matches a glob."""
+        return any(self.status(path) is not None for path in self.glob(path_glob))
+
+    def du(self, path_glob):
+        """Return the bytes of all files that match."""
+        return sum(self.status(path)['length'] for path in self.ls(path_glob))
+
+    def _cat_file(self, path):
+        with self.open(path) as stream:
+            while chunk := stream.read(CHUNK):
+                yield chunk
+
+    def open(self, path):
+        """Open a file for reading bytes."""
+        return self.call('GET', path, 'OPEN')
+
+    def mkdir(self, path):
+        """Make a folder and those above it."""
+        self.json('PUT', path, 'MKDIRS')
+
+    def put(self, src, path):
+        """Copy a local file to a path where there is none."""
+        with open(src, 'rb') as body:
+            self.call('PUT', path, 'CREATE', body=body, overwrite='false').close()
+
+    def rm(self, path_glob):
+        """Remove all that matches."""
+        for path in self.glob(path_glob):
+            self.json('DELETE', path, 'DELETE', recursive='true')
+
+    def touchz(self, path):
+        """Make an empty file."""
+        self.call('PUT', path, 'CREATE', body=b'', overwrite='false').close()
+
+    def rename(self, source, target):
+        """Give a file another name. Raises OSError when the target exists."""
+        if not self.json('PUT', source, 'RENAME', destination=plain(target))['boolean']:
+            raise FileExistsError(f'{target}: a new name was expected, it exists')
+
+
+def send(method, target, body):
+    """Send one HTTP request and return the response, which closes its connection when it is closed."""
+    parts = urlsplit(target)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=TIMEOUT)
+    headers = {'Content-Type': 'application/octet-stream'}
+    if hasattr(body, 'fileno'):
+        headers['Content-Length'] = str(os.fstat(body.fileno()).st_size)
+    connection.request(method, f'{parts.path}?{parts.query}', body=body, headers=headers)
+    response = connection.getresponse()
+    connection.sock = None  # the response keeps the socket
+    return response
+
+
+def refused(path, operation, response):
+    """Make the OSError that tells why a request was refused."""
+    text = response.read()
+    try:
+        facts = json.loads(text)['RemoteException']
+        kind, message = facts['exception'], facts['message'].split('\n')[0]
+    except (ValueError, KeyError):
+        kind, message = f'HTTP {response.status}', text[:200].decode('utf-8', 'replace')
+    error = {'FileNotFoundException': FileNotFoundError, 'AccessControlException': PermissionError}.get(kind, OSError)
+    return error(f'{path}: HDFS refused {operation.lower()}: {kind}: {message}')
+
+
+def plain(path):
+    """Return the path of an hdfs: URI, without scheme and host."""
+    return urlsplit(path.replace('?', '%3F').replace('#', '%23')).path.replace('%3F', '?').replace('%23', '#') or '/'
+
+
+def root_of(path):
+    """Return scheme and host of a URI."""
+    parts = urlsplit(path.replace('?', '%3F').replace('#', '%23'))
+    return f'{parts.scheme}://{parts.netloc}' if parts.scheme else ''
