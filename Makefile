@@ -5,7 +5,10 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench test-all-pythons clean
+.PHONY: help venv demo test lint bench hadoop-up hadoop-down hadoop-status test-all-pythons clean
+
+# what hadoop-conf/cluster.py reads
+export NODES VCORES MEMORY DATANODES PORT_BASE
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 20
@@ -22,6 +25,15 @@ demo: $(STAMP) ## train, evaluate and plot on two real data sets
 
 test: $(STAMP) lint ## run all tests
 	$(BIN)/python -m pytest
+
+hadoop-up: ## start a local Hadoop (NODES=2 VCORES=2 MEMORY=4096)
+	@$(PYTHON) hadoop-conf/cluster.py up
+
+hadoop-down: ## stop it
+	@$(PYTHON) hadoop-conf/cluster.py down
+
+hadoop-status: ## show its daemons
+	@$(PYTHON) hadoop-conf/cluster.py status
 
 lint: $(STAMP) ## check the style
 	$(BIN)/ruff check .

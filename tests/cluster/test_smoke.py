@@ -1,0 +1,80 @@
+"""Every job runs on a real Hadoop and gives what it gives inline."""
+import json
+
+import numpy as np
+import pytest
+
+OPTIONS = ('--hidden', 40, '--nu', 10)
+
+
+@pytest.fixture(scope='module')
+def inline_model(cluster, rows, tmp_path_factory):
+    """Train inline from text."""
+    path = tmp_path_factory.mktemp('inline') / 'm.npz'
+    cluster.done('train', 'pesvm', rows, *OPTIONS, '--model', path, runner=None)
+    return path
+
+
+@pytest.fixture(scope='module')
+def packed(cluster, rows):
+    """Pack on the cluster, into HDFS."""
+    cluster.done('pack', rows, '-o', 'hdfs:///tests/packed', '--block-rows', 500)
+    return 'hdfs:///tests/packed'
+
+
+def test_text_gives_the_model_that_it_gives_inline(cluster, rows, inline_model, read_model, tmp_path):
+    cluster.done('train', 'pesvm', rows, *OPTIONS, '--model', tmp_path / 'm.npz')
+    (header, arrays), (expected, inline) = read_model(tmp_path / 'm.npz'), read_model(inline_model)
+    assert {**header, 'parameters': 0} == {**expected, 'parameters': 0}
+    assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
+
+
+def test_packed_rows_give_the_same_bits_for_any_splits(cluster, rows, read_model, tmp_path):
+    cluster.done('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
+    cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', tmp_path / 'inline.npz', runner=None)
+    inline = read_model(tmp_path / 'inline.npz')[1]
+    for n_maps in (1, 3):
+        path = tmp_path / f'{n_maps}.npz'
+        cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', path,
+                     '-D', f'mapreduce.job.maps={n_maps}', '-D', 'mapreduce.job.reduces=2')
+        arrays = read_model(path)[1]
+        assert [name for name in inline if inline[name].tobytes() != arrays[name].tobytes()] == []
+
+
+def test_a_pack_and_a_model_may_be_on_hdfs(cluster, packed, rows, inline_model):
+    model = 'hdfs:///tests/models/m.npz'
+    cluster.done('train', 'pesvm', packed, *OPTIONS, '--model', model)
+    again = cluster.elm('train', 'pesvm', packed, *OPTIONS, '--model', model)
+    assert again.returncode == 1 and 'exists (--overwrite' in again.stderr
+    assert json.loads(cluster.done('inspect', model, '--json', runner=None))['n_rows_used'] == 3000
+    scores = json.loads(cluster.done('evaluate', model, rows, '--json'))
+    expected = json.loads(cluster.done('evaluate', inline_model, rows, '--json', runner=None))
+    assert abs(scores['accuracy'] - expected['accuracy']) < 0.002
+
+
+def test_predictions_come_in_input_order(cluster, rows, inline_model, tmp_path):
+    for name, runner, options in (('hadoop', 'hadoop', ('-D', 'mapreduce.job.maps=4')), ('inline', None, ())):
+        cluster.done('predict', inline_model, rows, '-o', tmp_path / name, *options, runner=runner)
+    assert (tmp_path / 'hadoop').read_text() == (tmp_path / 'inline').read_text()
+
+
+def test_a_bad_row_reads_as_it_does_inline(cluster, rows, tmp_path):
+    lines = rows.read_text().splitlines()
+    lines[2900] += ',7'
+    path = tmp_path / 'bad.csv'
+    path.write_text('\n'.join(lines))
+    words = ('train', 'pesvm', path, *OPTIONS, '--model', tmp_path / 'm.npz', '-q')
+    on_cluster = cluster.elm(*words, '-D', 'mapreduce.job.maps=4')
+    inline = cluster.elm(*words, runner=None)
+    assert on_cluster.returncode == inline.returncode == 1
+    assert on_cluster.stderr == inline.stderr and 'line 2901' in inline.stderr
+    assert not (tmp_path / 'm.npz').exists()
+
+
+def test_a_task_that_raises_is_explained(cluster, rows, inline_model):
+    process = cluster.elm('evaluate', inline_model, rows, '-D', 'mapreduce.map.maxattempts=1', '--setup', 'false')
+    assert process.returncode == 1 and 'attempt_' in process.stderr and 'Traceback' not in process.stderr
+
+
+def test_nothing_is_left_on_hdfs(cluster, packed):
+    assert 'mr_elm-' not in cluster.listing('/tmp')
