@@ -49,7 +49,7 @@ def generate(argv):
     if argv[:1] == ['replicate']:
         return generate_replicate(argv[1:])
     parser = Parser('generate', 'Write rows of a seeded generator as csv, label first (as LIBSVM text when OUT ends in '
-                    '.libsvm). `generate replicate INPUT --times M -o OUT` copies a file M times.')
+                    '.libsvm); `generate replicate INPUT --times M -o OUT` copies a file.', runs_jobs=False)
     parser.add_argument('kind', choices=tuple(GENERATORS))
     parser.add_argument('--rows', type=int, required=True, metavar='N')
     parser.add_argument('--features', type=int, default=20, metavar='D', help='default: %(default)s')
@@ -66,7 +66,8 @@ def generate(argv):
 
 def generate_replicate(argv):
     """Copy the rows of a file many times."""
-    parser = Parser('generate replicate', 'Write a file of rows many times over, for sizeup experiments.')
+    parser = Parser('generate replicate', 'Write a file of rows many times over, for sizeup experiments.',
+                    runs_jobs=False)
     parser.add_argument('input', metavar='INPUT')
     parser.add_argument('--times', type=int, required=True, metavar='M')
     parser.add_argument('--header', action='store_true', help='the first line names the columns: write it once')
@@ -81,6 +82,7 @@ def add_target_options(parser):
     """Add where rows are written."""
     parser.add_argument('-o', '--output', required=True, metavar='OUT')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
+    parser.add_argument('-q', '--quiet', action='store_true', help='print no progress (there is none)')
     parser.add_argument('--debug', action='store_true', help='show where an error came from')
 
 

@@ -18,14 +18,17 @@ OUTPUT_DIR = '--output-dir'
 class Parser(argparse.ArgumentParser):
     """Parse one command's options: no abbreviations, and mrjob's runner options set apart with their arity."""
 
-    def __init__(self, command, description):
+    def __init__(self, command, description, runs_jobs=True):
+        more = 'Any other runner option of mrjob may follow, such as --num-cores 4 or -D mapreduce.job.maps=8.'
         super().__init__(prog=f'mr-elm {command}', description=description, allow_abbrev=False,
-                         epilog='Any other runner option of mrjob may follow, such as --num-cores 4 or '
-                                '-D mapreduce.job.maps=8.')
+                         epilog=more if runs_jobs else None)
+        self.runs_jobs = runs_jobs
 
     def parse(self, argv):
         """Return (namespace, runner options of mrjob as a tuple). Exits with 2 on wrong usage."""
         own, passed = self.part(argv)
+        if passed and not self.runs_jobs:
+            self.error(f'{passed[0]}: this command runs no job, mrjob has no say in it')
         return self.parse_intermixed_args(own), tuple(passed)
 
     def part(self, argv):

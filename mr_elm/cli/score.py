@@ -54,7 +54,7 @@ def evaluate(argv):
 
 def inspect(argv):
     """Show the header of a model."""
-    parser = Parser('inspect', 'Show what a model file says of itself.')
+    parser = Parser('inspect', 'Show what a model file says of itself.', runs_jobs=False)
     parser.add_argument('model', metavar='MODEL')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     parser.add_argument('--debug', action='store_true', help='show where an error came from')

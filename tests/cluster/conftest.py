@@ -1,5 +1,4 @@
 """A real Hadoop of the tests' own: started once, stopped at the end, beside any that a user has running."""
-import json
 import os
 import shutil
 import subprocess
@@ -55,16 +54,6 @@ def cluster():
         yield cluster
     finally:
         cluster.manage('down')
-
-
-@pytest.fixture
-def read_model():
-    """Read a model with numpy alone: (header, arrays)."""
-    def read(path):
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        return json.loads(str(arrays.pop('header'))), arrays
-    return read
 
 
 @pytest.fixture(scope='session')

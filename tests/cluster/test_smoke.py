@@ -22,22 +22,22 @@ def packed(cluster, rows):
     return 'hdfs:///tests/packed'
 
 
-def test_text_gives_the_model_that_it_gives_inline(cluster, rows, inline_model, read_model, tmp_path):
+def test_text_gives_the_model_that_it_gives_inline(cluster, rows, inline_model, model_of, tmp_path):
     cluster.done('train', 'pesvm', rows, *OPTIONS, '--model', tmp_path / 'm.npz')
-    (header, arrays), (expected, inline) = read_model(tmp_path / 'm.npz'), read_model(inline_model)
+    (header, arrays), (expected, inline) = model_of(tmp_path / 'm.npz'), model_of(inline_model)
     assert {**header, 'parameters': 0} == {**expected, 'parameters': 0}
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
 
 
-def test_packed_rows_give_the_same_bits_for_any_splits(cluster, rows, read_model, tmp_path):
+def test_packed_rows_give_the_same_bits_for_any_splits(cluster, rows, model_of, tmp_path):
     cluster.done('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
     cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', tmp_path / 'inline.npz', runner=None)
-    inline = read_model(tmp_path / 'inline.npz')[1]
+    inline = model_of(tmp_path / 'inline.npz')[1]
     for n_maps in (1, 3):
         path = tmp_path / f'{n_maps}.npz'
         cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', path,
                      '-D', f'mapreduce.job.maps={n_maps}', '-D', 'mapreduce.job.reduces=2')
-        arrays = read_model(path)[1]
+        arrays = model_of(path)[1]
         assert [name for name in inline if inline[name].tobytes() != arrays[name].tobytes()] == []
 
 

@@ -50,16 +50,6 @@ def write(tmp_path):
 
 
 @pytest.fixture
-def model_of():
-    """Read a model with numpy alone: (header, arrays)."""
-    def read(path):
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        return json.loads(str(arrays.pop('header'))), arrays
-    return read
-
-
-@pytest.fixture
 def trained(elm, tmp_path, model_of):
     """Train quietly with few nodes: (header, arrays), and the path as `trained.path`."""
     def train(*arguments, n_hidden=20):

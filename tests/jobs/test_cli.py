@@ -396,3 +396,9 @@ def test_splits_of_bare_labels_count_as_rows_of_zeros(elm, write, tmp_path, mode
     assert said.status == 0
     X = np.r_[[[i, i * i % 7] for i in range(1, 41)], np.zeros((40, 2))]
     assert np.allclose(model_of(tmp_path / 'm.npz')[1]['feature_offset'], X.mean(axis=0))
+
+
+@pytest.mark.parametrize('command', [('inspect', 'm.npz'), ('generate', 'blobs', '--rows', 3, '-o', 'x.csv')])
+def test_commands_without_jobs_take_no_options_of_mrjob(elm, command):
+    said = elm(*command, '--num-cores', 2)
+    assert said.status == 2 and '--num-cores' in said.err
