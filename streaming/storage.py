@@ -1,17 +1,15 @@
-"""Find, read and write files wherever they are: on this machine, on HDFS, on S3.
+"""Find, read and write files wherever they are: on this machine or on HDFS.
 
 A new place is a class with the methods of `LocalStore` and an entry in `STORES`. A file is written whole or not at
-all: under another name first on this machine and on HDFS, by one PUT on S3.
+all: under another name first.
 """
 import glob
-import io
 import os
 import shutil
 import tempfile
 import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 
 from mr_elm.io.store import replacing
@@ -124,82 +122,7 @@ class HDFSStore:
         self.client.rm(path)
 
 
-class S3Store:
-    """Objects of S3, by boto3. Keys with a common beginning up to a slash make a folder."""
-
-    def __init__(self, client):
-        self.client = client
-
-    def absolute(self, path):
-        """Return the one name of a path: s3a: and s3n: are other names of s3:."""
-        return f's3://{path.partition("://")[2].rstrip("/")}'
-
-    def find(self, path):
-        """Return the Entry of a path, or None."""
-        bucket, key = bucket_and_key(path)
-        found = self.client.list_objects_v2(Bucket=bucket, Prefix=key, Delimiter='/', MaxKeys=2)
-        for item in found.get('Contents', ()):
-            if item['Key'] == key and key:
-                return Entry(path, False, item['Size'])
-        folders = [item['Prefix'] for item in found.get('CommonPrefixes', ())]
-        return Entry(path, True, 0) if not key or f'{key.rstrip("/")}/' in folders else None
-
-    def glob(self, pattern):
-        """Return the paths that a pattern matches, sorted."""
-        bucket, key = bucket_and_key(pattern)
-        plain = key[:min((key.find(c) for c in '*?[' if c in key), default=len(key))]
-        folder = plain.rpartition('/')[0]
-        paths = (entry.path for entry in self._below(bucket, f'{folder}/' if folder else '', ''))
-        depth = key.count('/')
-        return sorted(path for path in paths
-                      if path.count('/') - 3 == depth and fnmatchcase(bucket_and_key(path)[1], key))
-
-    def entries(self, folder):
-        """List what is in a folder."""
-        bucket, key = bucket_and_key(folder)
-        return list(self._below(bucket, f'{key.rstrip("/")}/' if key else '', '/'))
-
-    def _below(self, bucket, prefix, delimiter):
-        pages = self.client.get_paginator('list_objects_v2').paginate(Bucket=bucket, Prefix=prefix,
-                                                                      Delimiter=delimiter)
-        for page in pages:
-            for item in page.get('CommonPrefixes', ()):
-                yield Entry(f's3://{bucket}/{item["Prefix"].rstrip("/")}', True, 0)
-            for item in page.get('Contents', ()):
-                if not item['Key'].endswith('/'):
-                    yield Entry(f's3://{bucket}/{item["Key"]}', False, item['Size'])
-
-    def open(self, path):
-        """Open an object for reading bytes."""
-        bucket, key = bucket_and_key(path)
-        return io.BufferedReader(self.client.get_object(Bucket=bucket, Key=key)['Body'])
-
-    def put(self, source, path):
-        """Copy a file of this machine to an object; readers see the old or the new one."""
-        bucket, key = bucket_and_key(path)
-        self.client.upload_file(source, bucket, key)
-
-    def remove(self, path):
-        """Remove an object, or all below a folder."""
-        bucket, key = bucket_and_key(path)
-        for entry in [*self._below(bucket, f'{key.rstrip("/")}/', ''), Entry(path, False, 0)]:
-            self.client.delete_object(Bucket=bucket, Key=bucket_and_key(entry.path)[1])
-
-
-def bucket_and_key(path):
-    """Take an S3 path apart."""
-    bucket, _, key = path.partition('://')[2].partition('/')
-    return bucket, key
-
-
-def make_s3_store():
-    """Make the store for S3; keys, region and endpoint are found by boto3's own rules."""
-    import boto3
-    return S3Store(boto3.client('s3'))
-
-
-STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(hdfs_client()), 's3': make_s3_store, 's3a': make_s3_store,
-          's3n': make_s3_store}
+STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(hdfs_client())}
 
 
 def scheme_of(path):

@@ -138,8 +138,12 @@ def send(method, target, body):
     headers = {'Content-Type': 'application/octet-stream'}
     if hasattr(body, 'fileno'):
         headers['Content-Length'] = str(os.fstat(body.fileno()).st_size)
-    connection.request(method, f'{parts.path}?{parts.query}', body=body, headers=headers)
-    response = connection.getresponse()
+    try:
+        connection.request(method, f'{parts.path}?{parts.query}', body=body, headers=headers)
+        response = connection.getresponse()
+    except OSError as error:
+        raise OSError(f'{parts.scheme}://{parts.netloc}: HDFS was expected to answer ({error}): '
+                      'is the cluster up?') from None
     connection.sock = None  # the response keeps the socket
     return response
 

@@ -18,7 +18,8 @@ class Cluster:
     """Run commands against the cluster."""
 
     def __init__(self):
-        self.env = {**os.environ, 'HADOOP_HOME': str(STATE / 'home')}
+        self.home = STATE / 'home'
+        self.env = {**os.environ, 'HADOOP_HOME': str(self.home)}
 
     def manage(self, *words):
         """Run cluster.py."""
@@ -27,7 +28,7 @@ class Cluster:
 
     def listing(self, folder):
         """List a folder of HDFS."""
-        command = [STATE / 'home' / 'bin' / 'hadoop', 'fs', '-ls', folder]
+        command = [self.home / 'bin' / 'hadoop', 'fs', '-ls', folder]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def elm(self, *words, runner='hadoop'):

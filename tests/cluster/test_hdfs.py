@@ -1,0 +1,41 @@
+"""HDFS answers the same over HTTP and through the hadoop command."""
+import pytest
+
+from mr_elm.streaming.hadoop import HadoopCommand, read_configuration, web_hdfs
+from mr_elm.streaming.storage import HDFSStore
+
+
+@pytest.fixture(params=['webhdfs', 'command'])
+def store(request, cluster):
+    """Open the cluster's HDFS."""
+    home = cluster.home
+    client = {'webhdfs': lambda: web_hdfs(read_configuration(home)),
+              'command': lambda: HadoopCommand([str(home / 'bin' / 'hadoop')])}[request.param]()
+    return HDFSStore(client)
+
+
+def test_files_come_back_and_folders_list_them(store, tmp_path, request):
+    folder = f'hdfs:///tests/{request.node.callspec.id}'
+    (tmp_path / 'here').write_bytes(b'one\ntwo\n')
+    for name in ('a b.csv', 'c.csv', 'c.csv'):  # the second of a name replaces the first
+        store.put(tmp_path / 'here', f'{folder}/in/{name}')
+    assert store.find(f'{folder}/in').is_folder and not store.find(f'{folder}/in/c.csv').is_folder
+    assert sorted((entry.name, entry.size) for entry in store.entries(f'{folder}/in')) == [('a b.csv', 8), ('c.csv', 8)]
+    assert [path.rpartition('/')[2] for path in store.glob(f'{folder}/*/?.csv')] == ['c.csv']
+    with store.open(f'{folder}/in/a b.csv') as stream:
+        assert stream.read() == b'one\ntwo\n'
+    store.remove(folder)
+    assert store.find(folder) is None and store.glob(f'{folder}/*') == []
+
+
+def test_a_cluster_that_is_down_is_named(cluster, tmp_path):
+    client = web_hdfs({'fs.defaultFS': 'hdfs://127.0.0.1:1', 'dfs.namenode.http-address': '127.0.0.1:1'})
+    with pytest.raises(OSError, match=r'127\.0\.0\.1:1: HDFS was expected to answer'):
+        client.status('hdfs:///x')
+
+
+@pytest.mark.parametrize('properties', [
+    {'hadoop.security.authentication': 'kerberos'}, {'dfs.nameservices': 'ha'}, {'dfs.http.policy': 'HTTPS_ONLY'},
+    {'dfs.webhdfs.enabled': 'false'}, {'fs.defaultFS': 'file:///'}])
+def test_where_plain_http_will_not_do_the_command_is_used(properties):
+    assert web_hdfs({'fs.defaultFS': 'hdfs://host:9000', **properties}) is None
