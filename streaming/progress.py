@@ -57,7 +57,8 @@ class Stage:
             self._poll()
             seconds = time.perf_counter() - self.start
             megabytes = self.total_bytes / 1e6
-            self.reporter.say(f'{self.name}: {self.seen[b"rows"]:,} rows, {megabytes:,.1f} MB in {seconds:.1f} s, '
+            rows = f'{self.seen[b"rows"]:,} rows, ' if self.seen[b'rows'] else ''  # a cluster counts elsewhere
+            self.reporter.say(f'{self.name}: {rows}{megabytes:,.1f} MB in {seconds:.1f} s, '
                               f'{megabytes / seconds:,.1f} MB/s')
 
     def _follow(self):
