@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / 'build' / 'hadoop-test'
-PORT_BASE = '24500'
+PORT_BASE = os.environ.get('TEST_PORT_BASE', '24500')
 PROGRAM = Path(sys.executable).with_name('mr-elm')
 
 
