@@ -6,23 +6,21 @@ import re
 import sys
 import tempfile
 import uuid
-import zipfile
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from getpass import getuser
-from importlib import import_module
-from pathlib import Path
 
+from mr_elm.streaming.bundle import bundle_arguments
 from mr_elm.streaming.failures import explain
 from mr_elm.streaming.hadoop import HadoopRunner, is_local_cluster
 from mr_elm.streaming.hadoop_progress import HadoopProgress
 from mr_elm.streaming.inputs import plan_splits
 from mr_elm.streaming.progress import Reporter
+from mr_elm.streaming.shipping import zip_code
 from mr_elm.streaming.storage import is_local, store_of
 
 EMBEDDED = ('inline', 'local')
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
-PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data', 'mrjob')  # they need not be in one folder
 KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')
 
 # mrjob speaks only to those who listen (mr-elm --verbose); errors reach the user as exceptions
@@ -37,6 +35,7 @@ class Runner:
     arguments : mrjob's runner options, as on the command line.
     reporter : speaks to the user.
     python : the Python of the nodes, with numpy and scipy; None for `python3`, or for this one on the local cluster.
+    bundle : archive with Python's environment and the code for the nodes, from `make_bundle`; or None.
     staging : folder of HDFS for files of this machine; staged : path here -> URI there.
     """
 
@@ -44,6 +43,7 @@ class Runner:
     arguments: tuple = ()
     reporter: Reporter = field(default_factory=lambda: Reporter(quiet=True))
     python: str | None = None
+    bundle: str | None = None
     staging: str = field(default_factory=lambda: f'hdfs:///tmp/mr_elm-{getuser()}-{uuid.uuid4().hex[:12]}')
     staged: dict = field(default_factory=dict)
 
@@ -193,26 +193,23 @@ def prepared(job_class, plan, job_arguments, runner, folder):
 
 
 def hadoop_arguments(runner, folder):
-    """Ship the code as one archive, and keep mrjob from starting a JVM for what needs none."""
-    python = runner.python or (sys.executable if is_local_cluster() else None)
-    python = [] if python is None else ['--task-python-bin', python]
-    return ['--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs',
-            '--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip')), *python]
+    """Keep mrjob from starting a JVM for what needs none, and give tasks Python and the code."""
+    return ['--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs', *python_arguments(runner, folder)]
+
+
+def python_arguments(runner, folder):
+    """Choose the Python of the tasks and how the code gets there."""
+    if runner.bundle is not None:
+        return bundle_arguments(runner.bundle)
+    if runner.python is None and is_local_cluster():
+        return ['--task-python-bin', sys.executable]  # its nodes are this machine, where the code is installed
+    python = [] if runner.python is None else ['--task-python-bin', runner.python]
+    return ['--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip')), *python]
 
 
 def glob_escaped(uri):
     """Keep Hadoop from taking a file's name for a pattern."""
     return re.sub(r'([*?\[\]{}\\])', r'\\\1', uri)
-
-
-def zip_code(path):
-    """Write the library, the jobs and mrjob to one zip that Python can import from, and return its path."""
-    with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
-        for name in PACKAGES:
-            root = Path(import_module(name).__path__[0])
-            for file in sorted(root.rglob('*.py')):
-                archive.write(file, Path(*name.split('.'), file.relative_to(root)))
-    return path
 
 
 def task_environment():

@@ -134,7 +134,9 @@ def add_runner_options(parser):
     group = parser.add_argument_group('runner')
     group.add_argument('-r', '--runner', choices=RUNNERS, default='inline',
                        help='inline: in this process; local: all cores; hadoop: a cluster (default: %(default)s)')
-    group.add_argument('--python', metavar='PATH', help='hadoop: the Python of the nodes, with numpy and scipy')
+    python = group.add_mutually_exclusive_group()
+    python.add_argument('--python', metavar='PATH', help='hadoop: the Python of the nodes, with numpy and scipy')
+    python.add_argument('--bundle', metavar='ARCHIVE', help='hadoop: what tasks need, from `mr-elm bundle`')
     group.add_argument('-q', '--quiet', action='store_true', help='print no progress')
     group.add_argument('-v', '--verbose', action='store_true', help="print mrjob's log too")
     group.add_argument('--debug', action='store_true', help='show where an error came from')
@@ -153,7 +155,7 @@ def make_runner(args, passed):
     """Make the Runner that the user asked for."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
-    return Runner(args.runner, passed, Reporter(args.quiet), args.python)
+    return Runner(args.runner, passed, Reporter(args.quiet), args.python, args.bundle)
 
 
 def write_rejected(path, accounts, runner):

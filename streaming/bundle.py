@@ -1,0 +1,134 @@
+"""Make the Python environment of the tasks: one archive that runs wherever it is unpacked.
+
+It holds the code, what the code needs in the versions that are installed here, and the compiled loops of the solvers.
+Its name tells what is in it, so that it is made once, travels once, and never runs other code than the driver's.
+"""
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from contextlib import contextmanager
+from importlib import import_module, metadata
+from pathlib import Path
+
+from mr_elm.streaming.shipping import source_digest, sources
+from mr_elm.streaming.storage import store_of
+
+NOT_ON_NODES = ('boto3', 'tqdm')  # only the driver needs them
+UNPACKED = 'mr_elm_env'  # the folder of a task in which the archive is unpacked
+ANY_PROCESSOR = {'NUMBA_CPU_NAME': 'generic'}  # compiled loops must run on every node
+PYTHON = f'python{sys.version_info.major}.{sys.version_info.minor}'
+EPOCH = 1_000_000_000  # one time for all sources: what is compiled is found by it
+UNUSED = ('*/site-packages/pip/*', '*/site-packages/*/tests/*', '*/bin/activate*')
+
+
+def requirements():
+    """Map what tasks need to the versions installed here: other versions may differ in the last bits."""
+    versions = {}
+    for line in metadata.requires('mr_elm') or ():
+        name = re.match(r'[\w.-]+', line).group()
+        if 'extra ==' not in line and name not in NOT_ON_NODES:
+            try:
+                versions[name] = metadata.version(name)
+            except metadata.PackageNotFoundError:
+                continue  # only other Pythons need it
+    return versions
+
+
+def bundle_name(python_prefix=None):
+    """Name the archive: version, Python, digest of the code, digest of the rest."""
+    rest = json.dumps([requirements(), sys.version, sysconfig.get_platform(), python_prefix or sys.base_prefix],
+                      sort_keys=True)
+    return (f'mr_elm-{metadata.version("mr_elm")}-{PYTHON}-{source_digest()}-'
+            f'{hashlib.sha256(rest.encode()).hexdigest()[:12]}.tar.gz')
+
+
+def make_bundle(folder, reporter, python_prefix=None):
+    """Make the archive in a folder of this machine, HDFS or S3, unless it is there; returns its path.
+
+    folder : local path or URI. reporter : tells of progress.
+    python_prefix : where the nodes keep the Python of this version, such as /usr; default: as on this machine.
+    Raises RuntimeError when the environment cannot be built.
+    """
+    path = f'{folder.rstrip("/")}/{bundle_name(python_prefix)}'
+    if store_of(path).find(path) is not None:
+        reporter.say(f'{path} is there already')
+        return path
+    with built(reporter, python_prefix) as archive:
+        reporter.say(f'writing {os.path.getsize(archive) / 1e6:.0f} MB to {path}')
+        store_of(path).put(archive, path)
+    return path
+
+
+@contextmanager
+def built(reporter, python_prefix):
+    """Give the archive, built in a folder that vanishes."""
+    venv_pack = find_packer()
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        environment, archive = Path(folder, 'env'), os.path.join(folder, 'env.tar.gz')
+        reporter.say('installing ' + ', '.join(f'{name} {version}' for name, version in requirements().items()))
+        install(environment)
+        copy_sources(site_packages(environment))
+        reporter.say('packing')
+        packed = venv_pack.Env(str(environment))
+        for pattern in UNUSED:
+            packed = packed.exclude(pattern)
+        packed.pack(archive, python_prefix=python_prefix, compress_level=6)
+        yield archive
+
+
+def find_packer():
+    """Return the module venv_pack. Raises ModuleNotFoundError when it is not installed."""
+    try:
+        return import_module('venv_pack')
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("venv-pack was expected for this: pip install 'mr_elm[hadoop]'") from None
+
+
+def install(environment):
+    """Make a virtual environment and install what tasks need."""
+    run([sys.executable, '-m', 'venv', environment])
+    pins = [f'{name}=={version}' for name, version in requirements().items()]
+    run([environment / 'bin' / 'python', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', *pins])
+
+
+def copy_sources(target):
+    """Copy the program below a folder, all files with one time."""
+    for path, file in sources():
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target / path)
+        os.utime(target / path, (EPOCH, EPOCH))
+
+
+def site_packages(environment):
+    """Return where an environment keeps its packages."""
+    return environment / 'lib' / PYTHON / 'site-packages'
+
+
+def run(command):
+    """Run a command outside the checkout. Raises RuntimeError with its last line when it fails."""
+    process = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                             cwd=tempfile.gettempdir())
+    if process.returncode:
+        lines = (process.stderr or process.stdout).strip().splitlines() or [f'exit code {process.returncode}']
+        raise RuntimeError(f'{Path(command[0]).name} {" ".join(map(str, command[1:4]))}: {lines[-1]}')
+
+
+def bundle_arguments(path):
+    """Return the options of mrjob that run tasks in a bundle.
+
+    Raises ValueError when the bundle holds other code than this, FileNotFoundError when it is not there.
+    """
+    name = path.rpartition('/')[2]
+    if source_digest() not in name:
+        raise ValueError(f'{path}: a bundle of this very code was expected ({bundle_name()}): make one with '
+                         '`mr-elm bundle`')
+    if store_of(path).find(path) is None:
+        raise FileNotFoundError(f'{path}: a bundle was expected, there is none: make one with `mr-elm bundle`')
+    variables = [text for key, value in ANY_PROCESSOR.items() for text in ('--cmdenv', f'{key}={value}')]
+    return ['--archives', f'{path}#{UNPACKED}', '--task-python-bin', f'{UNPACKED}/bin/python', *variables]

@@ -1,0 +1,31 @@
+"""Ship the code to the nodes as one zip, and tell one state of the code from another."""
+import hashlib
+import zipfile
+from importlib import import_module
+from pathlib import Path
+
+PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data')  # they need not be in one folder
+
+
+def sources(packages=PACKAGES):
+    """Yield (path in an archive, file) for every module of some packages; the program's own by default."""
+    for name in packages:
+        root = Path(import_module(name).__path__[0])
+        for file in sorted(root.rglob('*.py')):
+            yield Path(*name.split('.'), file.relative_to(root)), file
+
+
+def source_digest():
+    """Return a short digest of the program's own code."""
+    digest = hashlib.sha256()
+    for path, file in sources():
+        digest.update(f'{path.as_posix()}\0'.encode() + file.read_bytes() + b'\0')
+    return digest.hexdigest()[:12]
+
+
+def zip_code(path):
+    """Write the library, the jobs and mrjob to one zip that Python can import from, and return its path."""
+    with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
+        for name, file in sources((*PACKAGES, 'mrjob')):
+            archive.write(file, name)
+    return path
