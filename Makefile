@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: help venv demo test lint bench bench-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
 export NODES VCORES MEMORY DATANODES PORT_BASE
@@ -41,6 +41,13 @@ lint: $(STAMP) ## check the style
 bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench.json)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m mr_elm.experiments.bench build/bench.json
+
+BENCH_CLUSTER = $(PYTHON) hadoop-conf/cluster.py --state build/hadoop-bench
+
+bench-hadoop: $(STAMP) ## measure on a local Hadoop of its own (build/bench-hadoop.json)
+	@$(BENCH_CLUSTER) up --nodes 1 --port-base 24800
+	@HADOOP_HOME=build/hadoop-bench/home $(BIN)/python -m mr_elm.experiments.bench_hadoop build/bench-hadoop.json; \
+	  status=$$?; $(BENCH_CLUSTER) down; exit $$status
 
 test-all-pythons: ## run the tests on every supported Python that is installed
 	@for version in 3.10 3.11 3.12 3.13; do \

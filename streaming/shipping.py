@@ -5,18 +5,21 @@ from importlib import import_module
 from pathlib import Path
 
 PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data')  # they need not be in one folder
+OF_THE_DRIVER = ('cli', 'experiments')
 
 
 def sources(packages=PACKAGES):
-    """Yield (path in an archive, file) for every module of some packages; the program's own by default."""
+    """Yield (path in an archive, file) for every module that tasks may need; of the program itself by default."""
     for name in packages:
         root = Path(import_module(name).__path__[0])
         for file in sorted(root.rglob('*.py')):
-            yield Path(*name.split('.'), file.relative_to(root)), file
+            path = file.relative_to(root)
+            if path.parts[0] not in OF_THE_DRIVER:
+                yield Path(*name.split('.'), path), file
 
 
 def source_digest():
-    """Return a short digest of the program's own code."""
+    """Return a short digest of the code that tasks run."""
     digest = hashlib.sha256()
     for path, file in sources():
         digest.update(f'{path.as_posix()}\0'.encode() + file.read_bytes() + b'\0')

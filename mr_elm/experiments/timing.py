@@ -65,9 +65,11 @@ def compare(name, ours, reference, limit, at_most=True, repeats=3):
 
 
 def mr_elm(*args):
-    """Run the command line on one BLAS thread; returns what it said on standard error."""
-    done = subprocess.run([str(Path(sys.executable).parent / 'mr-elm'), *map(str, args)], check=True, text=True,
+    """Run the command line on one BLAS thread; returns what it said on standard error. Raises RuntimeError."""
+    done = subprocess.run([str(Path(sys.executable).parent / 'mr-elm'), *map(str, args)], text=True,
                           capture_output=True, env={**os.environ, **ONE_THREAD})
+    if done.returncode:
+        raise RuntimeError(f'mr-elm {" ".join(map(str, args))}: {done.stderr}')
     return done.stderr
 
 

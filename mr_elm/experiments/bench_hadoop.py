@@ -1,0 +1,160 @@
+"""Measure PESVM on a Hadoop against the bare Streaming job and against -r local.
+
+    python -m mr_elm.experiments.bench_hadoop OUT.json
+
+Needs a Hadoop (HADOOP_HOME); two map tasks run at once. The bare job is the same mapper and reducer submitted with
+`hadoop jar`, its environment in HDFS already; the empty job is Streaming with nothing to do.
+"""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import uuid
+from dataclasses import astuple
+from pathlib import Path
+
+import numpy as np
+
+from ..data.generators import generate, write_rows
+from ..features.hidden import HiddenLayer, draw_nodes
+from ..gram import GridSteps
+from ..io.formats import RowOptions
+from ..io.packed import MANIFEST
+from ..io.store import save_model
+from ..models import layer_arrays
+from ..streaming import mr_gram
+from ..streaming.bundle import UNPACKED, make_bundle
+from ..streaming.failures import get_json
+from ..streaming.hadoop import HadoopRunner, find_home, hadoop_bin, read_configuration
+from ..streaming.inputs import plan_inputs
+from ..streaming.progress import Reporter
+from ..streaming.storage import store_of
+from ..streaming.submit import write_json
+from .timing import Row, in_turn, mr_elm, save, table
+
+D, L, ROWS = 50, 1000, 1_000_000
+STAGES = {'map': 'avgMapTime', 'shuffle': 'avgShuffleTime', 'merge': 'avgMergeTime', 'reduce': 'avgReduceTime'}
+
+
+class Bench:
+    """Keep rows, here and in HDFS, and the environment of the tasks, while measuring."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.remote = f'hdfs:///tmp/mr_elm-bench-{uuid.uuid4().hex[:8]}'
+        self.bundle = make_bundle(f'{self.remote}/bundle', Reporter())
+        self.configuration = read_configuration(find_home())
+
+    def pack(self, times):
+        """Pack the rows of one csv file so many times over, here and in HDFS; returns both folders."""
+        files = [self.folder / f'{i}.csv' for i in range(times)]
+        if not files[0].exists():
+            write_rows(generate('ndc', ROWS, D, 1), files[0])
+        for file in files[1:]:
+            file.hardlink_to(files[0])
+        local, remote = self.folder / f'{times}.packed', f'{self.remote}/{times}.packed'
+        mr_elm('pack', *files, '-o', local)
+        for file in sorted(local.iterdir(), key=lambda file: file.name == MANIFEST):
+            store_of(remote).put(str(file), f'{remote}/{file.name}')
+        return local, remote
+
+    def two_maps(self, folder):
+        """Return the properties that cut a folder of HDFS into two map tasks."""
+        size = sum(entry.size for entry in store_of(folder).entries(folder))
+        return [word for key, value in (('mapreduce.job.maps', 2), ('mapreduce.job.reduces', 1),
+                                        ('mapreduce.input.fileinputformat.split.minsize', size // 2 + 1))
+                for word in ('-D', f'{key}={value}')]
+
+    def train(self, rows, *options):
+        """Train from the command line; returns what it said."""
+        return mr_elm('train', 'pesvm', rows, '--hidden', L, '--model', self.folder / 'model.npz', '--overwrite',
+                      *options)
+
+    def on_hadoop(self, rows):
+        """Train on the cluster; returns what it said."""
+        return self.train(rows, '-r', 'hadoop', '--bundle', self.bundle, *self.two_maps(rows))
+
+    def streaming(self, rows, mapper, reducer, files=()):
+        """Submit a Streaming job by hand; returns what Hadoop said."""
+        command = [hadoop_bin(), 'jar', HadoopRunner().get_hadoop_streaming_jar(), *self.two_maps(rows),
+                   '-D', 'stream.num.map.output.key.fields=1',
+                   *(['-files', ','.join(map(str, files))] if files else []), '-archives', f'{self.bundle}#{UNPACKED}',
+                   '-cmdenv', 'OPENBLAS_NUM_THREADS=1', '-mapper', mapper, '-reducer', reducer, '-input', rows,
+                   '-output', f'{self.remote}/out-{uuid.uuid4().hex[:8]}']
+        return subprocess.run(command, check=True, capture_output=True, text=True).stderr
+
+    def bare(self, rows):
+        """Run the map and reduce tasks of the Gram job, nothing else."""
+        layer = HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, D), np.zeros(D), np.ones(D))
+        save_model(self.folder / 'layer.npz', {'parameters': {'map': 'sigmoid', 'sigma': 1.0}}, layer_arrays(layer))
+        plan = write_json(self.folder / 'plan.json', plan_inputs([rows], RowOptions()).to_json())
+        words = ['--step-num=0', '--layer', 'layer.npz', '--plan', 'plan.json',
+                 '--grid', json.dumps(astuple(GridSteps.of(1.0)), separators=(',', ':'))]
+        task = ' '.join([f'{UNPACKED}/bin/python', 'mr_gram.py', *words])
+        return self.streaming(rows, f'{task} --mapper', f'{task} --reducer',
+                              [mr_gram.__file__, self.folder / 'layer.npz', plan])
+
+    def empty(self):
+        """Run a job over one line that does nothing."""
+        line = self.folder / 'line'
+        line.write_text('0\n')
+        store_of(self.remote).put(str(line), f'{self.remote}/line/0')
+        return self.streaming(f'{self.remote}/line', 'cat', 'cat')
+
+    def stages(self, said):
+        """Return the seconds of a job's stages, by the history server, and how long the job took there."""
+        job = re.findall(r'application_(\d+_\d+)', said)[-1]
+        address = self.configuration['mapreduce.jobhistory.webapp.address']
+        facts = get_json(f'http://{address}/ws/v1/history/mapreduce/jobs/job_{job}')['job']
+        seconds = {name: facts[key] / 1000 for name, key in STAGES.items()}
+        return seconds, (facts['finishTime'] - facts['submitTime']) / 1000
+
+    def close(self):
+        """Remove what was put into HDFS."""
+        store_of(self.remote).remove(self.remote)
+
+
+def against_bare(bench):
+    """Compare training on 1,000,000 packed rows with the bare Streaming job."""
+    _, rows = bench.pack(1)
+    said = []
+    bench.empty()  # once uncounted: the first job unpacks the environment
+    ours, bare = in_turn([lambda: said.append(bench.on_hadoop(rows)), lambda: bench.bare(rows)])
+    seconds, job = bench.stages(said[int(np.argmin(ours))])
+    parts = ', '.join(f'{name} {value:.1f} s' for name, value in seconds.items())
+    overhead = min(ours) - job
+    return [Row('train on 1,000,000 x 50 packed rows in HDFS, against the bare Streaming job', min(ours) / min(bare),
+                1.5, True, f'{min(ours):.1f} s against {min(bare):.1f} s; a task: {parts}; driver {overhead:.1f} s'),
+            Row("seconds of the driver's own, everything but the job", overhead, 6.0, True,
+                f'{min(ours):.1f} s, of which the job {job:.1f} s')]
+
+
+def against_local(bench):
+    """Compare training on 4,000,000 packed rows with an empty job and -r local."""
+    local, remote = bench.pack(4)
+    ours, here, empty = in_turn([lambda: bench.on_hadoop(remote),
+                                 lambda: bench.train(local, '-r', 'local', '--num-cores', '2'), bench.empty], 2)
+    limit = min(empty) + 1.5 * min(here)
+    return [Row('train on 4,000,000 rows, over an empty job + 1.5 x -r local', min(ours) / limit, 1.0, True,
+                f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
+
+
+def main(out):
+    """Measure, print the table, write JSON; returns 1 when a claim was missed."""
+    with tempfile.TemporaryDirectory(prefix='mr_elm-bench-') as folder:
+        bench = Bench(folder)
+        try:
+            rows = []
+            for measurement in (against_bare, against_local):
+                print(f'{measurement.__name__} ...', file=sys.stderr, flush=True)
+                rows += measurement(bench)
+                save(rows, out)
+        finally:
+            bench.close()
+    print(table(rows))
+    return int(any(row.verdict == 'missed' for row in rows))
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1]))
