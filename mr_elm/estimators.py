@@ -180,7 +180,8 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
 
     def predict(self, X):
         """Return the class of each row."""
-        return self.classes_[class_numbers(self._decisions(X), len(self.classes_), self.multiclass)]
+        decisions = self._decisions(X)
+        return self.classes_[class_numbers(decisions, len(self.classes_), self.multiclass)]
 
 
 class SparseELMClassifier(DualClassifier):
@@ -242,7 +243,8 @@ class ELMClassifier(ClassifierMixin, UnifiedELM):
 
     def predict(self, X):
         """Return the class of each row."""
-        return self.classes_[class_numbers(self._values(X), len(self.classes_), ONE_VS_ALL)]
+        values = self._values(X)
+        return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
 
 
 class ELMRegressor(RegressorMixin, MultiOutputMixin, UnifiedELM):

@@ -14,12 +14,11 @@ Source: ours, on the problem of Bai et al., Sparse extreme learning machine for 
 projected path is that of Zhao et al. (paper 004).
 """
 import time
-from typing import NamedTuple
 
 import numpy as np
 
 from . import loops
-from .block_step import minimise_block
+from .block_step import Effort, minimise_block
 from .box_qp import conclude, free_variables, violations
 from .row_cache import RowCache
 from .workspace import borrow, give_back
@@ -32,22 +31,6 @@ ROUNDS = 1000         # blocks before giving up
 LEAST_NEW, MOST_NEW, NEW_SHARE = 64, 512, 0.125  # new rows a block: a share of the support vectors, within bounds
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
-
-
-class Effort(NamedTuple):
-    """Say how well to solve a block while the violation is below a value.
-
-    share : of the violation, to be reached; newton : most Newton steps; pairs, after : pair steps a variable before
-    and after each of them.
-    """
-
-    below: float
-    share: float
-    newton: int
-    pairs: int
-    after: int
-
-
 EFFORTS = Effort(0.1, 0.02, 20, 1, 2), Effort(1.0, 0.3, 5, 8, 4), Effort(np.inf, 0.3, 1, 8, 4)
 
 

@@ -2,12 +2,28 @@
 
     min  1/2 a'Qa + linear terms   s.t.  0 <= a_i <= C_i    over the block; g is the gradient at a, all change in place
 """
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from . import loops
 from .box_qp import free_variables, violations
 from .projected_path import path_minimum
+
+
+class Effort(NamedTuple):
+    """Say how well to solve a block while the violation is below a value.
+
+    share : of the violation, to be reached; newton : most Newton steps; pairs, after : pair steps a variable before
+    and after each of them.
+    """
+
+    below: float
+    share: float
+    newton: int
+    pairs: int
+    after: int
 
 
 def minimise_block(Q, a, g, upper, diagonal, tolerance, effort, space):

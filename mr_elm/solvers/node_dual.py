@@ -6,8 +6,8 @@ h(x) the outputs of L nodes, a row of H (N, L); f(x) = h(x) beta; g_i = t_i f(x_
 A step costs L, or the row's values other than 0 where H is CSR, and not N: HH' is never formed.
 
 Source: Hsieh et al., A dual coordinate descent method for large-scale linear SVM, 2008, on the problem of paper 001,
-eq. 17 with 24. Ours: every few passes a Newton step on the free variables; their matrix has rank at most L and gets a
-ridge, so that the step goes along null directions until a bound stops it.
+eq. 17 with 24. Ours: every few passes a minimum over the free variables and the violators; their matrix has rank at
+most L, and Newton steps with a ridge go along null directions until a bound stops them.
 """
 import time
 from dataclasses import dataclass
@@ -17,13 +17,14 @@ import scipy.sparse as sp
 
 from ..features.kernels import product, row_squares
 from . import node_loops
-from .block_step import newton_step
-from .box_qp import Result, Settings, check_targets, conclude, free_variables, upper_bounds, violations
+from .block_step import Effort, minimise_block
+from .box_qp import TINY, Result, Settings, check_targets, conclude, free_variables, upper_bounds, violations
 from .workspace import Workspace
 
 PASSES = 2000
-NEWTON_EVERY = 10   # passes
-NEWTON_FACE = 2000  # variables, up to which a Newton step is worth its price
+FACE_EVERY = 10  # passes
+FACE = 2000      # variables, up to which solving for them together is worth its price
+EFFORT = Effort(np.inf, 0.1, newton=5, pairs=1, after=2)
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,15 @@ class NodePoint:
         self.beta = (self.alpha * self.targets) @ self.H
         return self.targets * (self.H @ self.beta) - 1
 
-    def newton(self, gradient):
-        """Make a Newton step on the free variables and violators, if they are few enough."""
+    def solve_face(self, gradient, tolerance, space):
+        """Minimise over the free variables and violators, if they are few enough."""
         face = np.flatnonzero(free_variables(self.alpha, self.upper)
                               | (violations(self.alpha, gradient, self.upper) > 0))
-        if 0 < len(face) <= NEWTON_FACE:
-            rows, t = self.H[face], self.targets[face]
-            here = self.alpha[face]
-            newton_step(product(rows, rows) * np.outer(t, t), here, gradient[face], self.upper[face], Workspace())
+        if 0 < len(face) <= FACE:
+            rows, t, here = self.H[face], self.targets[face], self.alpha[face]
+            Q = product(rows, rows) * np.outer(t, t)
+            curvature = np.maximum(Q.diagonal(), TINY * self.squares.max())
+            minimise_block(Q, here, gradient[face], self.upper[face], curvature, tolerance, EFFORT, space)
             self.alpha[face] = here
 
 
@@ -75,13 +77,14 @@ def solve_node_dual(H, targets, C, weights=None, settings=None):
     started, settings = time.process_time(), settings or Settings()
     point = NodePoint(H, check_targets(targets, H.shape[0]), upper_bounds(C, weights, H.shape[0]))
     rng, limit = np.random.default_rng(settings.seed), settings.max_iter or PASSES
+    space = Workspace()
     active, n_iter, worst = np.arange(H.shape[0]), 0, np.inf
     while worst > settings.eps and n_iter < limit:
         n_iter += 1
         point.sweep(rng.permutation(active))
         gradient = point.gradient()
-        if n_iter % NEWTON_EVERY == 0:
-            point.newton(gradient)
+        if n_iter % FACE_EVERY == 0:
+            point.solve_face(gradient, 0.1 * settings.eps, space)
             gradient = point.gradient()
         worst = violations(point.alpha, gradient, point.upper).max()
         active = still_moving(point.alpha, gradient, point.upper, worst)
