@@ -3,18 +3,26 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from .errors import ModelFormatError
-from .features.hidden import NODES, HiddenLayer
+from .features.hidden import DENSE_ENOUGH, NODES, HiddenLayer
+from .features.kernels import COLUMNS_AT_ONCE, KERNELS, make_kernel, multiplies_exactly, product, row_squares
+from .features.scaling import scale_rows
 from .gram import expand
 from .io.blocks import BLOCK_ROWS, widen
 from .io.csv_rows import number_or_none
 from .io.store import load_model
+from .solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
+
+DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse
+TILE_ROWS, TILE_BYTES = 512, 1 << 25  # rows scored together, and what they may take as dense ones
+COMPILED_FROM = 512  # support vectors, from which loading compiled code pays
 
 
 @dataclass(frozen=True)
-class HiddenNodeModel:
-    """Predict from hidden nodes: f(x) = [Phi(x), -1] B.
+class Model:
+    """Hold what every model has; a kind of model says how many decision values a row has, and what they are.
 
     header : dictionary of the model file.
     arrays : name -> array of the model file.
@@ -22,11 +30,6 @@ class HiddenNodeModel:
 
     header: dict
     arrays: dict
-
-    @cached_property
-    def layer(self):
-        """Return the HiddenLayer."""
-        return layer_of(self.header, self.arrays)
 
     @property
     def n_features(self):
@@ -43,12 +46,15 @@ class HiddenNodeModel:
         """Return the names of the classes."""
         return self.header['classes']
 
-    def check(self):
-        """Raise KeyError or ValueError when parts are missing or do not fit."""
-        layer, weights = self.layer, self.arrays['output_weights']
-        n_columns = 1 if self.numeric or len(self.classes) == 2 else len(self.classes)
-        if layer.n_features != self.n_features or weights.shape != (layer.n_hidden + 1, n_columns):
-            raise ValueError(f'output weights of shape {weights.shape} for {layer.n_hidden} nodes')
+    @property
+    def scheme(self):
+        """Say how several classes are told apart: one-vs-all, by the largest value, or one-vs-one, a vote of pairs."""
+        return self.header['parameters'].get('multiclass', ONE_VS_ALL)
+
+    @property
+    def n_scores(self):
+        """Return the number of decision values of a row: 1 for two classes or a regression."""
+        return 1 if self.numeric else machine_count(len(self.classes), self.scheme)
 
     def class_of(self, label):
         """Return the class that a label names ('1.0' and '1' are one), or the label itself when it is none."""
@@ -58,6 +64,30 @@ class HiddenNodeModel:
     def _class_of_number(self):
         numbers = {name: number_or_none(name) for name in self.classes}
         return {} if None in numbers.values() else {number: name for name, number in numbers.items()}
+
+    def predict(self, X):
+        """Return a class number a row, (n,) int; for a regression a number a row."""
+        return self.decide(self.decision_function(X))
+
+    def decide(self, scores):
+        """Turn decision values (n, K) into class numbers; a tie goes to the first class."""
+        return scores[:, 0] if self.numeric else class_numbers(scores, len(self.classes), self.scheme)
+
+
+@dataclass(frozen=True)
+class HiddenNodeModel(Model):
+    """Predict from hidden nodes: f(x) = [Phi(x), -1] B."""
+
+    @cached_property
+    def layer(self):
+        """Return the HiddenLayer."""
+        return layer_of(self.header, self.arrays)
+
+    def check(self):
+        """Raise KeyError or ValueError when parts are missing or do not fit."""
+        layer, weights = self.layer, self.arrays['output_weights']
+        if layer.n_features != self.n_features or weights.shape != (layer.n_hidden + 1, self.n_scores):
+            raise ValueError(f'output weights of shape {weights.shape} for {layer.n_hidden} nodes')
 
     def decision_function(self, X):
         """Return decision values: (n, K), K = 1 for two classes or a regression.
@@ -70,15 +100,102 @@ class HiddenNodeModel:
                  for start in range(0, X.shape[0], BLOCK_ROWS)]
         return np.concatenate(parts) if parts else np.zeros((0, self.arrays['output_weights'].shape[1]))
 
-    def predict(self, X):
-        """Return a class number a row, (n,) int; for a regression a number a row."""
-        return self.decide(self.decision_function(X))
 
-    def decide(self, scores):
-        """Turn decision values (n, K) into class numbers; a tie goes to the first class."""
-        if self.numeric:
-            return scores[:, 0]
-        return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+@dataclass(frozen=True)
+class KernelModel(Model):
+    """Predict from support vectors s on scaled rows z: f(z) = K(z, s) A + r."""
+
+    @cached_property
+    def kernel(self):
+        """Return the Kernel."""
+        parameters = self.header['parameters']
+        known = KERNELS[parameters['kernel']].parameters if parameters['kernel'] in KERNELS else ()
+        return make_kernel(parameters['kernel'], **{name: parameters.get(name) for name in known})
+
+    @cached_property
+    def support_vectors(self):
+        """Return the support vectors, (n_sv, d), dense unless they are too many."""
+        vectors = vectors_of(self.arrays, self.n_features)
+        small = sp.issparse(vectors) and vectors.shape[0] * vectors.shape[1] <= DENSE_VALUES
+        return vectors.toarray() if small else vectors
+
+    @cached_property
+    def squares(self):
+        """Return the squared norms of the support vectors."""
+        return row_squares(self.support_vectors)
+
+    @cached_property
+    def single(self):
+        """Return the support vectors in float32 where their products are exact in it, else None."""
+        exact = not sp.issparse(self.support_vectors) and multiplies_exactly(self.support_vectors)
+        return self.support_vectors.astype(np.float32) if exact else None
+
+    def check(self):
+        """Raise KeyError or ValueError when parts are missing or do not fit."""
+        n_vectors, d = vectors_of(self.arrays, self.n_features).shape
+        wanted = {'feature_offset': (d,), 'feature_scale': (d,), 'dual_coef': (n_vectors, self.n_scores),
+                  'intercept': (self.n_scores,)}
+        for name, shape in wanted.items():
+            if self.arrays[name].shape != shape or d != self.n_features:
+                raise ValueError(f'{name} of shape {self.arrays[name].shape} for {n_vectors} support vectors')
+        self.kernel  # noqa: B018 - raises ValueError when the header names none
+
+    def decision_function(self, X):
+        """Return decision values: (n, P), computed in tiles, so that memory does not grow with the rows.
+
+        X : (n, d) dense or CSR; narrower CSR rows are taken to end in zeros. Raises ValueError on another width.
+        """
+        X = widen(X, self.n_features)
+        if X.shape[1] != self.n_features:
+            raise ValueError(f'rows of {self.n_features} features were expected, rows of {X.shape[1]} came')
+        scores = np.empty((X.shape[0], self.arrays['dual_coef'].shape[1]))
+        step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
+        for start in range(0, X.shape[0], step):
+            scores[start:start + step] = self._scores(self._placed(X[start:start + step]))
+        return scores
+
+    def _placed(self, X):
+        """Scale rows, and make them dense where that multiplies faster."""
+        Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
+        dense = sp.issparse(Z) and not sp.issparse(self.support_vectors)
+        fits = 8 * Z.shape[1] * TILE_ROWS <= TILE_BYTES or Z.nnz > DENSE_ENOUGH * Z.shape[0] * Z.shape[1]
+        return Z.toarray() if dense and fits else Z
+
+    def _scores(self, Z):
+        vectors, squares, coefficients = self.support_vectors, self.squares, self.arrays['dual_coef']
+        own, scores = row_squares(Z), np.tile(self.arrays['intercept'], (Z.shape[0], 1)).astype(float)
+        if self.single is not None and not sp.issparse(Z) and multiplies_exactly(Z):
+            Z, vectors = Z.astype(np.float32), self.single
+        for left in range(0, len(squares), COLUMNS_AT_ONCE):
+            part = slice(left, left + COLUMNS_AT_ONCE)
+            scores += self._tile(product(Z, vectors[part]), own, squares[part]) @ coefficients[part]
+        return scores
+
+    def _tile(self, products, own, squares):
+        """Turn inner products into kernel values in float64."""
+        if not self.kernel.kind.exponent or len(self.squares) < COMPILED_FROM:
+            return self.kernel.finish(products.astype(float, copy=False), own, squares)
+        from .features import fused
+        tile = np.empty(products.shape)
+        fused.exponential_tile(products, own, squares, self.kernel.factor, self.kernel.takes_root, tile)
+        return tile
+
+
+def vector_arrays(vectors):
+    """Name the arrays of support vectors as the model file does: CSR ones stay sparse when they are too many."""
+    if not sp.issparse(vectors):
+        return {'support_vectors': vectors}
+    if vectors.shape[0] * vectors.shape[1] <= DENSE_VALUES:
+        return {'support_vectors': vectors.toarray()}
+    return {f'support_vectors_{part}': getattr(vectors, part) for part in ('data', 'indices', 'indptr')}
+
+
+def vectors_of(arrays, n_features):
+    """Undo `vector_arrays`."""
+    if 'support_vectors' in arrays:
+        return arrays['support_vectors']
+    parts = tuple(arrays[f'support_vectors_{part}'] for part in ('data', 'indices', 'indptr'))
+    return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, n_features))
 
 
 def layer_of(header, arrays):
@@ -107,7 +224,7 @@ def load_layer(path):
     return layer_of(*load_model(path))
 
 
-METHODS = {'pesvm': HiddenNodeModel}
+METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm')
 
 
 def read_model(path, name=None):
@@ -116,8 +233,8 @@ def read_model(path, name=None):
     path = name or path
     if header.get('method') not in METHODS:
         raise ModelFormatError(f'{path}: a model of {", ".join(METHODS)} was expected, {header.get("method")!r} came')
-    model = METHODS[header['method']](header, arrays)
     try:
+        model = (KernelModel if 'kernel' in header['parameters'] else HiddenNodeModel)(header, arrays)
         model.check()
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFormatError(f'{path}: a whole model was expected, parts are missing or do not fit '

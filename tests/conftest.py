@@ -1,8 +1,11 @@
 """Tools for all tests."""
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_svmlight_file
 
 
 @pytest.fixture
@@ -12,4 +15,18 @@ def model_of():
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         return json.loads(str(arrays.pop('header'))), arrays
+    return read
+
+
+@pytest.fixture
+def public_set():
+    """Read a public data set: (X dense, y); the test is skipped where the folders of MR_ELM_DATA do not have it."""
+    def read(name):
+        folders = [Path(folder) for folder in os.environ.get('MR_ELM_DATA', '').split(':') if folder]
+        folders.append(Path(__file__).parents[2] / 'shared' / 'data')
+        found = [path for folder in folders for path in sorted(folder.glob(f'{name}.libsvm*'))]
+        if not found:
+            pytest.skip(f'{name} is not here')
+        X, y = load_svmlight_file(str(found[0]))
+        return X.toarray(), y
     return read

@@ -1,5 +1,6 @@
 """Choose offset and scale of every feature: z = (x - offset) * scale."""
 import numpy as np
+import scipy.sparse as sp
 
 SCALES = ('standard', 'minmax', 'none')
 
@@ -23,3 +24,12 @@ def choose_scaling(kind, statistics):
         raise ValueError(f'scale: one of {", ".join(SCALES)} was expected, {kind!r} came')
     constant = constant | (width < np.finfo(float).tiny)  # beyond which 1 / width is infinite
     return np.where(constant, low, offset), np.where(constant, 0.0, 1 / np.where(constant, 1.0, width))
+
+
+def scale_rows(X, offset, scale):
+    """Return (x - offset) * scale. CSR rows stay sparse where the offset is 0 and become dense elsewhere."""
+    if not offset.any():
+        if (scale == 1).all():
+            return X
+        return sp.csr_matrix(X.multiply(scale)) if sp.issparse(X) else X * scale
+    return ((X.toarray() if sp.issparse(X) else X) - offset) * scale

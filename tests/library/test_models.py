@@ -2,12 +2,23 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from reference import dual
 from sklearn.metrics.pairwise import rbf_kernel
 
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
 from mr_elm.io.store import save_model
-from mr_elm.models import HiddenNodeModel, layer_arrays, layer_of, load_layer, read_model
+from mr_elm.models import (
+    COMPILED_FROM,
+    HiddenNodeModel,
+    KernelModel,
+    layer_arrays,
+    layer_of,
+    load_layer,
+    read_model,
+    vector_arrays,
+    vectors_of,
+)
 
 D, L = 5, 8
 
@@ -115,10 +126,103 @@ def test_a_saved_model_predicts_the_same_bits(kind, tmp_path):
     assert np.array_equal(layer.weights, model.layer.weights) and np.array_equal(layer.biases, model.layer.biases)
 
 
+def make_kernel_model(kernel='gaussian', n_outputs=3, classes='abc', multiclass='one-vs-one', sparse=False, offset=0.3,
+                      n_vectors=40, **parameters):
+    rng = np.random.default_rng(2)
+    vectors = sp.random(n_vectors, D, density=0.5, random_state=2, format='csr')
+    header = {'method': 'sparse-elm', 'task': 'classification', 'classes': list(classes), 'n_features': D,
+              'parameters': {'kernel': kernel, 'multiclass': multiclass, **parameters}}
+    parts = {f'support_vectors_{part}': getattr(vectors, part) for part in ('data', 'indices', 'indptr')}
+    arrays = {'feature_offset': np.full(D, offset), 'feature_scale': rng.uniform(0.5, 2, D),
+              'dual_coef': rng.standard_normal((n_vectors, n_outputs)), 'intercept': rng.standard_normal(n_outputs),
+              **(parts if sparse else {'support_vectors': vectors.toarray()})}
+    return KernelModel(header, arrays), vectors.toarray()
+
+
+@pytest.mark.parametrize('kernel, given', [('gaussian', {'sigma': 1.3}), ('laplacian', {'sigma': 1.3}),
+                                           ('polynomial', {'degree': 2}), ('linear', {})])
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize('sparse', [False, True])
+@pytest.mark.parametrize('offset', [0.0, 0.3])
+def test_kernel_models_decide_by_their_formula(kernel, given, wrap, sparse, offset):
+    model, vectors = make_kernel_model(kernel, sparse=sparse, offset=offset, **given)
+    X = np.random.default_rng(1).standard_normal((30, D))
+    Z = (X - model.arrays['feature_offset']) * model.arrays['feature_scale']
+    wanted = dual.KERNELS[kernel](Z, vectors, **given) @ model.arrays['dual_coef'] + model.arrays['intercept']
+    assert np.allclose(model.decision_function(wrap(X)), wanted, rtol=0, atol=1e-11)
+    assert np.array_equal(model.predict(wrap(X)), dual.one_against_one(wanted, 3))
+
+
+def test_many_support_vectors_are_scored_by_compiled_code_with_the_same_result(monkeypatch):
+    model, _ = make_kernel_model(sigma=1.3, n_vectors=COMPILED_FROM)
+    X = np.random.default_rng(1).standard_normal((1500, D))
+    compiled = model.decision_function(X)
+    monkeypatch.setattr('mr_elm.models.COMPILED_FROM', COMPILED_FROM + 1)
+    assert np.allclose(compiled, model.decision_function(X), rtol=0, atol=1e-12 * COMPILED_FROM)
+
+
+@pytest.mark.parametrize('size', [1, 7, 100])
+def test_rows_are_scored_in_tiles_of_any_size(size, monkeypatch):
+    model, _ = make_kernel_model(sigma=1.3)
+    X = np.random.default_rng(1).standard_normal((50, D))
+    whole = model.decision_function(X)
+    monkeypatch.setattr('mr_elm.models.TILE_ROWS', size)
+    assert np.allclose(model.decision_function(X), whole, rtol=0, atol=1e-12)
+
+
+def test_one_against_all_takes_the_largest_value():
+    model, _ = make_kernel_model(sigma=1.3, multiclass='one-vs-all')
+    X = np.random.default_rng(1).standard_normal((50, D))
+    assert np.array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
+
+
+@pytest.mark.parametrize('sparse', [False, True])
+def test_a_saved_kernel_model_predicts_the_same_bits(sparse, tmp_path):
+    model, _ = make_kernel_model(sparse=sparse, gamma=1 / 123)
+    X = np.random.default_rng(1).standard_normal((30, D))
+    save_model(tmp_path / 'm.npz', model.header, model.arrays)
+    again = read_model(tmp_path / 'm.npz')
+    assert again.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+    assert again.decision_function(np.zeros((0, D))).shape == (0, 3)
+
+
+def test_support_vectors_stay_sparse_where_they_are_too_many(monkeypatch):
+    vectors = sp.random(6, 9, density=0.3, random_state=0, format='csr')
+    assert np.array_equal(vector_arrays(vectors)['support_vectors'], vectors.toarray())
+    monkeypatch.setattr('mr_elm.models.DENSE_VALUES', 53)
+    arrays = vector_arrays(vectors)
+    assert set(arrays) == {'support_vectors_data', 'support_vectors_indices', 'support_vectors_indptr'}
+    assert np.array_equal(vectors_of(arrays, 9).toarray(), vectors.toarray())
+
+
+@pytest.mark.parametrize('change', [{'dual_coef': np.zeros((3, 3))}, {'intercept': np.zeros(2)},
+                                    {'support_vectors': np.zeros((40, D + 1))}, {'feature_scale': np.ones(D + 1)}])
+def test_a_kernel_model_whose_parts_do_not_fit_is_refused(change, tmp_path):
+    model, _ = make_kernel_model(sigma=1.0)
+    save_model(tmp_path / 'm.npz', model.header, {**model.arrays, **change})
+    with pytest.raises(ModelFormatError, match='do not fit'):
+        read_model(tmp_path / 'm.npz')
+
+
+@pytest.mark.parametrize('parameters', [{'kernel': 'cubic'}, {'kernel': 'gaussian'},
+                                        {'kernel': 'gaussian', 'sigma': -1}])
+def test_a_kernel_that_is_not_known_or_has_no_width_is_refused(parameters, tmp_path):
+    model, _ = make_kernel_model(sigma=1.0)
+    save_model(tmp_path / 'm.npz', {**model.header, 'parameters': parameters}, model.arrays)
+    with pytest.raises(ModelFormatError, match='whole model was expected'):
+        read_model(tmp_path / 'm.npz')
+
+
+def test_hidden_node_models_of_pairs_vote():
+    model, X = make_model('sine', 6, 'abcd'), 4 * np.random.default_rng(1).standard_normal((50, D))
+    model.header['parameters']['multiclass'] = 'one-vs-one'
+    assert np.array_equal(model.predict(X), dual.one_against_one(decision_by_hand(model, X), 4))
+
+
 def test_what_is_no_model_of_ours_is_refused(tmp_path):
     model = make_model()
     save_model(tmp_path / 'm.npz', {**model.header, 'method': 'other'}, model.arrays)
-    with pytest.raises(ModelFormatError, match="pesvm was expected, 'other' came"):
+    with pytest.raises(ModelFormatError, match="pesvm, .* was expected, 'other' came"):
         read_model(tmp_path / 'm.npz')
     with pytest.raises(ModelFormatError, match="'step' came"):
         layer_of({'parameters': {'map': 'step'}}, model.arrays)

@@ -1,0 +1,156 @@
+"""Serve rows of K(X, X) for dense rows X: by products, by differences where features are few, in float32 or float64.
+
+Where cancellation in |u|^2 + |v|^2 - 2 u.v would spoil more than the last digits of float32, distances are computed in
+float64, or as sums of squared differences, and only the kernel value is rounded.
+"""
+import numpy as np
+
+from .kernels import COLUMNS_AT_ONCE, row_squares
+
+ROWS_AT_ONCE = 256
+FEW_FEATURES = 64    # up to here a compiled loop over differences beats a product followed by exp
+MIRROR_SHARE = 0.25  # of the rows: with fewer of them weighted, reordering costs more than the mirrored half saves
+SAFE_EXPONENT = 4.0  # gamma |x|^2 up to which float32 products cost less than about 1e-6 in the kernel
+
+
+class DenseRows:
+    """Serve rows of K(X, X) for X, (n, d) float64.
+
+    squares : |x|^2, (n,), when they are known.
+    exact : float32 inner products of these rows are exact, see `multiplies_exactly`.
+    """
+
+    def __init__(self, X, kernel, squares=None, exact=False):
+        self.X, self.kernel, self.exact = X, kernel, exact
+        self.n_samples = len(X)
+        self.squares = row_squares(X) if squares is None else squares
+        self.cost = 24 + X.shape[1]
+        self._factor = X.astype(np.float32) if exact else X  # what float64 tiles are multiplied from
+        self._single = self._transposed = self._far = None
+
+    def take(self, subset):
+        """Return the same of a part of the data."""
+        return DenseRows(self.X[subset], self.kernel, self.squares[subset], self.exact)
+
+    def diagonal(self):
+        """Return K(x, x), (n,)."""
+        return self.kernel.diagonal(self.squares)
+
+    def rows(self, indices, dtype=np.float64, out=None):
+        """Return K[indices, :], written into `out` when given."""
+        if out is None:
+            out = np.empty((len(indices), self.n_samples), dtype)
+        if out.dtype == np.float64:
+            self._by_product(self._factor, indices, out)
+        elif self.kernel.kind.exponent and self.X.shape[1] <= FEW_FEATURES:
+            self._by_difference(indices, out)
+        else:
+            self._by_single_product(indices, out)
+        return out
+
+    def _by_difference(self, indices, out):
+        from . import fused
+        if self._transposed is None:
+            self._transposed = np.ascontiguousarray(self.X.T, dtype=np.float32)
+        rows = np.ascontiguousarray(self._transposed[:, indices].T)
+        fused.exponential_rows(self._transposed, rows, self.kernel.factor, self.kernel.takes_root, out)
+
+    def _by_product(self, X, indices, out):
+        A, a_squares = X[indices], self.squares[indices]
+        for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
+            part = slice(start, start + COLUMNS_AT_ONCE)
+            products = A @ X[part].T
+            products = products.astype(np.result_type(products, out), copy=False)
+            out[:, part] = self.kernel.finish(products, a_squares, self.squares[part])
+
+    def _by_single_product(self, indices, out):
+        """Multiply in float32, and again in float64 where both rows are far out: elsewhere the error dies with K."""
+        far = self._far_out()
+        if 2 * len(far) > self.n_samples:
+            self._by_product(self._factor, indices, out)
+            return
+        if self._single is None:
+            self._single = self._factor.astype(np.float32, copy=False)
+        self._by_single(indices, out)
+        again = np.flatnonzero(np.isin(indices, far)) if len(far) else far
+        if len(again):
+            rows = indices[again]
+            values = self.kernel.finish(self.X[rows] @ self.X[far].T, self.squares[rows], self.squares[far])
+            out[np.ix_(again, far)] = values
+
+    def _by_single(self, indices, out):
+        if not self.kernel.kind.exponent:
+            self._by_product(self._single, indices, out)
+            return
+        from . import fused
+        A, a_squares = self._single[indices], self.squares[indices]
+        for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
+            part = slice(start, start + COLUMNS_AT_ONCE)
+            fused.finish_products(A @ self._single[part].T, a_squares, self.squares[part], self.kernel.factor,
+                                  self.kernel.takes_root, out, start)
+
+    def _far_out(self):
+        """Return the rows whose norm makes float32 inner products too coarse for the exponential."""
+        if self._far is None:
+            if self.exact or not self.kernel.kind.of_distance:
+                limit = np.inf
+            else:
+                limit = -1.0 if self.kernel.takes_root else SAFE_EXPONENT / self.kernel.factor
+            self._far = np.flatnonzero(self.squares > limit)
+        return self._far
+
+    def weighted_sum(self, indices, weights):
+        """Return K[:, indices] weights, (n,) float64."""
+        if len(indices) < MIRROR_SHARE * self.n_samples:
+            return self._plain_sum(indices, weights)
+        return self._mirrored_sum(indices, weights)
+
+    def _plain_sum(self, indices, weights):
+        X, squares, total = self._factor[indices], self.squares[indices], np.zeros(self.n_samples)
+        nothing, back = np.zeros(COLUMNS_AT_ONCE), np.zeros(ROWS_AT_ONCE)
+        for start in range(0, len(indices), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            for left in range(0, self.n_samples, COLUMNS_AT_ONCE):
+                columns = slice(left, left + COLUMNS_AT_ONCE)
+                products = X[rows] @ self._factor[columns].T
+                m, n = products.shape
+                self._add_tile(products, (squares[rows], self.squares[columns]), (weights[rows], nothing[:n]),
+                               (total[columns], back[:m]))
+        return total
+
+    def _mirrored_sum(self, indices, weights):
+        """Put the weighted rows first: a tile of two weighted parts serves both, which saves up to half of them."""
+        inside = np.zeros(self.n_samples, bool)
+        inside[indices] = True
+        order = np.concatenate([indices, np.flatnonzero(~inside)])
+        X, squares, total = self._factor[order], self.squares[order], np.zeros(self.n_samples)
+        mirrored = np.zeros(self.n_samples)
+        mirrored[:len(indices)] = weights
+        for start in range(0, len(indices), ROWS_AT_ONCE):
+            rows = slice(start, min(start + ROWS_AT_ONCE, len(indices)))
+            mirrored[rows] = 0  # a part meets itself once
+            for left in range(start, self.n_samples, COLUMNS_AT_ONCE):
+                columns = slice(left, left + COLUMNS_AT_ONCE)
+                self._add_tile(X[rows] @ X[columns].T, (squares[rows], squares[columns]),
+                               (weights[rows], mirrored[columns]), (total[columns], total[rows]))
+        result = np.empty_like(total)
+        result[order] = total
+        return result
+
+    def _add_tile(self, products, squares, weights, sums):
+        """Add one tile's share to the sums of its columns and of its rows, in place."""
+        if self.kernel.kind.exponent:
+            from . import fused
+            fused.add_exponential_tile(products, *squares, self.kernel.factor, self.kernel.takes_root, *weights, *sums)
+            return
+        tile = self.kernel.finish(products.astype(float, copy=False), *squares)
+        sums[0][...] += weights[0] @ tile
+        sums[1][...] += tile @ weights[1]
+
+
+def deliver(values, dtype, out):
+    """Return rows in the type asked for, or write them into `out`."""
+    if out is None:
+        return values.astype(dtype, copy=False)
+    out[...] = values
+    return out

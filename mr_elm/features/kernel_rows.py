@@ -1,0 +1,141 @@
+"""Serve rows of the kernel matrix of one data set, on demand: of dense rows, CSR rows, a ready matrix, explicit nodes.
+
+A solver sees `n_samples`, `cost` (of one value, roughly, in operations), `rows(indices, dtype, out)`, `diagonal()`,
+`weighted_sum(indices, weights)`, and `take(subset)`, the same of a part of the data. float64 rows are exact to
+rounding; float32 rows differ from them by some 1e-7.
+"""
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import NumericalWarning
+from .dense_rows import ROWS_AT_ONCE, DenseRows, deliver
+from .kernels import multiplies_exactly, product, row_squares
+
+DENSE_BYTES = 1 << 29  # CSR data are expanded when they fit into this,
+DENSE_SHARE = 0.1      # or when more than this share of their values is not zero
+SAMPLED = 400          # rows of a ready matrix that are looked at
+NEGATIVE = 1e-6        # of the largest eigenvalue: rounding makes smaller negative ones
+
+
+def kernel_rows(X, kernel):
+    """Return the rows of K(X, X) for dense or CSR X, (n, d)."""
+    if sp.issparse(X):
+        X = sp.csr_matrix(X)
+        size = X.shape[0] * X.shape[1]
+        if size * 8 > DENSE_BYTES and X.nnz < DENSE_SHARE * size:
+            return SparseRows(X, kernel)
+        X = X.toarray()
+    X = np.ascontiguousarray(X, dtype=float)
+    exact = multiplies_exactly(X)
+    if kernel.kind.of_distance and not exact:
+        X = X - X.mean(axis=0)  # distances stay the same and cancel less
+    return DenseRows(X, kernel, exact=exact)
+
+
+class SparseRows:
+    """Serve rows of K(X, X) for CSR X; only the rows asked for are expanded."""
+
+    def __init__(self, X, kernel):
+        self.X, self.kernel = X, kernel
+        self.n_samples = X.shape[0]
+        self.squares = row_squares(X)
+        self.cost = 24 + 10 * X.nnz // max(X.shape[0], 1)
+
+    def take(self, subset):
+        """Return the same of a part of the data."""
+        return SparseRows(self.X[subset], self.kernel)
+
+    def diagonal(self):
+        """Return K(x, x), (n,)."""
+        return self.kernel.diagonal(self.squares)
+
+    def rows(self, indices, dtype=np.float64, out=None):
+        """Return K[indices, :], written into `out` when given."""
+        products = product(self.X[indices].toarray(), self.X)
+        return deliver(self.kernel.finish(products, self.squares[indices], self.squares), dtype, out)
+
+    def weighted_sum(self, indices, weights):
+        """Return K[:, indices] weights, (n,) float64."""
+        total = np.zeros(self.n_samples)
+        for start in range(0, len(indices), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            total += weights[part] @ self.rows(indices[part])
+        return total
+
+
+class PrecomputedRows:
+    """Serve rows of a ready symmetric matrix K, (n, n) float32 or float64: the problem is then the one of this K.
+
+    Warns when K is not positive semidefinite on a sample of the rows. Raises ValueError when it is not square and
+    symmetric there.
+    """
+
+    cost = 1
+
+    def __init__(self, K, checked=False):
+        K = np.ascontiguousarray(K)
+        self.matrix = K if K.dtype in (np.float32, np.float64) else K.astype(float)
+        self.n_samples = len(K)
+        if not checked:
+            demand_kernel(self.matrix)
+
+    def take(self, subset):
+        """Return the same of a part of the data."""
+        return PrecomputedRows(self.matrix[np.ix_(subset, subset)], checked=True)
+
+    def diagonal(self):
+        """Return K(x, x), (n,)."""
+        return self.matrix.diagonal().astype(float)
+
+    def rows(self, indices, dtype=np.float64, out=None):
+        """Return K[indices, :], written into `out` when given."""
+        return deliver(self.matrix[indices], dtype, out)
+
+    def weighted_sum(self, indices, weights):
+        """Return K[:, indices] weights, (n,) float64."""
+        total = np.zeros(self.n_samples)
+        for start in range(0, len(indices), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            total += weights[part] @ self.matrix[indices[part]].astype(float, copy=False)
+        return total
+
+
+def demand_kernel(K):
+    """Raise ValueError unless K is square and, on a sample, symmetric; warn when it is not positive there."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f'a square matrix was expected as kernel, one of shape {K.shape} came')
+    sample = np.unique(np.linspace(0, len(K) - 1, min(len(K), SAMPLED)).astype(int))
+    part = K[np.ix_(sample, sample)].astype(float)
+    if not np.allclose(part, part.T, rtol=1e-4, atol=1e-6 * np.abs(part).max(initial=0.0)):
+        raise ValueError('a symmetric matrix was expected as kernel, K(u, v) and K(v, u) differ')
+    values = np.linalg.eigvalsh(part) if len(part) else np.zeros(1)
+    if values[0] < -NEGATIVE * max(values[-1], -values[0]):
+        warnings.warn(f'the kernel is not positive on these rows (an eigenvalue of {values[0]:.3g} beside '
+                      f'{values[-1]:.3g}): the dual is not convex, and what is found need not be its minimum',
+                      NumericalWarning, stacklevel=3)
+
+
+class NodeRows:
+    """Serve rows of H H' for explicit node outputs H, (n, L)."""
+
+    def __init__(self, H):
+        self.H = np.ascontiguousarray(H, dtype=float)
+        self.n_samples, self.cost = self.H.shape
+
+    def take(self, subset):
+        """Return the same of a part of the data."""
+        return NodeRows(self.H[subset])
+
+    def diagonal(self):
+        """Return |h(x)|^2, (n,)."""
+        return row_squares(self.H)
+
+    def rows(self, indices, dtype=np.float64, out=None):
+        """Return (H H')[indices, :], written into `out` when given."""
+        return deliver(self.H[indices] @ self.H.T, dtype, out)
+
+    def weighted_sum(self, indices, weights):
+        """Return H (H' weights): the matrix H H' is never formed."""
+        return self.H @ (weights @ self.H[indices])

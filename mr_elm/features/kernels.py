@@ -1,0 +1,166 @@
+"""Compute kernels K(u, v): one entry of KERNELS each, and the tiles K(A, B) they make.
+
+A kernel here is a function of the squared distance |u - v|^2 or of the inner product u.v, so that a tile is one matrix
+product and one pass over it.
+"""
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+ROUNDING = 1e-14  # of |u|^2 + |v|^2: a squared distance below this is 0
+COLUMNS_AT_ONCE = 2048  # the pass over a tile finds the product still in the core's cache
+
+
+def gaussian(D, gamma):
+    """exp(-gamma |u - v|^2), gamma = 1/(2 sigma^2)."""
+    D *= D.dtype.type(-gamma)
+    np.exp(D, out=D)
+
+
+def laplacian(D, gamma):
+    """exp(-gamma |u - v|), gamma = 1/sigma, with the Euclidean norm."""
+    np.sqrt(D, out=D)
+    gaussian(D, gamma)
+
+
+def polynomial(P, degree):
+    """(1 + u.v)^degree."""
+    P += 1
+    np.power(P, degree, out=P)
+
+
+def linear(P, _):
+    """u.v: the product is the kernel."""
+
+
+def gaussian_factor(parameters):
+    """Read gamma from gamma or sigma."""
+    return parameters['gamma'] if 'gamma' in parameters else 0.5 / parameters['sigma']**2
+
+
+@dataclass(frozen=True)
+class KernelKind:
+    """Say what a kernel is a function of, and how a tile becomes kernel values.
+
+    of_distance : it takes squared distances, else inner products.
+    transform : function (tile, factor), in place, float32 or float64.
+    factor : function of the parameters, the number that `transform` takes.
+    parameters : the names a caller may give, one of them at a time.
+    exponent : p of exp(-factor |u - v|^p), for which `fused.py` has compiled loops; None for other kernels.
+    """
+
+    of_distance: bool
+    transform: Callable
+    factor: Callable
+    parameters: tuple = ()
+    exponent: int | None = None
+
+
+KERNELS = {
+    'gaussian': KernelKind(True, gaussian, gaussian_factor, ('sigma', 'gamma'), exponent=2),
+    'laplacian': KernelKind(True, laplacian, lambda given: 1 / given['sigma'], ('sigma',), exponent=1),
+    'polynomial': KernelKind(False, polynomial, lambda given: given['degree'], ('degree',)),
+    'linear': KernelKind(False, linear, lambda given: 1),
+}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Hold a kernel: its name, a key of KERNELS, and its checked parameters; `make_kernel` makes one."""
+
+    name: str
+    parameters: dict
+
+    @cached_property
+    def kind(self):
+        """Return the KernelKind."""
+        return KERNELS[self.name]
+
+    @cached_property
+    def factor(self):
+        """Return the number the transform takes: gamma of an exponential, the degree of a polynomial."""
+        return self.kind.factor(self.parameters)
+
+    @property
+    def takes_root(self):
+        """Tell whether the exponential is of the distance, not of its square."""
+        return self.kind.exponent == 1
+
+    def finish(self, tile, a_squares, b_squares):
+        """Turn inner products A B' (m, n) into kernel values, in place, given |a|^2 (m,) and |b|^2 (n,)."""
+        if self.kind.of_distance:
+            tile *= -2
+            tile += a_squares.astype(tile.dtype, copy=False)[:, None]
+            tile += b_squares.astype(tile.dtype, copy=False)
+            np.maximum(tile, 0, out=tile)
+            if self.takes_root:  # the root would make 1e-8 of the rounding between equal rows
+                tile[tile <= ROUNDING * np.add.outer(a_squares, b_squares)] = 0
+        self.kind.transform(tile, self.factor)
+        return tile
+
+    def diagonal(self, squares):
+        """Return K(x, x), (n,), of rows with these squared norms."""
+        values = np.zeros(len(squares)) if self.kind.of_distance else np.array(squares, dtype=float)
+        self.kind.transform(values, self.factor)
+        return values
+
+    def tile(self, A, B):
+        """Return K(A, B), (m, n) float64; A and B dense or CSR."""
+        return self.finish(product(A, B), row_squares(A), row_squares(B))
+
+
+def make_kernel(name, n_features=None, **given):
+    """Check a kernel's parameters and return a Kernel.
+
+    name : a key of KERNELS.
+    n_features : for the default width sigma = sqrt(n_features).
+    given : sigma, gamma or degree; None counts as absent. The degree is 3 by default.
+    Raises ValueError for an unknown kernel, a parameter of another kernel, or a value out of range.
+    """
+    if name not in KERNELS:
+        raise ValueError(f'kernel: one of {", ".join(KERNELS)} was expected, {name!r} came')
+    known = KERNELS[name].parameters
+    given = {key: value for key, value in given.items() if value is not None}
+    if set(given) - set(known):
+        raise ValueError(f'{", ".join(known) or "no parameter"} was expected of the {name} kernel, '
+                         f'{", ".join(sorted(given))} came')
+    if len(given) > 1:
+        raise ValueError('sigma or gamma = 1/(2 sigma^2) was expected, both came')
+    if not given and 'sigma' in known:
+        given = {'sigma': n_features and n_features**0.5}
+    elif not given and 'degree' in known:
+        given = {'degree': 3}
+    return Kernel(name, {key: checked(key, value) for key, value in given.items()})
+
+
+def checked(name, value):
+    """Return a kernel's parameter as a number, or raise ValueError."""
+    if value is None or not (value > 0 and np.isfinite(value)):
+        raise ValueError(f'{name}: a finite number above 0 was expected, {value} came')
+    if name == 'degree' and value != int(value):
+        raise ValueError(f'degree: a whole number was expected, {value} came')
+    return int(value) if name == 'degree' else float(value)
+
+
+def product(A, B):
+    """Return A B' as a dense array; either factor may be sparse."""
+    if sp.issparse(B) and not sp.issparse(A):
+        return np.ascontiguousarray((B @ A.T).T)
+    value = A @ B.T
+    return value.toarray() if sp.issparse(value) else value
+
+
+def row_squares(A):
+    """Return the squared norms of the rows, (m,) float64."""
+    if sp.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1), dtype=float).ravel()
+    return np.einsum('ij,ij->i', A, A, dtype=float)
+
+
+def multiplies_exactly(A):
+    """Tell whether float32 inner products of these rows are exact: whole numbers and squared norms below 2^24."""
+    values = A.data if sp.issparse(A) else A
+    return bool(A.shape[0]) and bool((values == np.rint(values)).all()) and bool(row_squares(A).max() < 2**24)

@@ -1,0 +1,159 @@
+"""Train the optimization ELM by active sets.
+
+    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box_qp
+
+L = {a_i = 0}, U = {a_i = C_i}, S the rest, free. Optimal: g = 0 on S, g >= 0 on L, g <= 0 on U.
+
+BAS, the basic algorithm (section 2): Newton's step on S, d = -Q_SS^-1 g_S, as far as all of S stays feasible. One
+constraint joins or leaves in an iteration.
+
+OELM, the proposed one (section 3): all violators are released at once, and a := P(a + mu d), P clipping to the box,
+goes to the first minimiser of the piecewise quadratic, break point by break point, so that many constraints change at
+once. First along the steepest descent, which finds the face, then, on the free variables, along Newton's direction.
+Value reassignment between the two: released variables get the values of their own minimisers, two at a time, as many
+times as there are of them; those that would go straight back to their bound are then there before Newton's step.
+
+Source: Zhao et al., An efficient active set method for optimization extreme learning machines (paper 004), of which we
+have the text up to section 3.1; the reassignment is our reading of what it announces. Ours: the whole projected step
+where it falls lower than the first minimiser does; a ridge of 1e-12 on Q_SS, whose rank random nodes bound by L.
+"""
+import time
+
+import numpy as np
+
+from . import loops
+from .block_step import lower_end
+from .box_qp import TINY, conclude, free_variables, violations
+from .free_factor import FreeFactor
+from .row_cache import RowCache
+
+FACE = 4000  # most variables released at once
+OELM_STEPS = 500
+BAS_STEPS_A_ROW = 50
+SOLVED = 0.1  # of eps: what is below needs no further step
+
+
+class Walk:
+    """Hold the point, its gradient and the factor of the free set."""
+
+    def __init__(self, problem, settings):
+        self.started = time.process_time()
+        self.problem, self.settings = problem, settings
+        self.alpha, self.gradient = np.zeros(problem.n_samples), -np.ones(problem.n_samples)
+        self.cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
+        self.factor = FreeFactor(self.block, TINY * problem.curvature.max())
+        self.n_iter = self.n_certified = 0
+        self.certified = False
+
+    def block(self, indices):
+        """Return Q[indices, indices]."""
+        self.cache.ensure(indices)
+        return self.cache.block(indices, self.problem.targets)
+
+    def misfit(self):
+        """Return the violations."""
+        return violations(self.alpha, self.gradient, self.problem.upper)
+
+    def free(self):
+        """Return the free variables."""
+        return np.flatnonzero(free_variables(self.alpha, self.problem.upper))
+
+    def go(self, indices, values):
+        """Set alpha[indices] and bring the gradient along."""
+        change = values - self.alpha[indices]
+        self.alpha[indices] = values
+        self.cache.move(indices, change, self.problem.targets, self.gradient)
+        self.certified = False
+
+    def certify(self):
+        """Replace the running gradient by one computed anew."""
+        if not self.certified:
+            self.gradient, n_rows = self.problem.gradient(self.alpha)
+            self.n_certified += n_rows
+            self.certified = True
+
+    def finished(self):
+        """Tell whether eps is reached by a gradient computed anew."""
+        if self.misfit().max() <= self.settings.eps:
+            self.certify()
+        return self.misfit().max() <= self.settings.eps
+
+    def count(self):
+        """Count an iteration."""
+        self.n_iter += 1
+        self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
+
+    def conclude(self):
+        """Return the Result."""
+        self.certify()
+        return conclude(self.problem, self.alpha, self.gradient, self.n_iter,
+                        self.cache.n_computed + self.n_certified, self.started, self.settings)
+
+
+def solve_oelm(problem, settings):
+    """Minimise a BoxQP by the proposed active set method; `n_iter` counts Newton systems."""
+    walk = Walk(problem, settings)
+    limit = settings.max_iter or OELM_STEPS
+    while walk.n_iter < limit and not walk.finished():
+        find_face(walk)
+        free = walk.free()
+        if len(free):
+            walk.factor.follow(free)
+            free = walk.factor.members
+            here, g = walk.alpha[free], walk.gradient[free]
+            walk.go(free, lower_end(walk.factor.matrix, -walk.factor.solve(g), here, g, problem.upper[free]))
+        walk.count()
+    return walk.conclude()
+
+
+def find_face(walk):
+    """Release all violators: the projected gradient path first, then the reassignment of single values."""
+    face = released(walk)
+    Q, here, g, upper = walk.block(face), walk.alpha[face], walk.gradient[face], walk.problem.upper[face]
+    values = lower_end(Q, -g, here, g, upper)
+    g = g + Q @ (values - here)
+    diagonal = walk.problem.curvature[face]
+    loops.pair_steps(Q, values, g, upper, diagonal, 1 / diagonal, SOLVED * walk.settings.eps, len(face))
+    walk.go(face, values)
+
+
+def released(walk):
+    """Return the free variables and the violators, the worst FACE of them where they are more, in increasing order."""
+    misfit = walk.misfit()
+    free = free_variables(walk.alpha, walk.problem.upper)
+    face = np.flatnonzero(free | (misfit > SOLVED * walk.settings.eps))
+    most = min(FACE, walk.cache.capacity)
+    return face if len(face) <= most else np.sort(face[np.argsort(-misfit[face], kind='stable')[:most]])
+
+
+def solve_bas(problem, settings):
+    """Minimise a BoxQP by the basic active set algorithm; `n_iter` counts Newton systems."""
+    walk, free = Walk(problem, settings), np.empty(0, np.int64)
+    limit = settings.max_iter or BAS_STEPS_A_ROW * problem.n_samples
+    while walk.n_iter < limit:
+        if not len(free) or np.abs(walk.gradient[free]).max() <= SOLVED * settings.eps:
+            if walk.finished():
+                break
+            misfit = walk.misfit()
+            misfit[free] = 0
+            free = np.append(free, misfit.argmax())
+        walk.factor.follow(free)
+        free = walk.factor.members
+        free = feasible_step(walk, free, -walk.factor.solve(walk.gradient[free]))
+        walk.count()
+    return walk.conclude()
+
+
+def feasible_step(walk, free, direction):
+    """Go along direction until the first variable meets a bound, at most the whole step; return those still free."""
+    alpha, upper = walk.alpha[free], walk.problem.upper[free]
+    with np.errstate(divide='ignore', invalid='ignore'):
+        room = np.where(direction > 0, upper - alpha, -alpha)
+        reach = np.where(direction != 0, room / direction, np.inf)
+    first = int(reach.argmin())
+    step = min(1.0, max(reach[first], 0.0))
+    values = np.clip(alpha + step * direction, 0, upper)
+    if step < 1:
+        values[first] = upper[first] if direction[first] > 0 else 0.0
+    walk.go(free, values)
+    return np.delete(free, first) if step < 1 else free

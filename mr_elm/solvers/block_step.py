@@ -1,0 +1,91 @@
+"""Minimise over one block of variables on the block's own matrix: pair steps, then Newton steps on the free ones.
+
+    min  1/2 a'Qa + linear terms   s.t.  0 <= a_i <= C_i    over the block; g is the gradient at a, all change in place
+"""
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from . import loops
+from .box_qp import free_variables, violations
+from .projected_path import path_minimum
+
+
+class Effort(NamedTuple):
+    """Say how well to solve a block while the violation is below a value.
+
+    share : of the violation, to be reached; newton : most Newton steps; pairs, after : pair steps a variable before
+    and after each of them.
+    """
+
+    below: float
+    share: float
+    newton: int
+    pairs: int
+    after: int
+
+
+def minimise_block(Q, a, g, upper, diagonal, tolerance, effort, space):
+    """Minimise to a violation of tolerance, in place: pair steps, and Newton steps where pairs are slow."""
+    most = effort.pairs * len(a)
+    if loops.pair_steps(Q, a, g, upper, diagonal, 1 / diagonal, tolerance, most) < most:
+        return
+    for _ in range(effort.newton):
+        face = np.flatnonzero(free_variables(a, upper) | (violations(a, g, upper) > tolerance))
+        inside, here, slope = rows_and_columns(Q, face, space), a[face], g[face]
+        newton_step(inside, here, slope, upper[face], space)
+        loops.pair_steps(inside, here, slope, upper[face], diagonal[face], 1 / diagonal[face], tolerance,
+                         effort.after * len(face))
+        change = np.zeros(len(a), Q.dtype)
+        change[face] = here - a[face]
+        a[face] = here
+        g += Q @ change
+        if violations(a, g, upper).max() <= tolerance:
+            return
+
+
+def newton_step(Q, a, g, upper, space):
+    """Move along the projected path of Newton's direction, all variables taken as free, in place."""
+    direction = -solve_positive(Q, g, space)
+    reached = lower_end(Q, direction, a, g, upper)
+    g += Q @ (reached - a).astype(Q.dtype)
+    a[...] = reached
+
+
+def lower_end(Q, direction, start, g, upper):
+    """Return the first minimiser of the projected path from start, or the end of the whole step where that is lower."""
+    first = start.copy()
+    fallen = path_minimum(Q, direction, first, g, upper)
+    end = np.clip(start + direction, 0, upper)
+    step = end - start
+    return end if -(g @ step + 0.5 * step @ (Q @ step.astype(Q.dtype))) > fallen else first
+
+
+def rows_and_columns(Q, face, space):
+    """Return Q[face, face] in the workspace."""
+    if len(face) == len(Q):
+        return Q
+    rows = np.take(Q, face, axis=0, out=space.array('rows of the face', (len(face), len(Q)), Q.dtype))
+    return np.take(rows, face, axis=1, out=space.array('face', (len(face), len(face)), Q.dtype))
+
+
+def solve_positive(matrix, right, space):
+    """Solve a positive semidefinite system by Cholesky, with the smallest ridge that lets it through.
+
+    A float32 matrix is factorised as it is where it is well enough conditioned, else in float64. One refinement.
+    """
+    largest = max(float(matrix.diagonal().max()), np.finfo(float).tiny)
+    ridge = 10 * np.finfo(matrix.dtype).eps * np.sqrt(len(matrix)) * largest
+    for work in (matrix.dtype, *[np.float64] * 10):
+        try:
+            lifted = space.array('factor', matrix.shape, work)
+            lifted[...] = matrix
+            lifted.flat[::len(matrix) + 1] += ridge
+            factor = cho_factor(lifted.T, lower=True, overwrite_a=True, check_finite=False)
+            solution = cho_solve(factor, right.astype(work), check_finite=False)
+            residual = right - matrix @ solution.astype(matrix.dtype)
+            return solution + cho_solve(factor, residual.astype(work), check_finite=False)
+        except LinAlgError:
+            ridge *= 1 if work == np.float32 else 10
+    return right / largest

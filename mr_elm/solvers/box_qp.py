@@ -1,0 +1,169 @@
+"""State the box-constrained dual, as a problem without a method.
+
+    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           Q_ij = t_i t_j K(x_i, x_j)
+
+a (N,) dual variables, t targets of +1 and -1, C_i = C times the weight of row i, g = Qa - e the gradient.
+f(x) = sum_i a_i t_i K(x, x_i), so that g_i = t_i f(x_i) - 1. Optimal: g >= 0 at 0, g <= 0 at C_i, g = 0 between.
+Duality gap: primal - dual = a'g + sum_i C_i max(0, -g_i).
+
+Source: Bai et al., Sparse extreme learning machine for classification, 2014, eq. 17 (paper 001); Zhao et al., An
+efficient active set method for optimization extreme learning machines, eq. 2 (paper 004). Neither has a bias, so there
+is no sum constraint. Ours: a bound for each row (weights; a row of bound 0 is left out); the certificate, which is of
+the whole problem and in float64.
+"""
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ConvergenceWarning, NumericalWarning
+
+TINY = 1e-12  # of the largest K(x, x): a diagonal below this counts as this
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hold how to solve: where to stop and what may be used.
+
+    eps : largest violation of the optimality conditions allowed at the end.
+    max_iter : bound on the solver's iterations, or None for its own.
+    cache_bytes : memory for kernel rows.
+    dtype : of kernel rows, float32, float64 or None, which takes float32 where its rounding cannot spoil eps.
+    seed : of the order in which equal candidates are visited.
+    report : function (iterations, gap) that is called now and then, so that a long run can show that it lives.
+    """
+
+    eps: float = 1e-3
+    max_iter: int | None = None
+    cache_bytes: int = 1_000_000_000
+    dtype: str | None = None
+    seed: int = 0
+    report: Callable | None = None
+
+    def __post_init__(self):
+        if not self.eps > 0:
+            raise ValueError(f'eps: a number above 0 was expected, {self.eps} came')
+        if self.max_iter is not None and self.max_iter < 1:
+            raise ValueError(f'max_iter: a number of at least 1 was expected, {self.max_iter} came')
+        if self.dtype not in (None, 'float32', 'float64'):
+            raise ValueError(f'dtype: float32, float64 or None was expected, {self.dtype!r} came')
+
+    def tell(self, n_iter, alpha, gradient, upper):
+        """Report the iterations so far and the duality gap of the running gradient."""
+        if self.report is not None:
+            self.report(n_iter, duality_gap(alpha, gradient, upper))
+
+
+@dataclass(frozen=True)
+class Result:
+    """Hold what a solver found.
+
+    alpha : (N,), the dual variables.
+    decision : (N,), f(x_i) of every row, those of bound 0 included.
+    objective : 1/2 a'Qa - e'a.
+    gap, violation : duality gap and largest violation of the optimality conditions, from float64 kernel rows.
+    n_iter : iterations as the solver counts them.
+    n_kernel_rows : rows of the kernel matrix computed, the certificate's included.
+    seconds : of this process's processor time.
+    converged : whether violation <= eps.
+    """
+
+    alpha: np.ndarray
+    decision: np.ndarray
+    objective: float
+    gap: float
+    violation: float
+    n_iter: int
+    n_kernel_rows: int
+    seconds: float
+    converged: bool
+
+
+class BoxQP:
+    """Join kernel rows, targets and bounds into one problem.
+
+    rows : a source of kernel rows, see `features.kernel_rows`.
+    targets : (N,) of +1 and -1.
+    C : bound, > 0.
+    weights : (N,) >= 0, or None when every row counts once: C_i = C weights_i.
+    Raises ValueError when they do not fit; warns of a kernel that is negative on the diagonal.
+    """
+
+    def __init__(self, rows, targets, C, weights=None):
+        self.rows, self.n_samples = rows, rows.n_samples
+        self.targets = check_targets(targets, self.n_samples)
+        self.upper = upper_bounds(C, weights, self.n_samples)
+        self.diagonal = rows.diagonal()
+        if not np.isfinite(self.diagonal).all():
+            raise ValueError('finite kernel values were expected: the kernel overflowed on these rows (scale the '
+                             'features)')
+        if self.diagonal.min(initial=0.0) < 0:
+            warnings.warn('the kernel is not positive on these rows, K(x, x) < 0 for some: the dual is not convex, and '
+                          'what is found need not be its minimum', NumericalWarning, stacklevel=2)
+
+    @cached_property
+    def curvature(self):
+        """Return Q_ii, (N,), at least so large that 1/Q_ii is finite and a step of it ends on a bound."""
+        largest = self.diagonal.max()
+        return np.maximum(self.diagonal, TINY * largest if largest > 0 else TINY)
+
+    def gradient(self, alpha):
+        """Return Qa - e in float64, and the number of kernel rows that took."""
+        support = np.flatnonzero(alpha)
+        decision = self.rows.weighted_sum(support, (alpha * self.targets)[support])
+        return self.targets * decision - 1, len(support)
+
+
+def check_targets(targets, n):
+    """Return targets as floats. Raises ValueError when they are not n values of +1 and -1."""
+    targets = np.asarray(targets, dtype=float)
+    if targets.shape != (n,) or not (np.abs(targets) == 1).all():
+        raise ValueError(f'targets: {n} values of +1 or -1 were expected, others came')
+    return targets
+
+
+def upper_bounds(C, weights, n):
+    """Return C_i, (n,). Raises ValueError when C or the weights are out of range."""
+    if not (C > 0 and np.isfinite(C)):
+        raise ValueError(f'C: a finite number above 0 was expected, {C} came')
+    if weights is None:
+        return np.full(n, float(C))
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(f'weights: {n} finite numbers were expected, none of them negative')
+    return C * weights
+
+
+def violations(alpha, gradient, upper):
+    """Return how far each variable is from its optimality condition, (N,): 0 where it holds."""
+    wants_up = np.where(alpha < upper, -gradient, 0)
+    wants_down = np.where(alpha > 0, gradient, 0)
+    return np.maximum(np.maximum(wants_up, wants_down), 0)
+
+
+def duality_gap(alpha, gradient, upper):
+    """Return primal - dual."""
+    return float(alpha @ gradient + upper @ np.maximum(-gradient, 0))
+
+
+def free_variables(alpha, upper):
+    """Tell which variables are strictly between their bounds, (N,) bool."""
+    return (alpha > 0) & (alpha < upper)
+
+
+def conclude(problem, alpha, gradient, n_iter, n_kernel_rows, started, settings):
+    """Return the Result for alpha with its float64 gradient, and warn when it is not within eps.
+
+    started : time.process_time() when the solver began.
+    """
+    worst = float(violations(alpha, gradient, problem.upper).max(initial=0.0))
+    objective, gap = 0.5 * float(alpha @ (gradient - 1)), duality_gap(alpha, gradient, problem.upper)
+    if worst > settings.eps:
+        warnings.warn(f'stopped after {n_iter} iterations at a violation of {worst:.3g}, {settings.eps:g} was wanted; '
+                      f'the duality gap is {gap:.3g} at objective {objective:.6g}: raise max_iter, scale the features '
+                      'or lower C', ConvergenceWarning, stacklevel=3)
+    return Result(alpha, problem.targets * (gradient + 1), objective, gap, worst, n_iter, n_kernel_rows,
+                  time.process_time() - started, worst <= settings.eps)

@@ -1,0 +1,23 @@
+"""Choose a solver of the box-constrained dual by its rule; compiled code is loaded when one is asked for."""
+from importlib import import_module
+
+from .box_qp import Settings
+
+# rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
+RULES = {
+    'block': ('block_rule', 'solve_by_blocks'),
+    'paper': ('sparse_elm', 'solve_by_paper'),
+    'oelm': ('active_set', 'solve_oelm'),
+    'bas': ('active_set', 'solve_bas'),
+}
+# method -> its rules, the default first
+METHOD_RULES = {'sparse-elm': ('block', 'paper'), 'oelm': ('oelm', 'bas')}
+
+
+def solve_dual(problem, rule='block', settings=None):
+    """Minimise a BoxQP by the rule named and return its Result."""
+    if rule not in RULES:
+        raise ValueError(f'rule: one of {", ".join(RULES)} was expected, {rule!r} came')
+    module, function = RULES[rule]
+    solve = getattr(import_module(f'.{module}', __package__), function)
+    return solve(problem, settings or Settings())

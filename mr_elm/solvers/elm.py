@@ -1,0 +1,34 @@
+"""Train the unified ELM: regularised least squares in closed form, all targets in one solve.
+
+    min_B  1/2 |B|^2 + C/2 |H B - T|^2
+
+H (N, L) node outputs, T (N, K) targets, B (L, K) output weights, C > 0 the weight of the errors.
+
+    L <= N:       B = (I/C + H'H)^-1 H'T            otherwise:  B = H'(I/C + HH')^-1 T
+    kernel form:  f(x) = K(x, X) A,  A = (I/C + Omega)^-1 T,  Omega = K(X, X)
+
+Source: Huang et al., Extreme learning machine for regression and multiclass classification, 2012; Bai et al., 2014,
+eqs. 10-11 (paper 001).
+"""
+import numpy as np
+
+from .regularized import solve_regularized
+
+
+def solve_nodes(H, T, C):
+    """Return the output weights B, (L, K), from whichever side is smaller."""
+    if H.shape[1] <= H.shape[0]:
+        return solve_targets(H.T @ H, H.T @ T, C)
+    return H.T @ solve_targets(H @ H.T, T, C)
+
+
+def solve_kernel(omega, T, C):
+    """Return the coefficients A, (N, K), of the kernel form; omega (N, N)."""
+    return solve_targets(omega, T, C)
+
+
+def solve_targets(matrix, right, C):
+    """Return (I/C + matrix)^-1 right. Raises ValueError when C <= 0."""
+    if not (C > 0 and np.isfinite(C)):
+        raise ValueError(f'C: a finite number above 0 was expected, {C} came')
+    return solve_regularized(matrix, np.asfortranarray(right), C).output_weights

@@ -1,0 +1,228 @@
+"""Choose who steps next and how far, compiled; letters as in `box_qp`: a, g, upper, t, Q, K.
+
+Rows of K lie in a slab, one a slot; `slot_of[i]` is row i's slot, or -1. LLVM vectorises neither an arg-max nor a
+maximum, so that selection keeps some maxima (lanes) side by side, each with the start of the stretch it came from, and
+compares them at the end. Loops return instead of an index SETTLED, when no variable is left to move, or OUT_OF_STEPS.
+"""
+import numpy as np
+
+from ..compiled import jit
+
+fast = jit(fastmath=True)
+SETTLED, OUT_OF_STEPS = -1, -2
+
+
+@fast
+def lane_count(n):
+    """Return how many lanes suit n variables: few when comparing them at the end would cost as much as filling them."""
+    return 64 if n < 2000 else 256
+
+
+@fast
+def _clipped_step(a, g, upper, inverse):
+    """Return the step of the one-variable minimiser, kept inside the box."""
+    return min(max(a - g * inverse, 0.0), upper) - a
+
+
+@fast
+def _raise_maxima(scores, start, top, origin):
+    """Let the scores of one stretch compete, lane by lane."""
+    here = np.int32(start)
+    for j in range(len(scores)):
+        origin[j] = here if scores[j] > top[j] else origin[j]
+        top[j] = max(top[j], scores[j])
+
+
+@fast
+def _winner(top, origin):
+    """Return (the largest maximum, its index in the whole array)."""
+    best, lane = top[0], 0
+    for j in range(1, len(top)):
+        if top[j] > best:
+            best, lane = top[j], j
+    return best, origin[lane] + lane
+
+
+@fast
+def _best_alone(a, g, upper, diagonal, inverse, gain, top, origin):
+    """Fill in what each variable's own step gains, and the lanes' maxima; return (the largest, whose it is)."""
+    top[:] = 0
+    for start in range(0, len(a), len(top)):
+        stop = min(start + len(top), len(a))
+        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], gain[start:stop]
+        q, r = diagonal[start:stop], inverse[start:stop]
+        for j in range(stop - start):
+            s = min(max(x[j] - h[j] * r[j], 0.0), u[j]) - x[j]
+            out[j] = -s * (h[j] + 0.5 * s * q[j])
+        _raise_maxima(out, start, top, origin)
+    return _winner(top, origin)
+
+
+@fast
+def _worst_violator(a, g, upper, misfit):
+    """Fill in the violation of each variable, -J of paper 001; return (the largest, whose it is)."""
+    top, origin = np.zeros(256), np.zeros(256, np.int32)
+    for start in range(0, len(a), len(top)):
+        stop = min(start + len(top), len(a))
+        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], misfit[start:stop]
+        for j in range(stop - start):
+            up = -h[j] if x[j] < u[j] else 0.0
+            down = h[j] if x[j] > 0.0 else 0.0
+            out[j] = max(up, down)
+        _raise_maxima(out, start, top, origin)
+    return _winner(top, origin)
+
+
+@fast
+def _best_partner(row, signs, s, i, a, g, upper, diagonal, inverse, gain, top, origin):
+    """Fill in what each j gains after i's step s, j's curvature less what i gives way; return (the largest, whose).
+
+    Row i of Q is row * signs * signs_i. In float32: it is only a choice.
+    """
+    top[:] = 0
+    step, give, least = np.float32(s * signs[i]), np.float32(inverse[i]), np.float32(1e-6 * diagonal[i])
+    for start in range(0, len(a), len(top)):
+        stop = min(start + len(top), len(a))
+        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], gain[start:stop]
+        d, k, t = diagonal[start:stop], row[start:stop], signs[start:stop]
+        for j in range(stop - start):
+            q = np.float32(k[j]) * np.float32(t[j])
+            slope = np.float32(h[j]) + step * q
+            curvature = max(np.float32(d[j]) - q * q * give, least)
+            sj = min(max(-slope / curvature, np.float32(-x[j])), np.float32(u[j] - x[j]))
+            out[j] = -sj * (slope + np.float32(0.5) * sj * curvature)
+        if start <= i < stop:
+            out[i - start] = -1
+        _raise_maxima(out, start, top, origin)
+    return _winner(top, origin)
+
+
+@fast
+def _two_variables(qii, qjj, qij, gi, gj, ai, aj, ui, uj):
+    """Return the minimiser (x_i, x_j) of the objective over the box of two variables: inside, or on one of 4 edges."""
+    det = qii * qjj - qij * qij
+    if det > 1e-12 * qii * qjj:
+        si, sj = -(qjj * gi - qij * gj) / det, -(qii * gj - qij * gi) / det
+        if 0 <= ai + si <= ui and 0 <= aj + sj <= uj:
+            return ai + si, aj + sj
+    bi, bj, best = ai, aj, 0.0
+    for edge in range(4):
+        if edge < 2:
+            xi = 0.0 if edge == 0 else ui
+            xj = min(max(aj - (gj + qij * (xi - ai)) / qjj, 0.0), uj)
+        else:
+            xj = 0.0 if edge == 2 else uj
+            xi = min(max(ai - (gi + qij * (xj - aj)) / qii, 0.0), ui)
+        si, sj = xi - ai, xj - aj
+        value = gi * si + gj * sj + 0.5 * (qii * si * si + qjj * sj * sj) + qij * si * sj
+        if value < best:
+            best, bi, bj = value, xi, xj
+    return bi, bj
+
+
+@fast
+def paper_steps(slab, slot_of, t, a, g, upper, inverse, tolerance, max_steps):
+    """Step one variable at a time, the worst violator of all, as paper 001 does.
+
+    Returns (steps made, i): i is a variable whose row is not in the slab, or SETTLED, or OUT_OF_STEPS.
+    """
+    n = len(a)
+    misfit = np.empty(n)
+    for step in range(max_steps):
+        worst, i = _worst_violator(a, g, upper, misfit)
+        if worst <= tolerance:
+            return step, SETTLED
+        if slot_of[i] < 0:
+            return step, i
+        s = _clipped_step(a[i], g[i], upper[i], inverse[i])
+        a[i] += s
+        row, st = slab[slot_of[i]], s * t[i]
+        for j in range(n):
+            g[j] += st * t[j] * row[j]
+    return max_steps, OUT_OF_STEPS
+
+
+@fast
+def greedy_pairs(slab, slot_of, t, a, g, upper, diagonal, inverse, top, origin, tolerance, max_steps):
+    """Step two variables at a time over all of them, chosen as in `pair_steps`, while their rows are at hand.
+
+    Returns (steps made, i, j): the next step is i's and j's and the row of i (then j = i) or of j is not in the slab,
+    or SETTLED, or OUT_OF_STEPS. The lanes `top` (gain) and `origin` (index less lane), `lane_count(n)` long, then hold
+    those that competed with the missing one, the next candidates for a row.
+    """
+    n = len(a)
+    gain, other_top, other_origin = np.empty(n, np.float32), np.zeros_like(top), np.zeros_like(origin)
+    for step in range(max_steps):
+        best, i = _best_alone(a, g, upper, diagonal, inverse, gain, top, origin)
+        if best <= 0.25 * tolerance * tolerance:
+            return step, SETTLED, SETTLED
+        if slot_of[i] < 0:
+            return step, i, i
+        s = _clipped_step(a[i], g[i], upper[i], inverse[i])
+        row = slab[slot_of[i]]
+        best, j = _best_partner(row, t, s, i, a, g, upper, diagonal, inverse, gain, other_top, other_origin)
+        if best > 0 and slot_of[j] < 0:
+            top[:], origin[:] = other_top, other_origin
+            return step, i, j
+        si, sj, other = s, 0.0, row
+        if best > 0:
+            other = slab[slot_of[j]]
+            xi, xj = _two_variables(diagonal[i], diagonal[j], t[i] * t[j] * row[j], g[i], g[j], a[i], a[j], upper[i],
+                                    upper[j])
+            si, sj = xi - a[i], xj - a[j]
+            a[j] = xj
+        a[i] += si
+        si, sj = si * t[i], sj * t[j]
+        for k in range(n):
+            g[k] += t[k] * (si * row[k] + sj * other[k])
+    return max_steps, OUT_OF_STEPS, OUT_OF_STEPS
+
+
+@fast
+def sweep(Q, a, g, upper, inverse, tolerance):
+    """Make the own step of every variable with |g| > tolerance once, in order, in place; return how many moved."""
+    moved = 0
+    for i in range(len(a)):
+        if abs(g[i]) > tolerance:
+            s = _clipped_step(a[i], g[i], upper[i], inverse[i])
+            if s != 0.0:
+                a[i] += s
+                row = Q[i]
+                for j in range(len(a)):
+                    g[j] += s * row[j]
+                moved += 1
+    return moved
+
+
+@fast
+def pair_steps(Q, a, g, upper, diagonal, inverse, tolerance, max_steps):
+    """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.
+
+    Returns the steps made; fewer than max_steps when no variable of the block violates by more than tolerance.
+    """
+    n, steps = len(a), 0
+    lanes = lane_count(n)
+    gain, ones = np.empty(n, np.float32), np.ones(n)
+    top, origin = np.zeros(lanes, np.float32), np.zeros(lanes, np.int32)
+    while steps < max_steps:
+        best, i = _best_alone(a, g, upper, diagonal, inverse, gain, top, origin)
+        if best <= 0.25 * tolerance * tolerance * inverse[0]:
+            moved = sweep(Q, a, g, upper, inverse, tolerance)
+            steps += moved
+            if moved == 0:
+                break
+            continue
+        s = _clipped_step(a[i], g[i], upper[i], inverse[i])
+        row = Q[i]
+        best, j = _best_partner(row, ones, s, i, a, g, upper, diagonal, inverse, gain, top, origin)
+        si, sj, other = s, 0.0, row
+        if best > 0:
+            other = Q[j]
+            xi, xj = _two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
+            si, sj = xi - a[i], xj - a[j]
+            a[j] = xj
+        a[i] += si
+        for k in range(n):
+            g[k] += si * row[k] + sj * other[k]
+        steps += 1
+    return steps

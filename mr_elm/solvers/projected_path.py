@@ -1,0 +1,61 @@
+"""Follow the projected path P(a + mu d), on which every variable stops at its own bound.
+
+Source: Zhao et al., An efficient active set method for optimization extreme learning machines, section 3.1 (paper 004).
+"""
+import numpy as np
+
+from ..compiled import jit
+
+with_infinities = jit(fastmath={'reassoc', 'contract', 'nsz'})
+
+
+@with_infinities
+def path_minimum(Q, d, a, g, upper):
+    """Move a to the first minimiser on the path, break point by break point, and return the decrease.
+
+    Q, d, a, g, upper are of the same variables; a changes in place, g does not. A variable that meets its bound stays
+    there; slope, curvature and Q p lose its share: one row of Q a break point.
+    """
+    n = len(a)
+    p, slopes, reach = d.copy(), g.copy(), np.full(n, np.inf)
+    for i in range(n):
+        if p[i] > 0:
+            reach[i] = (upper[i] - a[i]) / p[i]
+        elif p[i] < 0:
+            reach[i] = -a[i] / p[i]
+        if reach[i] <= 0:
+            p[i] = 0.0
+            reach[i] = np.inf
+    Qp = np.zeros(n)
+    for i in range(n):
+        if p[i] != 0:
+            for j in range(n):
+                Qp[j] += p[i] * Q[i, j]
+    decrease, mu = 0.0, 0.0
+    for k in np.argsort(reach):
+        slope, curvature = 0.0, 0.0
+        for i in range(n):
+            slope += slopes[i] * p[i]
+            curvature += Qp[i] * p[i]
+        if slope >= 0:
+            break
+        stretch = reach[k] - mu
+        inside = curvature > 0 and -slope / curvature <= stretch
+        if inside:
+            stretch = -slope / curvature
+        elif stretch == np.inf:
+            break
+        decrease -= stretch * (slope + 0.5 * stretch * curvature)
+        for i in range(n):
+            a[i] += stretch * p[i]
+            slopes[i] += stretch * Qp[i]
+        if inside:
+            break
+        mu = reach[k]
+        a[k] = upper[k] if p[k] > 0 else 0.0
+        for i in range(n):
+            Qp[i] -= p[k] * Q[k, i]
+        p[k] = 0.0
+    for i in range(n):  # rounding must not leave the box
+        a[i] = min(max(a[i], 0.0), upper[i])
+    return decrease

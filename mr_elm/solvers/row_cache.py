@@ -1,0 +1,116 @@
+"""Keep kernel rows in memory, within a bound: a slab of rows of K, and for each row its slot."""
+import numpy as np
+
+from ..features.kernel_rows import PrecomputedRows
+from . import row_loops
+from .workspace import Workspace
+
+SOFT_BYTES = 200_000_000
+CHEAP = 100  # operations a value: rows dearer than this are kept as long as there is memory
+RETURNS = 4  # times a row may be computed again before memory is the cheaper way
+LEAST_ROWS = 64
+
+
+class RowCache:
+    """Keep rows of K, without labels, for one solver.
+
+    Memory that was never touched is dear: a cheap row is computed faster than its pages are brought in. So the cache of
+    cheap rows grows past SOFT_BYTES only for rows that `precious` names; others make room, the longest unasked first.
+    A ready matrix is its own slab.
+
+    rows : source of kernel rows, (N, N).
+    dtype : float32 or float64; that of a ready matrix is its own.
+    max_bytes : most memory; at least 64 rows, or all, are kept whatever it says.
+    precious : function () -> (N,) bool, the rows worth more memory, or None for all.
+    space : Workspace the rows are kept in, or None for one of its own.
+    """
+
+    def __init__(self, rows, dtype, max_bytes, precious=None, space=None):
+        self.rows, self.precious, self.n_computed = rows, precious, 0
+        n = rows.n_samples
+        if isinstance(rows, PrecomputedRows):
+            self.capacity, self.slab, self.slot_of = n, rows.matrix, np.arange(n)
+        else:
+            row_bytes = n * np.dtype(dtype).itemsize
+            self.capacity = int(min(n, max(max_bytes // row_bytes, LEAST_ROWS)))
+            self.slab = (space or Workspace()).array('rows', (self.capacity, n), dtype)
+            self.slot_of = np.full(n, -1)
+        cheap = precious is not None and rows.cost <= CHEAP
+        self._soft = min(self.capacity, SOFT_BYTES // self.slab[:1].nbytes) if cheap else self.capacity
+        self._row_in = np.full(self.capacity, -1)
+        self._asked = np.zeros(self.capacity, np.int64)
+        self._seen = np.zeros(n, bool)
+        self._used = self._clock = self._again = 0
+
+    @property
+    def touched_bytes(self):
+        """Return how much of the slab was written to."""
+        return self.slab[:self._used].nbytes
+
+    def ensure(self, indices):
+        """Bring these rows (distinct, at most `capacity`) into the slab and return their slots."""
+        self._clock += 1
+        slots = self.slot_of[indices]
+        here = slots >= 0
+        self._asked[slots[here]] = self._clock
+        if not here.all():
+            self._fill(indices[~here])
+            slots = self.slot_of[indices]
+        return slots
+
+    def _fill(self, missing):
+        count = len(missing)
+        slots = self._slots(count)
+        self.slot_of[missing], self._row_in[slots], self._asked[slots] = slots, missing, self._clock
+        self._again += np.count_nonzero(self._seen[missing])
+        self._seen[missing] = True
+        if self._again > RETURNS * self._used:  # rows come back too often: the soft bound is too tight here
+            self._soft, self._again = min(self.capacity, 2 * self._soft), 0
+        self.n_computed += count
+        if slots[-1] - slots[0] == count - 1:
+            self.rows.rows(missing, out=self.slab[slots[0]:slots[0] + count])
+        else:
+            self.slab[slots] = self.rows.rows(missing, self.slab.dtype)
+
+    def _slots(self, count):
+        """Return slots to write to, in increasing order.
+
+        Untouched ones below the soft bound, then those of rows given up, then untouched ones beyond it.
+        """
+        if self._used + count > self._soft:
+            spare = self._spare()
+            if len(spare) < count:
+                self._soft = min(self.capacity, self._used + max(count, self._used // 4))
+        if self._used + count <= self._soft:
+            self._used += count
+            return np.arange(self._used - count, self._used)
+        if len(spare) < count:
+            spare = np.flatnonzero(self._asked[:self._used] < self._clock)
+        fresh = np.arange(self._used, min(self._soft, self._used + count - min(count, len(spare))))
+        self._used += len(fresh)
+        leaving = spare[np.argsort(self._asked[spare], kind='stable')[:count - len(fresh)]]
+        self.slot_of[self._row_in[leaving]] = -1
+        return np.sort(np.concatenate([leaving, fresh]))
+
+    def _spare(self):
+        """Return slots of rows that are neither precious nor asked for just now."""
+        free = self._asked[:self._used] < self._clock
+        if self.precious is not None:
+            free &= ~self.precious()[self._row_in[:self._used]]
+        return np.flatnonzero(free)
+
+    def block(self, indices, targets, out=None):
+        """Return Q[indices, indices] from rows already here; indices in increasing order are fastest."""
+        Q = np.empty((len(indices), len(indices)), self.slab.dtype) if out is None else out
+        row_loops.gather_block(self.slab, self.slot_of[indices], indices, targets.astype(self.slab.dtype), Q)
+        return Q
+
+    def move(self, indices, change, targets, gradient):
+        """Add Q[:, indices] change to gradient, in place; rows not here are fetched in parts."""
+        moved = change != 0
+        indices, change = indices[moved], change[moved]
+        total = np.zeros(len(gradient))
+        for start in range(0, len(indices), self.capacity):
+            part = slice(start, start + self.capacity)
+            row_loops.add_rows(self.slab, self.ensure(indices[part]), (targets[indices] * change)[part], total)
+        gradient += targets * total

@@ -1,0 +1,108 @@
+"""Estimators: scikit-learn's own checks, several classes, every kernel."""
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from reference import dual as twin
+from sklearn.datasets import make_blobs
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.utils.estimator_checks import check_estimator
+
+from mr_elm.estimators import RANDOM_NODES, ELMClassifier, ELMRegressor, OELMClassifier, SparseELMClassifier
+from mr_elm.features.kernels import KERNELS
+from mr_elm.io.store import save_model
+from mr_elm.models import read_model
+
+CLASSIFIERS = [SparseELMClassifier, OELMClassifier, ELMClassifier]
+
+
+@pytest.fixture(scope='module')
+def blobs():
+    X, y = make_blobs(300, centers=5, cluster_std=2.5, n_features=4, random_state=0)
+    return X / X.std(axis=0), np.array(list('edcba'))[y]
+
+
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize('estimator', [*CLASSIFIERS, ELMRegressor])
+def test_scikit_learn_is_content(estimator):
+    assert [row['check_name'] for row in check_estimator(estimator(), on_fail=None) if row['status'] == 'failed'] == []
+
+
+def test_pairs_are_machines_of_their_own(blobs):
+    X, y = blobs
+    model = SparseELMClassifier(sigma=1, C=3, tol=1e-8).fit(X, y)
+    values = model.model_.decision_function(X)
+    for p, pair in enumerate(combinations(range(5), 2)):
+        rows = np.isin(y, model.classes_[list(pair)])
+        alone = SparseELMClassifier(sigma=1, C=3, tol=1e-8).fit(X[rows], y[rows])
+        assert np.allclose(values[:, p], alone.decision_function(X), rtol=0, atol=1e-6)
+    assert model.dual_coef_.shape == (len(np.unique(model.support_)), 10)
+
+
+@pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all'])
+def test_the_largest_decision_value_is_the_class_predicted(scheme, blobs):
+    X, y = blobs
+    model = SparseELMClassifier(multiclass=scheme).fit(X, y)
+    assert np.mean(model.predict(X) == y) > 0.7
+    assert np.array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
+
+
+@pytest.mark.parametrize('kernel', [*KERNELS, *RANDOM_NODES])
+@pytest.mark.parametrize('estimator', CLASSIFIERS)
+def test_every_kernel_learns_from_dense_and_sparse_rows_and_is_saved(kernel, estimator, blobs, tmp_path):
+    X, y = blobs
+    X, thin = X / 3, sp.csr_matrix(X / 3)
+    dense, sparse = (estimator(kernel=kernel, degree=2, n_hidden=40, C=10).fit(rows, y) for rows in (X, thin))
+    values = dense.decision_function(X)
+    assert np.mean(dense.predict(X) == y) > 0.5
+    assert np.allclose(sparse.decision_function(thin), values, rtol=0, atol=0.01 * np.abs(values).max())
+    save_model(tmp_path / 'm.npz', dense.model_.header, dense.model_.arrays)
+    again = read_model(tmp_path / 'm.npz')
+    assert again.decision_function(X).tobytes() == dense.model_.decision_function(X).tobytes()
+    assert np.array_equal(np.array(again.classes)[again.predict(X)], dense.predict(X))
+
+
+def test_a_ready_kernel_is_the_kernel(blobs):
+    X, y = blobs
+    K = twin.gaussian(X, X, 0.5)
+    ready, own = (SparseELMClassifier(kernel=kernel, gamma=0.5, tol=1e-8).fit(A, y)
+                  for kernel, A in (('precomputed', K), ('gaussian', X)))
+    assert np.allclose(ready.decision_function(K), own.decision_function(X), rtol=0, atol=1e-5)
+
+
+def test_class_weights_are_row_weights(blobs):
+    X, y = blobs
+    by_class = SparseELMClassifier(gamma=0.5, class_weight={'a': 4.0}, tol=1e-8).fit(X, y)
+    by_row = SparseELMClassifier(gamma=0.5, tol=1e-8).fit(X, y, np.where(y == 'a', 4.0, 1.0))
+    assert np.allclose(by_class.decision_function(X), by_row.decision_function(X), rtol=0, atol=1e-5)
+
+
+def test_both_methods_and_all_rules_find_one_machine(blobs):
+    X, y = blobs
+    kinds = [(SparseELMClassifier, 'block'), (SparseELMClassifier, 'paper'), (OELMClassifier, 'oelm'),
+             (OELMClassifier, 'bas')]
+    values = [estimator(gamma=0.5, tol=1e-6, rule=rule).fit(X, y).model_.decision_function(X)
+              for estimator, rule in kinds]
+    assert all(np.allclose(value, values[0], rtol=0, atol=1e-5) for value in values)
+
+
+def test_the_kernel_elm_is_kernel_ridge():
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((150, 3)), rng.standard_normal((150, 2))
+    ours = ELMRegressor(kernel='gaussian', gamma=0.5, C=20).fit(X, y).predict(X)
+    assert np.allclose(ours, KernelRidge(alpha=1 / 20, kernel='rbf', gamma=0.5).fit(X, y).predict(X), atol=1e-8)
+
+
+@pytest.mark.parametrize('arguments', [
+    {'C': 0}, {'C': -1}, {'sigma': 0}, {'sigma': -2}, {'gamma': 1, 'sigma': 1}, {'kernel': 'gauss'}, {'rule': 'fast'},
+    {'rule': 'bas'}, {'multiclass': 'all'}, {'tol': 0}, {'kernel': 'sigmoid', 'n_hidden': 0}])
+def test_bad_parameters_are_refused(arguments, blobs):
+    with pytest.raises(ValueError, match='expected'):
+        SparseELMClassifier(**arguments).fit(*blobs)
+
+
+@pytest.mark.parametrize('estimator', CLASSIFIERS)
+def test_one_class_is_refused(estimator, blobs):
+    with pytest.raises(ValueError, match='one class'):
+        estimator().fit(blobs[0], np.ones(len(blobs[0])))

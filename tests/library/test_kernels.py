@@ -1,0 +1,121 @@
+"""Kernels and rows of their matrices against the formulas, written out."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from reference import dual as twin
+from scipy.spatial.distance import cdist
+
+from mr_elm.errors import NumericalWarning
+from mr_elm.features.kernel_rows import NodeRows, PrecomputedRows, SparseRows, kernel_rows
+from mr_elm.features.kernels import KERNELS, make_kernel
+
+GIVEN = {'gaussian': {'sigma': 1.7}, 'laplacian': {'sigma': 1.7}, 'polynomial': {'degree': 4}, 'linear': {}}
+
+
+@pytest.fixture(params=[5, 90])
+def X(request):
+    return np.random.default_rng(0).standard_normal((300, request.param)) / np.sqrt(request.param / 5)
+
+
+def formula(name, A, B):
+    return twin.KERNELS[name](A, B, **GIVEN[name])
+
+
+def test_every_kernel_has_its_formula():
+    assert set(GIVEN) == set(twin.KERNELS) == set(KERNELS)
+
+
+@pytest.mark.parametrize('name', KERNELS)
+@pytest.mark.parametrize('wrap_a', [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize('wrap_b', [np.asarray, sp.csr_matrix])
+def test_a_tile_is_the_formula(name, wrap_a, wrap_b, X):
+    tile = make_kernel(name, **GIVEN[name]).tile(wrap_a(X[:40]), wrap_b(X[30:90]))
+    wanted = formula(name, X[:40], X[30:90])
+    assert np.allclose(tile, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize('name', KERNELS)
+@pytest.mark.parametrize('source', ['dense', 'csr', 'csr kept sparse'])
+@pytest.mark.parametrize('dtype, tolerance', [(np.float64, 1e-12), (np.float32, 2e-6)])
+def test_rows_are_the_formula(name, source, dtype, tolerance, X):
+    K, kernel = formula(name, X, X), make_kernel(name, **GIVEN[name])
+    rows = {'dense': lambda: kernel_rows(X, kernel), 'csr': lambda: kernel_rows(sp.csr_matrix(X), kernel),
+            'csr kept sparse': lambda: SparseRows(sp.csr_matrix(X), kernel)}[source]()
+    wanted, scale = np.array([3, 0, 299, 17]), np.abs(K).max()
+    assert np.allclose(rows.rows(wanted, dtype), K[wanted], rtol=0, atol=tolerance * scale)
+    assert np.allclose(rows.diagonal(), K.diagonal(), rtol=0, atol=1e-12 * scale)
+    assert np.allclose(rows.take(wanted).rows(np.array([1, 2])), K[np.ix_([0, 299], wanted)], rtol=0,
+                       atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize('name', KERNELS)
+@pytest.mark.parametrize('count', [1, 140, 300])
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+def test_a_weighted_sum_is_the_product(name, count, wrap, X):
+    rng, K = np.random.default_rng(1), formula(name, X, X)
+    some, weights = rng.choice(300, count, replace=False), rng.standard_normal(count)
+    got = kernel_rows(wrap(X), make_kernel(name, **GIVEN[name])).weighted_sum(some, weights)
+    assert np.allclose(got, K[:, some] @ weights, rtol=0, atol=1e-11 * np.abs(K).max() * count)
+
+
+@pytest.mark.parametrize('d, tolerance', [(70, 1e-6), (20, 1e-4)])  # of few features, the features are rounded too
+def test_float32_rows_survive_distant_outliers(d, tolerance):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((200, d))
+    X[:5] = 1000 + 0.1 * rng.standard_normal((5, d))
+    rows = kernel_rows(X, make_kernel('gaussian', gamma=0.5))
+    assert np.allclose(rows.rows(np.arange(8), np.float32), twin.gaussian(X[:8], X, 0.5), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize('name', ['gaussian', 'laplacian'])
+def test_rows_of_whole_numbers_are_the_formula(name):
+    X = np.random.default_rng(3).integers(0, 2, (150, 100)).astype(float)
+    K = twin.KERNELS[name](X, X, 4.0)
+    for dtype, tolerance in ((np.float64, 1e-13), (np.float32, 1e-6)):
+        rows = kernel_rows(X, make_kernel(name, sigma=4))
+        assert np.allclose(rows.rows(np.arange(150), dtype), K, rtol=0, atol=tolerance)
+
+
+def test_ready_matrices_and_node_outputs_are_rows_too():
+    H = np.random.default_rng(3).standard_normal((50, 7))
+    some, weights = np.array([4, 9, 30]), np.array([1.0, -2.0, 0.5])
+    for rows in (PrecomputedRows(H @ H.T), NodeRows(H)):
+        assert np.allclose(rows.rows(some), (H @ H.T)[some], atol=1e-12)
+        assert np.allclose(rows.diagonal(), (H**2).sum(axis=1), atol=1e-12)
+        assert np.allclose(rows.weighted_sum(some, weights), (H @ H.T)[:, some] @ weights, atol=1e-12)
+
+
+def test_a_matrix_that_is_no_kernel_is_refused():
+    with pytest.raises(ValueError, match=r'square matrix was expected as kernel, one of shape \(2, 3\) came'):
+        PrecomputedRows(np.ones((2, 3)))
+    with pytest.raises(ValueError, match='symmetric'):
+        PrecomputedRows(np.array([[1.0, 2.0], [0.0, 1.0]]))
+
+
+def test_a_kernel_that_is_not_positive_is_warned_of():
+    X = np.random.default_rng(4).standard_normal((60, 3))
+    with pytest.warns(NumericalWarning, match='not positive'):
+        PrecomputedRows(np.tanh(X @ X.T - 1))
+
+
+def test_gamma_and_sigma_are_one_width():
+    D = cdist(np.zeros((1, 2)), np.ones((3, 2)))
+    for kernel in (make_kernel('gaussian', gamma=0.125), make_kernel('gaussian', sigma=2), make_kernel('gaussian', 4)):
+        assert np.allclose(kernel.tile(np.zeros((1, 2)), np.ones((3, 2))), np.exp(-D**2 / 8), rtol=1e-14)
+
+
+@pytest.mark.parametrize('name, given, reason', [
+    ('gaussian', {'sigma': 0}, 'sigma: a finite number above 0 was expected, 0 came'),
+    ('gaussian', {'sigma': -1}, 'sigma: .* -1 came'),
+    ('gaussian', {'gamma': np.inf}, 'gamma: .* inf came'),
+    ('gaussian', {'gamma': np.nan}, 'gamma: .* nan came'),
+    ('gaussian', {'sigma': 1, 'gamma': 1}, 'both came'),
+    ('laplacian', {'gamma': 1}, 'sigma was expected of the laplacian kernel, gamma came'),
+    ('polynomial', {'degree': 0}, 'degree: '),
+    ('polynomial', {'degree': 1.5}, 'degree: a whole number was expected, 1.5 came'),
+    ('linear', {'sigma': 1}, 'no parameter was expected of the linear kernel, sigma came'),
+    ('gauss', {}, "one of gaussian, .* was expected, 'gauss' came"),
+    ('gaussian', {}, 'sigma: .* None came')])
+def test_bad_parameters_are_refused(name, given, reason):
+    with pytest.raises(ValueError, match=reason):
+        make_kernel(name, **given)

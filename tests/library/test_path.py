@@ -1,0 +1,51 @@
+"""A path of C over one kernel matrix, with folds held out, against solves from nothing."""
+import numpy as np
+import pytest
+
+from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.features.kernels import make_kernel
+from mr_elm.solvers.box_qp import BoxQP, Settings
+from mr_elm.solvers.dual import solve_dual
+from mr_elm.solvers.path import ready_rows, walk_folds, walk_path
+
+TIGHT = Settings(eps=1e-6)
+BOUNDS = [100.0, 0.1, 1.0, 10.0]
+
+
+@pytest.fixture(scope='module')
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    return kernel_rows(X, make_kernel('gaussian', gamma=0.4)), np.where(
+        X[:, 0] * X[:, 1] + 0.7 * rng.standard_normal(300) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+def test_every_point_is_what_a_solve_from_nothing_finds(dtype, problem):
+    source, t = problem
+    points = list(walk_path(ready_rows(source, dtype), t, BOUNDS, settings=TIGHT))
+    assert [point.C for point in points] == sorted(BOUNDS)
+    for point in points:
+        alone = solve_dual(BoxQP(source, t, point.C), 'block', TIGHT)
+        assert point.result.converged
+        assert point.result.objective == pytest.approx(alone.objective, rel=1e-9 if dtype == np.float64 else 1e-6)
+        assert np.allclose(point.result.decision, alone.decision, rtol=0, atol=1e-5 if dtype == np.float64 else 1e-3)
+
+
+def test_rows_held_out_are_decided_by_a_machine_that_has_not_seen_them(problem):
+    source, t = problem
+    folds = np.random.default_rng(1).integers(0, 3, 300)
+    points = list(walk_folds(ready_rows(source, np.float64), t, BOUNDS, folds, settings=TIGHT))
+    assert [(point.fold, point.C) for point in points] == [(k, C) for k in range(3) for C in sorted(BOUNDS)]
+    for point in points:
+        seen = np.flatnonzero(folds != point.fold)
+        alone = solve_dual(BoxQP(source.take(seen), t[seen], point.C), 'block', TIGHT)
+        assert not point.result.alpha[folds == point.fold].any()
+        unseen = source.rows(seen).T @ (alone.alpha * t[seen])
+        assert np.allclose(point.result.decision, unseen, rtol=0, atol=1e-5)
+
+
+def test_the_kernel_matrix_is_computed_once(problem):
+    source, t = problem
+    points = list(walk_path(ready_rows(source), t, BOUNDS))
+    assert all(point.result.n_kernel_rows <= 2 * len(t) for point in points)
