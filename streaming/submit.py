@@ -104,6 +104,12 @@ class Runner:
         cores = self.option('--num-cores') or os.cpu_count()
         return 1 if self.alias == 'inline' else int(cores)
 
+    def reducers(self, n):
+        """Return the arguments that ask for n reduce tasks, none where the user has said how many."""
+        if self.alias in EMBEDDED or self.value_of('mapreduce.job.reduces') is not None:
+            return []
+        return ['-D', f'mapreduce.job.reduces={n}']
+
     def option(self, name):
         """Return the last value given for a runner option, or None."""
         values = [value for flag, value in pairs_of(self.arguments) if flag == name]

@@ -4,7 +4,7 @@ import traceback
 import warnings
 from importlib import import_module
 
-from ..errors import AccountingError, DataFormatError, ModelFormatError, NumericalWarning
+from ..errors import AccountingError, ConvergenceWarning, DataFormatError, ModelFormatError, NumericalWarning
 
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
@@ -63,7 +63,7 @@ def sentence(error):
 
 def show_warning(message, category, filename, lineno, file=None, line=None):
     """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
-    if issubclass(category, NumericalWarning) or sys.warnoptions:
+    if issubclass(category, (NumericalWarning, ConvergenceWarning)) or sys.warnoptions:
         print(f'mr-elm: warning: {message}', file=sys.stderr)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.arithmetic import describe_blas, one_thread
-from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.gram import GridSteps, assemble, pack_upper
@@ -15,13 +15,11 @@ from mr_elm.io.store import save_model
 from mr_elm.io.wire import split_key
 from mr_elm.models import layer_arrays
 from mr_elm.solvers.esvm import class_weights, collect_sums, finish
-from mr_elm.statistics import Classes
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.summary import check_pack, summarise
+from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes, report_blas
+from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.submit import run_job
-
-CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ def train(plan, options, runner):
     """
     n_landmarks = options.n_hidden if options.map == 'nystrom' else 0
     summary = summarise(plan, runner, options.bad_rows, n_landmarks, options.seed)
-    check_labels(plan, summary, options)
+    check_labels(plan, summary, options.task)
     classes = None if options.numeric else find_classes(plan, summary)
     layer = make_layer(options, summary)
     weights = class_weights(options.class_weight, classes)
@@ -74,28 +72,6 @@ def train(plan, options, runner):
               'class_sums': sums.class_sums, 'class_sums_low': sums.class_sums_low, 'counts': sums.counts}
     header = describe(summary, options, layer, steps, solution, classes, accounts)
     return header, arrays, summary.accounts
-
-
-def check_labels(plan, summary, options):
-    """Raise DataFormatError when the rows have no labels, or were packed for another task."""
-    if summary.target is None and not summary.labels.entries:
-        raise DataFormatError(f'{plan.pack or plan.name}: labels were expected, the rows have none')
-    if options.numeric != (summary.target is not None):
-        raise DataFormatError(f'{plan.pack}: rows packed for {options.task} were expected, these were packed for '
-                              f'another task (mr-elm pack --task {options.task})')
-
-
-def find_classes(plan, summary):
-    """Return the Classes of a data set. Raises DataFormatError when the labels cannot be classes."""
-    classes = Classes.of(summary.labels)
-    k = len(classes.names)
-    if k < 2:
-        raise DataFormatError(f'{plan.name}: at least two classes were expected, every row has the label '
-                              f'{classes.names[0]!r}')
-    if k > CONTINUOUS and 2 * k >= summary.n_rows:
-        raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
-                              'is this a regression (--task regression) or another column (--label-column)?')
-    return classes
 
 
 def check_counts(plan, classes, sums):
@@ -156,14 +132,6 @@ def sum_up(plan, layer, steps, weights, options, runner):
                     named_sums[coordinates[0]] = value
     accounts.settle(options.bad_rows)
     return tiles, named_sums, accounts
-
-
-def report_blas(accounts, runner):
-    """Tell the user when tasks computed with different arithmetic: the last bits of the model depend on it."""
-    kinds = accounts.blas | {describe_blas()}
-    if len(kinds) > 1:
-        runner.reporter.say(f'warning: tasks used different BLAS kernels ({"; ".join(sorted(kinds))}), another run may '
-                            'differ in the last bits')
 
 
 def describe(summary, options, layer, steps, solution, classes, accounts):

@@ -6,7 +6,7 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.wire import split_key
 from mr_elm.metrics import Residuals
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.summary import check_pack
+from mr_elm.streaming.drivers.checks import check_pack
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict
 from mr_elm.streaming.storage import store_of, written

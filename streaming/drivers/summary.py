@@ -122,12 +122,3 @@ def read_manifest(folder):
                   for name, text in manifest['statistics'].items()}
     return Summary(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], rejected=manifest['rejected'],
                    input=manifest['input'], **statistics)
-
-
-def check_pack(plan, accounts):
-    """Demand that a pass over a pack saw all of it. Raises DataFormatError when blocks are missing."""
-    if plan.pack:
-        expected = load_manifest(plan.pack)['n_rows']
-        if accounts.used != expected:
-            raise DataFormatError(f'{plan.pack}: {expected} rows were expected by its manifest, {accounts.used} came: '
-                                  'a part is missing or cut short')

@@ -1,0 +1,59 @@
+"""Do what training has in common, whatever the method: where the model goes, and writing it."""
+import math
+
+from ..features.scaling import SCALES
+from ..io.store import save_model
+from ..streaming.inputs import plan_inputs
+from ..streaming.storage import demand_free, store_of, written
+from .options import make_runner, row_options, write_rejected
+
+
+def add_model_options(parser):
+    """Add where the model goes and how rows are scaled."""
+    group = parser.add_argument_group('model')
+    group.add_argument('--model', required=True, metavar='OUT.npz', help='where to write the model')
+    group.add_argument('--overwrite', action='store_true', help='replace a model that exists')
+    group.add_argument('--scale', choices=SCALES, default='standard',
+                       help='how features are scaled first (default: %(default)s)')
+    group.add_argument('--seed', type=int, default=0, help='seed of every random choice (default: %(default)s)')
+
+
+def run(driver, options, args, passed, **known):
+    """Run a driver's training and write the model.
+
+    driver : function (plan, options, runner) -> (header, arrays, accounts). known : RowOptions to override.
+    """
+    demand_free(args.model, args.overwrite)
+    rejected = f'{args.model}.rejected'
+    if args.bad_rows == 'skip':
+        demand_free(rejected, args.overwrite)
+    plan = plan_inputs(args.inputs, row_options(args, **known))
+    with make_runner(args, passed) as runner:
+        header, arrays, accounts = driver(plan, options, runner)
+    with written(args.model) as local:
+        save_model(local, header, arrays)
+    if accounts is not None and accounts.rows:
+        write_rejected(rejected, accounts, runner)
+    elif args.overwrite and store_of(rejected).find(rejected):
+        store_of(rejected).remove(rejected)  # it told of the model that was replaced
+    runner.reporter.say(f'{args.model}: {header["n_rows_used"]:,} rows, {header["n_features"]} features, '
+                        f'{size_of(header, arrays)}')
+
+
+def size_of(header, arrays):
+    """Say how large a model is."""
+    if 'dual_coef' in arrays:
+        return f'{len(arrays["dual_coef"]):,} support vectors'
+    return f'{header["parameters"]["n_hidden"]} hidden nodes'
+
+
+def demand_positive(parser, name, value):
+    """Exit with 2 when a number is not finite and above 0; None passes."""
+    if value is not None and not (value > 0 and math.isfinite(value)):
+        parser.error(f'{name}: a number above 0 was expected, {value} came')
+
+
+def demand_seed(parser, args):
+    """Exit with 2 when the seed is out of range."""
+    if not 0 <= args.seed < 2**64:
+        parser.error(f'--seed: a whole number from 0 to 2^64 - 1 was expected, {args.seed} came')

@@ -1,0 +1,51 @@
+"""Train one two-class machine on rows in memory: scale them, state the dual over a kernel or nodes, solve it.
+
+    f(x) = sum_i a_i t_i K(z_i, z)   or   f(x) = h(x) beta,  beta = sum_i a_i t_i h(x_i)          symbols: box_qp
+"""
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..features.hidden import HiddenLayer
+from ..features.kernel_rows import kernel_rows
+from ..features.kernels import Kernel
+from ..features.scaling import scale_rows
+from .box_qp import BoxQP, Settings
+from .dual import solve_dual
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Say how a two-class machine is trained.
+
+    kernel : Kernel on scaled rows, or None for the nodes of `layer`.
+    layer : HiddenLayer, or None.
+    offset, scale : (d,) of z = (x - offset) * scale; a layer has its own.
+    C : > 0. rule : a solver of `dual.RULES`; nodes have one solver only.
+    settings : Settings.
+    """
+
+    kernel: Kernel | None
+    layer: HiddenLayer | None
+    offset: np.ndarray
+    scale: np.ndarray
+    C: float
+    rule: str
+    settings: Settings
+
+    def place(self, X):
+        """Return what the dual is over: scaled rows for a kernel, node outputs (n, L) for nodes."""
+        if self.kernel is not None:
+            return scale_rows(X, self.offset, self.scale)
+        return self.layer.evaluate(X, np.empty((X.shape[0], self.layer.n_hidden)))
+
+    def solve(self, Z, targets, weights, report=None):
+        """Solve the dual over placed rows Z; returns a Result, for nodes with beta.
+
+        targets : (n,) of +1 and -1. weights : (n,) >= 0. report : see Settings.
+        """
+        settings = replace(self.settings, report=report)
+        if self.kernel is not None:
+            return solve_dual(BoxQP(kernel_rows(Z, self.kernel), targets, self.C, weights), self.rule, settings)
+        from .node_dual import solve_node_dual
+        return solve_node_dual(Z, targets, self.C, weights, settings)

@@ -1,0 +1,46 @@
+"""Check what a driver has learnt before and after its jobs, each in one place."""
+from mr_elm.arithmetic import describe_blas
+from mr_elm.errors import DataFormatError
+from mr_elm.statistics import Classes
+from mr_elm.streaming.drivers.summary import load_manifest
+
+CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
+
+
+def check_labels(plan, summary, task):
+    """Raise DataFormatError when the rows have no labels, or were packed for another task."""
+    if summary.target is None and not summary.labels.entries:
+        raise DataFormatError(f'{plan.pack or plan.name}: labels were expected, the rows have none')
+    if (task == 'regression') != (summary.target is not None):
+        raise DataFormatError(f'{plan.pack}: rows packed for {task} were expected, these were packed for '
+                              f'another task (mr-elm pack --task {task})')
+
+
+def find_classes(plan, summary):
+    """Return the Classes of a data set. Raises DataFormatError when the labels cannot be classes."""
+    classes = Classes.of(summary.labels)
+    k = len(classes.names)
+    if k < 2:
+        raise DataFormatError(f'{plan.name}: at least two classes were expected, every row has the label '
+                              f'{classes.names[0]!r}')
+    if k > CONTINUOUS and 2 * k >= summary.n_rows:
+        raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
+                              'is this a regression (--task regression) or another column (--label-column)?')
+    return classes
+
+
+def report_blas(accounts, runner):
+    """Tell the user when tasks computed with different arithmetic: the last bits of the model depend on it."""
+    kinds = accounts.blas | {describe_blas()}
+    if len(kinds) > 1:
+        runner.reporter.say(f'warning: tasks used different BLAS kernels ({"; ".join(sorted(kinds))}), another run may '
+                            'differ in the last bits')
+
+
+def check_pack(plan, accounts):
+    """Demand that a pass over a pack saw all of it. Raises DataFormatError when blocks are missing."""
+    if plan.pack:
+        expected = load_manifest(plan.pack)['n_rows']
+        if accounts.used != expected:
+            raise DataFormatError(f'{plan.pack}: {expected} rows were expected by its manifest, {accounts.used} came: '
+                                  'a part is missing or cut short')

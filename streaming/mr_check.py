@@ -1,0 +1,82 @@
+"""Hold a dual solution against all rows: the loss of each machine, and the rows that contradict it."""
+import math
+
+import numpy as np
+
+from mr_elm.io.store import load_model
+from mr_elm.io.wire import make_key
+from mr_elm.models import read_model
+from mr_elm.streaming.dual_problem import load_problem
+from mr_elm.streaming.gathering import join, rows_of
+from mr_elm.streaming.mr_rows import MRRows, demand_width
+
+FINE = 2**40  # losses add up as whole numbers of 1/FINE, so that their order does not show
+
+
+def add_up(values):
+    """Add the losses of tasks up."""
+    return {'loss': sum(value['loss'] for value in values)}
+
+
+def worst(margins, rows, most):
+    """Return the rows with the smallest margins, at most so many, ties in input order, with their margins."""
+    chosen = np.lexsort((*rows.places.T[::-1], margins))[:most]
+    return margins[chosen], rows.take(chosen)
+
+
+class MRCheck(MRRows):
+    """Emit `loss MACHINE`, the sum of C_i max(0, 1 - t_i f(x_i)) over its rows, and `violators MACHINE`: of the rows
+    outside of the working set that have t f(x) < 1 - eps, those with the smallest t f(x).
+
+    The loss gives the primal objective, and with the dual one the global duality gap.
+    """
+
+    MERGE = {'loss': add_up}
+
+    def configure_args(self):
+        """Add the problem, the model to check, what it was trained on, and how many violators are wanted."""
+        super().configure_args()
+        self.add_file_arg('--problem', help='npz: classes and machines')
+        self.add_file_arg('--model', help='npz: the model')
+        self.add_file_arg('--working', help='npz: places of the rows that the model was trained on')
+        self.add_passthru_arg('--most', type=int, default=1000, help='violators a machine')
+
+    def map_begin(self):
+        """Load the model and start with no loss."""
+        self.problem, self.model = load_problem(self.options.problem), read_model(self.options.model)
+        self.known = set(map(tuple, load_model(self.options.working)[1]['places'].tolist()))
+        self.losses = [0] * self.problem.n_machines
+        self.found = {}
+
+    def map_block(self, block, place):
+        """Add the losses of a block, and keep its worst violators."""
+        demand_width(block.X, self.model.n_features)
+        scores = self.model.decision_function(block.X)
+        rows = rows_of(block, place, self.problem.class_numbers(block), self.problem.row_weights(block))
+        new = np.array([tuple(place) not in self.known for place in rows.places.tolist()], dtype=bool)
+        for machine in range(self.problem.n_machines):
+            margins = self.problem.targets(machine, rows.numbers) * scores[:, machine]
+            mine = self.problem.seen_by(machine, rows.numbers)
+            losses = self.problem.machine.C * rows.weights[mine] * np.maximum(1 - margins[mine], 0)
+            self.losses[machine] += int(math.fsum(losses) * FINE)
+            wrong = np.flatnonzero(mine & new & (margins < 1 - self.problem.machine.settings.eps))
+            if len(wrong):
+                self.keep(machine, margins[wrong], rows.take(wrong))
+
+    def keep(self, machine, margins, rows):
+        """Keep the worst violators of a machine."""
+        if machine in self.found:
+            margins, rows = np.append(self.found[machine][0], margins), join([self.found[machine][1], rows])
+        self.found[machine] = worst(margins, rows, self.options.most)
+
+    def map_end(self):
+        """Emit losses and violators."""
+        for machine, loss in enumerate(self.losses):
+            yield make_key('loss', machine), {'loss': loss}
+        for machine, (margins, rows) in self.found.items():
+            for piece, part in rows.pieces():
+                yield make_key('violators', machine), [margins[part], *piece]
+
+
+if __name__ == '__main__':
+    MRCheck.run()
