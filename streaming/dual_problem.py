@@ -77,7 +77,11 @@ class DualProblem:
     @cached_property
     def machine(self):
         """Return the Machine: how each of them is trained."""
-        given = self.parameters
+        return self.machine_with({})
+
+    def machine_with(self, changes):
+        """Return a Machine with some parameters changed."""
+        given = {**self.parameters, **changes}
         settings = Settings(given['eps'], given['max_iter'], given['cache_bytes'], seed=given['seed'])
         kernel, layer = None, None
         if 'kernel' in given:

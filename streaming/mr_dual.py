@@ -14,6 +14,19 @@ from mr_elm.streaming.mr_rows import MRRows
 QUIET = 5.0  # seconds between two signs of life
 
 
+def reporter(job):
+    """Return a function (iterations, gap) for `Settings` that shows in Hadoop's status how far a task is."""
+    spoken = time.monotonic()
+
+    def tell(n_iter, gap):
+        nonlocal spoken
+        if time.monotonic() - spoken > QUIET:
+            spoken = time.monotonic()
+            job.set_status(f'iteration {n_iter}, gap {gap:.3g}')
+
+    return tell
+
+
 class MRDual(MRRows):
     """Map: `rows MACHINE PART`, the rows that a machine trains on. Reduce: solve it; emit `machine MACHINE PART`, its
     certificate, `support MACHINE PART`, its support vectors, and for explicit nodes `beta MACHINE PART`.
@@ -67,24 +80,12 @@ class MRDual(MRRows):
 
     def solve(self, rows, *place):
         """Solve one machine on its rows."""
-        trained = self.problem.solve(place[0], rows, self.report())
+        trained = self.problem.solve(place[0], rows, reporter(self))
         yield make_key('machine', *place), trained.certificate
         if trained.beta is not None:
             yield make_key('beta', *place), [trained.beta]
         for piece, part in trained.support.pieces():
             yield make_key('support', *place), [trained.coefficients[part], *piece]
-
-    def report(self):
-        """Return a function that shows Hadoop now and then that the task lives."""
-        spoken = time.monotonic()
-
-        def tell(n_iter, gap):
-            nonlocal spoken
-            if time.monotonic() - spoken > QUIET:
-                spoken = time.monotonic()
-                self.set_status(f'iteration {n_iter}, gap {gap:.3g}')
-
-        return tell
 
 
 if __name__ == '__main__':

@@ -8,6 +8,7 @@ from ..errors import AccountingError, ConvergenceWarning, DataFormatError, Model
 
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
+    'tune': ('tune', 'choose kernel parameters and C by cross-validation'),
     'predict': ('score', 'write a line a row: the label, with --scores also the decision values'),
     'evaluate': ('score', 'score a model on labelled rows'),
     'inspect': ('score', 'show what a model file says of itself'),

@@ -9,6 +9,8 @@ from ..streaming.drivers import dual
 from .options import Parser, add_input_options, add_runner_options, positive
 from .training import add_model_options, demand_positive, demand_seed, run
 
+RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
+
 
 def train_sparse_elm(argv):
     """Train the sparse ELM: the box-constrained dual, solved by blocks of variables."""
@@ -25,7 +27,10 @@ def train_dual(argv, method, description):
     parser = Parser(f'train {method}', description)
     add_input_options(parser)
     add_model_options(parser)
-    add_dual_options(parser, method)
+    add_kernel_options(parser)
+    add_node_options(parser)
+    add_solver_options(parser, method)
+    add_partition_options(parser)
     add_runner_options(parser)
     args, passed = parser.parse(argv)
     check_dual(parser, args)
@@ -35,45 +40,60 @@ def train_dual(argv, method, description):
 def dual_options(args, method):
     """Make the DualOptions that the user asked for."""
     names = [field.name for field in fields(dual.DualOptions) if hasattr(args, field.name)]
-    return dual.DualOptions(method=method, n_hidden=args.hidden, **{name: getattr(args, name) for name in names})
+    n_hidden = {'n_hidden': args.hidden} if hasattr(args, 'hidden') else {}
+    return dual.DualOptions(method=method, **n_hidden, **{name: getattr(args, name) for name in names})
 
 
-def add_dual_options(parser, method):
-    """Add the parameters of a dual method."""
-    kernels, nodes, rules = tuple(KERNELS), tuple(kind for kind in NODES if kind != 'nystrom'), METHOD_RULES[method]
-    group = parser.add_argument_group(method)
-    group.add_argument('--kernel', choices=(*kernels, *nodes), default='gaussian', metavar='NAME',
-                       help=f'{", ".join(kernels)}, or random nodes: {", ".join(nodes)} (default: %(default)s)')
+def add_kernel_options(parser):
+    """Add the kernel, its parameters and C."""
+    group = parser.add_argument_group('kernel')
+    group.add_argument('--kernel', choices=(*KERNELS, *RANDOM_NODES), default='gaussian', metavar='NAME',
+                       help=f'{", ".join(KERNELS)}, or random nodes: {", ".join(RANDOM_NODES)} (default: %(default)s)')
     group.add_argument('--sigma', type=float, help='width of the gaussian or laplacian kernel (default: sqrt(d))')
     group.add_argument('--gamma', type=float, help='gaussian: 1 / (2 sigma^2), instead of --sigma')
     group.add_argument('--degree', type=int, help='polynomial: of (1 + u.v)^degree (default: 3)')
-    group.add_argument('--hidden', type=int, default=1000, metavar='L',
-                       help='how many random nodes (default: %(default)s)')
-    group.add_argument('--weight-scale', type=float, default=1.0, metavar='S',
-                       help='random nodes: deviation of the pre-activations on scaled rows (default: %(default)s)')
-    group.add_argument('--weights', choices=('normal', 'uniform'), default='normal',
-                       help='random nodes: normal, deviation S/sqrt(d), or uniform between -S and S '
-                            '(default: %(default)s)')
     group.add_argument('--C', type=float, default=1.0, help='bound of the dual variables (default: %(default)s)')
+
+
+def add_node_options(parser):
+    """Add the parameters of random nodes."""
+    group = parser.add_argument_group('random nodes')
+    group.add_argument('--hidden', type=int, default=1000, metavar='L', help='how many of them (default: %(default)s)')
+    group.add_argument('--weight-scale', type=float, default=1.0, metavar='S',
+                       help='deviation of the pre-activations on scaled rows (default: %(default)s)')
+    group.add_argument('--weights', choices=('normal', 'uniform'), default='normal',
+                       help='normal: deviation S/sqrt(d); uniform: between -S and S (default: %(default)s)')
+
+
+def add_solver_options(parser, method):
+    """Add how the dual is solved."""
+    rules = METHOD_RULES[method]
+    group = parser.add_argument_group('solver')
     group.add_argument('--rule', choices=rules, default=rules[0], help='how kernels are solved (default: %(default)s)')
     group.add_argument('--eps', type=float, default=1e-3,
                        help='violation of the optimality conditions at which to stop (default: %(default)s)')
     group.add_argument('--max-iter', type=positive, metavar='N', help="bound on iterations (default: the solver's own)")
-    group.add_argument('--multiclass', choices=SCHEMES, default=SCHEMES[0], help='default: %(default)s')
+    group.add_argument('--multiclass', choices=SCHEMES, default=SCHEMES[0],
+                       help='how two-class machines make several classes (default: %(default)s)')
     group.add_argument('--class-weight', choices=('balanced',), help='let every class count the same')
     group.add_argument('--memory', type=float, default=1000.0, metavar='MB',
-                       help='of a task, half of it for kernel rows (default: %(default)s)')
+                       help='of a task, half of it for kernel values (default: %(default)s)')
+
+
+def add_partition_options(parser):
+    """Add what rows beyond one reducer need."""
+    group = parser.add_argument_group('rows beyond one reducer')
     group.add_argument('--partitions', type=positive, default=1, metavar='P',
                        help='cut the rows of a machine into so many parts, solve these, then add the rows of all parts '
                             'that contradict the result until the duality gap over all rows is closed')
     group.add_argument('--gap', type=float, default=1e-3,
-                       help='with --partitions: that gap, relative to the objective (default: %(default)s)')
+                       help='that gap, relative to the objective (default: %(default)s)')
 
 
 def check_dual(parser, args):
     """Exit with 2 where a number is out of its range."""
     for name in ('C', 'sigma', 'gamma', 'degree', 'eps', 'memory', 'gap', 'weight_scale', 'hidden'):
-        demand_positive(parser, f'--{name.replace("_", "-")}', getattr(args, name))
+        demand_positive(parser, f'--{name.replace("_", "-")}', getattr(args, name, None))
     known = KERNELS[args.kernel].parameters if args.kernel in KERNELS else ()
     for name in ('sigma', 'gamma', 'degree'):
         if getattr(args, name) is not None and name not in known:

@@ -8,10 +8,10 @@ from ..streaming.storage import demand_free, store_of, written
 from .options import make_runner, row_options, write_rejected
 
 
-def add_model_options(parser):
+def add_model_options(parser, required=True):
     """Add where the model goes and how rows are scaled."""
     group = parser.add_argument_group('model')
-    group.add_argument('--model', required=True, metavar='OUT.npz', help='where to write the model')
+    group.add_argument('--model', required=required, metavar='OUT.npz', help='where to write the model')
     group.add_argument('--overwrite', action='store_true', help='replace a model that exists')
     group.add_argument('--scale', choices=SCALES, default='standard',
                        help='how features are scaled first (default: %(default)s)')
@@ -23,13 +23,28 @@ def run(driver, options, args, passed, **known):
 
     driver : function (plan, options, runner) -> (header, arrays, accounts). known : RowOptions to override.
     """
-    demand_free(args.model, args.overwrite)
-    rejected = f'{args.model}.rejected'
-    if args.bad_rows == 'skip':
-        demand_free(rejected, args.overwrite)
+    demand_model_free(args)
     plan = plan_inputs(args.inputs, row_options(args, **known))
     with make_runner(args, passed) as runner:
         header, arrays, accounts = driver(plan, options, runner)
+        keep(args, runner, header, arrays, accounts)
+
+
+def demand_model_free(args):
+    """Refuse a model that exists, or whose folder does not, before any work is done."""
+    demand_free(args.model, args.overwrite)
+    if args.bad_rows == 'skip':
+        demand_free(rejected_of(args), args.overwrite)
+
+
+def rejected_of(args):
+    """Name the file for rows that were left out."""
+    return f'{args.model}.rejected'
+
+
+def keep(args, runner, header, arrays, accounts):
+    """Write a model, and the rows that were left out."""
+    rejected = rejected_of(args)
     with written(args.model) as local:
         save_model(local, header, arrays)
     if accounts is not None and accounts.rows:

@@ -1,0 +1,118 @@
+"""Choose parameters: lists of candidates, folds that depend on the rows alone, and the best of a table of scores."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from .features.landmarks import row_hashes
+from .solvers.multiclass import class_numbers, machine_count, machines_of
+from .solvers.path import walk_path
+
+# Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5
+PAPER = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+PAPER_DEGREES = (1, 2, 3, 4, 5)
+GRIDS = ('coarse', 'paper')
+COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
+COARSE_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of sqrt(d)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Hold what one fold says of one candidate.
+
+    C : bound of the dual variables. fold : the fold held out.
+    correct, total : rows of it that were labelled right, and all.
+    n_support : support vectors of the training. seconds : of processor time.
+    """
+
+    C: float
+    fold: int
+    correct: int
+    total: int
+    n_support: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """Hold what cross-validation found for one candidate: kernel parameters, C, and a Cell for each fold."""
+
+    parameters: dict
+    C: float
+    cells: tuple
+
+    @property
+    def accuracy(self):
+        """Return the share of rows labelled right by machines that had not seen them."""
+        return sum(cell.correct for cell in self.cells) / sum(cell.total for cell in self.cells)
+
+    @property
+    def deviation(self):
+        """Return the standard deviation of the accuracy over the folds."""
+        return float(np.std([cell.correct / cell.total for cell in self.cells]))
+
+    @property
+    def n_support(self):
+        """Return the mean number of support vectors."""
+        return float(np.mean([cell.n_support for cell in self.cells]))
+
+    @property
+    def seconds(self):
+        """Return the processor time of all folds."""
+        return sum(cell.seconds for cell in self.cells)
+
+
+def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, scheme, settings):
+    """Yield a Cell for every fold to be tested and every C.
+
+    source : PrecomputedRows of the kernel over all rows. codes, folds : (N,) class and fold of each row.
+    weights : (N,). bounds : the list of C. tested : numbers of the folds to hold out, one after another.
+    """
+    for fold in tested:
+        held = np.flatnonzero(folds == fold)
+        if not 0 < len(held) < len(folds):
+            continue
+        decisions = np.zeros((len(bounds), len(held), machine_count(n_classes, scheme)))
+        used = np.zeros((len(bounds), len(folds)), bool)
+        seconds = np.zeros(len(bounds))
+        for machine, (rows, targets) in enumerate(machines_of(codes, n_classes, scheme)):
+            points = walk_path(source.take(rows), targets, bounds, np.where(folds[rows] == fold, 0.0, weights[rows]),
+                               settings, fold) if (folds[rows] != fold).any() else ()
+            for number, point in enumerate(points):
+                support = np.flatnonzero(point.result.alpha)
+                coefficients = (point.result.alpha * targets)[support]
+                decisions[number, :, machine] = source.matrix[np.ix_(held, rows[support])] @ coefficients
+                used[number, rows[support]] = True
+                seconds[number] += point.result.seconds
+        for number, C in enumerate(sorted(bounds)):
+            correct = int((class_numbers(decisions[number], n_classes, scheme) == codes[held]).sum())
+            yield Cell(C, int(fold), correct, len(held), int(used[number].sum()), float(seconds[number]))
+
+
+def fold_numbers(X, n_folds, seed):
+    """Return the fold of each row, (n,): a keyed hash of the row modulo n_folds, so that equal rows share a fold."""
+    return (row_hashes(X, seed) % np.uint64(n_folds)).astype(int)
+
+
+def sampled(X, share, seed):
+    """Tell which rows belong to a sample of about this share of all rows, by a keyed hash: a mask (n,)."""
+    return row_hashes(X, seed) < np.uint64(min(share, 1.0) * (2**64 - 1)) if share < 1 else np.ones(X.shape[0], bool)
+
+
+def best_of(scores):
+    """Return the Score of the highest accuracy; of equal ones the smallest C, then the widest or simplest kernel."""
+    return max(scores, key=lambda score: (score.accuracy, -score.C, score.parameters.get('sigma', 0),
+                                          -score.parameters.get('degree', 0)))
+
+
+def candidates(grid, kernel, n_features):
+    """Return (list of kernel parameters, list of C) of a named grid, paper or coarse.
+
+    kernel : KernelKind. n_features : for widths relative to sqrt(d).
+    """
+    bounds = list(PAPER if grid == 'paper' else COARSE_C)
+    if 'sigma' in kernel.parameters:
+        widths = PAPER if grid == 'paper' else [width * float(np.sqrt(n_features)) for width in COARSE_WIDTHS]
+        return [{'sigma': sigma} for sigma in widths], bounds
+    if 'degree' in kernel.parameters:
+        return [{'degree': degree} for degree in PAPER_DEGREES], bounds
+    return [{}], bounds

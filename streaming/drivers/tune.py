@@ -1,0 +1,114 @@
+"""Choose kernel parameters and C by cross-validation on the reducers: one job, or two for double cross-validation."""
+import os
+import tempfile
+from dataclasses import dataclass
+
+import numpy as np
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.wire import split_key
+from mr_elm.selection import Cell, Score, best_of, candidates
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes
+from mr_elm.streaming.drivers.dual import REDUCERS, state_problem
+from mr_elm.streaming.drivers.summary import summarise
+from mr_elm.streaming.dual_problem import DualProblem
+from mr_elm.streaming.mr_grid import MRGrid
+from mr_elm.streaming.submit import run_job
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """Keep what to search; see `mr-elm tune sparse-elm --help`.
+
+    grid : coarse or paper. kernels : list of kernel parameters, such as {'sigma': 2.0}, and bounds : list of C,
+        instead of the grid's.
+    n_folds : of the cross-validation. n_outer : of the double one around it, or 0.
+    sample : about how many rows to tune on, or None for all.
+    """
+
+    grid: str = 'coarse'
+    kernels: list | None = None
+    bounds: list | None = None
+    n_folds: int = 5
+    n_outer: int = 0
+    sample: int | None = None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Hold the Score of every candidate, the best one, and for double cross-validation a Cell an outer fold."""
+
+    scores: list
+    best: Score
+    outer: tuple = ()
+    chosen: tuple = ()
+
+
+def tune(plan, options, search, runner):
+    """Cross-validate every candidate: a Tuned.
+
+    plan : InputPlan. options : DualOptions. search : TuneOptions. runner : Runner.
+    Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
+    """
+    summary = summarise(plan, runner, options.bad_rows)
+    check_labels(plan, summary, 'classification')
+    classes = find_classes(plan, summary)
+    plan = plan if plan.kind != 'libsvm' else plan.with_width(summary.columns.n_features)
+    share = share_of(plan, summary, options, search)
+    problem = state_problem(options, summary, classes)
+    header = {**problem.header, 'share': share, 'n_folds': search.n_folds, 'n_outer': search.n_outer}
+    kernels, bounds = candidates(search.grid, problem.machine.kernel.kind, problem.n_features)
+    kernels, bounds = search.kernels or kernels, search.bounds or bounds
+    tasks = [task(kernel, bounds, fold) for fold in [None, *range(search.n_outer)] for kernel in kernels]
+    cells = run_tasks(plan, DualProblem({**header, 'tasks': tasks}, problem.arrays), options, runner, 'grid')
+    scores = {fold: scores_of(tasks, cells, fold) for fold in [None, *range(search.n_outer)]}
+    best = best_of(scores[None])
+    if not search.n_outer:
+        return Tuned(scores[None], best)
+    chosen = [best_of(scores[fold]) for fold in range(search.n_outer)]
+    tests = [task(score.parameters, [score.C], fold, tests_outer=True) for fold, score in enumerate(chosen)]
+    outer = run_tasks(plan, DualProblem({**header, 'tasks': tests}, problem.arrays), options, runner, 'outer folds')
+    return Tuned(scores[None], best, tuple(cell for number in sorted(outer) for cell in outer[number]), tuple(chosen))
+
+
+def task(kernel, bounds, outer, tests_outer=False):
+    """Describe a task: a kernel, the list of C, and the outer fold that is left out, or that is tested on."""
+    return {'kernel': kernel, 'bounds': sorted(bounds), 'outer': outer, 'tests_outer': tests_outer}
+
+
+def share_of(plan, summary, options, search):
+    """Return the share of the rows to tune on. Raises DataFormatError when they do not fit into memory."""
+    room = int(np.sqrt(options.memory * 1e6 / 2 / 4))
+    n = summary.n_rows if search.sample is None else min(search.sample, summary.n_rows)
+    if n > room:
+        raise DataFormatError(f'{plan.name}: at most {room:,} rows have a kernel matrix in half of --memory '
+                              f'{options.memory:g} MB, {n:,} came: tune on a part of them (--sample {room}), or raise '
+                              '--memory')
+    return n / summary.n_rows
+
+
+def run_tasks(plan, problem, options, runner, stage):
+    """Run the job over all tasks: task number -> list of Cell."""
+    accounts, cells = Accounts(plan), {}
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'problem.npz')
+        problem.save(path)
+        arguments = ['--problem', path, '--bad-rows', options.bad_rows,
+                     *runner.reducers(min(len(problem.header['tasks']), REDUCERS))]
+        with run_job(MRGrid, plan, arguments, runner, stage) as finished:
+            for key, value in finished.pairs(accounts):
+                cells[int(split_key(key)[1][0])] = [Cell(**cell) for cell in value['cells']]
+    accounts.settle(options.bad_rows)
+    check_pack(plan, accounts)
+    return cells
+
+
+def scores_of(tasks, cells, fold):
+    """Return the Score of every candidate, of the tasks that leave out one outer fold."""
+    scores = []
+    for number, candidate in enumerate(tasks):
+        if candidate['outer'] == fold:
+            scores += [Score(candidate['kernel'], C, tuple(cell for cell in cells[number] if cell.C == C))
+                       for C in candidate['bounds']]
+    return scores
