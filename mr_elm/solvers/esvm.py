@@ -8,7 +8,7 @@ E = [Phi(X), -e]; a row is of the positive class when Phi(x) w - r > 0, of sever
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eqs. 3-7.
 Ours: any number of classes over one Gram; regression; row weights; sums that do not depend on their order.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,9 +43,16 @@ def right_side(sums, numeric):
     return targets[-1:].T if len(targets) == 2 else targets.T
 
 
-def finish(sums, nu, numeric):
-    """Solve for the output weights from Sums: a `Solution`."""
-    return solve_regularized(sums.gram, np.asfortranarray(right_side(sums, numeric)), nu)
+def finish(sums, nu, numeric, bias=True):
+    """Solve for the output weights from Sums: a `Solution`.
+
+    bias : with False r is 0, which makes it the unified ELM with C = nu: B = (I/C + Phi'Phi)^-1 Phi'T.
+    """
+    right = right_side(sums, numeric)
+    if bias:
+        return solve_regularized(sums.gram, np.asfortranarray(right), nu)
+    solution = solve_regularized(sums.gram[:-1, :-1], np.asfortranarray(right[:-1]), nu)
+    return replace(solution, output_weights=np.pad(solution.output_weights, ((0, 1), (0, 0))))
 
 
 def collect_sums(gram, gram_low, named_sums, classes=None):

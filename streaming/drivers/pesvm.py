@@ -1,4 +1,4 @@
-"""Train PESVM: statistics, random nodes, one Gram job, one small solve."""
+"""Train PESVM and the unified ELM: statistics, random nodes, one Gram job, one small solve."""
 import json
 import os
 import tempfile
@@ -24,8 +24,12 @@ from mr_elm.streaming.submit import run_job
 
 @dataclass(frozen=True)
 class PESVMOptions:
-    """Keep the parameters of PESVM; see `mr-elm train pesvm --help`."""
+    """Keep the parameters of PESVM; see `mr-elm train pesvm --help`.
 
+    method : pesvm, or elm: the same without the bias r, where nu is called C.
+    """
+
+    method: str = 'pesvm'
     map: str = 'sigmoid'
     n_hidden: int = 1000
     nu: float = 1.0
@@ -64,7 +68,7 @@ def train(plan, options, runner):
         gram, gram_low = assemble(tiles, layer.n_hidden + 1)
         sums = collect_sums(gram, gram_low, named_sums, classes)
         check_counts(plan, classes, sums)
-        solution = finish(sums, options.nu, options.numeric)
+        solution = finish(sums, options.nu, options.numeric, bias=options.method == 'pesvm')
     runner.reporter.say(f'solved {layer.n_hidden + 1} unknowns, condition about {solution.condition:.1e}')
     report_blas(accounts, runner)
     arrays = {**layer_arrays(layer), 'output_weights': solution.output_weights,
@@ -138,11 +142,12 @@ def describe(summary, options, layer, steps, solution, classes, accounts):
     """Make the header of the model."""
     rejected = summary.rejected
     return {
-        'method': 'pesvm', 'task': options.task, 'classes': classes.names if classes else [],
+        'method': options.method, 'task': options.task, 'classes': classes.names if classes else [],
         'n_features': layer.n_features, 'n_rows_used': accounts.used,
         'n_rows_rejected': sum(rejected.values()),
         'parameters': {
-            'map': options.map, 'n_hidden': layer.n_hidden, 'nu': options.nu, 'seed': options.seed,
+            'map': options.map, 'n_hidden': layer.n_hidden, 'seed': options.seed,
+            'nu' if options.method == 'pesvm' else 'C': options.nu,
             'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
             'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
             'solver': solution.factorisation, 'condition': solution.condition,

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from mr_elm.cli import COMMANDS, main
+from mr_elm.cli.train import METHODS as TRAINED
+from mr_elm.cli.tune import METHODS as TUNED
 
 GOOD = ''.join(f'{i % 2},{i / 7:.4f},{(i * i) % 11}\n' for i in range(60))
 FEW = ['--hidden', '5']
@@ -304,7 +306,10 @@ def test_a_value_may_look_like_an_option(elm, write, tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == ['-m', '-q']
 
 
-@pytest.mark.parametrize('command', [*COMMANDS, 'train pesvm', 'generate replicate'])
+METHOD_COMMANDS = [*(f'train {method}' for method in TRAINED), *(f'tune {method}' for method in TUNED)]
+
+
+@pytest.mark.parametrize('command', [*COMMANDS, *METHOD_COMMANDS, 'generate replicate'])
 def test_every_command_has_help(elm, command):
     for flag in ('--help', '-h'):
         done = elm(*command.split(), flag)

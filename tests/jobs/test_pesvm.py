@@ -342,3 +342,14 @@ def test_memory_does_not_grow_with_the_rows(elm, write, rng, tmp_path):
         done = subprocess.run([sys.executable, '-c', MEASURE, *command], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] < 1.1 * peaks[0]
+
+
+def test_the_unified_elm_is_the_ridge_regression_without_a_bias(elm, dense, table, model_of, tmp_path):
+    done = elm('train', 'elm', dense, '--hidden', 12, '--C', 30, '--model', tmp_path / 'elm.npz', '-q')
+    assert done == (0, '', '')
+    header, arrays = model_of(tmp_path / 'elm.npz')
+    E, T = expansion({'parameters': {'map': 'sigmoid'}}, arrays, table[0]), coded(header, table[1])
+    H = E[:, :-1]
+    wanted = H @ np.linalg.solve(H.T @ H + np.eye(12) / 30, H.T @ T)
+    assert np.abs(E @ arrays['output_weights'] - wanted).max() < 1e-8
+    assert (header['method'], header['parameters']['C']) == ('elm', 30) and (arrays['output_weights'][-1] == 0).all()

@@ -1,0 +1,132 @@
+"""mr-elm tune sparse-elm and oelm: choose kernel parameters and C by cross-validation."""
+import argparse
+import csv
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..features.kernels import KERNELS
+from ..selection import GRIDS
+from ..streaming.drivers import dual
+from ..streaming.drivers.tune import TuneOptions
+from ..streaming.drivers.tune import tune as search_grid
+from ..streaming.inputs import plan_inputs
+from ..streaming.storage import demand_free, written
+from .dual import add_partition_options, add_solver_options, dual_options
+from .options import Parser, add_input_options, add_runner_options, make_runner, positive, row_options
+from .training import add_model_options, demand_positive, demand_seed, keep
+
+
+def tune_sparse_elm(argv):
+    """Tune the sparse ELM."""
+    tune(argv, 'sparse-elm')
+
+
+def tune_oelm(argv):
+    """Tune the optimisation ELM: the same machine."""
+    tune(argv, 'oelm')
+
+
+def tune(argv, method):
+    """Score a grid, print the best candidate, and train with it on demand."""
+    parser = make_parser(method)
+    args, passed = parser.parse(argv)
+    check_tune(parser, args)
+    for path in (args.model, args.table, args.figure):
+        if path is not None:
+            demand_free(path, args.overwrite)
+    options = dual_options(args, method)
+    with make_runner(args, passed) as runner:
+        plan = plan_inputs(args.inputs, row_options(args))
+        tuned = search_grid(plan, options, search_of(args), runner)
+        report(tuned, args)
+        if args.model is not None:
+            best = replace(options, C=tuned.best.C, **tuned.best.parameters)
+            keep(args, runner, *dual.train(plan, best, runner))
+
+
+def make_parser(method):
+    """Make the parser of a method."""
+    parser = Parser(f'tune {method}', 'Score a grid of kernel parameters and C by cross-validation, a reduce task for '
+                    'each kernel; print the best, and train with it when --model is given.')
+    add_input_options(parser)
+    add_model_options(parser, required=False)
+    group = parser.add_argument_group('grid')
+    group.add_argument('--kernel', choices=tuple(KERNELS), default='gaussian', help='default: %(default)s')
+    group.add_argument('--grid', choices=GRIDS, default=GRIDS[0],
+                       help="coarse: five widths around sqrt(d), five C; paper: Bai et al.'s 14 x 14 "
+                            '(default: %(default)s)')
+    for name in ('sigma', 'degree', 'C'):
+        group.add_argument(f'--{name}', type=numbers, metavar='LIST', dest=f'{name}_list',
+                           help='instead of those of the grid, as in 0.1,1,10')
+    group.add_argument('--folds', type=positive, default=5, metavar='K', help='default: %(default)s')
+    group.add_argument('--nested', type=positive, default=0, metavar='K',
+                       help='double cross-validation: choose within each of K outer trainings, test outside')
+    group.add_argument('--sample', type=positive, metavar='N', help='tune on about so many rows, chosen by a hash')
+    group.add_argument('--table', metavar='OUT.csv', help='where to write all scores')
+    group.add_argument('--figure', metavar='OUT.png', help='where to draw the accuracy over the grid')
+    add_solver_options(parser, method)
+    add_partition_options(parser)
+    add_runner_options(parser)
+    return parser
+
+
+def numbers(text):
+    """Read a list of numbers above 0, comma between."""
+    try:
+        values = [float(part) for part in text.split(',')]
+    except ValueError:
+        values = [0.0]
+    if not all(value > 0 and math.isfinite(value) for value in values):
+        raise argparse.ArgumentTypeError(f'numbers above 0 with commas between were expected, {text!r} came')
+    return values
+
+
+def check_tune(parser, args):
+    """Exit with 2 where options do not fit."""
+    for name in ('eps', 'memory', 'gap'):
+        demand_positive(parser, f'--{name}', getattr(args, name))
+    demand_seed(parser, args)
+    for name in ('sigma', 'degree'):
+        if getattr(args, f'{name}_list') is not None and name not in KERNELS[args.kernel].parameters:
+            parser.error(f'--{name}: a parameter of the {args.kernel} kernel was expected')
+    for name in ('folds', 'nested'):
+        if getattr(args, name) == 1:
+            parser.error(f'--{name}: at least 2 folds were expected, 1 came')
+
+
+def search_of(args):
+    """Make the TuneOptions that the user asked for."""
+    lists = {'sigma': args.sigma_list, 'degree': args.degree_list}
+    kernels = [{name: value} for name, values in lists.items() for value in values or ()] or None
+    return TuneOptions(args.grid, kernels, args.C_list, args.folds, args.nested, args.sample)
+
+
+def report(tuned, args):
+    """Print the best candidate and write table and figure."""
+    if args.table is not None:
+        with written(args.table) as local:
+            write_table(tuned.scores, local)
+    if args.figure is not None:
+        from ..experiments.heatmap import draw
+        with written(args.figure) as local:
+            draw(tuned.scores, local)
+    best = {**tuned.best.parameters, 'C': tuned.best.C, 'accuracy': tuned.best.accuracy,
+            'deviation': tuned.best.deviation}
+    if tuned.outer:
+        shares = [cell.correct / cell.total for cell in tuned.outer]
+        best['nested'] = {'accuracy': float(np.mean(shares)), 'deviation': float(np.std(shares)),
+                          'chosen': [{**score.parameters, 'C': score.C} for score in tuned.chosen]}
+    print(json.dumps(best))
+
+
+def write_table(scores, path):
+    """Write a line of csv a candidate."""
+    columns = ('C', 'accuracy', 'deviation', 'n_support', 'seconds')
+    with open(path, 'w', newline='') as stream:
+        table = csv.writer(stream)
+        table.writerow([*scores[0].parameters, *columns])
+        for score in scores:
+            table.writerow([*score.parameters.values(), *(getattr(score, name) for name in columns)])
