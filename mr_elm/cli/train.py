@@ -11,6 +11,7 @@ from ..streaming.storage import demand_free, store_of, written
 from .options import (
     Parser,
     add_input_options,
+    add_resume_option,
     add_runner_options,
     make_runner,
     row_options,
@@ -35,6 +36,7 @@ def train_pesvm(argv):
     add_model_options(parser)
     add_pesvm_options(parser)
     add_runner_options(parser)
+    add_resume_option(parser)
     args, passed = parser.parse(argv)
     check_pesvm(parser, args)
     demand_free(args.model, args.overwrite)
@@ -45,10 +47,10 @@ def train_pesvm(argv):
         map=args.map, n_hidden=args.hidden, nu=args.nu, seed=args.seed, weight_scale=args.weight_scale,
         weights=args.weights, scale=args.scale, task=args.task, class_weight=args.class_weight, bad_rows=args.bad_rows)
     plan = plan_inputs(args.inputs, row_options(args, numeric_labels=options.numeric))
-    with make_runner(args, passed) as runner:
+    with make_runner(args, passed, args.model) as runner:
         header, arrays, accounts = pesvm.train(plan, options, runner)
-    with written(args.model) as local:
-        save_model(local, header, arrays)
+        with written(args.model) as local:
+            save_model(local, header, arrays)
     if accounts is not None and accounts.rows:
         write_rejected(rejected, accounts, runner)
     elif args.overwrite and store_of(rejected).find(rejected):
