@@ -16,6 +16,7 @@ from mr_elm.io.lines import LineReader
 from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.splits import CHUNK, read_split, whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
+from mr_elm.streaming.pulse import pulse
 
 
 class MRRows(MRJob):
@@ -45,6 +46,21 @@ class MRRows(MRJob):
                               help='what to do with a row that cannot be used')
 
         self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, help='rows of text read together')
+
+    def run_mapper(self, step_num=0):
+        """Run a map task; Hadoop is told that it lives."""
+        with pulse():
+            super().run_mapper(step_num)
+
+    def run_combiner(self, step_num=0):
+        """Run a combiner; Hadoop is told that it lives."""
+        with pulse():
+            super().run_combiner(step_num)
+
+    def run_reducer(self, step_num=0):
+        """Run a reduce task; Hadoop is told that it lives."""
+        with pulse():
+            super().run_reducer(step_num)
 
     def mapper(self, _, line):
         """Stand for `map_pairs`, which does the work: mrjob wants to see a mapper."""
