@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 
-@pytest.fixture
+@pytest.fixture(scope='session')
 def model_of():
     """Read a model with numpy alone: (header, arrays)."""
     def read(path):
