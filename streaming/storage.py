@@ -114,9 +114,11 @@ class HDFSStore:
             if self.client.status(path) is not None:
                 self.client.rm(path)
             self.client.rename(temporary, path)
-        except BaseException:
+        except BaseException as error:
             if self.client.status(temporary) is not None:
                 self.client.rm(temporary)
+            if isinstance(error, OSError):
+                raise type(error)(str(error).replace(temporary, path)) from error
             raise
 
     def move(self, source, path):

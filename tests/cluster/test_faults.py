@@ -2,15 +2,22 @@
 
 `make test-hadoop` runs these.
 """
+import csv
 import os
 import pwd
 import re
+import shutil
 import signal
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from mr_elm.streaming.hadoop import read_configuration, web_hdfs
+from mr_elm.streaming.storage import HDFSStore
+from mr_elm.streaming.yarn import Yarn
 
 pytestmark = pytest.mark.faults
 
@@ -225,13 +232,20 @@ def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, rows, mod
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
 
 
-def test_an_unfinished_run_is_thrown_away_with_the_job_it_left(cluster, training, same_model):
+def test_an_unfinished_run_is_thrown_away_with_the_job_it_left(cluster, training, same_model, monkeypatch):
     with training() as process:
         name = application(process)
         process.kill()
     with training() as process:
         assert 'an unfinished run is thrown away' in same_model(process)
-    assert cluster.ask(MANAGER, f'/ws/v1/cluster/apps/{name}')['app']['finalStatus'] == 'KILLED'
+    left = cluster.ask(MANAGER, f'/ws/v1/cluster/apps/{name}')['app']
+    assert left['finalStatus'] == 'KILLED'
+    yarn = Yarn()
+    yarn.properties = read_configuration(cluster.home)
+    over_http = yarn.find(left['applicationTags'].split(',')[0])
+    monkeypatch.setenv('HADOOP_HOME', str(cluster.home))
+    yarn.properties = {'hadoop.security.authentication': 'kerberos'}  # where only the command will do
+    assert yarn.find(left['applicationTags'].split(',')[0]) == over_http == {name: ('KILLED', 'KILLED')}
 
 
 def test_an_interrupt_ends_the_job_and_leaves_nothing(cluster, training, tmp_path):
@@ -243,18 +257,40 @@ def test_an_interrupt_ends_the_job_and_leaves_nothing(cluster, training, tmp_pat
     assert cluster.ask(MANAGER, f'/ws/v1/cluster/apps/{name}')['app']['finalStatus'] == 'KILLED'
 
 
-def test_a_task_may_compute_for_longer_than_hadoop_waits(cluster, model_of, tmp_path):
-    options = ('--hidden', 2500, '--nu', 10)
-    slow = {'OPENBLAS_CORETYPE': 'Prescott'}  # the kernels of an old processor
-    cluster.done('generate', 'ndc', '--rows', 20_000, '--features', 5, '-o', tmp_path / 'rows.csv', runner=None)
-    cluster.done('pack', tmp_path / 'rows.csv', '-o', tmp_path / 'packed', '--block-rows', 20_000, runner=None)
-    began = time.monotonic()
-    words = ('train', 'pesvm', tmp_path / 'packed', *options, '--model')
-    cluster.done(*words, tmp_path / 'inline.npz', runner=None, **slow)
-    assert time.monotonic() - began > 8
-    cluster.done(*words, tmp_path / 'm.npz', *properties('task.timeout=8000', 'task.timeout.check-interval-ms=500',
-                                                         'map.maxattempts=1'), **slow)
+@pytest.fixture
+def one_block(cluster, tmp_path):
+    """Start to train on one block of rows, on a cluster that waits 6 s for a sign of life: (process, job, mapper)."""
+    @contextmanager
+    def start():
+        words = ('train', 'pesvm', tmp_path / 'packed', '--hidden', 1500, '--model')
+        cluster.done('generate', 'ndc', '--rows', 16_000, '--features', 5, '-o', tmp_path / 'rows.csv', runner=None)
+        cluster.done('pack', tmp_path / 'rows.csv', '-o', tmp_path / 'packed', '--block-rows', 16_000, runner=None)
+        cluster.done(*words, tmp_path / 'inline.npz', runner=None)
+        waits = properties('job.maps=1', 'task.timeout=6000', 'task.timeout.check-interval-ms=500')
+        with cluster.started(*words, tmp_path / 'm.npz', *waits) as process:
+            name = application(process)
+            cluster.until(lambda: [pid for pid in mappers(name) if has_begun(pid)])
+            yield process, name, next(iter(mappers(name)))
+    return start
+
+
+def has_begun(pid):
+    """Tell whether a task has read its code: then a process beside it tells Hadoop that it lives."""
+    return bool(Path(f'/proc/{pid}/task/{pid}/children').read_text())
+
+
+@pytest.mark.parametrize('fault', ['slow', 'hung'])
+def test_a_task_may_compute_for_longer_than_hadoop_waits_but_not_hang(one_block, cluster, model_of, tmp_path, fault):
+    with one_block() as (process, name, pid):
+        for _ in range(24 if fault == 'slow' else 0):  # 12 s with a twentieth of the processor
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.025)
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.475)
+        os.kill(pid, signal.SIGCONT if fault == 'slow' else signal.SIGSTOP)
+        assert process.communicate(timeout=300) and process.returncode == 0
     demand_same_bits(*(model_of(tmp_path / name)[1] for name in ('inline.npz', 'm.npz')))
+    assert attempts(cluster, name, 'failed') == (fault == 'hung')
 
 
 def test_a_full_hdfs_costs_no_finished_job(cluster, training, tmp_path, inline, model_of):
@@ -296,3 +332,45 @@ def test_where_no_model_can_be_written_no_job_is_started(cluster, training, fold
     with training(model=model, **({'HADOOP_USER_NAME': 'stranger'} if folder == '/foreign' else {})) as process:
         assert model in failed(process, problem)
     assert jobs(cluster) == before and 'm.npz' not in cluster.listing(folder)
+
+
+def test_lines_that_hadoop_counts_otherwise_are_no_model(cluster, rows, tmp_path):
+    """Hadoop takes the whole file for one record, the tasks read its lines."""
+    with cluster.started('train', 'pesvm', rows, '--hidden', 40, '--model', tmp_path / 'm.npz',
+                         '-D', 'textinputformat.record.delimiter=never') as process:
+        failed(process, r'Hadoop gave its map tasks 1 lines, they say that they read 300\d')
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_grows_between_two_passes_is_no_model(cluster, rows, tmp_path):
+    cluster.hadoop('fs', '-mkdir', '-p', '/grows')
+    shutil.copy(rows, tmp_path / 'rows.csv')
+    (tmp_path / 'more.csv').write_text('1,0,0,0,0,0\n')
+    cluster.hadoop('fs', '-put', '-f', tmp_path / 'rows.csv', '/grows')
+    words = ('train', 'pesvm', 'hdfs:///grows/rows.csv', '--hidden', 40, '--model', tmp_path / 'm.npz')
+    with cluster.started(*words) as process:
+        assert any(line.startswith('statistics: ') and 'MB/s' in line for line in process.stderr)
+        cluster.hadoop('fs', '-appendToFile', tmp_path / 'more.csv', '/grows/rows.csv')
+        failed(process, 'the first pass counted 3000 lines, the second 3001')
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['more.csv', 'rows.csv']
+
+
+def test_arguments_reach_the_tasks_as_they_are(cluster, tmp_path, model_of):
+    """Names of classes are arguments of a job; so is the name of a file."""
+    names = ["it's", '$(touch /tmp/executed)', 'a; touch /tmp/executed', '"`id`" \\ *']
+    rng = np.random.default_rng(0)
+    rows = tmp_path / 'rows.csv'
+    with open(rows, 'w', newline='') as stream:
+        csv.writer(stream).writerows([names[i % 4], *rng.standard_normal(3) + i % 4] for i in range(400))
+    folder = f'/awkward/{names[0]} {names[1].replace("/", "_")} [1] {{2}}'
+    cluster.done('pack', rows, '-o', tmp_path / 'packed', runner=None)
+    words = ('--hidden', 20, '--class-weight', 'balanced', '--model')
+    cluster.done('train', 'pesvm', tmp_path / 'packed', *words, tmp_path / 'inline.npz', runner=None)
+    store = HDFSStore(web_hdfs(read_configuration(cluster.home)))
+    for path in (tmp_path / 'packed').iterdir():
+        store.put(path, f'hdfs://{folder}/{path.name}')
+    cluster.done('train', 'pesvm', f'hdfs://{folder}', *words, tmp_path / 'm.npz')
+    (header, arrays), (expected, inline) = map(model_of, (tmp_path / 'm.npz', tmp_path / 'inline.npz'))
+    demand_same_bits(inline, arrays)
+    assert header['classes'] == expected['classes'] == sorted(names)
+    assert not Path('/tmp/executed').exists()
