@@ -73,15 +73,15 @@ class HadoopCommand(HadoopFilesystem):
 
     def status(self, path):
         """Return type, length and time of a path, or None when there is nothing."""
-        if not self.exists(path):
+        if not self.exists(glob_escaped(path)):
             return None
-        stat = self.invoke_hadoop(['fs', '-stat', '%F %b %Y', path], return_stdout=True).decode()
+        stat = self.invoke_hadoop(['fs', '-stat', '%F %b %Y', glob_escaped(path)], return_stdout=True).decode()
         kind, size, time = stat.rsplit(None, 2)
         return {'type': 'DIRECTORY' if kind == 'directory' else 'FILE', 'length': int(size), 'modificationTime': time}
 
     def children(self, path):
         """List name, type, length and time of what is in a folder."""
-        listing = self.invoke_hadoop(['fs', '-ls', path], return_stdout=True).decode()
+        listing = self.invoke_hadoop(['fs', '-ls', glob_escaped(path)], return_stdout=True).decode()
         return [{'pathSuffix': fields[7].rpartition('/')[2], 'length': int(fields[4]),
                  'modificationTime': ' '.join(fields[5:7]),
                  'type': 'DIRECTORY' if fields[0].startswith('d') else 'FILE'}
@@ -97,11 +97,20 @@ class HadoopCommand(HadoopFilesystem):
 
     def open(self, path):
         """Open a file for reading bytes."""
-        return Popen([*self.get_hadoop_bin(), 'fs', '-cat', path], stdout=PIPE, stderr=DEVNULL).stdout
+        return Popen([*self.get_hadoop_bin(), 'fs', '-cat', glob_escaped(path)], stdout=PIPE, stderr=DEVNULL).stdout
 
     def rename(self, source, target):
         """Give a file another name."""
-        self.invoke_hadoop(['fs', '-mv', source, target])
+        self.invoke_hadoop(['fs', '-mv', glob_escaped(source), target])
+
+    def delete(self, path):
+        """Remove a file, or a folder with all that is in it."""
+        self.rm(glob_escaped(path))
+
+
+def glob_escaped(path):
+    """Keep Hadoop from taking a file's name for a pattern."""
+    return re.sub(r'([*?\[\]{}\\])', r'\\\1', path)
 
 
 def hadoop_bin():

@@ -76,7 +76,7 @@ class LocalStore:
 class HDFSStore:
     """Files of HDFS, through WebHDFS or the hadoop command.
 
-    client : an object with status, children, glob, open, put, rename, rm, mkdir, as `WebHDFS` and `HadoopCommand` have.
+    client : has status, children, glob, open, put, rename, delete and mkdir, as `WebHDFS` and `HadoopCommand` do.
     """
 
     def __init__(self, client):
@@ -112,11 +112,11 @@ class HDFSStore:
         try:
             self.client.put(source, temporary)
             if self.client.status(path) is not None:
-                self.client.rm(path)
+                self.client.delete(path)
             self.client.rename(temporary, path)
         except BaseException as error:
             if self.client.status(temporary) is not None:
-                self.client.rm(temporary)
+                self.client.delete(temporary)
             if isinstance(error, OSError):
                 raise type(error)(str(error).replace(temporary, path)) from error
             raise
@@ -128,7 +128,7 @@ class HDFSStore:
 
     def remove(self, path):
         """Remove a file, or a folder with all that is in it."""
-        self.client.rm(path)
+        self.client.delete(path)
 
 
 def entry_of(path, status):

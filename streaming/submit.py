@@ -3,7 +3,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import sys
 import tempfile
 import zipfile
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from mr_elm.streaming.failures import explain
 from mr_elm.streaming.finished import Finished, map_input_records
-from mr_elm.streaming.hadoop import HadoopRunner, is_local_cluster
+from mr_elm.streaming.hadoop import HadoopRunner, glob_escaped, is_local_cluster
 from mr_elm.streaming.hadoop_progress import HadoopProgress
 from mr_elm.streaming.inputs import plan_splits
 from mr_elm.streaming.progress import Reporter
@@ -189,11 +188,6 @@ def hadoop_arguments(runner, folder):
     own = [] if runner.option('--hadoop-tmp-dir') else ['--hadoop-tmp-dir', f'{runner.work.staging}/mrjob']
     return [*own, '--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs',
             '--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip')), *python]
-
-
-def glob_escaped(uri):
-    """Keep Hadoop from taking a file's name for a pattern."""
-    return re.sub(r'([*?\[\]{}\\])', r'\\\1', uri)
 
 
 def zip_code(path):
