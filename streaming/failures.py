@@ -11,7 +11,7 @@ from mrjob.step import StepFailedException
 from mr_elm.streaming.hadoop import find_home, read_configuration
 
 TIMEOUT = 10
-SPLIT = re.compile(r'Processing split: (\S+)')
+SPLIT = re.compile(r'Processing split: (.*:\d+\+\d+)')
 TRACEBACK = 'Traceback (most recent call last):'
 LAST_LINE = re.compile(r'^(?!\s)[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)?\b.*$', re.MULTILINE)
 

@@ -72,16 +72,18 @@ class HadoopCommand(HadoopFilesystem):
     """Do what `WebHDFS` does with the hadoop command: slower, but with whatever security the cluster has."""
 
     def status(self, path):
-        """Return type and length of a path, or None when there is nothing."""
-        if not self.exists(path):
+        """Return type, length and time of a path, or None when there is nothing."""
+        if not self.exists(glob_escaped(path)):
             return None
-        kind, size = self.invoke_hadoop(['fs', '-stat', '%F %b', path], return_stdout=True).decode().rsplit(None, 1)
-        return {'type': 'DIRECTORY' if kind == 'directory' else 'FILE', 'length': int(size)}
+        stat = self.invoke_hadoop(['fs', '-stat', '%F %b %Y', glob_escaped(path)], return_stdout=True).decode()
+        kind, size, time = stat.rsplit(None, 2)
+        return {'type': 'DIRECTORY' if kind == 'directory' else 'FILE', 'length': int(size), 'modificationTime': time}
 
     def children(self, path):
-        """List name, type and length of what is in a folder."""
-        listing = self.invoke_hadoop(['fs', '-ls', path], return_stdout=True).decode()
+        """List name, type, length and time of what is in a folder."""
+        listing = self.invoke_hadoop(['fs', '-ls', glob_escaped(path)], return_stdout=True).decode()
         return [{'pathSuffix': fields[7].rpartition('/')[2], 'length': int(fields[4]),
+                 'modificationTime': ' '.join(fields[5:7]),
                  'type': 'DIRECTORY' if fields[0].startswith('d') else 'FILE'}
                 for fields in (line.split(None, 7) for line in listing.splitlines()) if len(fields) == 8]
 
@@ -95,11 +97,20 @@ class HadoopCommand(HadoopFilesystem):
 
     def open(self, path):
         """Open a file for reading bytes."""
-        return Popen([*self.get_hadoop_bin(), 'fs', '-cat', path], stdout=PIPE, stderr=DEVNULL).stdout
+        return Popen([*self.get_hadoop_bin(), 'fs', '-cat', glob_escaped(path)], stdout=PIPE, stderr=DEVNULL).stdout
 
     def rename(self, source, target):
         """Give a file another name."""
-        self.invoke_hadoop(['fs', '-mv', source, target])
+        self.invoke_hadoop(['fs', '-mv', glob_escaped(source), target])
+
+    def delete(self, path):
+        """Remove a file, or a folder with all that is in it."""
+        self.rm(glob_escaped(path))
+
+
+def glob_escaped(path):
+    """Keep Hadoop from taking a file's name for a pattern."""
+    return re.sub(r'([*?\[\]{}\\])', r'\\\1', path)
 
 
 def hadoop_bin():

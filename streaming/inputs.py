@@ -15,12 +15,14 @@ class InputFile:
     """Name a file, its size in bytes and the format of its lines.
 
     uri : where tasks find it when that is not `path`: a copy on the cluster.
+    modified : a text that changes when the file is written again.
     """
 
     path: str
     size: int
     format: RowFormat
     uri: str | None = None
+    modified: str = ''
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,9 @@ def look_at(entry, options):
         raise DataFormatError(f'{entry.path}: a file was expected, a pipe or a device cannot be read twice')
     with store_of(entry.path).open(entry.path) as stream:
         lines = first_lines(read_stream(stream, entry.path))
-    return InputFile(entry.path, entry.size, sniff(lines, entry.path, options)) if lines else None
+    if not lines:
+        return None
+    return InputFile(entry.path, entry.size, sniff(lines, entry.path, options), modified=entry.modified)
 
 
 def check_alike(files):

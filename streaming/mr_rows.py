@@ -1,8 +1,10 @@
 """Read rows in a map task: the base of every job whose input is a data set."""
 import json
 import os
+import re
+import sys
 import warnings
-from urllib.parse import unquote, urlparse
+from urllib.parse import quote, unquote, urlparse
 
 import scipy.sparse as sp
 from mrjob.job import MRJob
@@ -16,6 +18,10 @@ from mr_elm.io.lines import LineReader
 from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.splits import CHUNK, read_split, whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
+from mr_elm.streaming.pulse import pulse
+
+PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
+TASKS = {'--mapper', '--combiner', '--reducer'}
 
 
 class MRRows(MRJob):
@@ -35,6 +41,15 @@ class MRRows(MRJob):
     OUTPUT_PROTOCOL = WireProtocol
     MERGE = {}
 
+    def __init__(self, args=None):
+        super().__init__(as_meant(sys.argv[1:] if args is None else args))
+
+    def _non_option_kwargs(self):
+        """Hand arguments to the tasks so that they survive Hadoop; mrjob offers no public name for it."""
+        kwargs = super()._non_option_kwargs()
+        kwargs['extra_args'] = [shell_proof(word) if isinstance(word, str) else word for word in kwargs['extra_args']]
+        return kwargs
+
     def configure_args(self):
         """Add the options that tell a task how to read its split."""
         super().configure_args()
@@ -45,6 +60,21 @@ class MRRows(MRJob):
                               help='what to do with a row that cannot be used')
 
         self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, help='rows of text read together')
+
+    def run_mapper(self, step_num=0):
+        """Run a map task; Hadoop is told that it lives."""
+        with pulse():
+            super().run_mapper(step_num)
+
+    def run_combiner(self, step_num=0):
+        """Run a combiner; Hadoop is told that it lives."""
+        with pulse():
+            super().run_combiner(step_num)
+
+    def run_reducer(self, step_num=0):
+        """Run a reduce task; Hadoop is told that it lives."""
+        with pulse():
+            super().run_reducer(step_num)
 
     def mapper(self, _, line):
         """Stand for `map_pairs`, which does the work: mrjob wants to see a mapper."""
@@ -152,6 +182,18 @@ class MRRows(MRJob):
                 yield key, value
         else:
             yield key, merge(values)
+
+
+def shell_proof(argument):
+    """Write an argument without what Hadoop Streaming, which knows no escapes, or a shell would take for a mark."""
+    return argument if PLAIN.fullmatch(argument) else f'%{quote(argument, safe="")}'
+
+
+def as_meant(arguments):
+    """Read the arguments of a task back; those of a driver are as they are meant."""
+    if not TASKS & set(arguments):
+        return list(arguments)
+    return [unquote(word[1:]) if word.startswith('%') else word for word in arguments]
 
 
 def demand_width(X, n_features):

@@ -1,6 +1,7 @@
 """Ship the code to the nodes as one zip, and tell one state of the code from another."""
 import hashlib
 import zipfile
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def sources(packages=PACKAGES):
                 yield Path(*name.split('.'), path), file
 
 
+@cache
 def source_digest():
     """Return a short digest of the code that tasks run."""
     digest = hashlib.sha256()

@@ -20,11 +20,12 @@ COPY = 4 << 20
 
 @dataclass(frozen=True)
 class Entry:
-    """Name a file or a folder, with its size in bytes."""
+    """Name a file or a folder, with its size in bytes and a text that changes when it is written again."""
 
     path: str
     is_folder: bool
     size: int
+    modified: str = ''
 
     @property
     def name(self):
@@ -43,7 +44,7 @@ class LocalStore:
         """Return the Entry of a path, or None."""
         if not os.path.exists(path):
             return None
-        return Entry(path, os.path.isdir(path), os.path.getsize(path))
+        return Entry(path, os.path.isdir(path), os.path.getsize(path), str(os.stat(path).st_mtime_ns))
 
     def glob(self, pattern):
         """Return the paths that a pattern matches, sorted."""
@@ -52,7 +53,8 @@ class LocalStore:
     def entries(self, folder):
         """List what is in a folder."""
         with os.scandir(folder) as found:
-            return [Entry(item.path, item.is_dir(), item.stat().st_size) for item in found]
+            return [Entry(item.path, item.is_dir(), item.stat().st_size, str(item.stat().st_mtime_ns))
+                    for item in found]
 
     def open(self, path):
         """Open a file for reading bytes."""
@@ -74,7 +76,7 @@ class LocalStore:
 class HDFSStore:
     """Files of HDFS, through WebHDFS or the hadoop command.
 
-    client : an object with status, children, glob, open, put, rename, rm, mkdir, as `WebHDFS` and `HadoopCommand` have.
+    client : has status, children, glob, open, put, rename, delete and mkdir, as `WebHDFS` and `HadoopCommand` do.
     """
 
     def __init__(self, client):
@@ -87,7 +89,7 @@ class HDFSStore:
     def find(self, path):
         """Return the Entry of a path, or None."""
         status = self.client.status(path)
-        return None if status is None else Entry(path, status['type'] == 'DIRECTORY', status['length'])
+        return None if status is None else entry_of(path, status)
 
     def glob(self, pattern):
         """Return the paths that a pattern matches, sorted."""
@@ -95,7 +97,7 @@ class HDFSStore:
 
     def entries(self, folder):
         """List what is in a folder."""
-        return [Entry(f'{folder.rstrip("/")}/{child["pathSuffix"]}', child['type'] == 'DIRECTORY', child['length'])
+        return [entry_of(f'{folder.rstrip("/")}/{child["pathSuffix"]}', child)
                 for child in self.client.children(folder)]
 
     def open(self, path):
@@ -110,16 +112,28 @@ class HDFSStore:
         try:
             self.client.put(source, temporary)
             if self.client.status(path) is not None:
-                self.client.rm(path)
+                self.client.delete(path)
             self.client.rename(temporary, path)
-        except BaseException:
+        except BaseException as error:
             if self.client.status(temporary) is not None:
-                self.client.rm(temporary)
+                self.client.delete(temporary)
+            if isinstance(error, OSError):
+                raise type(error)(str(error).replace(temporary, path)) from error
             raise
+
+    def move(self, source, path):
+        """Give a file or a folder a new name, under which there must be nothing."""
+        self.client.mkdir(path.rpartition('/')[0])
+        self.client.rename(source, path)
 
     def remove(self, path):
         """Remove a file, or a folder with all that is in it."""
-        self.client.rm(path)
+        self.client.delete(path)
+
+
+def entry_of(path, status):
+    """Make the Entry that a FileStatus of HDFS describes."""
+    return Entry(path, status['type'] == 'DIRECTORY', status['length'], str(status['modificationTime']))
 
 
 STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(hdfs_client())}

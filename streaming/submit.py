@@ -2,22 +2,23 @@
 import json
 import logging
 import os
-import re
 import sys
 import tempfile
-import uuid
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from getpass import getuser
+from functools import cached_property
 
 from mr_elm.streaming.bundle import bundle_arguments
 from mr_elm.streaming.failures import explain
-from mr_elm.streaming.hadoop import HadoopRunner, is_local_cluster
+from mr_elm.streaming.finished import Finished, map_input_records
+from mr_elm.streaming.hadoop import HadoopRunner, glob_escaped, is_local_cluster
 from mr_elm.streaming.hadoop_progress import HadoopProgress
 from mr_elm.streaming.inputs import plan_splits
 from mr_elm.streaming.progress import Reporter
-from mr_elm.streaming.shipping import zip_code
-from mr_elm.streaming.storage import is_local, store_of
+from mr_elm.streaming.shipping import source_digest, zip_code
+from mr_elm.streaming.storage import is_local
+from mr_elm.streaming.work import Work, key_of, new_staging
+from mr_elm.streaming.yarn import Yarn
 
 EMBEDDED = ('inline', 'local')
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
@@ -36,7 +37,7 @@ class Runner:
     reporter : speaks to the user.
     python : the Python of the nodes, with numpy and scipy; None for `python3`, or for this one on the local cluster.
     bundle : archive with Python's environment and the code for the nodes, from `make_bundle`; or None.
-    staging : folder of HDFS for files of this machine; staged : path here -> URI there.
+    output : what the run makes, for the record of an unfinished run; resume : go on with that one.
     """
 
     alias: str = 'inline'
@@ -44,29 +45,22 @@ class Runner:
     reporter: Reporter = field(default_factory=lambda: Reporter(quiet=True))
     python: str | None = None
     bundle: str | None = None
-    staging: str = field(default_factory=lambda: f'hdfs:///tmp/mr_elm-{getuser()}-{uuid.uuid4().hex[:12]}')
-    staged: dict = field(default_factory=dict)
+    output: str | None = None
+    resume: bool = False
 
     def __enter__(self):
+        if self.alias not in EMBEDDED:
+            self.work.open()
         return self
 
     def __exit__(self, kind, error, trace):
-        if self.alias == 'hadoop' and store_of(self.staging).find(self.staging):
-            store_of(self.staging).remove(self.staging)
+        if self.alias not in EMBEDDED:
+            self.work.close(error)
 
-    @contextmanager
-    def scratch(self, name):
-        """Give the name of a folder where tasks can write; it vanishes with all that is in it."""
-        if self.alias in EMBEDDED:
-            with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-                yield os.path.join(folder, name)
-            return
-        folder = f'{self.staging}/{name}-{uuid.uuid4().hex[:8]}'
-        try:
-            yield folder
-        finally:
-            if store_of(folder).find(folder):
-                store_of(folder).remove(folder)
+    @cached_property
+    def work(self):
+        """Return what the run keeps on the cluster."""
+        return Work(new_staging(), self.reporter, Yarn(), self.output, self.resume)
 
     def placed(self, plan):
         """Return the plan with every file where tasks can read it; files of this machine are copied to HDFS once."""
@@ -74,24 +68,14 @@ class Runner:
             for file in plan.files:
                 self.demand_reach(file.path)
             return plan
-        return replace(plan, files=[replace(file, uri=self.uri_of(file)) for file in plan.files])
+        return replace(plan, files=[replace(file, uri=self.work.place(file) if is_local(file.path) else file.path)
+                                    for file in plan.files])
 
     def demand_reach(self, path):
         """Raise ValueError when tasks cannot read or write at a path."""
         if is_local(path) != (self.alias in EMBEDDED):
             place = 'on this machine' if self.alias in EMBEDDED else 'on HDFS'
             raise ValueError(f'{path}: a path {place} was expected by -r {self.alias}')
-
-    def uri_of(self, file):
-        """Return where the cluster finds a file."""
-        if not is_local(file.path):
-            return file.path
-        if file.path not in self.staged:
-            ending = ''.join(end for end in ('.gz', '.bz2') if file.path.endswith(end))
-            uri = f'{self.staging}/input/{len(self.staged):06d}{ending}'
-            store_of(uri).put(file.path, uri)
-            self.staged[file.path] = uri
-        return self.staged[file.path]
 
     @property
     def n_maps(self):
@@ -131,21 +115,42 @@ def pairs_of(arguments):
 
 @contextmanager
 def run_job(job_class, plan, job_arguments, runner, stage):
-    """Run a job over a data set; the context's value is the `Finished` job, to be read inside.
+    """Run a job over a data set, or take what it wrote before; the context's value is `Finished`, to be read inside.
 
     job_class : a subclass of MRRows.
     plan : InputPlan.
     job_arguments : options of the job.
     stage : its name, for progress.
     """
+    if runner.alias in EMBEDDED:
+        with ran(job_class, plan, job_arguments, stage_output(job_class, runner), runner, stage) as running:
+            yield Finished(job_class, running.get_output_dir())
+        return
+    key = key_of(job_class, plan, job_arguments, source_digest())
+    folder = stage_output(job_class, runner) or runner.work.folder(key)
+    done = runner.work.finished(key, folder, stage)
+    if done:
+        runner.reporter.say(f'{stage}: finished before')
+    else:
+        runner.work.begin()
+        arguments = ['-D', f'mapreduce.job.tags={tags(runner, key)}', *job_arguments]
+        with ran(job_class, plan, arguments, folder, runner, stage) as running:
+            done = runner.work.finish(key, folder, map_input_records(running))
+    yield Finished(job_class, **done)
+
+
+@contextmanager
+def ran(job_class, plan, job_arguments, output, runner, stage):
+    """Run a job that writes to the folder `output`, or where mrjob likes; the context's value is mrjob's runner."""
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        job = prepared(job_class, plan, job_arguments, runner, folder)
+        output = ['--output-dir', output] if output else []
+        job = prepared(job_class, plan, [*output, *job_arguments], runner, folder)
         with make_runner(job, runner) as running:
             # where the tasks of the embedded runners leave their counters; mrjob offers no public name for it
             with runner.reporter.stage(stage, plan.size, running._get_local_tmp_dir()), \
                     HadoopProgress(runner.reporter, stage) if runner.alias == 'hadoop' else nullcontext():
                 run(running, job_class)
-            yield Finished(job, running)
+            yield running
 
 
 def run(running, job_class):
@@ -161,33 +166,16 @@ def make_runner(job, runner):
     return HadoopRunner(**job._runner_kwargs()) if runner.alias == 'hadoop' else job.make_runner()
 
 
-class Finished:
-    """Give access to the output of a job that has run."""
-
-    def __init__(self, job, running):
-        self.job, self.running = job, running
-
-    def pairs(self, accounts):
-        """Yield the output pairs, except those about the input, which `accounts` takes."""
-        accounts.map_input_records = self.map_input_records
-        for key, value in self.job.parse_output(self.running.cat_output()):
-            if not accounts.take(key, value):
-                yield key, value
-
-    @property
-    def map_input_records(self):
-        """Return how many lines Hadoop says its map tasks were given; None where nobody counts but the tasks."""
-        if self.running.alias in EMBEDDED:
-            return None
-        counters = self.running.counters()
-        return counters[0].get('Map-Reduce Framework', {}).get('Map input records') if counters else None
+def tags(runner, key):
+    """Mark a job on the cluster as one of this run, beside what the user marks it with."""
+    named = runner.value_of('mapreduce.job.tags')
+    return ','.join([*([named] if named else []), runner.work.tag(), runner.work.tag(key)])
 
 
 def prepared(job_class, plan, job_arguments, runner, folder):
     """Make the job with its plan and its input written to a folder."""
     plan = runner.placed(plan)
-    arguments = ['-r', runner.alias, *conf_arguments(runner), *runner.arguments,
-                 *stage_output(job_class, runner), *task_environment(),
+    arguments = ['-r', runner.alias, *conf_arguments(runner), *runner.arguments, *task_environment(),
                  '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *job_arguments]
     if runner.alias in EMBEDDED:
         arguments += ['--planned-splits', *write_splits(plan_splits(plan, runner.n_maps), folder)]
@@ -200,7 +188,9 @@ def prepared(job_class, plan, job_arguments, runner, folder):
 
 def hadoop_arguments(runner, folder):
     """Keep mrjob from starting a JVM for what needs none, and give tasks Python and the code."""
-    return ['--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs', *python_arguments(runner, folder)]
+    own = [] if runner.option('--hadoop-tmp-dir') else ['--hadoop-tmp-dir', f'{runner.work.staging}/mrjob']
+    return [*own, '--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs',
+            *python_arguments(runner, folder)]
 
 
 def python_arguments(runner, folder):
@@ -213,11 +203,6 @@ def python_arguments(runner, folder):
     return ['--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip')), *python]
 
 
-def glob_escaped(uri):
-    """Keep Hadoop from taking a file's name for a pattern."""
-    return re.sub(r'([*?\[\]{}\\])', r'\\\1', uri)
-
-
 def task_environment():
     """Give tasks one BLAS thread, and the kernels that the driver was told to use: both decide the last bits."""
     values = {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
@@ -225,14 +210,14 @@ def task_environment():
 
 
 def stage_output(job_class, runner):
-    """Give each stage a folder of its own below the --output-dir that the user named."""
+    """Return a folder of its own for each stage below the --output-dir that the user named, else None."""
     folder = runner.option('--output-dir')
     if folder is None:
-        return []
+        return None
     path = os.path.join(folder, job_class.__name__)
     if os.path.exists(path):
         raise FileExistsError(f'{path}: a new folder was expected, it exists')
-    return ['--output-dir', path]
+    return path
 
 
 def conf_arguments(runner):

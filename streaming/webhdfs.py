@@ -119,7 +119,11 @@ class WebHDFS(Filesystem):
     def rm(self, path_glob):
         """Remove all that matches."""
         for path in self.glob(path_glob):
-            self.json('DELETE', path, 'DELETE', recursive='true')
+            self.delete(path)
+
+    def delete(self, path):
+        """Remove a file, or a folder with all that is in it."""
+        self.json('DELETE', path, 'DELETE', recursive='true')
 
     def touchz(self, path):
         """Make an empty file."""

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 
-@pytest.fixture
+@pytest.fixture(scope='session')
 def model_of():
     """Read a model with numpy alone: (header, arrays)."""
     def read(path):

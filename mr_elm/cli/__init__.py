@@ -43,13 +43,13 @@ def guarded(argv):
         return getattr(module, argv[0])(argv[1:]) or 0
     except BrokenPipeError:
         return 1
-    except KeyboardInterrupt:
-        print('mr-elm: interrupted', file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f'mr-elm: {noted("interrupted", error)}', file=sys.stderr)
         return 130
     except Exception as error:
         if '--debug' in argv:
             traceback.print_exc()
-        print(f'mr-elm: {sentence(error)}', file=sys.stderr)
+        print(f'mr-elm: {noted(sentence(error), error)}', file=sys.stderr)
         return 1
 
 
@@ -60,6 +60,11 @@ def sentence(error):
     text = ' '.join(str(error).split())
     return text if isinstance(error, (*EXPECTED, OSError)) else (
         f'{type(error).__name__}: {text} (--debug shows where)')
+
+
+def noted(text, error):
+    """Add the notes that an error carries."""
+    return '; '.join([text, *getattr(error, '__notes__', ())])
 
 
 def show_warning(message, category, filename, lineno, file=None, line=None):

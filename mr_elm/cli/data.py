@@ -10,6 +10,7 @@ from ..streaming.storage import demand_free
 from .options import (
     Parser,
     add_input_options,
+    add_resume_option,
     add_runner_options,
     make_runner,
     positive,
@@ -31,12 +32,13 @@ def pack(argv):
                         help='what the labels are (default: %(default)s)')
     parser.add_argument('--no-label', action='store_true', help='the rows have no label')
     add_runner_options(parser)
+    add_resume_option(parser)
     args, passed = parser.parse(argv)
     rejected = f'{args.output.rstrip("/")}.rejected'
     if args.bad_rows == 'skip':
         demand_free(rejected)
     options = row_options(args, labelled=not args.no_label, numeric_labels=args.task == 'regression')
-    with make_runner(args, passed) as runner:
+    with make_runner(args, passed, args.output.rstrip('/')) as runner:
         summary, accounts = packing.pack(args.inputs, args.output, options, runner, args.dtype, args.block_rows,
                                          args.bad_rows)
     if accounts.rows:

@@ -6,7 +6,7 @@ from ..features.kernels import KERNELS
 from ..solvers.dual import METHOD_RULES
 from ..solvers.multiclass import SCHEMES
 from ..streaming.drivers import dual
-from .options import Parser, add_input_options, add_runner_options, positive
+from .options import Parser, add_input_options, add_resume_option, add_runner_options, positive
 from .training import add_model_options, demand_positive, demand_seed, run
 
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
@@ -32,6 +32,7 @@ def train_dual(argv, method, description):
     add_solver_options(parser, method)
     add_partition_options(parser)
     add_runner_options(parser)
+    add_resume_option(parser)
     args, passed = parser.parse(argv)
     check_dual(parser, args)
     run(dual.train, dual_options(args, method), args, passed)

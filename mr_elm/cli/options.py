@@ -142,6 +142,13 @@ def add_runner_options(parser):
     group.add_argument('--debug', action='store_true', help='show where an error came from')
 
 
+def add_resume_option(parser):
+    """Add going on with a run that was cut short."""
+    parser.add_argument('--resume', action='store_true', help='hadoop: go on with a run that did not finish, as '
+                        'OUTPUT.work beside the output records it; jobs that have finished are not run again. Where '
+                        'there is no record, and inline or local, all is run')
+
+
 def row_options(args, **known):
     """Make the RowOptions that the user asked for; `known` overrides."""
     return RowOptions(**{
@@ -151,11 +158,12 @@ def row_options(args, **known):
         'n_features': args.n_features, 'max_features': args.max_features, **known})
 
 
-def make_runner(args, passed):
-    """Make the Runner that the user asked for."""
+def make_runner(args, passed, output=None):
+    """Make the Runner that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
-    return Runner(args.runner, passed, Reporter(args.quiet), args.python, args.bundle)
+    return Runner(args.runner, passed, Reporter(args.quiet), args.python, args.bundle, output,
+                  output is not None and args.resume)
 
 
 def write_rejected(path, accounts, runner):

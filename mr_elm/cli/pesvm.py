@@ -1,7 +1,7 @@
 """mr-elm train pesvm and elm: what can be said of hidden nodes and their one Gram."""
 from ..features.hidden import NODES
 from ..streaming.drivers import pesvm
-from .options import Parser, add_input_options, add_runner_options
+from .options import Parser, add_input_options, add_resume_option, add_runner_options
 from .training import add_model_options, demand_positive, demand_seed, run
 
 
@@ -24,6 +24,7 @@ def train(argv, method, strength, description):
                         help='what the labels are (default: %(default)s)')
     add_gram_options(parser, method, strength)
     add_runner_options(parser)
+    add_resume_option(parser)
     args, passed = parser.parse(argv)
     check(parser, args, strength)
     options = pesvm.PESVMOptions(

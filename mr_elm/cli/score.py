@@ -11,6 +11,7 @@ from .options import (
     Parser,
     add_input_options,
     add_label_options,
+    add_resume_option,
     add_runner_options,
     make_runner,
     row_options,
@@ -25,12 +26,13 @@ def predict(argv):
     parser.add_argument('--scores', action='store_true', help='write decision values behind the label, tab between')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_label_options(parser)
+    add_resume_option(parser)
     args, passed = parser.parse(argv)
     demand_free(args.output, args.overwrite)
     rejected = f'{args.output}.rejected'
     if args.bad_rows == 'skip':
         demand_free(rejected, args.overwrite)
-    with fetched_model(args.model) as (path, model), make_runner(args, passed) as runner:
+    with fetched_model(args.model) as (path, model), make_runner(args, passed, args.output) as runner:
         plan = plan_inputs(args.inputs, rows_for(model, args, ignore_label=True))
         accounts = score.predict(path, plan, args.output, runner, args.scores, args.bad_rows)
     if accounts.rows:

@@ -25,7 +25,7 @@ def run(driver, options, args, passed, **known):
     """
     demand_model_free(args)
     plan = plan_inputs(args.inputs, row_options(args, **known))
-    with make_runner(args, passed) as runner:
+    with make_runner(args, passed, args.model) as runner:
         header, arrays, accounts = driver(plan, options, runner)
         keep(args, runner, header, arrays, accounts)
 

@@ -15,7 +15,15 @@ from ..streaming.drivers.tune import tune as search_grid
 from ..streaming.inputs import plan_inputs
 from ..streaming.storage import demand_free, written
 from .dual import add_partition_options, add_solver_options, dual_options
-from .options import Parser, add_input_options, add_runner_options, make_runner, positive, row_options
+from .options import (
+    Parser,
+    add_input_options,
+    add_resume_option,
+    add_runner_options,
+    make_runner,
+    positive,
+    row_options,
+)
 from .training import add_model_options, demand_positive, demand_seed, keep
 
 
@@ -38,7 +46,7 @@ def tune(argv, method):
         if path is not None:
             demand_free(path, args.overwrite)
     options = dual_options(args, method)
-    with make_runner(args, passed) as runner:
+    with make_runner(args, passed, args.model or args.table or args.figure) as runner:
         plan = plan_inputs(args.inputs, row_options(args))
         tuned = search_grid(plan, options, search_of(args), runner)
         report(tuned, args)
@@ -70,6 +78,7 @@ def make_parser(method):
     add_solver_options(parser, method)
     add_partition_options(parser)
     add_runner_options(parser)
+    add_resume_option(parser)
     return parser
 
 

@@ -9,7 +9,7 @@ from mr_elm.streaming.drivers.summary import demand_rows, survey, write_manifest
 from mr_elm.streaming.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.streaming.storage import store_of
-from mr_elm.streaming.submit import run_job
+from mr_elm.streaming.submit import EMBEDDED, run_job
 
 
 def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_ROWS, bad_rows='stop'):
@@ -32,24 +32,28 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
         block_rows = rows_for_width(plan.files[0].format.width, block_rows)
     if found:
         store.remove(folder)  # Hadoop writes to new folders only
-    arguments = ['--output-dir', folder, '--dtype', dtype, '--block-rows', str(block_rows),
-                 '--bad-rows', bad_rows]
-    try:
+    arguments = ['--dtype', dtype, '--block-rows', str(block_rows), '--bad-rows', bad_rows]
+    facts = {'dtype': dtype, 'block_rows': block_rows}
+    if runner.alias not in EMBEDDED:
         with run_job(MRPack, plan, arguments, runner, 'packing') as finished:
-            records = finished.map_input_records
-        facts = {'dtype': dtype, 'block_rows': block_rows}
-        return close_pack(plan, folder, options, runner, facts, bad_rows, records)
+            closed = close_pack(plan, finished, options, runner, facts, bad_rows)
+        store.move(finished.folder, folder)
+        return closed
+    try:
+        with run_job(MRPack, plan, ['--output-dir', folder, *arguments], runner, 'packing') as finished:
+            return close_pack(plan, finished, options, runner, facts, bad_rows)
     except BaseException:
         if store.find(folder):
             store.remove(folder)
         raise
 
 
-def close_pack(plan, folder, options, runner, facts, bad_rows, records):
+def close_pack(plan, finished, options, runner, facts, bad_rows):
     """Read the blocks back, check that no row is missing, and write the manifest."""
+    folder = finished.folder
     summary = survey(look_into(folder, replace(options, kind='packed')), runner)
     accounts = packing_accounts(plan, summary.accounts)
-    accounts.map_input_records = records
+    accounts.map_input_records = finished.map_input_records
     accounts.settle(bad_rows)
     demand_rows(plan, summary)
     if accounts.used != summary.n_rows:

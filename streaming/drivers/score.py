@@ -20,24 +20,21 @@ def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):
     """
     accounts = Accounts(plan)
     arguments = ['--model', model_path, '--bad-rows', bad_rows, *(['--scores'] if scores else [])]
-    with runner.scratch('predictions') as parts:
-        with run_job(MRPredict, plan, [*arguments, '--output-dir', parts], runner, 'predictions') as finished:
-            accounts.map_input_records = finished.map_input_records
-        with written(out) as local:
-            with open(local, 'wb') as stream:
-                n_written = join_parts(parts, accounts, stream)
-            accounts.settle(bad_rows)
-            check_pack(plan, accounts)
-            if n_written != accounts.used:
-                raise AccountingError(f'{out}: {accounts.used} predictions were expected, {n_written} came')
+    with run_job(MRPredict, plan, arguments, runner, 'predictions') as finished, written(out) as local:
+        accounts.map_input_records = finished.map_input_records
+        with open(local, 'wb') as stream:
+            n_written = join_parts(finished, accounts, stream)
+        accounts.settle(bad_rows)
+        check_pack(plan, accounts)
+        if n_written != accounts.used:
+            raise AccountingError(f'{out}: {accounts.used} predictions were expected, {n_written} came')
     return accounts
 
 
-def join_parts(folder, accounts, out):
+def join_parts(finished, accounts, out):
     """Copy the predictions of all parts in input order; returns how many."""
-    store, n_written = store_of(folder), 0
-    places = {entry.path: first_place(store, entry.path) for entry in store.entries(folder)
-              if entry.name.startswith('part-')}
+    store, n_written = store_of(finished.folder), 0
+    places = {path: first_place(store, path) for path in finished.parts()}
     for path in sorted((path for path in places if places[path] is not None), key=places.get):
         with store.open(path) as part:
             for key, facts in frames(part):

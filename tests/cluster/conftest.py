@@ -1,8 +1,12 @@
 """A real Hadoop of the tests' own: started once, stopped at the end, beside any that a user has running."""
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
+import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +14,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / 'build' / 'hadoop-test'
-PORT_BASE = os.environ.get('TEST_PORT_BASE', '24500')
+PORT_BASE = int(os.environ.get('TEST_PORT_BASE', 24500))
 PROGRAM = Path(sys.executable).with_name('mr-elm')
 
 
 class Cluster:
-    """Run commands against the cluster."""
+    """Run commands against the cluster, and look into it."""
 
     def __init__(self):
-        self.home = STATE / 'home'
+        self.state, self.home, self.port = STATE, STATE / 'home', PORT_BASE
         self.env = {**os.environ, 'HADOOP_HOME': str(self.home)}
 
     def manage(self, *words):
@@ -26,22 +30,59 @@ class Cluster:
         command = [sys.executable, ROOT / 'hadoop-conf' / 'cluster.py', '--state', STATE, *words]
         return subprocess.run(command, check=True, capture_output=True, text=True)
 
-    def listing(self, folder):
-        """List a folder of HDFS."""
-        command = [self.home / 'bin' / 'hadoop', 'fs', '-ls', folder]
+    def up(self):
+        """Start what does not run."""
+        self.manage('up', '--port-base', str(self.port))
+
+    def hadoop(self, *words):
+        """Run the hadoop command; returns what it prints."""
+        command = [self.home / 'bin' / 'hadoop', *map(str, words)]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    def elm(self, *words, runner='hadoop'):
-        """Run mr-elm; returns the completed process."""
-        where = ['-r', runner] if runner else []
-        return subprocess.run([PROGRAM, *map(str, words), *where], env=self.env, capture_output=True, text=True,
-                              timeout=300)
+    def listing(self, folder):
+        """List a folder of HDFS."""
+        return self.hadoop('fs', '-ls', folder)
 
-    def done(self, *words, runner='hadoop'):
+    def elm(self, *words, runner='hadoop', **environ):
+        """Run mr-elm; returns the completed process."""
+        with self.started(*words, runner=runner, **environ) as process:
+            out, err = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def done(self, *words, runner='hadoop', **environ):
         """Run mr-elm, which must succeed; returns its standard output."""
-        process = self.elm(*words, runner=runner)
+        process = self.elm(*words, runner=runner, **environ)
         assert process.returncode == 0, process.stderr
         return process.stdout
+
+    @contextmanager
+    def started(self, *words, runner='hadoop', **environ):
+        """Start mr-elm; whatever becomes of the test, it does not outlive it."""
+        where = ['-r', runner] if runner else []
+        process = subprocess.Popen([PROGRAM, *map(str, words), *where], env={**self.env, **environ}, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+    def ask(self, offset, path, method='GET'):
+        """Ask the daemon whose port is `offset` behind the first one; returns its JSON, None when it has none yet."""
+        request = urllib.request.Request(f'http://127.0.0.1:{self.port + offset}{path}', method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return json.loads(answer.read() or 'null')
+        except (OSError, ValueError):
+            return None
+
+    def until(self, found, seconds=120):
+        """Return what a function finds, once it finds something."""
+        deadline = time.monotonic() + seconds
+        while not (value := found()):
+            assert time.monotonic() < deadline, 'it took too long'
+            time.sleep(0.05)
+        return value
 
 
 @pytest.fixture(scope='session')
@@ -51,7 +92,7 @@ def cluster():
         pytest.skip('a Hadoop needs java and mvn')
     cluster = Cluster()
     try:
-        cluster.manage('up', '--port-base', PORT_BASE)
+        cluster.up()
         yield cluster
     finally:
         cluster.manage('down')

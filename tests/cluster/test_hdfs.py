@@ -19,10 +19,12 @@ def test_files_come_back_and_folders_list_them(store, tmp_path, request):
     (tmp_path / 'here').write_bytes(b'one\ntwo\n')
     for name in ('a b.csv', 'c.csv', 'c.csv'):  # the second of a name replaces the first
         store.put(tmp_path / 'here', f'{folder}/in/{name}')
+    store.remove(f'{folder}/in/[c].csv')  # the name of a file is not a pattern
     assert store.find(f'{folder}/in').is_folder and not store.find(f'{folder}/in/c.csv').is_folder
     assert sorted((entry.name, entry.size) for entry in store.entries(f'{folder}/in')) == [('a b.csv', 8), ('c.csv', 8)]
     assert [path.rpartition('/')[2] for path in store.glob(f'{folder}/*/?.csv')] == ['c.csv']
-    with store.open(f'{folder}/in/a b.csv') as stream:
+    store.move(f'{folder}/in/a b.csv', f'{folder}/out/a b.csv')
+    with store.open(f'{folder}/out/a b.csv') as stream:
         assert stream.read() == b'one\ntwo\n'
     store.remove(folder)
     assert store.find(folder) is None and store.glob(f'{folder}/*') == []

@@ -8,7 +8,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.streaming.inputs import plan_inputs
-from mr_elm.streaming.mr_rows import MRRows, find_file, plain_path
+from mr_elm.streaming.mr_rows import MRRows, as_meant, find_file, plain_path, shell_proof
 from mr_elm.streaming.submit import Runner, run_job
 
 
@@ -177,3 +177,11 @@ def test_a_job_reads_every_row_once_whatever_the_splits(write, n):
     for number, times in ((0, 1), (1, 2), (2, 1)):
         assert [x for _, part in sorted(seen[number]) for x in part] == list(range(50)) * times
     assert [value['rows'] for key, value in pairs if key == 'total'] == [200]
+
+
+@pytest.mark.parametrize('word', [
+    '', '%', '%41', "it's", '"', 'a b', '$(touch x); `x`', '\\', '\t*?[1]{2}', 'é', '/a.npz'])
+def test_an_argument_has_no_marks_on_its_way_and_is_the_same_at_its_end(word):
+    assert not set(shell_proof(word)) & set(' \t\'"\\$`;&|<>*?[]{}()#!~')
+    assert as_meant(['--mapper', shell_proof(word)]) == ['--mapper', word]
+    assert as_meant([word]) == [word]  # a driver's own

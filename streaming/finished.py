@@ -1,0 +1,43 @@
+"""Read what a job has written, whoever ran it and when."""
+from dataclasses import dataclass
+
+from mr_elm.streaming.storage import COPY, store_of
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Give access to the output of a job that has run.
+
+    folder : where its parts are.
+    map_input_records : how many lines Hadoop says its map tasks were given; None where nobody counts but the tasks.
+    """
+
+    job_class: type
+    folder: str
+    map_input_records: int | None = None
+
+    def pairs(self, accounts):
+        """Yield the output pairs, except those about the input, which `accounts` takes."""
+        accounts.map_input_records = self.map_input_records
+        for key, value in self.job_class(args=['--no-conf']).parse_output(self.chunks()):
+            if not accounts.take(key, value):
+                yield key, value
+
+    def parts(self):
+        """List the paths of the parts, sorted."""
+        return sorted(entry.path for entry in store_of(self.folder).entries(self.folder)
+                      if entry.name.startswith('part-'))
+
+    def chunks(self):
+        """Yield the bytes of the parts, with an empty chunk behind each."""
+        for path in self.parts():
+            with store_of(path).open(path) as stream:
+                while chunk := stream.read(COPY):
+                    yield chunk
+            yield b''
+
+
+def map_input_records(running):
+    """Return how many lines Hadoop says its map tasks were given; None when it does not say."""
+    counters = running.counters()
+    return counters[0].get('Map-Reduce Framework', {}).get('Map input records') if counters else None

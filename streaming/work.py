@@ -1,0 +1,198 @@
+"""Keep what the jobs of a run have written until its output is there, so that another try goes on where it stopped.
+
+A run has a folder on the cluster and, beside its output, a record, OUTPUT.work: which folder that is, which driver
+works with it, and which jobs have finished. Both vanish with the run, unless it fails in a way that another try could
+mend and a job has finished.
+"""
+import hashlib
+import json
+import os
+import re
+import socket
+import uuid
+from getpass import getuser
+
+from mr_elm.errors import AccountingError
+from mr_elm.streaming.processes import start_time
+from mr_elm.streaming.storage import store_of, written
+
+RECORD = {'format': 'mr_elm-work', 'version': 1}
+STAGING = re.compile(r'[a-z0-9]+://.*/mr_elm-[^/]+-[0-9a-f]{12}')
+FINAL = (ValueError, AccountingError)  # another try would end the same way; DataFormatError is one of them
+
+
+def new_staging(root='hdfs:///tmp'):
+    """Name a folder of the cluster that nobody has."""
+    return f'{root}/mr_elm-{getuser()}-{uuid.uuid4().hex[:12]}'
+
+
+class Work:
+    """Keep the folder of a run on the cluster, and the record of it.
+
+    staging : the folder.
+    reporter : speaks to the user.
+    queue : finds and ends jobs that a killed driver left running, as `Yarn` does, or None.
+    output : what the run makes; without one there is no record.
+    resume : whether to go on with the run of the record.
+    """
+
+    def __init__(self, staging, reporter, queue=None, output=None, resume=False):
+        self.staging, self.reporter, self.queue, self.output, self.resume = staging, reporter, queue, output, resume
+        self.record = None if output is None else f'{store_of(output).absolute(output)}.work'
+        self.jobs, self.placed = {}, {}
+        self.begun = self.resumed = False
+
+    def open(self):
+        """Take up the run of the record, or throw it away. Raises FileExistsError when another driver works with it."""
+        found = self.read()
+        if found is None:
+            return
+        if is_alive(found['driver']):
+            raise FileExistsError(f'{self.output}: no other run was expected to make it, process '
+                                  f'{found["driver"]["pid"]} does')
+        if not self.resume:
+            self.reporter.say(f'{self.record}: an unfinished run is thrown away; --resume would have gone on with it')
+            self.end_jobs(found['staging'])
+            self.remove(found['staging'])
+            return
+        self.staging, self.jobs, self.resumed = found['staging'], found['jobs'], True
+        self.begin()
+        self.reporter.say(f'{self.record}: going on with an unfinished run, finished jobs: {len(self.jobs)}')
+
+    def read(self):
+        """Return what the record says, or None when there is none. Raises ValueError when it is something else."""
+        if self.record is None or store_of(self.record).find(self.record) is None:
+            return None
+        try:
+            with store_of(self.record).open(self.record) as stream:
+                found = json.load(stream)
+            if {**found, **RECORD} != found or not STAGING.fullmatch(found['staging']):
+                raise ValueError('another format or version')
+            return {name: found[name] for name in ('staging', 'driver', 'jobs')}
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f'{self.record}: the record of an unfinished run was expected ({error})') from None
+
+    def write(self):
+        """Write the record."""
+        if self.record is not None:
+            with written(self.record) as local, open(local, 'w') as stream:
+                json.dump({**RECORD, 'staging': self.staging, 'driver': this_driver(), 'jobs': self.jobs}, stream)
+
+    def begin(self):
+        """Write the record before anything is on the cluster."""
+        if not self.begun:
+            self.write()
+            self.begun = True
+
+    def place(self, file):
+        """Copy a file of this machine to the cluster unless it is there; returns its URI."""
+        if file.path not in self.placed:
+            self.begin()
+            ending = ''.join(end for end in ('.gz', '.bz2') if file.path.endswith(end))
+            uri = f'{self.staging}/input/{digest([file.path, file.size, file.modified])}{ending}'
+            there = store_of(uri).find(uri) if self.resumed else None
+            if there is None or there.size != file.size:
+                store_of(uri).put(file.path, uri)
+            self.placed[file.path] = uri
+        return self.placed[file.path]
+
+    def folder(self, key):
+        """Return where a job writes."""
+        return f'{self.staging}/jobs/{key}'
+
+    def tag(self, key=None, staging=None):
+        """Return what marks the jobs of a run, or one of them, on the cluster."""
+        run = f'mr_elm-{(staging or self.staging)[-12:]}'
+        return run if key is None else f'{run}-{key}'
+
+    def finished(self, key, folder, stage):
+        """Return what is known of a job that has run, {'folder', 'map_input_records'}, or None.
+
+        A job that a killed driver left running is waited for. Whatever one that failed has left is removed.
+        """
+        if self.resumed and key not in self.jobs:
+            self.recover(key, folder, stage)
+        job = self.jobs.get(key)
+        if job and store_of(job['folder']).find(f'{job["folder"]}/_SUCCESS'):
+            return job
+        if self.resumed and folder == self.folder(key) and store_of(folder).find(folder):
+            store_of(folder).remove(folder)
+        return None
+
+    def recover(self, key, folder, stage):
+        """Wait for a job that a killed driver left, and record it when it succeeds."""
+        job = self.queue and self.queue.wait(self.tag(key), lambda name: self.reporter.say(
+            f'{stage}: {name} was left running, waiting for it'))
+        records = job and self.queue.map_input_records(job)
+        if records is not None:
+            self.finish(key, folder, records)
+
+    def finish(self, key, folder, map_input_records):
+        """Record that a job has finished; returns what is known of it."""
+        self.jobs[key] = {'folder': folder, 'map_input_records': map_input_records}
+        self.write()
+        return self.jobs[key]
+
+    def close(self, error=None):
+        """End the run: remove it, or, after an error that may be mended, keep what has finished and say so."""
+        if not self.begun:
+            return
+        kept = error is not None and self.record and self.jobs and not isinstance(error, FINAL)
+        if kept:
+            add_note(error, f'finished jobs are kept: {len(self.jobs)}, --resume goes on from there')
+        try:
+            if error is not None:
+                self.end_jobs(self.staging)
+            if not kept:
+                self.remove(self.staging)
+        except OSError as problem:
+            self.reporter.say(f'{self.staging}: not all that a run left can be removed ({problem})')
+
+    def remove(self, staging):
+        """Remove the folder of a run, and its record."""
+        for path in (staging, self.record):
+            if path is not None and store_of(path).find(path):
+                store_of(path).remove(path)
+
+    def end_jobs(self, staging):
+        """End the jobs of a run that still run: nobody waits for them."""
+        if self.queue:
+            self.queue.end(self.tag(staging=staging))
+
+
+def key_of(job_class, plan, arguments, code):
+    """Name a job by all that decides its output: the class, its arguments, the input files and the code.
+
+    Files among the arguments count by their contents.
+    """
+    files = [[file.path, file.size, file.modified, file.format.to_json()] for file in plan.files]
+    return digest([job_class.__name__, [content_of(text) for text in arguments], files, code])
+
+
+def content_of(argument):
+    """Return the digest of a file that an argument names, or the argument."""
+    if not (os.path.isabs(argument) and os.path.isfile(argument)):
+        return argument
+    with open(argument, 'rb') as stream:
+        return hashlib.sha256(stream.read()).hexdigest()
+
+
+def digest(value):
+    """Hash what JSON can hold."""
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:32]
+
+
+def this_driver():
+    """Say which process this is."""
+    return {'host': socket.gethostname(), 'pid': os.getpid(), 'started': start_time(os.getpid())}
+
+
+def is_alive(driver):
+    """Tell whether the process that wrote a record still runs; of other machines nothing is known."""
+    return (driver['host'] == socket.gethostname() and driver['started'] is not None
+            and start_time(driver['pid']) == driver['started'])
+
+
+def add_note(error, text):
+    """Add a sentence to an error, as BaseException.add_note does from Python 3.11 on."""
+    error.__notes__ = [*getattr(error, '__notes__', ()), text]

@@ -1,0 +1,111 @@
+"""Ask YARN about jobs that a driver left behind: find them by a tag, wait for them, end them."""
+import json
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from functools import cached_property
+
+from mr_elm.streaming.hadoop import find_home, hadoop_bin, read_configuration
+
+CLIENT = 'org.apache.hadoop.yarn.client.cli.ApplicationCLI'  # `hadoop CLASS` is understood by every launcher
+FINAL = {'FINISHED', 'FAILED', 'KILLED'}
+PAUSE = 1.0
+TIMEOUT = 10
+CLIENT_TIMEOUT = 120
+HISTORY_SECONDS = 30  # how long the history server may take to hear of a job that has ended
+
+
+class Yarn:
+    """Find, follow and end jobs of the cluster."""
+
+    @cached_property
+    def properties(self):
+        """Return the configuration of Hadoop, name -> value."""
+        hadoop_bin()  # or there is none
+        return read_configuration(find_home())
+
+    def find(self, tag):
+        """Return the jobs that carry a tag: application id -> (state, final state)."""
+        if not speaks_http(self.properties):
+            return listed(client('-list', '-appTags', tag, '-appStates', 'ALL'))
+        answer = get_json(f'http://{manager_address(self.properties)}/ws/v1/cluster/apps?applicationTags={tag}')
+        return {app['id']: (app['state'], app['finalStatus']) for app in (answer['apps'] or {}).get('app', ())}
+
+    def wait(self, tag, started):
+        """Wait until no job with a tag runs; returns the application id of one that succeeded, or None.
+
+        started : called with an application id when there is something to wait for.
+        """
+        found = self.find(tag)
+        if running := still_running(found):
+            started(running[0])
+        while still_running(found):
+            time.sleep(PAUSE)
+            found = self.find(tag)
+        return next((job for job, (_, final) in found.items() if final == 'SUCCEEDED'), None)
+
+    def end(self, tag):
+        """End all jobs that carry a tag and still run."""
+        for job in still_running(self.find(tag)):
+            client('-kill', job)
+
+    def map_input_records(self, application):
+        """Ask the history server how many lines the map tasks of a job were given; None when it does not know."""
+        address = self.properties.get('mapreduce.jobhistory.webapp.address')
+        job = application.replace('application', 'job', 1)
+        deadline = time.monotonic() + HISTORY_SECONDS
+        while address and time.monotonic() < deadline:
+            try:
+                answer = get_json(f'http://{address}/ws/v1/history/mapreduce/jobs/{job}/counters')
+                return next(counter['totalCounterValue'] for group in answer['jobCounters']['counterGroup']
+                            for counter in group['counter'] if counter['name'] == 'MAP_INPUT_RECORDS')
+            except (OSError, ValueError, KeyError, StopIteration):
+                time.sleep(PAUSE)
+        return None
+
+
+def still_running(jobs):
+    """List the ids of those jobs that have not ended."""
+    return [job for job, (state, _) in jobs.items() if state not in FINAL]
+
+
+def speaks_http(properties):
+    """Tell whether the ResourceManager answers plain HTTP: no Kerberos, no TLS, only one of it."""
+    return (properties.get('hadoop.security.authentication', 'simple') == 'simple'
+            and properties.get('yarn.http.policy', 'HTTP_ONLY') == 'HTTP_ONLY'
+            and properties.get('yarn.resourcemanager.ha.enabled', 'false') == 'false')
+
+
+def manager_address(properties):
+    """Return host:port of the ResourceManager's web server."""
+    host = properties.get('yarn.resourcemanager.hostname', '127.0.0.1')
+    return properties.get('yarn.resourcemanager.webapp.address', f'{host}:8088')
+
+
+def get_json(address):
+    """Fetch JSON. Raises OSError."""
+    request = urllib.request.Request(address, headers={'Accept': 'application/json'})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+            return json.load(answer)
+    except urllib.error.URLError as error:
+        raise OSError(f'{address}: an answer was expected ({error})') from None
+
+
+def client(*words):
+    """Run YARN's own client, which has whatever security the cluster has; returns what it prints."""
+    command = [hadoop_bin(), CLIENT, 'application', *words]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=CLIENT_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        raise OSError(f'yarn application {words[0]}: YARN did not answer within {CLIENT_TIMEOUT} s') from None
+    if done.returncode:
+        raise OSError(f'yarn application {" ".join(words)}: {(done.stderr.strip().splitlines() or ["failed"])[-1]}')
+    return done.stdout
+
+
+def listed(table):
+    """Read the table of `yarn application -list`: application id -> (state, final state)."""
+    rows = [[cell.strip() for cell in line.split('\t')] for line in table.splitlines()]
+    return {row[0]: (row[5], row[6]) for row in rows if row[0].startswith('application_')}
