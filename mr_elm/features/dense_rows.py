@@ -24,7 +24,6 @@ class DenseRows:
         self.X, self.kernel, self.exact = X, kernel, exact
         self.n_samples = len(X)
         self.squares = row_squares(X) if squares is None else squares
-        self.cost = 24 + X.shape[1]
         self._factor = X.astype(np.float32) if exact else X  # what float64 tiles are multiplied from
         self._single = self._transposed = self._far = None
 

@@ -1,8 +1,8 @@
 """Serve rows of the kernel matrix of one data set, on demand: of dense rows, CSR rows, a ready matrix, explicit nodes.
 
-A solver sees `n_samples`, `cost` (of one value, roughly, in operations), `rows(indices, dtype, out)`, `diagonal()`,
-`weighted_sum(indices, weights)`, and `take(subset)`, the same of a part of the data. float64 rows are exact to
-rounding; float32 rows differ from them by some 1e-7.
+A solver sees `n_samples`, `rows(indices, dtype, out)`, `diagonal()`, `weighted_sum(indices, weights)`, and
+`take(subset)`, the same of a part of the data. float64 rows are exact to rounding; float32 rows differ from them by
+some 1e-7.
 """
 import warnings
 
@@ -41,7 +41,6 @@ class SparseRows:
         self.X, self.kernel = X, kernel
         self.n_samples = X.shape[0]
         self.squares = row_squares(X)
-        self.cost = 24 + 10 * X.nnz // max(X.shape[0], 1)
 
     def take(self, subset):
         """Return the same of a part of the data."""
@@ -71,8 +70,6 @@ class PrecomputedRows:
     Warns when K is not positive semidefinite on a sample of the rows. Raises ValueError when it is not square and
     symmetric there.
     """
-
-    cost = 1
 
     def __init__(self, K, checked=False):
         K = np.ascontiguousarray(K)
@@ -122,7 +119,7 @@ class NodeRows:
 
     def __init__(self, H):
         self.H = np.ascontiguousarray(H, dtype=float)
-        self.n_samples, self.cost = self.H.shape
+        self.n_samples = len(self.H)
 
     def take(self, subset):
         """Return the same of a part of the data."""

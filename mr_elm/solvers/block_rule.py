@@ -2,13 +2,11 @@
 
     min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box_qp
 
-1. Grow: two variables a step, the most gaining of all, while they mostly meet rows for the first time. Rows come in
-   batches, the next candidates with the one that is wanted, half of them pushing f up and half down: a one-sided block
-   of a smooth kernel undoes the other side.
-2. Blocks: the free variables and the worst violators, again from both sides. Inside a block pairs of variables step on
-   the block's own matrix; where that is slow, Newton steps on the free variables along the projected path.
-3. Certificate: the gradient again, from float64 rows. Where it does not confirm eps, it replaces the running one and
-   the search goes on.
+A block holds the free variables and the worst violators, half of them pushing f up and half down: a one-sided block of
+a smooth kernel undoes the other side. Only some of its variables are new, so that a round fetches few kernel rows.
+Inside a block pairs of variables step on the block's own matrix; where that is slow, Newton steps follow on the free
+variables, along the projected path (`block_step`). When the running gradient reaches eps it is computed again from
+float64 rows; where these do not confirm eps, they replace it and the search goes on.
 
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014 (paper 001); the
 projected path is that of Zhao et al. (paper 004).
@@ -17,34 +15,30 @@ import time
 
 import numpy as np
 
-from . import loops
 from .block_step import Effort, minimise_block
 from .box_qp import conclude, free_variables, violations
 from .row_cache import RowCache
 from .workspace import borrow, give_back
 
-LEAST_BATCH, MOST_BATCH = 16, 256  # rows fetched together while growing:
-BATCH_WORK = 5e6      # as many as make this many operations; fewer would cost more in calls than in rows
-FIRST_STEPS = 100     # growing ends after this many steps, and one for each row met
 BLOCK = 2048          # most variables in a block
 ROUNDS = 1000         # blocks before giving up
-LEAST_NEW, MOST_NEW, NEW_SHARE = 64, 512, 0.125  # new rows a block: a share of the support vectors, within bounds
+LEAST_NEW, MOST_NEW, NEW_SHARE = 64, 256, 0.25  # new rows a block: a share of the support vectors, within bounds
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
+SMALL = 1000  # rows, up to which a problem is one block
+WHOLE = Effort(np.inf, 0.0, 20, 2, 2)
 EFFORTS = Effort(0.1, 0.02, 20, 1, 2), Effort(1.0, 0.3, 5, 8, 4), Effort(np.inf, 0.3, 1, 8, 4)
 
 
 def solve_by_blocks(problem, settings, start=None):
-    """Minimise a BoxQP and return its Result; `n_iter` counts single steps and blocks.
+    """Minimise a BoxQP and return its Result; `n_iter` counts blocks.
 
     start : alpha to begin with, (N,); clipped to the box. From 0 when None.
     """
     space = borrow()
     search = Search(problem, settings, space)
     try:
-        if start is None:
-            search.grow()
-        else:
+        if start is not None:
             search.begin_at(start)
         return search.run()
     finally:
@@ -60,11 +54,9 @@ class Search:
         n = problem.n_samples
         self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
-        self.inverse = 1 / problem.curvature
         dtype = settings.dtype or ('float64' if self.eps < FLOAT64_BELOW else 'float32')
         self.cache = RowCache(problem.rows, dtype, settings.cache_bytes, self.free, space)
-        batch = max(int(BATCH_WORK / (n * problem.rows.cost)), LEAST_BATCH)
-        self.batch = min(batch, MOST_BATCH, self.cache.capacity // 4)
+        self.whole = n <= min(SMALL, self.cache.capacity)
         self.n_iter = self.n_certified = 0
 
     def free(self):
@@ -79,60 +71,28 @@ class Search:
 
     def run(self):
         """Solve blocks until the certificate confirms eps."""
-        goal, rounds, limit = self.eps, 0, self.settings.max_iter or ROUNDS
+        goal, limit = self.eps, self.settings.max_iter or ROUNDS
         while True:
             misfit = violations(self.alpha, self.gradient, self.problem.upper)
             worst = misfit.max()
-            if worst <= goal or rounds >= limit:
+            if worst <= goal or self.n_iter >= limit:
                 self.certify()
                 misfit = violations(self.alpha, self.gradient, self.problem.upper)
-                if misfit.max() <= self.eps or rounds >= limit:
+                if misfit.max() <= self.eps or self.n_iter >= limit:
                     break
                 goal = max(0.5 * goal, 0.1 * self.eps)
                 continue
-            effort = next(effort for effort in EFFORTS if worst < effort.below)
+            effort = WHOLE if self.whole else next(effort for effort in EFFORTS if worst < effort.below)
             self.solve_block(self.choose_block(misfit, goal), max(effort.share * worst, 0.3 * goal), effort)
-            rounds += 1
-            self.settings.tell(self.n_iter + rounds, self.alpha, self.gradient, self.problem.upper)
-        return conclude(self.problem, self.alpha, self.gradient, self.n_iter + rounds,
+            self.n_iter += 1
+            self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
+        return conclude(self.problem, self.alpha, self.gradient, self.n_iter,
                         self.cache.n_computed + self.n_certified, self.started, self.settings)
 
     def certify(self):
         """Replace the running gradient by that of float64 rows."""
         self.gradient, n_rows = self.problem.gradient(self.alpha)
         self.n_certified += n_rows
-
-    def grow(self):
-        """Make single steps, two variables each, until they no longer bring new rows."""
-        cache, p = self.cache, self.problem
-        lanes = loops.lane_count(p.n_samples)
-        top, origin = np.zeros(lanes, np.float32), np.zeros(lanes, np.int32)
-        met = np.zeros(p.n_samples, bool)
-        while True:
-            steps = np.count_nonzero(met) + FIRST_STEPS - self.n_iter
-            done, i, j = loops.greedy_pairs(cache.slab, cache.slot_of, p.targets, self.alpha, self.gradient, p.upper,
-                                            p.curvature, self.inverse, top, origin, self.eps, steps)
-            self.n_iter += done
-            if i in (loops.SETTLED, loops.OUT_OF_STEPS):
-                return
-            wanted = self.next_rows(i, j, top, origin)
-            cache.ensure(wanted)
-            met[wanted] = True
-            self.settings.tell(self.n_iter, self.alpha, self.gradient, p.upper)
-
-    def next_rows(self, i, j, top, origin):
-        """Return the rows wanted and those of the competitors that gain most, from both sides, in increasing order."""
-        n = self.problem.n_samples
-        if self.batch >= n // 3 and self.cache.capacity == n:
-            return np.arange(n)
-        leaders = (origin + np.arange(len(top)))[top > 0]
-        leaders = leaders[(self.cache.slot_of[leaders] < 0) & (leaders != i) & (leaders != j)]
-        leaders = leaders[(-top[leaders % len(top)]).argsort(kind='stable')]
-        up = self.pushes_up()[leaders]
-        half = self.batch // 2
-        n_up = max(half, 2 * half - np.count_nonzero(~up))
-        n_down = max(half, 2 * half - np.count_nonzero(up))
-        return np.unique(np.concatenate([[i, j], leaders[up][:n_up], leaders[~up][:n_down]]))
 
     def pushes_up(self):
         """Tell which variables' growth raises f where it is too low, (N,) bool."""
@@ -141,14 +101,16 @@ class Search:
     def two_sided(self, score, count, least):
         """Return up to count indices of the largest scores above least, half from each side, in increasing order."""
         up = self.pushes_up()
-        chosen = [largest(np.flatnonzero((score > least) & side), score, count // 2) for side in (up, ~up)]
-        return np.sort(np.concatenate(chosen))
+        chosen = [largest(np.flatnonzero((score > least) & side), score, (count + 1) // 2) for side in (up, ~up)]
+        return np.sort(largest(np.concatenate(chosen), score, count))
 
     def choose_block(self, misfit, goal):
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
+        if self.whole:
+            return np.arange(self.problem.n_samples)
         met = self.cache.slot_of >= 0
         fresh = int(min(max(NEW_SHARE * np.count_nonzero(self.alpha), LEAST_NEW), MOST_NEW))
-        new = self.two_sided(np.where(met, 0, misfit), fresh, 0.5 * goal)
+        new = self.two_sided(np.where(met, 0, misfit), min(fresh, self.cache.capacity), 0.5 * goal)
         free = largest(np.flatnonzero(self.free() & met), misfit, self.cache.capacity - len(new))
         known = np.where(met, misfit, 0)
         known[free] = 0

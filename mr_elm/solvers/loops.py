@@ -143,42 +143,6 @@ def paper_steps(slab, slot_of, t, a, g, upper, inverse, tolerance, max_steps):
 
 
 @fast
-def greedy_pairs(slab, slot_of, t, a, g, upper, diagonal, inverse, top, origin, tolerance, max_steps):
-    """Step two variables at a time over all of them, chosen as in `pair_steps`, while their rows are at hand.
-
-    Returns (steps made, i, j): the next step is i's and j's and the row of i (then j = i) or of j is not in the slab,
-    or SETTLED, or OUT_OF_STEPS. The lanes `top` (gain) and `origin` (index less lane), `lane_count(n)` long, then hold
-    those that competed with the missing one, the next candidates for a row.
-    """
-    n = len(a)
-    gain, other_top, other_origin = np.empty(n, np.float32), np.zeros_like(top), np.zeros_like(origin)
-    for step in range(max_steps):
-        best, i = _best_alone(a, g, upper, diagonal, inverse, gain, top, origin)
-        if best <= 0.25 * tolerance * tolerance:
-            return step, SETTLED, SETTLED
-        if slot_of[i] < 0:
-            return step, i, i
-        s = _clipped_step(a[i], g[i], upper[i], inverse[i])
-        row = slab[slot_of[i]]
-        best, j = _best_partner(row, t, s, i, a, g, upper, diagonal, inverse, gain, other_top, other_origin)
-        if best > 0 and slot_of[j] < 0:
-            top[:], origin[:] = other_top, other_origin
-            return step, i, j
-        si, sj, other = s, 0.0, row
-        if best > 0:
-            other = slab[slot_of[j]]
-            xi, xj = _two_variables(diagonal[i], diagonal[j], t[i] * t[j] * row[j], g[i], g[j], a[i], a[j], upper[i],
-                                    upper[j])
-            si, sj = xi - a[i], xj - a[j]
-            a[j] = xj
-        a[i] += si
-        si, sj = si * t[i], sj * t[j]
-        for k in range(n):
-            g[k] += t[k] * (si * row[k] + sj * other[k])
-    return max_steps, OUT_OF_STEPS, OUT_OF_STEPS
-
-
-@fast
 def sweep(Q, a, g, upper, inverse, tolerance):
     """Make the own step of every variable with |g| > tolerance once, in order, in place; return how many moved."""
     moved = 0

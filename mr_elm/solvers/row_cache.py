@@ -6,7 +6,6 @@ from . import row_loops
 from .workspace import Workspace
 
 SOFT_BYTES = 200_000_000
-CHEAP = 100  # operations a value: rows dearer than this are kept as long as there is memory
 RETURNS = 4  # times a row may be computed again before memory is the cheaper way
 LEAST_ROWS = 64
 
@@ -14,9 +13,9 @@ LEAST_ROWS = 64
 class RowCache:
     """Keep rows of K, without labels, for one solver.
 
-    Memory that was never touched is dear: a cheap row is computed faster than its pages are brought in. So the cache of
-    cheap rows grows past SOFT_BYTES only for rows that `precious` names; others make room, the longest unasked first.
-    A ready matrix is its own slab.
+    Memory that was never touched is dear: a row is computed faster than its pages are brought in. So the cache grows
+    past SOFT_BYTES only for rows that `precious` names, or when rows come back too often; else those unasked longest
+    make room. A ready matrix is its own slab.
 
     rows : source of kernel rows, (N, N).
     dtype : float32 or float64; that of a ready matrix is its own.
@@ -35,8 +34,8 @@ class RowCache:
             self.capacity = int(min(n, max(max_bytes // row_bytes, LEAST_ROWS)))
             self.slab = (space or Workspace()).array('rows', (self.capacity, n), dtype)
             self.slot_of = np.full(n, -1)
-        cheap = precious is not None and rows.cost <= CHEAP
-        self._soft = min(self.capacity, SOFT_BYTES // self.slab[:1].nbytes) if cheap else self.capacity
+        some = self.capacity if precious is None else max(SOFT_BYTES // self.slab[:1].nbytes, LEAST_ROWS)
+        self._soft = min(self.capacity, some)
         self._row_in = np.full(self.capacity, -1)
         self._asked = np.zeros(self.capacity, np.int64)
         self._seen = np.zeros(n, bool)
