@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench bench-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: help venv demo test lint bench bench-hadoop test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
 export NODES VCORES MEMORY DATANODES PORT_BASE
@@ -25,6 +25,9 @@ demo: $(STAMP) ## train, evaluate and plot on two real data sets
 
 test: $(STAMP) lint ## run all tests
 	$(BIN)/python -m pytest
+
+test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (under 20 minutes; needs java and mvn)
+	$(BIN)/python -m pytest -m faults tests/cluster
 
 hadoop-up: ## start a local Hadoop (NODES=2 VCORES=2 MEMORY=4096)
 	@$(PYTHON) hadoop-conf/cluster.py up

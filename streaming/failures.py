@@ -9,6 +9,7 @@ import urllib.request
 from mrjob.step import StepFailedException
 
 from mr_elm.streaming.hadoop import find_home, read_configuration
+from mr_elm.streaming.yarn import get_json
 
 TIMEOUT = 10
 SPLIT = re.compile(r'Processing split: (.*:\d+\+\d+)')
@@ -108,13 +109,6 @@ def read_log(history, attempt, name):
         except (urllib.error.URLError, OSError):
             continue
     return None
-
-
-def get_json(address):
-    """Fetch JSON."""
-    request = urllib.request.Request(address, headers={'Accept': 'application/json'})
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-        return json.load(answer)
 
 
 def cause_in(log):

@@ -1,12 +1,10 @@
 """Follow a job on Hadoop by what its client logs and what its application master counts."""
-import json
 import logging
 import re
 import time
-import urllib.error
-import urllib.request
 
 from mr_elm.streaming.hadoop import find_home, read_configuration
+from mr_elm.streaming.yarn import get_json, manager_address
 
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
 TRACKING = re.compile(r'The url to track the job: (\S+)')
@@ -65,12 +63,11 @@ def rows_so_far(job):
     """Ask the application master how many rows its tasks have counted; None when it does not say."""
     if job is None:
         return None
-    address = read_configuration(find_home()).get('yarn.resourcemanager.webapp.address', '127.0.0.1:8088')
+    address = manager_address(read_configuration(find_home()))
     url = (f'http://{address}/proxy/{job.replace("job", "application", 1)}/ws/v1/mapreduce/jobs/{job}/counters')
     try:
-        with urllib.request.urlopen(url, timeout=2) as answer:
-            groups = json.load(answer)['jobCounters']['counterGroup']
-    except (urllib.error.URLError, OSError, ValueError, KeyError):
+        groups = get_json(url, timeout=2)['jobCounters']['counterGroup']
+    except (OSError, ValueError, KeyError):
         return None
     counters = {counter['name']: counter['totalCounterValue'] for group in groups
                 if group['counterGroupName'] == 'mr_elm' for counter in group['counter']}

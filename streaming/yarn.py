@@ -83,11 +83,11 @@ def manager_address(properties):
     return properties.get('yarn.resourcemanager.webapp.address', f'{host}:8088')
 
 
-def get_json(address):
+def get_json(address, timeout=TIMEOUT):
     """Fetch JSON. Raises OSError."""
     request = urllib.request.Request(address, headers={'Accept': 'application/json'})
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+        with urllib.request.urlopen(request, timeout=timeout) as answer:
             return json.load(answer)
     except urllib.error.URLError as error:
         raise OSError(f'{address}: an answer was expected ({error})') from None
