@@ -27,7 +27,7 @@ test: $(STAMP) lint ## run all tests
 	$(BIN)/python -m pytest
 
 test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (under 20 minutes; needs java and mvn)
-	$(BIN)/python -m pytest -m faults tests/cluster
+	$(BIN)/python -m pytest -m long tests/cluster
 
 hadoop-up: ## start a local Hadoop (NODES=2 VCORES=2 MEMORY=4096)
 	@$(PYTHON) hadoop-conf/cluster.py up

@@ -1,14 +1,18 @@
 """Compile loops with numba, and keep the machine code for the next process where there is a place for it."""
 import numba
 
+LOOPS = []  # all that are compiled one by one
+
 
 def jit(**options):
     """Return a decorator that compiles a loop; division by zero gives infinity, as LLVM must see to vectorise it."""
     def decorate(function):
         try:
-            return numba.njit(cache=True, error_model='numpy', **options)(function)
+            loop = numba.njit(cache=True, error_model='numpy', **options)(function)
         except RuntimeError:  # code in an archive, on a node without a folder to write to
-            return numba.njit(error_model='numpy', **options)(function)
+            loop = numba.njit(error_model='numpy', **options)(function)
+        LOOPS.append(loop)
+        return loop
     return decorate
 
 

@@ -74,6 +74,8 @@ def built(reporter, python_prefix):
         reporter.say('installing ' + ', '.join(f'{name} {version}' for name, version in requirements().items()))
         install(environment)
         copy_sources(site_packages(environment))
+        reporter.say('compiling the loops of the solvers')
+        run([environment / 'bin' / 'python', '-m', 'mr_elm.solvers.warm'], {**os.environ, **ANY_PROCESSOR})
         reporter.say('packing')
         packed = venv_pack.Env(str(environment))
         for pattern in UNUSED:
@@ -110,9 +112,9 @@ def site_packages(environment):
     return environment / 'lib' / PYTHON / 'site-packages'
 
 
-def run(command):
+def run(command, env=None):
     """Run a command outside the checkout. Raises RuntimeError with its last line when it fails."""
-    process = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+    process = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=env,
                              cwd=tempfile.gettempdir())
     if process.returncode:
         lines = (process.stderr or process.stdout).strip().splitlines() or [f'exit code {process.returncode}']

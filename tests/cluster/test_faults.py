@@ -19,7 +19,7 @@ from mr_elm.streaming.hadoop import read_configuration, web_hdfs
 from mr_elm.streaming.storage import HDFSStore
 from mr_elm.streaming.yarn import Yarn
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.long
 
 NAMENODE, HISTORY, MANAGER, NODEMANAGERS = 1, 6, 14, 102  # web ports, counted from the first
 

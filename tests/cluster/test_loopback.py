@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.long
 
 LOOPBACK = {'0100007F', '0000000000000000FFFF00000100007F', '00000000000000000000000001000000'}
 LISTENS = '0A'

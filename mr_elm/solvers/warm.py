@@ -1,0 +1,58 @@
+"""Compile the loops of all solvers by solving small problems: python -m mr_elm.solvers.warm
+
+The machine code stays beside the sources, so that tasks which run from there load it and compile nothing.
+"""
+import sys
+import warnings
+from itertools import product
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..compiled import LOOPS
+from ..features import fused
+from ..features.kernel_rows import kernel_rows
+from ..features.kernels import make_kernel, row_squares
+from .box_qp import BoxQP, Settings
+from .dual import RULES, solve_dual
+from .node_dual import solve_node_dual
+from .path import ready_rows, walk_folds
+
+N, NARROW, WIDE = 90, 3, 60
+
+
+def small_problems():
+    """Yield (rows, targets): narrow, wide, of whole numbers, sparse."""
+    rng = np.random.default_rng(0)
+    for X in (rng.normal(size=(N, NARROW)), rng.normal(size=(N, WIDE)), rng.integers(0, 3, (N, WIDE)).astype(float),
+              sp.random(N, WIDE, 0.1, 'csr', random_state=0)):
+        score = X @ rng.normal(size=X.shape[1]) + rng.normal(size=N)
+        yield X, np.where(score > np.median(score), 1.0, -1.0)
+
+
+def warm():
+    """Solve small problems by every rule, over every kind of rows, in both precisions."""
+    for X, targets in small_problems():
+        kernels = [make_kernel('gaussian', X.shape[1]), make_kernel('laplacian', X.shape[1]), make_kernel('linear')]
+        for kernel, rule, dtype in product(kernels, RULES, ('float32', 'float64')):
+            settings = Settings(dtype=dtype, max_iter=20)
+            solve_dual(BoxQP(kernel_rows(X, kernel), targets, 1.0), rule, settings)
+        list(walk_folds(ready_rows(kernel_rows(X, kernels[0])), targets, [1.0, 10.0], np.arange(N) % 2))
+        solve_node_dual(X, targets, 1.0, settings=Settings(max_iter=20))
+        dense = X.toarray() if sp.issparse(X) else X
+        for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):
+            fused.exponential_tile(products, row_squares(dense), row_squares(dense), 0.1, False, np.empty((N, N)))
+
+
+def main():
+    """Warm up, and say how much had to be compiled."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # of solvers that are stopped early
+        warm()
+    loaded, compiled = (sum(sum(getattr(loop.stats, name).values()) for loop in LOOPS)
+                        for name in ('cache_hits', 'cache_misses'))
+    print(f'loops loaded: {loaded}, compiled: {compiled}', file=sys.stderr)
+
+
+if __name__ == '__main__':
+    main()

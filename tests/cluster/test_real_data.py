@@ -1,0 +1,59 @@
+"""Real data give the same model inline, local and on Hadoop."""
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DATA = Path(os.environ.get('MR_ELM_DATA', Path(__file__).parents[3] / 'shared' / 'data'))
+OPTIONS = ('--hidden', 200, '--nu', 10)
+RUNNERS = {'inline': (), 'local': ('--num-cores', 2), 'hadoop': ('-D', 'mapreduce.job.maps=3')}
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope='module', params=['letter', 'cod-rna', 'a9a'])
+def rows(request):
+    """Find a data set."""
+    found = sorted(DATA.glob(f'{request.param}.libsvm*'))
+    if not found:
+        pytest.skip(f'{request.param} is not in MR_ELM_DATA')
+    return found[0]
+
+
+def test_packed_rows_give_the_same_bits(cluster, rows, model_of, tmp_path):
+    cluster.done('pack', rows, '-o', tmp_path / 'packed', runner=None)
+    models = []
+    for runner, words in RUNNERS.items():
+        path = tmp_path / f'{runner}.npz'
+        cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', path, *words, runner=runner)
+        models.append(model_of(path)[1])
+    for arrays in models[1:]:
+        assert [key for key in arrays if arrays[key].tobytes() != models[0][key].tobytes()] == []
+
+
+def test_text_gives_the_same_predictions(cluster, rows, tmp_path):
+    scores = []
+    for runner, words in RUNNERS.items():
+        model, out = tmp_path / f'{runner}.npz', tmp_path / runner
+        cluster.done('train', 'pesvm', rows, *OPTIONS, '--model', model, *words, runner=runner)
+        cluster.done('predict', model, rows, '-o', out, '--scores', runner='local')
+        scores.append(np.loadtxt(out, dtype=str)[:, 1:].astype(float))
+    assert max(np.abs(other - scores[0]).max() for other in scores[1:]) < 1e-8
+
+
+def test_parts_and_grids_on_the_cluster_are_those_inline(cluster, tmp_path, model_of):
+    rows = sorted(DATA.glob('australian.libsvm*'))
+    if not rows:
+        pytest.skip('australian is not in MR_ELM_DATA')
+    said, models = [], []
+    for runner in ('inline', 'hadoop'):
+        path = tmp_path / f'{runner}.npz'
+        cluster.done('train', 'sparse-elm', rows[0], '--C', 10, '--gamma', 0.05, '--scale', 'minmax', '--partitions', 3,
+                     '--gap', 1e-6, '--model', path, runner=runner)
+        models.append(model_of(path))
+        said.append(cluster.done('tune', 'sparse-elm', rows[0], '--sigma', '1,4', '--C', '1,10', '--nested', 2,
+                                 runner=runner))
+    assert said[0] == said[1]
+    for header, _ in models:
+        assert abs(header['parameters']['certificates']['objective'][0] + 1803.944304) < 0.002
