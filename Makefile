@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench bench-hadoop test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: help venv demo test lint bench bench-hadoop table-sparse-elm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
 export NODES VCORES MEMORY DATANODES PORT_BASE
@@ -44,6 +44,10 @@ lint: $(STAMP) ## check the style
 bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench.json)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m mr_elm.experiments.bench build/bench.json
+
+table-sparse-elm: $(STAMP) ## compare sparse ELM, unified ELM and SVC on the sets of MR_ELM_DATA (build/table-sparse-elm.md)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m mr_elm.experiments.table_sparse_elm build/table-sparse-elm.md
 
 BENCH_CLUSTER = $(PYTHON) hadoop-conf/cluster.py --state build/hadoop-bench
 
