@@ -67,6 +67,7 @@ def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, sch
     source : PrecomputedRows of the kernel over all rows. codes, folds : (N,) class and fold of each row.
     weights : (N,). bounds : the list of C. tested : numbers of the folds to hold out, one after another.
     """
+    machines = [(rows, targets, part_of(source, rows)) for rows, targets in machines_of(codes, n_classes, scheme)]
     for fold in tested:
         held = np.flatnonzero(folds == fold)
         if not 0 < len(held) < len(folds):
@@ -74,18 +75,29 @@ def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, sch
         decisions = np.zeros((len(bounds), len(held), machine_count(n_classes, scheme)))
         used = np.zeros((len(bounds), len(folds)), bool)
         seconds = np.zeros(len(bounds))
-        for machine, (rows, targets) in enumerate(machines_of(codes, n_classes, scheme)):
-            points = walk_path(source.take(rows), targets, bounds, np.where(folds[rows] == fold, 0.0, weights[rows]),
-                               settings, fold) if (folds[rows] != fold).any() else ()
+        for machine, (rows, targets, part) in enumerate(machines):
+            kept = np.where(folds[rows] == fold, 0.0, weights[rows])
+            points = walk_path(part, targets, bounds, kept, settings, fold) if kept.any() else ()
             for number, point in enumerate(points):
-                support = np.flatnonzero(point.result.alpha)
-                coefficients = (point.result.alpha * targets)[support]
-                decisions[number, :, machine] = source.matrix[np.ix_(held, rows[support])] @ coefficients
-                used[number, rows[support]] = True
+                decisions[number, :, machine] = decisions_of(point.result, source, part, rows, targets, held)
+                used[number, rows[point.result.alpha > 0]] = True
                 seconds[number] += point.result.seconds
         for number, C in enumerate(sorted(bounds)):
             correct = int((class_numbers(decisions[number], n_classes, scheme) == codes[held]).sum())
             yield Cell(C, int(fold), correct, len(held), int(used[number].sum()), float(seconds[number]))
+
+
+def part_of(source, rows):
+    """Return the kernel of some rows, which may be all."""
+    return source if len(rows) == source.n_samples else source.take(rows)
+
+
+def decisions_of(result, source, part, rows, targets, held):
+    """Return the decision values of the rows held out, which the machine need not have seen at all."""
+    if part is source:
+        return result.decision[held]
+    support = np.flatnonzero(result.alpha)
+    return source.matrix[np.ix_(held, rows[support])] @ (result.alpha * targets)[support]
 
 
 def fold_numbers(X, n_folds, seed):
