@@ -46,13 +46,14 @@ def test_parts_and_grids_on_the_cluster_are_those_inline(cluster, tmp_path, mode
     rows = sorted(DATA.glob('australian.libsvm*'))
     if not rows:
         pytest.skip('australian is not in MR_ELM_DATA')
+    cluster.done('pack', rows[0], '-o', tmp_path / 'packed', runner=None)
     said, models = [], []
     for runner in ('inline', 'hadoop'):
         path = tmp_path / f'{runner}.npz'
-        cluster.done('train', 'sparse-elm', rows[0], '--C', 10, '--gamma', 0.05, '--scale', 'minmax', '--partitions', 3,
-                     '--gap', 1e-6, '--model', path, runner=runner)
+        cluster.done('train', 'sparse-elm', tmp_path / 'packed', '--C', 10, '--gamma', 0.05, '--scale', 'minmax',
+                     '--partitions', 3, '--gap', 1e-6, '--model', path, runner=runner)
         models.append(model_of(path))
-        said.append(cluster.done('tune', 'sparse-elm', rows[0], '--sigma', '1,4', '--C', '1,10', '--nested', 2,
+        said.append(cluster.done('tune', 'sparse-elm', tmp_path / 'packed', '--sigma', '1,4', '--C', '1,10',
                                  runner=runner))
     assert said[0] == said[1]
     for header, _ in models:
