@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench bench-hadoop table-sparse-elm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: help venv demo test lint bench bench-full bench-hadoop table-sparse-elm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
 export NODES VCORES MEMORY DATANODES PORT_BASE
@@ -41,9 +41,13 @@ hadoop-status: ## show its daemons
 lint: $(STAMP) ## check the style
 	$(BIN)/ruff check .
 
-bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench.json)
+bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench.json, bench-dual.json)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	$(BIN)/python -m mr_elm.experiments.bench build/bench.json
+	@$(BIN)/python -m mr_elm.experiments.bench build/bench.json; missed=$$?; \
+	$(BIN)/python -m mr_elm.experiments.bench_dual build/bench-dual.json && exit $$missed
+
+bench-full: $(STAMP) ## measure the dual's solvers at full sizes: hours, goes on where it was stopped (build/bench-full.json)
+	$(BIN)/python -m mr_elm.experiments.bench_dual build/bench-full.json --full
 
 table-sparse-elm: $(STAMP) ## compare sparse ELM, unified ELM and SVC on the sets of MR_ELM_DATA (build/table-sparse-elm.md)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

@@ -7,7 +7,6 @@ MR_ELM_DATA names, as a9a.libsvm or a9a.libsvm.gz.
 """
 import io
 import json
-import os
 import sys
 import tempfile
 from dataclasses import astuple
@@ -30,6 +29,7 @@ from ..statistics import Classes, ColumnStatistics, LabelTable
 from ..streaming.inputs import plan_inputs
 from ..streaming.mr_gram import MRGram
 from ..streaming.submit import write_json
+from .public_sets import find_set
 from .timing import Row, compare, in_turn, mr_elm, peak_memory, save, stage_seconds, table
 
 D, L = 50, 1000
@@ -140,18 +140,12 @@ def rivals(files):
     X, y = np.concatenate([X for X, _ in generate('ndc', ROWS, D, 1)]), np.concatenate(
         [y for _, y in generate('ndc', ROWS, D, 1)])
     rows = rival_rows('200,000 x 50 NDC', X, y)
-    path = find_a9a()
+    path = find_set('a9a')
     if path is None:
         print('a9a: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
         return rows
     from sklearn.datasets import load_svmlight_file
     return rows + rival_rows('a9a', *load_svmlight_file(str(path)))
-
-
-def find_a9a():
-    """Return the path of a9a, or None."""
-    folders = [Path(name) for name in os.environ.get('MR_ELM_DATA', '').split(':') if name]
-    return next((path for folder in folders for path in sorted(folder.glob('a9a.libsvm*'))), None)
 
 
 def rival_rows(name, X, y):

@@ -26,7 +26,8 @@ LEAST_NEW, MOST_NEW, NEW_SHARE = 64, 256, 0.25  # new rows a block: a share of t
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
 SMALL = 1000  # rows, up to which a problem is one block
-WHOLE = Effort(np.inf, 0.0, 20, 2, 2)
+WHOLE, POLISH = Effort(np.inf, 0.0, 20, 2, 2), Effort(np.inf, 0.0, 20, 1, 2)
+NOISE_SHARE = 0.1  # of eps: what rounding may make of the gradient before the end is solved in float64
 EFFORTS = Effort(0.1, 0.02, 20, 1, 2), Effort(1.0, 0.3, 5, 8, 4), Effort(np.inf, 0.3, 1, 8, 4)
 
 
@@ -58,6 +59,7 @@ class Search:
         self.cache = RowCache(problem.rows, dtype, settings.cache_bytes, self.free, space)
         self.whole = n <= min(SMALL, self.cache.capacity)
         self.n_iter = self.n_certified = 0
+        self.certified = False
 
     def free(self):
         """Tell which variables are free."""
@@ -72,27 +74,65 @@ class Search:
     def run(self):
         """Solve blocks until the certificate confirms eps."""
         goal, limit = self.eps, self.settings.max_iter or ROUNDS
-        while True:
-            misfit = violations(self.alpha, self.gradient, self.problem.upper)
-            worst = misfit.max()
-            if worst <= goal or self.n_iter >= limit:
+        while self.n_iter < limit:
+            worst, noise = self.worst(), self.noise()
+            if worst <= max(goal, 2 * noise):
                 self.certify()
-                misfit = violations(self.alpha, self.gradient, self.problem.upper)
-                if misfit.max() <= self.eps or self.n_iter >= limit:
+                if noise > NOISE_SHARE * self.eps:
+                    self.polish(limit)
+                if self.worst() <= self.eps:
                     break
                 goal = max(0.5 * goal, 0.1 * self.eps)
                 continue
             effort = WHOLE if self.whole else next(effort for effort in EFFORTS if worst < effort.below)
-            self.solve_block(self.choose_block(misfit, goal), max(effort.share * worst, 0.3 * goal), effort)
-            self.n_iter += 1
-            self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
+            tolerance = max(effort.share * worst, 0.3 * goal, noise)
+            self.solve_block(self.choose_block(goal), tolerance, effort)
+        self.certify()
         return conclude(self.problem, self.alpha, self.gradient, self.n_iter,
                         self.cache.n_computed + self.n_certified, self.started, self.settings)
 
+    def misfit(self):
+        """Return the violations."""
+        return violations(self.alpha, self.gradient, self.problem.upper)
+
+    def worst(self):
+        """Return the largest violation."""
+        return self.misfit().max()
+
+    def noise(self):
+        """Return about what the rounding of kernel values makes of the running gradient."""
+        return 0.5 * np.finfo(self.cache.slab.dtype).eps * float(np.linalg.norm(self.alpha))
+
     def certify(self):
         """Replace the running gradient by that of float64 rows."""
-        self.gradient, n_rows = self.problem.gradient(self.alpha)
-        self.n_certified += n_rows
+        if not self.certified:
+            self.gradient, n_rows = self.problem.gradient(self.alpha)
+            self.n_certified += n_rows
+            self.certified = True
+
+    def polish(self, limit):
+        """Solve the face in float64, for as long as it does not grow too large, until eps is reached."""
+        p = self.problem
+        while self.n_iter < limit and self.worst() > self.eps:
+            face = np.flatnonzero(self.free() | (self.misfit() > 0.1 * self.eps))
+            if 8 * len(face)**2 > self.settings.cache_bytes:
+                return
+            t = p.targets[face]
+            Q = p.rows.take(face).rows(np.arange(len(face))) * np.outer(t, t)
+            self.n_certified += len(face)
+            self.minimise(face, Q, 0.1 * self.eps, POLISH)
+            self.certify()
+
+    def minimise(self, block, Q, tolerance, effort):
+        """Minimise over a block of variables; returns how much they changed. The gradient is left behind."""
+        before, p = self.alpha[block], self.problem
+        a, g = before.copy(), self.gradient[block]
+        minimise_block(Q, a, g, p.upper[block], p.curvature[block], tolerance, effort, self.space)
+        self.alpha[block] = a
+        self.certified = False
+        self.n_iter += 1
+        self.settings.tell(self.n_iter, self.alpha, self.gradient, p.upper)
+        return a - before
 
     def pushes_up(self):
         """Tell which variables' growth raises f where it is too low, (N,) bool."""
@@ -104,10 +144,11 @@ class Search:
         chosen = [largest(np.flatnonzero((score > least) & side), score, (count + 1) // 2) for side in (up, ~up)]
         return np.sort(largest(np.concatenate(chosen), score, count))
 
-    def choose_block(self, misfit, goal):
+    def choose_block(self, goal):
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
         if self.whole:
             return np.arange(self.problem.n_samples)
+        misfit = self.misfit()
         met = self.cache.slot_of >= 0
         fresh = int(min(max(NEW_SHARE * np.count_nonzero(self.alpha), LEAST_NEW), MOST_NEW))
         new = self.two_sided(np.where(met, 0, misfit), min(fresh, self.cache.capacity), 0.5 * goal)
@@ -118,16 +159,12 @@ class Search:
         return np.sort(np.concatenate([new, free, self.two_sided(known, max(room, 0), 0.1 * goal)]))
 
     def solve_block(self, block, tolerance, effort):
-        """Minimise over the block and move there."""
-        p = self.problem
+        """Minimise over the block on cached rows and bring the gradient along."""
+        targets = self.problem.targets
         self.cache.ensure(block)
         room = self.space.array('block', (len(block), len(block)), self.cache.slab.dtype)
-        Q = self.cache.block(block, p.targets, room)
-        before = self.alpha[block]
-        a, g = before.copy(), self.gradient[block]
-        minimise_block(Q, a, g, p.upper[block], p.curvature[block], tolerance, effort, self.space)
-        self.alpha[block] = a
-        self.cache.move(block, a - before, p.targets, self.gradient)
+        change = self.minimise(block, self.cache.block(block, targets, room), tolerance, effort)
+        self.cache.move(block, change, targets, self.gradient)
 
 
 def largest(candidates, score, count):
