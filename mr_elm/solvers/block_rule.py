@@ -120,8 +120,9 @@ class Search:
             t = p.targets[face]
             Q = p.rows.take(face).rows(np.arange(len(face))) * np.outer(t, t)
             self.n_certified += len(face)
-            self.minimise(face, Q, 0.1 * self.eps, POLISH)
+            self.minimise(face, Q, 0.8 * self.eps, POLISH)
             self.certify()
+            self.tell()
 
     def minimise(self, block, Q, tolerance, effort):
         """Minimise over a block of variables; returns how much they changed. The gradient is left behind."""
@@ -131,8 +132,11 @@ class Search:
         self.alpha[block] = a
         self.certified = False
         self.n_iter += 1
-        self.settings.tell(self.n_iter, self.alpha, self.gradient, p.upper)
         return a - before
+
+    def tell(self):
+        """Report how far the search is."""
+        self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
     def pushes_up(self):
         """Tell which variables' growth raises f where it is too low, (N,) bool."""
@@ -165,6 +169,7 @@ class Search:
         room = self.space.array('block', (len(block), len(block)), self.cache.slab.dtype)
         change = self.minimise(block, self.cache.block(block, targets, room), tolerance, effort)
         self.cache.move(block, change, targets, self.gradient)
+        self.tell()
 
 
 def largest(candidates, score, count):
