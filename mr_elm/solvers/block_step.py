@@ -11,6 +11,8 @@ from . import loops
 from .box_qp import free_variables, violations
 from .projected_path import path_minimum
 
+WORTH = 300  # variables: for each so many of a block, a pair step a variable is cheap beside Newton's factorisation
+
 
 class Effort(NamedTuple):
     """Say how well to solve a block while the violation is below a value.
@@ -28,7 +30,7 @@ class Effort(NamedTuple):
 
 def minimise_block(Q, a, g, upper, diagonal, tolerance, effort, space):
     """Minimise to a violation of tolerance, in place: pair steps, and Newton steps where pairs are slow."""
-    most = effort.pairs * len(a)
+    most = max(effort.pairs, len(a) // WORTH) * len(a)
     if loops.pair_steps(Q, a, g, upper, diagonal, 1 / diagonal, tolerance, most) < most:
         return
     for _ in range(effort.newton):
