@@ -3,13 +3,14 @@
     python -m mr_elm.experiments.bench_dual OUT.json [--full] [NAME...]
 
 In processor seconds on one thread, at the same eps, on standardised features. Data sets are looked for in the folders
-that MR_ELM_DATA names; those that are not there are left out. SVC's seconds are kept in peers.json beside OUT.json and
-not measured again; with --full (all rows, all settings: hours) so are ours, so that a stopped run goes on.
+that MR_ELM_DATA names; those that are not there are left out. With --full (all rows, all settings: hours) what was
+measured is kept in seconds.json beside OUT.json and not measured again, so that a stopped run goes on.
 """
 import json
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,13 +42,19 @@ class Seconds:
         self.path = Path(path)
         self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
 
-    def of(self, key, action, repeats=2):
-        """Return the least processor seconds of some runs of `action`, from the file when it has them."""
+    def of(self, key, action):
+        """Return the processor seconds of `action`, from the file when it has them."""
         if key not in self.known:
-            self.known[key] = min(processor_seconds(action) for _ in range(repeats))
+            self.known[key] = processor_seconds(action)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(json.dumps(self.known, indent=1) + '\n')
         return self.known[key]
+
+
+def least_seconds(actions, repeats=2):
+    """Run the actions in turn, several times over: the least processor seconds of each."""
+    return [min(seconds) for seconds in zip(*([processor_seconds(action) for action in actions]
+                                              for _ in range(repeats)), strict=True)]
 
 
 def processor_seconds(action):
@@ -102,16 +109,17 @@ def subset_table(out, full):
 
 def fit_ratios(name, X, y, settings, out, full):
     """Return (scale, C) -> SVC's seconds over ours."""
-    peers = Seconds(Path(out).with_name('peers.json'))
-    ours = Seconds(Path(out).with_name('bench-full-ours.json')) if full else None
+    known = Seconds(Path(out).with_name('seconds.json')) if full else None
     found, d = {}, X.shape[1]
     for C in (1, 1000):
         sparse_elm(1 / d, C).fit(X[:2000], y[:2000])  # once uncounted: loads compiled code
     for scale, C in settings:
         key = f'{name} {len(y)} {scale:g} {C}'
-        theirs = peers.of(key, lambda scale=scale, C=C: svc(scale / d, C).fit(X, y), 1 if full else 2)
-        fit = lambda scale=scale, C=C: sparse_elm(scale / d, C).fit(X, y)  # noqa: E731
-        mine = ours.of(key, fit, 1) if full else min(processor_seconds(fit) for _ in range(2))
+        pair = partial(svc(scale / d, C).fit, X, y), partial(sparse_elm(scale / d, C).fit, X, y)
+        if full:
+            theirs, mine = (known.of(f'{who} {key}', fit) for who, fit in zip(('SVC', 'ours'), pair, strict=True))
+        else:
+            theirs, mine = least_seconds(pair)
         found[scale, C] = theirs / mine
         print(f'{key}: SVC {theirs:.3f} s, ours {mine:.3f} s, {theirs / mine:.2f} x', file=sys.stderr, flush=True)
     return found
@@ -130,20 +138,15 @@ def adult(out, full):
     X, y = read_set('a9a')
     train, test = X[:32_561], X[32_561:]
     sparse_elm(1 / 123, 1).fit(X[:3000], y[:3000])
-    peers, theirs = Seconds(Path(out).with_name('peers.json')), svc(1 / 123, 1)
-    fit = peers.of('a9a fit', lambda: theirs.fit(train, y[:32_561]), 1)
-    if 'a9a predict' not in peers.known and not hasattr(theirs, 'support_'):
-        theirs.fit(train, y[:32_561])
-    predict = peers.of('a9a predict', lambda: theirs.predict(test), 2)
-    ours = sparse_elm(1 / 123, 1)
-    mine = [min(processor_seconds(action) for _ in range(2)) for action in (
-        lambda: ours.fit(train, y[:32_561]), lambda: ours.predict(test))]
+    theirs, ours = svc(1 / 123, 1), sparse_elm(1 / 123, 1)
+    fits = least_seconds([partial(model.fit, train, y[:32_561]) for model in (theirs, ours)])
+    predictions = least_seconds([partial(model.predict, test) for model in (theirs, ours)])
     result = ours.results_[0]
-    note = (f'{mine[0]:.2f} s against {fit:.2f} s; {len(ours.support_):,} support vectors, '
+    note = (f'{fits[1]:.2f} s against {fits[0]:.2f} s; {len(ours.support_):,} support vectors, '
             f'{result.n_kernel_rows:,} kernel rows, gap {result.gap:.2g} at {result.objective:.4f}')
-    return [Row('fit on a9a, 32,561 x 123, times faster than SVC', fit / mine[0], 5.0, False, note),
-            Row('predict 16,281 rows of a9a, times faster than SVC', predict / mine[1], 10.0, False,
-                f'{mine[1]:.2f} s against {predict:.2f} s')]
+    return [Row('fit on a9a, 32,561 x 123, times faster than SVC', fits[0] / fits[1], 5.0, False, note),
+            Row('predict 16,281 rows of a9a, times faster than SVC', predictions[0] / predictions[1], 10.0, False,
+                f'{predictions[1]:.2f} s against {predictions[0]:.2f} s')]
 
 
 def active_sets(out, full):

@@ -6,7 +6,8 @@ A block holds the free variables and the worst violators, half of them pushing f
 a smooth kernel undoes the other side. Only some of its variables are new, so that a round fetches few kernel rows.
 Inside a block pairs of variables step on the block's own matrix; where that is slow, Newton steps follow on the free
 variables, along the projected path (`block_step`). When the running gradient reaches eps it is computed again from
-float64 rows; where these do not confirm eps, they replace it and the search goes on.
+float64 rows; where these do not confirm eps, they replace it and the search goes on, in float64 where rounded kernel
+values would hide the end (large C).
 
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014 (paper 001); the
 projected path is that of Zhao et al. (paper 004).
@@ -27,7 +28,7 @@ EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to roundin
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
 SMALL = 1000  # rows, up to which a problem is one block
 WHOLE, POLISH = Effort(np.inf, 0.0, 20, 2, 2), Effort(np.inf, 0.0, 20, 1, 2)
-NOISE_SHARE = 0.1  # of eps: what rounding may make of the gradient before the end is solved in float64
+NOISE_SHARE = 0.1  # of eps: where rounding makes more of the gradient, the end is solved in float64
 EFFORTS = Effort(0.1, 0.02, 20, 1, 2), Effort(1.0, 0.3, 5, 8, 4), Effort(np.inf, 0.3, 1, 8, 4)
 
 
