@@ -93,6 +93,7 @@ def cluster():
     cluster = Cluster()
     try:
         cluster.up()
+        cluster.hadoop('fs', '-rm', '-r', '-f', '-skipTrash', '/tests', '/tmp/mr_elm-*')  # of an earlier session
         yield cluster
     finally:
         cluster.manage('down')

@@ -131,11 +131,15 @@ def containers(cluster, number):
     return len((answer.get('containers') or {}).get('container', ()))
 
 
-def attempts(cluster, name, state):
-    """Ask the history server how many map attempts of a job failed or were killed."""
+def history(cluster, name, what=''):
+    """Ask the history server about a job."""
     job = name.replace('application', 'job')
-    answer = cluster.until(lambda: cluster.ask(HISTORY, f'/ws/v1/history/mapreduce/jobs/{job}'))
-    return answer['job'][f'{state}MapAttempts']
+    return cluster.until(lambda: cluster.ask(HISTORY, f'/ws/v1/history/mapreduce/jobs/{job}{what}'))
+
+
+def attempts(cluster, name, state):
+    """Ask how many map attempts of a job failed or were killed."""
+    return history(cluster, name)['job'][f'{state}MapAttempts']
 
 
 def jobs(cluster):
@@ -182,7 +186,10 @@ def test_a_machine_lost_while_maps_run_is_replaced(cluster, training, same_model
             same_model(process)
         finally:
             cluster.manage('start', 'nodemanager', str(number))
-    assert attempts(cluster, name, 'killed') + attempts(cluster, name, 'failed') >= 1
+    if victim == 'of the master':
+        assert history(cluster, name, '/jobattempts')['jobAttempts']['jobAttempt'][-1]['id'] > 1
+    else:
+        assert attempts(cluster, name, 'killed') + attempts(cluster, name, 'failed') >= 1
 
 
 def test_a_datanode_lost_while_maps_run_is_not_missed(cluster, training, same_model):
@@ -259,14 +266,14 @@ def test_an_interrupt_ends_the_job_and_leaves_nothing(cluster, training, tmp_pat
 
 @pytest.fixture
 def one_block(cluster, tmp_path):
-    """Start to train on one block of rows, on a cluster that waits 6 s for a sign of life: (process, job, mapper)."""
+    """Start to train on one block of rows, on a cluster that waits 15 s for a sign of life: (process, job, mapper)."""
     @contextmanager
     def start():
-        words = ('train', 'pesvm', tmp_path / 'packed', '--hidden', 1500, '--model')
+        words = ('train', 'pesvm', tmp_path / 'packed', '--hidden', 2000, '--model')
         cluster.done('generate', 'ndc', '--rows', 16_000, '--features', 5, '-o', tmp_path / 'rows.csv', runner=None)
         cluster.done('pack', tmp_path / 'rows.csv', '-o', tmp_path / 'packed', '--block-rows', 16_000, runner=None)
         cluster.done(*words, tmp_path / 'inline.npz', runner=None)
-        waits = properties('job.maps=1', 'task.timeout=6000', 'task.timeout.check-interval-ms=500')
+        waits = properties('job.maps=1', 'task.timeout=15000', 'task.timeout.check-interval-ms=500')
         with cluster.started(*words, tmp_path / 'm.npz', *waits) as process:
             name = application(process)
             cluster.until(lambda: [pid for pid in mappers(name) if has_begun(pid)])
@@ -282,11 +289,11 @@ def has_begun(pid):
 @pytest.mark.parametrize('fault', ['slow', 'hung'])
 def test_a_task_may_compute_for_longer_than_hadoop_waits_but_not_hang(one_block, cluster, model_of, tmp_path, fault):
     with one_block() as (process, name, pid):
-        for _ in range(24 if fault == 'slow' else 0):  # 12 s with a twentieth of the processor
+        for _ in range(40 if fault == 'slow' else 0):  # 20 s with a fiftieth of the processor
             os.kill(pid, signal.SIGCONT)
-            time.sleep(0.025)
+            time.sleep(0.01)
             os.kill(pid, signal.SIGSTOP)
-            time.sleep(0.475)
+            time.sleep(0.49)
         os.kill(pid, signal.SIGCONT if fault == 'slow' else signal.SIGSTOP)
         assert process.communicate(timeout=300) and process.returncode == 0
     demand_same_bits(*(model_of(tmp_path / name)[1] for name in ('inline.npz', 'm.npz')))
@@ -295,22 +302,22 @@ def test_a_task_may_compute_for_longer_than_hadoop_waits_but_not_hang(one_block,
 
 def test_a_full_hdfs_costs_no_finished_job(cluster, training, tmp_path, inline, model_of):
     """The folder of the model fills up while the job runs."""
-    cluster.hadoop('fs', '-mkdir', '-p', '/full')
-    model = 'hdfs:///full/m.npz'
+    cluster.hadoop('fs', '-mkdir', '-p', '/tests/full')
+    model = 'hdfs:///tests/full/m.npz'
     with training(model=model) as process:
         application(process)
-        quota(cluster, '/full', 1)
+        quota(cluster, '/tests/full', 1)
         last = failed(process, FULL)
         assert model in last and '--resume' in last
-    assert cluster.listing('/full').split()[-1] == '/full/m.npz.work'
-    quota(cluster, '/full', -1)
+    assert cluster.listing('/tests/full').split()[-1] == '/tests/full/m.npz.work'
+    quota(cluster, '/tests/full', -1)
     before = jobs(cluster)
     with training('--resume', model=model) as process:
         assert 'Gram: finished before' in process.communicate(timeout=60)[1]
     assert jobs(cluster) == before
-    cluster.hadoop('fs', '-get', '/full/m.npz', tmp_path / 'm.npz')
+    cluster.hadoop('fs', '-get', '/tests/full/m.npz', tmp_path / 'm.npz')
     demand_same_bits(inline, model_of(tmp_path / 'm.npz')[1])
-    assert cluster.listing('/full').split()[-1] == '/full/m.npz'
+    assert cluster.listing('/tests/full').split()[-1] == '/tests/full/m.npz'
 
 
 def test_a_task_that_finds_no_room_says_so(cluster, training, tmp_path):
@@ -322,14 +329,14 @@ def test_a_task_that_finds_no_room_says_so(cluster, training, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize('folder, problem', [('/narrow', FULL), ('/foreign', 'AccessControlException')])
+@pytest.mark.parametrize('folder, problem', [('/tests/narrow', FULL), ('/tests/foreign', 'AccessControlException')])
 def test_where_no_model_can_be_written_no_job_is_started(cluster, training, folder, problem):
     cluster.hadoop('fs', '-mkdir', '-p', folder)
-    if folder == '/narrow':
+    if folder == '/tests/narrow':
         quota(cluster, folder, 1)
     before = jobs(cluster)
     model = f'hdfs://{folder}/m.npz'
-    with training(model=model, **({'HADOOP_USER_NAME': 'stranger'} if folder == '/foreign' else {})) as process:
+    with training(model=model, **({'HADOOP_USER_NAME': 'stranger'} if folder == '/tests/foreign' else {})) as process:
         assert model in failed(process, problem)
     assert jobs(cluster) == before and 'm.npz' not in cluster.listing(folder)
 
@@ -343,14 +350,14 @@ def test_lines_that_hadoop_counts_otherwise_are_no_model(cluster, rows, tmp_path
 
 
 def test_a_file_that_grows_between_two_passes_is_no_model(cluster, rows, tmp_path):
-    cluster.hadoop('fs', '-mkdir', '-p', '/grows')
+    cluster.hadoop('fs', '-mkdir', '-p', '/tests/grows')
     shutil.copy(rows, tmp_path / 'rows.csv')
     (tmp_path / 'more.csv').write_text('1,0,0,0,0,0\n')
-    cluster.hadoop('fs', '-put', '-f', tmp_path / 'rows.csv', '/grows')
-    words = ('train', 'pesvm', 'hdfs:///grows/rows.csv', '--hidden', 40, '--model', tmp_path / 'm.npz')
+    cluster.hadoop('fs', '-put', '-f', tmp_path / 'rows.csv', '/tests/grows')
+    words = ('train', 'pesvm', 'hdfs:///tests/grows/rows.csv', '--hidden', 40, '--model', tmp_path / 'm.npz')
     with cluster.started(*words) as process:
         assert any(line.startswith('statistics: ') and 'MB/s' in line for line in process.stderr)
-        cluster.hadoop('fs', '-appendToFile', tmp_path / 'more.csv', '/grows/rows.csv')
+        cluster.hadoop('fs', '-appendToFile', tmp_path / 'more.csv', '/tests/grows/rows.csv')
         failed(process, 'the first pass counted 3000 lines, the second 3001')
     assert sorted(path.name for path in tmp_path.iterdir()) == ['more.csv', 'rows.csv']
 
@@ -362,7 +369,7 @@ def test_arguments_reach_the_tasks_as_they_are(cluster, tmp_path, model_of):
     rows = tmp_path / 'rows.csv'
     with open(rows, 'w', newline='') as stream:
         csv.writer(stream).writerows([names[i % 4], *rng.standard_normal(3) + i % 4] for i in range(400))
-    folder = f'/awkward/{names[0]} {names[1].replace("/", "_")} [1] {{2}}'
+    folder = f'/tests/awkward/{names[0]} {names[1].replace("/", "_")} [1] {{2}}'
     cluster.done('pack', rows, '-o', tmp_path / 'packed', runner=None)
     words = ('--hidden', 20, '--class-weight', 'balanced', '--model')
     cluster.done('train', 'pesvm', tmp_path / 'packed', *words, tmp_path / 'inline.npz', runner=None)
