@@ -163,7 +163,8 @@ class MRRows(MRJob):
         if self.options.planned_splits:
             for line in self.stdin:
                 for number, start, length in json.loads(line):
-                    yield number, start, self.count_bytes(read_split(files[number]['uri'], start, length))
+                    chunks = read_split(files[number]['uri'], start, length, files[number]['path'])
+                    yield number, start, self.count_bytes(chunks)
         else:
             start = int(os.environ.get('mapreduce_map_input_start', 0))
             yield find_file(files, os.environ['mapreduce_map_input_file']), start, whole_lines(self.stdin)
