@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import boto3
+import moto.emr.models
 from moto.core import DEFAULT_ACCOUNT_ID
-from moto.emr.models import emr_backends
 from moto.server import ThreadedMotoServer
 
 from emr.streaming import Streaming
@@ -52,6 +52,13 @@ class Bucket(MutableMapping):
         return sum(1 for _ in self)
 
 
+class Application(moto.emr.models.Application):
+    """Know its version, as EMR does and moto does not."""
+
+    def __init__(self, name, version, args, additional_info):
+        super().__init__(name, version or '3.4.2', args, additional_info)
+
+
 class Amazon:
     """Serve S3, EMR, EC2 and IAM on a loopback port, and run what is asked for. A context."""
 
@@ -62,6 +69,7 @@ class Amazon:
         self.jobs = []
 
     def __enter__(self):
+        moto.emr.models.Application, self.plain = Application, moto.emr.models.Application
         self.server.start()
         self.endpoint = 'http://{}:{}'.format(*self.server.get_host_and_port())
         self.client = boto3.client('s3', endpoint_url=self.endpoint, region_name=REGION,
@@ -76,6 +84,7 @@ class Amazon:
         self.stopped.set()
         self.thread.join()
         self.server.stop()
+        moto.emr.models.Application = self.plain
 
     @property
     def environment(self):
@@ -85,7 +94,7 @@ class Amazon:
     @property
     def clusters(self):
         """List what moto knows of each cluster; its server takes all of them for one region's."""
-        return [cluster for backend in list(emr_backends[DEFAULT_ACCOUNT_ID].values())
+        return [cluster for backend in list(moto.emr.models.emr_backends[DEFAULT_ACCOUNT_ID].values())
                 for cluster in list(backend.clusters.values())]
 
     def work(self):

@@ -12,10 +12,11 @@ from mr_elm.cli import main
 from mr_elm.streaming import s3, storage
 
 pytest.importorskip('moto')
-from emr.amazon import Amazon  # noqa: E402
+from emr.amazon import Amazon
 
 CONF = Path(__file__).parents[2] / 'hadoop-conf' / 'mrjob-emr.conf'
 TEMPORARY = 's3://bucket/mr-elm/tmp/'
+LABEL = "it's the label; $(touch x) & `touch x`"
 Result = namedtuple('Result', 'status out err')
 
 
@@ -36,9 +37,9 @@ class Account(Amazon):
     settings = ('-r', 'emr', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--python', sys.executable,
                 '--check-cluster-every', 0.1, '--cloud-fs-sync-secs', 0)
 
-    def elm(self, *words):
-        """Run mr-elm on a cluster that ends with the command."""
-        return elm(*words, *self.settings, '--no-pool-clusters')
+    def elm(self, *words, pool='--no-pool-clusters'):
+        """Run mr-elm on a cluster that ends with the command, unless it is to be kept."""
+        return elm(*words, *self.settings, pool)
 
     def done(self, *words):
         """Run mr-elm on a cluster, which must succeed; returns its standard output."""
@@ -78,13 +79,13 @@ def account(tmp_path_factory):
 
 @pytest.fixture(scope='session')
 def rows(tmp_path_factory):
-    """Write rows of three classes, one with an awkward name: the path of a csv file whose name is awkward."""
+    """Write rows of three classes, with awkward names for file, column and classes: the path of a csv file."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1500, 4))
     y = (X[:, 0] > 0.4).astype(int) + (X[:, 1] * X[:, 2] > 0.3)
     names = np.array(["it's; $(touch x)", 'a "b" c', 'plain'])[y]
     path = tmp_path_factory.mktemp('rows') / "it's a [1] {file}; $(touch x).csv"
     quoted = (name.replace('"', '""') for name in names)
-    path.write_text(''.join(f'"{name}",{",".join(f"{x:.9g}" for x in row)}\n'
+    path.write_text(f'{LABEL},a,b,c,d\n' + ''.join(f'"{name}",{",".join(f"{x:.9g}" for x in row)}\n'
                             for name, row in zip(quoted, X, strict=True)))
     return path

@@ -35,6 +35,7 @@ class Attempt:
     code: int
     output: list
     stderr: bytes
+    left: set
 
 
 @dataclass
@@ -148,9 +149,10 @@ class Streaming:
                        **variables, **seen, **self.environment}
         done = subprocess.run(command, input=text, env=environment, cwd=folder, capture_output=True)
         self.count(done.stderr)
+        left = set(os.listdir(folder)) - set(os.listdir(self.shipped))
         shutil.rmtree(folder)
         pairs = [line.partition(b'\t')[::2] for line in done.stdout.split(b'\n')[:-1]]
-        return Attempt(name, split, done.returncode, pairs, done.stderr)
+        return Attempt(name, split, done.returncode, pairs, done.stderr, left)
 
     def count(self, stderr):
         """Add up the counters that a task reported."""
