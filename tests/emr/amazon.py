@@ -156,10 +156,8 @@ def client_log(streaming):
     lines += [line('mapreduce.Job', f'Task Id : {attempt.name}, Status : FAILED\nError: java.lang.RuntimeException: '
                    f'PipeMapRed.waitOutputThreads(): subprocess failed with code {attempt.code}')
               for attempt in streaming.attempts if attempt.code]
-    groups = {'Map-Reduce Framework': {}, 'mr_elm': {}}
-    for name, amount in streaming.counters.items():
-        group, _, counter = name.rpartition(':')
-        groups[group or 'Map-Reduce Framework'][counter] = amount
-    text = ''.join(f'\t{group}\n' + ''.join(f'\t\t{name}={amount}\n' for name, amount in counters.items())
-                   for group, counters in groups.items())
-    return ''.join(lines) + line('mapreduce.Job', f'Counters: {len(streaming.counters)}\n{text.rstrip()}')
+    text = f'Counters: {len(streaming.counters)}'
+    for group in sorted({group for group, _ in streaming.counters}):
+        text += f'\n\t{group}' + ''.join(f'\n\t\t{name}={amount}' for (where, name), amount
+                                        in streaming.counters.items() if where == group)
+    return ''.join(lines) + line('mapreduce.Job', text)

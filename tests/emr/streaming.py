@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import time
 import zlib
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -110,7 +111,7 @@ class Streaming:
         plain = next((PLAIN[end] for end in PLAIN if path.endswith(end)), None)
         data = self.store[path]
         lines = hadoop_split(plain(data), 0, 1 << 60) if plain else hadoop_split(data, start, length)
-        self.counters['Map input records'] += len(lines)
+        self.counters['Map-Reduce Framework', 'Map input records'] += len(lines)
         seen = {'mapreduce_map_input_file': path, 'mapreduce_map_input_start': str(start),
                 'mapreduce_map_input_length': str(length)}
         text = b''.join(line.removesuffix(b'\n').removesuffix(b'\r') + b'\n' for line in lines)
@@ -147,8 +148,12 @@ class Streaming:
         variables = {re.sub(r'\W', '_', key): value for key, value in self.conf.items()}
         environment = {'PATH': os.environ['PATH'], 'HOME': str(folder), 'mapreduce_task_attempt_id': name,
                        **variables, **seen, **self.environment}
+        start = time.monotonic()
         done = subprocess.run(command, input=text, env=environment, cwd=folder, capture_output=True)
         self.count(done.stderr)
+        kind = 'map' if '_m_' in name else 'reduce'
+        self.counters['Job Counters ', f'Total vcore-milliseconds taken by all {kind} tasks'] += round(
+            1000 * (time.monotonic() - start))
         left = set(os.listdir(folder)) - set(os.listdir(self.shipped))
         shutil.rmtree(folder)
         pairs = [line.partition(b'\t')[::2] for line in done.stdout.split(b'\n')[:-1]]
@@ -159,7 +164,7 @@ class Streaming:
         for line in stderr.split(b'\n'):
             if (found := REPORT.match(line)) and found.group(1) == b'counter':
                 group, name, amount = found.group(2).decode().split(',')
-                self.counters[f'{group}:{name}'] += int(amount)
+                self.counters[group, name] += int(amount)
 
     def fetch_files(self):
         """Download what the step ships to every task: a folder with each file under the name behind its #."""

@@ -25,9 +25,10 @@ def inline_model(here, rows, tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def packed(account, rows):
-    """Pack on EMR, to S3."""
+    """Pack on EMR, to S3: the logs of its two jobs."""
+    before = set(account.files)
     account.done('pack', rows, *NAMED, '-o', PACK, '--block-rows', 200, '-q')
-    return PACK
+    return [path for path in set(account.files) - before if re.search('/steps/.*/syslog', path)]
 
 
 @pytest.fixture
@@ -77,12 +78,17 @@ def check_that_nothing_holds_a_secret(account, text):
 
 def test_packed_rows_give_the_same_bits_for_any_splits(account, packed, here, fetched, model_of, tmp_path):
     options = (*OPTIONS[2:], '-q')
-    here('train', 'pesvm', packed, *options, '--model', tmp_path / 'inline.npz')
-    account.done('train', 'pesvm', packed, *options, '--model', 's3://bucket/p.npz',
+    here('train', 'pesvm', PACK, *options, '--model', tmp_path / 'inline.npz')
+    account.done('train', 'pesvm', PACK, *options, '--model', 's3://bucket/p.npz',
                  '-D', 'mapreduce.job.maps=3', '-D', 'mapreduce.job.reduces=2')
     assert len(account.jobs[-1].splits) >= 3
     inline, arrays = model_of(tmp_path / 'inline.npz')[1], fetched('s3://bucket/p.npz')[1]
     assert [name for name in inline if inline[name].tobytes() != arrays[name].tobytes()] == []
+
+
+def test_the_cost_is_read_from_the_logs(packed, here):
+    found = json.loads(here('cost', '--counters', *packed, '--instances', 2, '--price', 1, '--json'))
+    assert (found['jobs'], found['rows']) == (2, 1500) and 0 < found['core_hours'] < 1 and found['dollars'] > 0
 
 
 def test_predictions_come_in_input_order(account, rows, here, inline_model, tmp_path):
