@@ -34,12 +34,11 @@ def elm(*words):
 class Account(Amazon):
     """Run mr-elm with an account."""
 
-    settings = ('-r', 'emr', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--python', sys.executable,
-                '--check-cluster-every', 0.1, '--cloud-fs-sync-secs', 0)
+    settings = ('-r', 'emr', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--check-cluster-every', 0.1)
 
-    def elm(self, *words, pool='--no-pool-clusters'):
+    def elm(self, *words, pool='--no-pool-clusters', python=('--python', sys.executable)):
         """Run mr-elm on a cluster that ends with the command, unless it is to be kept."""
-        return elm(*words, *self.settings, pool)
+        return elm(*words, *self.settings, pool, *python)
 
     def done(self, *words):
         """Run mr-elm on a cluster, which must succeed; returns its standard output."""

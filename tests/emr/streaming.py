@@ -87,7 +87,7 @@ class Streaming:
     @cached_property
     def splits(self):
         """List (path, start, length), the longest first, as FileInputFormat cuts and the job client sorts them."""
-        paths = [re.sub(r'\\(.)', r'\1', pattern) for pattern in self.options['-input']]
+        paths = [path for pattern in self.options['-input'] for path in named(pattern)]
         for path in paths:
             if path not in self.store:
                 raise FileNotFoundError(f'org.apache.hadoop.mapred.InvalidInputException: Input Pattern {path} '
@@ -176,6 +176,18 @@ class Streaming:
                 if path:
                     keep(folder / name, self.store[path])
         return folder
+
+
+def named(pattern):
+    """List the paths that FileInputFormat takes a pattern for, which names one file or several: a,b but not {\\,}."""
+    paths, depth = [''], 0
+    for letter in pattern:
+        depth += {'{': 1, '}': -1}.get(letter, 0)
+        if letter == ',' and not depth:
+            paths.append('')
+        else:
+            paths[-1] += letter
+    return [re.sub(r'\\(.)', r'\1', path.replace(r'{\,}', ',')) for path in paths]
 
 
 def write_file(path, data):

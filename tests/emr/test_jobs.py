@@ -1,13 +1,17 @@
 """Every job runs on EMR and gives what it gives inline."""
 import json
 import re
+import shlex
+import sys
+import tarfile
 
 import numpy as np
 import pytest
 
 from emr.amazon import CREDENTIALS
-from emr.conftest import CONF, LABEL, TEMPORARY, elm
+from emr.conftest import CONF, LABEL, TEMPORARY, elm, succeed
 from mr_elm.streaming import submit
+from mr_elm.streaming.shipping import source_digest
 
 NAMED = ('--label-column', LABEL)
 OPTIONS = (*NAMED, '--hidden', 30, '--nu', 10, '--class-weight', 'balanced')
@@ -93,12 +97,14 @@ def test_the_cost_is_read_from_the_logs(packed, here):
 
 def test_predictions_come_in_input_order(account, rows, here, inline_model, tmp_path):
     account.files['s3://bucket/model.npz'] = inline_model.read_bytes()
-    account.files['s3://bucket/in/rows.csv'] = rows.read_bytes()
+    head, *lines = rows.read_bytes().splitlines(keepends=True)
+    for name, part in (("#1 it's [a]?", lines[:400]), ('#2 {b},c', lines[400:])):
+        account.files[f's3://bucket/in/{name}.csv'] = b''.join([head, *part])
     here('predict', inline_model, rows, '-o', tmp_path / 'inline', '-q')
     before = set(account.left())
     account.done('predict', 's3://bucket/model.npz', 's3://bucket/in', '-o', 's3://bucket/out', '-q',
                  '-D', 'mapreduce.job.maps=3')
-    assert [attempt.split.partition('+')[0].rpartition(':')[2] for attempt in account.jobs[-1].attempts] != ['0']
+    assert account.jobs[-1].splits[0][0] == 's3://bucket/in/#2 {b},c.csv'  # part 0 is not the first of the input
     assert account.files['s3://bucket/out'] == (tmp_path / 'inline').read_bytes()
     assert set(account.left()) - before == {'s3://bucket/out'}
 
@@ -142,6 +148,21 @@ def test_a_job_that_hadoop_refuses_is_explained(account, inline_model, rows, mon
     done = account.elm('evaluate', inline_model, 's3://bucket/vanishing.csv', '-q')
     assert done.status == 1
     assert re.search(r'MREvaluate: Hadoop did not take the job: .*vanishing\.csv matches 0 files', done.err), done.err
+
+
+def test_a_bundle_is_unpacked_for_every_task(account, rows, here, inline_model, tmp_path):
+    """This one holds nothing but the way to the Python of this machine."""
+    program = tmp_path / 'python'
+    program.write_text(f'#!/bin/sh\necho "from the bundle" >&2\nexec {shlex.quote(sys.executable)} "$@"\n')
+    program.chmod(0o755)
+    bundle = f's3://bucket/apps/mr_elm-{source_digest()}.tar.gz'
+    with tarfile.open(tmp_path / 'bundle', 'w:gz') as archive:
+        archive.add(program, 'bin/python')
+    account.files[bundle] = (tmp_path / 'bundle').read_bytes()
+    words = ('evaluate', inline_model, rows, '-q', '--json')
+    scores = succeed(account.elm(*words, python=('--bundle', bundle)))
+    assert scores == here(*words)
+    assert all(b'from the bundle' in attempt.stderr for attempt in account.jobs[-1].attempts)
 
 
 def test_a_model_on_s3_is_inspected_without_a_cluster(account, inline_model, here):

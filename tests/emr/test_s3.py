@@ -8,6 +8,7 @@ import boto3
 import numpy as np
 import pytest
 
+from emr.amazon import REGION
 from emr.conftest import TEMPORARY, elm
 from mr_elm.streaming import storage
 from mr_elm.streaming.storage import copy, store_of
@@ -143,3 +144,15 @@ def test_s3_may_be_where_mrjobs_options_say(account, fresh, monkeypatch):
 def test_who_does_not_name_s3_does_not_wait_for_boto3():
     program = 'import sys; from mr_elm.cli import train; assert "boto3" not in sys.modules'
     subprocess.run([sys.executable, '-c', program], check=True)
+
+
+def test_the_key_that_a_bucket_names_encrypts_what_is_written(account, tmp_path):
+    """Nothing that is asked of S3 stands in the way of the default of the bucket."""
+    (tmp_path / 'here').write_bytes(b'x')
+    rule = {'SSEAlgorithm': 'aws:kms', 'KMSMasterKeyID': 'my-key'}
+    account.client.create_bucket(Bucket='private', CreateBucketConfiguration={'LocationConstraint': REGION})
+    account.client.put_bucket_encryption(Bucket='private', ServerSideEncryptionConfiguration={
+        'Rules': [{'ApplyServerSideEncryptionByDefault': rule}]})
+    copy(str(tmp_path / 'here'), 's3://private/there')
+    found = account.client.head_object(Bucket='private', Key='there')
+    assert (found['ServerSideEncryption'], found['SSEKMSKeyId']) == ('aws:kms', 'my-key')
