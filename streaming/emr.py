@@ -3,6 +3,7 @@ import logging
 import re
 import time
 
+from botocore.exceptions import BotoCoreError, ClientError
 from mrjob.emr import _DEFAULT_IMAGE_VERSION, EMRJobRunner
 from mrjob.fs.s3 import _endpoint_url
 from mrjob.job import MRJob
@@ -17,6 +18,7 @@ CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)'
 STATE = re.compile(r'^\s*(PENDING|RUNNING|Waiting .* for .* logs?)\b(.*)')
 PERCENT = re.compile(r'([\d.]+)% complete')
 PAUSE = 60.0  # seconds between two lines that say the same
+log = logging.getLogger('mrjob.mr_elm')
 
 
 class EMRRunner(EMRJobRunner):
@@ -29,7 +31,10 @@ class EMRRunner(EMRJobRunner):
     def cleanup(self, mode=None):
         """Clean up; a step that has not ended, as after Ctrl-C, is cancelled."""
         if self._step_ids and not self._ran_job:
-            self._cancel_steps()
+            try:
+                self._cancel_steps()
+            except (BotoCoreError, ClientError) as error:  # what led here matters more
+                log.warning('steps cannot be cancelled: %s', error)
         super().cleanup(mode)
 
     def _cancel_steps(self):
@@ -93,6 +98,3 @@ class EMRProgress(HadoopProgress):
         """Say how much of the job is done, and how long it may still take."""
         left = (time.monotonic() - self.start) * (100 - done) / max(done, 1)
         return f'{done:.0f} %' + (f', about {left:.0f} s left' if 0 < done < 100 else '')
-
-
-log = logging.getLogger('mrjob.mr_elm')  # heard by EMRProgress

@@ -68,16 +68,30 @@ class Streaming:
         output = self.options['-output'][0].rstrip('/')
         if any(path.startswith(f'{output}/') for path in self.store):
             raise FileExistsError(f'org.apache.hadoop.mapred.FileAlreadyExistsException: {output} already exists')
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            mapped = list(pool.map(self.map_task, range(len(self.splits)), self.splits))
-            parts = mapped if self.n_reduces == 0 or None in mapped else list(
-                pool.map(self.reduce_task, range(self.n_reduces), self.shuffled(mapped)))
+        try:
+            parts = self.run_tasks()
+        finally:
+            self.remove_lock()
         if None in parts:
             return False
         for number, lines in enumerate(parts):
-            self.store[f'{output}/part-{number:05d}'] = b''.join(key + b'\t' + value + b'\n' for key, value in lines)
+            self.store[f'{output}/part-{number:05d}'] = joined(lines)
         self.store[f'{output}/_SUCCESS'] = b''
         return True
+
+    def run_tasks(self):
+        """Run the tasks: the pairs of each part of the output, None for one that failed."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            mapped = list(pool.map(self.map_task, range(len(self.splits)), self.splits))
+            if self.n_reduces == 0 or None in mapped:
+                return mapped
+            return list(pool.map(self.reduce_task, range(self.n_reduces), self.shuffled(mapped)))
+
+    def remove_lock(self):
+        """Remove what mrjob's wrapper leaves on a machine: a lock in /tmp."""
+        wrapper = self.shipped / 'setup-wrapper.sh'  # there is none for a bundle
+        for lock in re.findall(r'^exec 9>(\S+)', wrapper.read_text() if wrapper.exists() else '', re.MULTILINE):
+            Path(lock).unlink(missing_ok=True)
 
     @property
     def n_reduces(self):
