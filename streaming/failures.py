@@ -5,6 +5,7 @@ import re
 import socket
 import urllib.error
 import urllib.request
+from importlib import import_module
 
 from mrjob.step import StepFailedException
 
@@ -26,13 +27,18 @@ def explain(error, running, job_class):
 
     running : the runner of mrjob. job_class : names the job.
     """
-    finders = {'inline': explain_inline, 'local': explain_local, 'hadoop': explain_hadoop}
+    finders = {'inline': explain_inline, 'local': explain_local, 'hadoop': explain_hadoop, 'emr': explain_emr}
     find = finders.get(running.alias)
     try:
         text = find(error, running) if find else None
     except (OSError, ValueError, KeyError) as problem:
         text = f'{error} (its logs cannot be read: {problem})'
     return error if text is None else TaskError(f'{job_class.__name__}: {text}')
+
+
+def explain_emr(error, running):
+    """Read the logs that EMR keeps on S3; they need boto3, which others do not wait for."""
+    return import_module('mr_elm.streaming.emr_failures').explain_emr(error, running)
 
 
 def explain_inline(error, running):

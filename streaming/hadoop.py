@@ -109,8 +109,8 @@ class HadoopCommand(HadoopFilesystem):
 
 
 def glob_escaped(path):
-    """Keep Hadoop from taking a file's name for a pattern."""
-    return re.sub(r'([*?\[\]{}\\])', r'\\\1', path)
+    """Keep Hadoop from taking a file's name for a pattern, or for several names: it cuts at commas outside of {}."""
+    return re.sub(r'([*?\[\]{}\\])', r'\\\1', path).replace(',', r'{\,}')
 
 
 def hadoop_bin():

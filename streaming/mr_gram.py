@@ -30,7 +30,8 @@ class MRGram(MRRows):
         super().configure_args()
         self.add_file_arg('--layer', help='npz: the hidden layer')
         self.add_passthru_arg('--grid', help='JSON: the three grids of the exact sums')
-        self.add_passthru_arg('--class-weights', default='null', help='JSON: label -> weight, or null')
+        # a file, because Streaming would cut a command in two at the quotes of a label
+        self.add_file_arg('--class-weights', help='JSON: label -> weight, or null')
         self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner')
 
     def steps(self):
@@ -41,7 +42,8 @@ class MRGram(MRRows):
     def map_begin(self):
         """Load the layer and make room for one block and its Gram."""
         self.layer = load_layer(self.options.layer)
-        self.class_weights = json.loads(self.options.class_weights)
+        with open(self.options.class_weights) as stream:
+            self.class_weights = json.load(stream)
         self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*json.loads(self.options.grid)), self.numeric)
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.n_hidden + 1 + ROOM))
 

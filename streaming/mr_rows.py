@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import warnings
-from urllib.parse import quote, unquote, urlparse
+from urllib.parse import quote, unquote
 
 import scipy.sparse as sp
 from mrjob.job import MRJob
@@ -22,6 +22,7 @@ from mr_elm.streaming.pulse import pulse
 
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 TASKS = {'--mapper', '--combiner', '--reducer'}
+URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
 
 
 class MRRows(MRJob):
@@ -163,7 +164,8 @@ class MRRows(MRJob):
         if self.options.planned_splits:
             for line in self.stdin:
                 for number, start, length in json.loads(line):
-                    yield number, start, self.count_bytes(read_split(files[number]['path'], start, length))
+                    chunks = read_split(files[number]['uri'], start, length, files[number]['path'])
+                    yield number, start, self.count_bytes(chunks)
         else:
             start = int(os.environ.get('mapreduce_map_input_start', 0))
             yield find_file(files, os.environ['mapreduce_map_input_file']), start, whole_lines(self.stdin)
@@ -213,8 +215,11 @@ def find_file(files, uri):
 
 
 def plain_path(uri):
-    """Reduce a URI to what tells files apart: hdfs:///a and hdfs://host:9000/a are one."""
-    parts = urlparse(uri)
-    if parts.scheme in ('hdfs', 'file'):
-        return unquote(parts.path)
-    return f'{parts.netloc}{unquote(parts.path)}' if parts.scheme.startswith('s3') else uri
+    """Reduce a URI to what tells files apart: hdfs:///a and hdfs://host:9000/a are one, ? and # are but letters."""
+    found = URI.match(uri)
+    if not found:
+        return uri
+    scheme, host, path = found.groups()
+    if scheme in ('hdfs', 'file'):
+        return unquote(path)
+    return f'{host}{unquote(path)}' if scheme.startswith('s3') else uri

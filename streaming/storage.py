@@ -1,7 +1,7 @@
-"""Find, read and write files wherever they are: on this machine or on HDFS.
+"""Find, read and write files wherever they are: on this machine, on HDFS, on S3.
 
 A new place is a class with the methods of `LocalStore` and an entry in `STORES`. A file is written whole or not at
-all: under another name first.
+all: under another name first, or by one request on S3.
 """
 import glob
 import os
@@ -11,6 +11,7 @@ import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 
 from mr_elm.io.store import replacing
 from mr_elm.streaming.hadoop import hdfs_client
@@ -136,7 +137,12 @@ def entry_of(path, status):
     return Entry(path, status['type'] == 'DIRECTORY', status['length'], str(status['modificationTime']))
 
 
-STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(hdfs_client())}
+def s3_store():
+    """Make the store of S3; only who names it waits for boto3."""
+    return import_module('mr_elm.streaming.s3').make_s3_store()
+
+
+STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(hdfs_client()), 's3': s3_store, 's3a': s3_store}
 
 
 def scheme_of(path):
@@ -175,9 +181,17 @@ def fetched(path, name='file'):
     """Give a copy on this machine of the file at `path`, under a plain name."""
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         local = os.path.join(folder, name)
-        with store_of(path).open(path) as source, open(local, 'wb') as target:
-            shutil.copyfileobj(source, target, COPY)
+        copy(path, local)
         yield local
+
+
+def copy(source, target):
+    """Copy a file of this machine to any place, or a file of any place to this machine."""
+    if is_local(source):
+        store_of(target).put(source, target)
+        return
+    with store_of(source).open(source) as stream, open(target, 'wb') as local:
+        shutil.copyfileobj(stream, local, COPY)
 
 
 def demand_free(path, overwrite=False):

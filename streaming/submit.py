@@ -7,6 +7,7 @@ import tempfile
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 
 from mr_elm.streaming.bundle import bundle_arguments
 from mr_elm.streaming.failures import explain
@@ -16,11 +17,12 @@ from mr_elm.streaming.hadoop_progress import HadoopProgress
 from mr_elm.streaming.inputs import plan_splits
 from mr_elm.streaming.progress import Reporter
 from mr_elm.streaming.shipping import source_digest, zip_code
-from mr_elm.streaming.storage import is_local
-from mr_elm.streaming.work import Work, key_of, new_staging
+from mr_elm.streaming.storage import copy, is_local, scheme_of
+from mr_elm.streaming.work import Work, copy_name, key_of, new_staging
 from mr_elm.streaming.yarn import Yarn
 
 EMBEDDED = ('inline', 'local')
+REACH = {'hadoop': ('hdfs', 's3a'), 'emr': ('s3', 's3a')}  # where tasks of a cluster can read and write
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
 KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')
 
@@ -32,12 +34,13 @@ logging.getLogger('mrjob').addHandler(logging.NullHandler())
 class Runner:
     """Say where jobs run. A context: what was put on the cluster for them vanishes at its end.
 
-    alias : inline, local or hadoop.
+    alias : inline, local, hadoop or emr.
     arguments : mrjob's runner options, as on the command line.
     reporter : speaks to the user.
     python : the Python of the nodes, with numpy and scipy; None for `python3`, or for this one on the local cluster.
     bundle : archive with Python's environment and the code for the nodes, from `make_bundle`; or None.
     output : what the run makes, for the record of an unfinished run; resume : go on with that one.
+    clusters : the cluster of EMR that the jobs share, once there is one.
     """
 
     alias: str = 'inline'
@@ -47,6 +50,7 @@ class Runner:
     bundle: str | None = None
     output: str | None = None
     resume: bool = False
+    clusters: list = field(default_factory=list)
 
     def __enter__(self):
         if self.alias not in EMBEDDED:
@@ -56,26 +60,60 @@ class Runner:
     def __exit__(self, kind, error, trace):
         if self.alias not in EMBEDDED:
             self.work.close(error)
+        if 'copies' in self.__dict__:
+            self.copies.cleanup()
 
     @cached_property
     def work(self):
         """Return what the run keeps on the cluster."""
+        if self.alias == 'emr':
+            staging = new_staging(self.emr_options['cloud_tmp_dir'].rstrip('/'))
+            return Work(staging, self.reporter, emr().Steps(self.emr_options), self.output, self.resume)
         return Work(new_staging(), self.reporter, Yarn(), self.output, self.resume)
 
+    @cached_property
+    def copies(self):
+        """Return a folder of this machine for copies of files that tasks here cannot read where they are."""
+        return tempfile.TemporaryDirectory(prefix='mr_elm-')
+
+    @cached_property
+    def emr_options(self):
+        """Return mrjob's options for EMR."""
+        return emr().read_options((*conf_arguments(self), *self.arguments))
+
+    def prepare(self, inputs):
+        """Refuse inputs that tasks cannot be given, and let S3 be found where mrjob's options say that it is."""
+        if self.alias == 'emr':
+            emr().use_connection(self.emr_options)
+        for path in inputs:
+            if self.alias in REACH and not is_local(path):
+                self.demand_reach(path)
+
     def placed(self, plan):
-        """Return the plan with every file where tasks can read it; files of this machine are copied to HDFS once."""
-        if self.alias in EMBEDDED:
-            for file in plan.files:
-                self.demand_reach(file.path)
-            return plan
-        return replace(plan, files=[replace(file, uri=self.work.place(file) if is_local(file.path) else file.path)
-                                    for file in plan.files])
+        """Return the plan with every file where tasks can read it; others are copied there once."""
+        return replace(plan, files=[replace(file, uri=self.uri_of(file)) for file in plan.files])
+
+    def uri_of(self, file):
+        """Return where tasks find a file."""
+        if self.reaches(file.path):
+            return file.path
+        if self.alias in REACH:
+            return self.work.place(file)
+        path = os.path.join(self.copies.name, copy_name(file))
+        if not os.path.exists(path):
+            copy(file.path, path)
+        return path
+
+    def reaches(self, path):
+        """Tell whether tasks can read and write at a path."""
+        return scheme_of(path) in REACH.get(self.alias, ('',))
 
     def demand_reach(self, path):
         """Raise ValueError when tasks cannot read or write at a path."""
-        if is_local(path) != (self.alias in EMBEDDED):
-            place = 'on this machine' if self.alias in EMBEDDED else 'on HDFS'
-            raise ValueError(f'{path}: a path {place} was expected by -r {self.alias}')
+        if not self.reaches(path):
+            place = {'hadoop': 'on HDFS', 'emr': 'on S3'}.get(self.alias, 'on this machine')
+            hint = f': a cluster with hadoop-aws reads s3a{path[2:]}' if path.startswith('s3:') else ''
+            raise ValueError(f'{path}: a path {place} was expected by -r {self.alias}{hint}')
 
     @property
     def n_maps(self):
@@ -147,9 +185,10 @@ def ran(job_class, plan, job_arguments, output, runner, stage):
         job = prepared(job_class, plan, [*output, *job_arguments], runner, folder)
         with make_runner(job, runner) as running:
             # where the tasks of the embedded runners leave their counters; mrjob offers no public name for it
-            with runner.reporter.stage(stage, plan.size, running._get_local_tmp_dir()), \
-                    HadoopProgress(runner.reporter, stage) if runner.alias == 'hadoop' else nullcontext():
+            with runner.reporter.stage(stage, plan.size, running._get_local_tmp_dir()), progress_of(runner, stage):
                 run(running, job_class)
+            if runner.alias == 'emr' and running._opts['pool_clusters']:
+                runner.clusters[:] = [running.get_cluster_id()]
             yield running
 
 
@@ -162,8 +201,22 @@ def run(running, job_class):
 
 
 def make_runner(job, runner):
-    """Make the runner of mrjob, or ours for Hadoop, which starts fewer JVMs."""
-    return HadoopRunner(**job._runner_kwargs()) if runner.alias == 'hadoop' else job.make_runner()
+    """Make the runner of mrjob, or ours for a cluster."""
+    if runner.alias not in REACH:
+        return job.make_runner()
+    return (HadoopRunner if runner.alias == 'hadoop' else emr().EMRRunner)(**job._runner_kwargs())
+
+
+def emr():
+    """Return the module of EMR; only who runs there waits for boto3."""
+    return import_module('mr_elm.streaming.emr')
+
+
+def progress_of(runner, stage):
+    """Follow a job on a cluster by what mrjob says of it."""
+    if runner.alias == 'emr':
+        return emr().EMRProgress(runner.reporter, stage, runner.emr_options['region'])
+    return HadoopProgress(runner.reporter, stage) if runner.alias == 'hadoop' else nullcontext()
 
 
 def tags(runner, key):
@@ -181,14 +234,16 @@ def prepared(job_class, plan, job_arguments, runner, folder):
         arguments += ['--planned-splits', *write_splits(plan_splits(plan, runner.n_maps), folder)]
     if runner.alias == 'local':
         arguments.append('--no-bootstrap-mrjob')  # tasks run in this environment, where it is installed
-    if runner.alias == 'hadoop':
-        arguments += [*hadoop_arguments(runner, folder), *(glob_escaped(file.uri) for file in plan.files)]
+    if runner.alias in REACH:
+        arguments += [*cluster_arguments(runner, folder), *(glob_escaped(file.uri) for file in plan.files)]
     return job_class(args=arguments)
 
 
-def hadoop_arguments(runner, folder):
+def cluster_arguments(runner, folder):
     """Keep mrjob from starting a JVM for what needs none, and give tasks Python and the code."""
-    own = [] if runner.option('--hadoop-tmp-dir') else ['--hadoop-tmp-dir', f'{runner.work.staging}/mrjob']
+    own = ['--cluster-id', *runner.clusters] if runner.clusters else []
+    if runner.alias == 'hadoop' and not runner.option('--hadoop-tmp-dir'):
+        own = ['--hadoop-tmp-dir', f'{runner.work.staging}/mrjob']
     return [*own, '--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs',
             *python_arguments(runner, folder)]
 
@@ -197,7 +252,7 @@ def python_arguments(runner, folder):
     """Choose the Python of the tasks and how the code gets there."""
     if runner.bundle is not None:
         return bundle_arguments(runner.bundle)
-    if runner.python is None and is_local_cluster():
+    if runner.alias == 'hadoop' and runner.python is None and is_local_cluster():
         return ['--task-python-bin', sys.executable]  # its nodes are this machine, where the code is installed
     python = [] if runner.python is None else ['--task-python-bin', runner.python]
     return ['--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip')), *python]

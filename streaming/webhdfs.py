@@ -82,7 +82,7 @@ class WebHDFS(Filesystem):
                          if child['pathSuffix'] and fnmatchcase(child['pathSuffix'], part)]
             else:
                 found = [f'{folder}/{part}' for folder in found]
-        return sorted(prefix + path for path in found)
+        return sorted(prefix + path for path in found if GLOB & set(parts[-1]) or self.status(prefix + path))
 
     def _children_or_none(self, path):
         try:

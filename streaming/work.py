@@ -88,8 +88,7 @@ class Work:
         """Copy a file of this machine to the cluster unless it is there; returns its URI."""
         if file.path not in self.placed:
             self.begin()
-            ending = ''.join(end for end in ('.gz', '.bz2') if file.path.endswith(end))
-            uri = f'{self.staging}/input/{digest([file.path, file.size, file.modified])}{ending}'
+            uri = f'{self.staging}/input/{copy_name(file)}'
             there = store_of(uri).find(uri) if self.resumed else None
             if there is None or there.size != file.size:
                 store_of(uri).put(file.path, uri)
@@ -167,6 +166,12 @@ def key_of(job_class, plan, arguments, code):
     """
     files = [[file.path, file.size, file.modified, file.format.to_json()] for file in plan.files]
     return digest([job_class.__name__, [content_of(text) for text in arguments], files, code])
+
+
+def copy_name(file):
+    """Name the copy of an input file: by what tells one state of it from another, and whether it is compressed."""
+    ending = ''.join(end for end in ('.gz', '.bz2') if file.path.endswith(end))
+    return f'{digest([file.path, file.size, file.modified])}{ending}'
 
 
 def content_of(argument):

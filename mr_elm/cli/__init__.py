@@ -14,6 +14,7 @@ COMMANDS = {
     'inspect': ('score', 'show what a model file says of itself'),
     'pack': ('data', 'keep rows as binary blocks, so that later jobs need not parse them'),
     'bundle': ('bundle', 'make one archive of all that the nodes of a cluster need'),
+    'cost': ('cost', 'estimate the node-hours of a training on a rented cluster'),
     'generate': ('data', 'write rows of a seeded generator, or replicate a file'),
     'download': ('data', 'fetch a public data set and check it'),
 }

@@ -9,9 +9,9 @@ from mrjob.options import _RUNNER_OPTS, _STEP_OPTS, _add_basic_args, _add_runner
 from ..io.formats import MAX_FEATURES, RowOptions
 from ..streaming.progress import Reporter
 from ..streaming.storage import written
-from ..streaming.submit import EMBEDDED, Runner
+from ..streaming.submit import EMBEDDED, REACH, Runner
 
-RUNNERS = (*EMBEDDED, 'hadoop')
+RUNNERS = (*EMBEDDED, *REACH)
 OUTPUT_DIR = '--output-dir'
 
 
@@ -29,7 +29,10 @@ class Parser(argparse.ArgumentParser):
         own, passed = self.part(argv)
         if passed and not self.runs_jobs:
             self.error(f'{passed[0]}: this command runs no job, mrjob has no say in it')
-        return self.parse_intermixed_args(own), tuple(passed)
+        args = self.parse_intermixed_args(own)
+        if self.runs_jobs:
+            Runner(args.runner, tuple(passed)).prepare(args.inputs)
+        return args, tuple(passed)
 
     def part(self, argv):
         """Separate our tokens from mrjob's."""
@@ -133,10 +136,11 @@ def add_runner_options(parser):
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
     group.add_argument('-r', '--runner', choices=RUNNERS, default='inline',
-                       help='inline: in this process; local: all cores; hadoop: a cluster (default: %(default)s)')
+                       help='inline: in this process; local: all cores; hadoop: a cluster; emr: one of Amazon '
+                       '(default: %(default)s)')
     python = group.add_mutually_exclusive_group()
-    python.add_argument('--python', metavar='PATH', help='hadoop: the Python of the nodes, with numpy and scipy')
-    python.add_argument('--bundle', metavar='ARCHIVE', help='hadoop: what tasks need, from `mr-elm bundle`')
+    python.add_argument('--python', metavar='PATH', help='hadoop, emr: the Python of the nodes, with numpy and scipy')
+    python.add_argument('--bundle', metavar='ARCHIVE', help='hadoop, emr: what tasks need, from `mr-elm bundle`')
     group.add_argument('-q', '--quiet', action='store_true', help='print no progress')
     group.add_argument('-v', '--verbose', action='store_true', help="print mrjob's log too")
     group.add_argument('--debug', action='store_true', help='show where an error came from')

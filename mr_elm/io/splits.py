@@ -62,13 +62,14 @@ def is_compressed(path):
     return str(path).endswith(tuple(OPENERS))
 
 
-def read_split(path, start=0, length=None):
+def read_split(path, start=0, length=None, name=None):
     """Yield the lines of one split as chunks of bytes, each ending with a whole line.
 
+    name : what to call the file, where `path` is a copy of it.
     Raises DataFormatError when a compressed file is cut or damaged.
     """
     with open(path, 'rb') as stream:
-        yield from read_stream(stream, path, start, length)
+        yield from read_stream(stream, name or path, start, length)
 
 
 def read_stream(stream, name, start=0, length=None):

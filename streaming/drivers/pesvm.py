@@ -19,7 +19,7 @@ from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes, report_blas
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_gram import MRGram
-from mr_elm.streaming.submit import run_job
+from mr_elm.streaming.submit import run_job, write_json
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,8 @@ def sum_up(plan, layer, steps, weights, options, runner):
         save_model(path, {'parameters': {'map': options.map, 'sigma': kernel_width(options, layer.n_features)}},
                    layer_arrays(layer))
         arguments = ['--layer', path, '--grid', json.dumps([steps.gram, steps.target, steps.square]),
-                     '--class-weights', json.dumps(weights), '--bad-rows', options.bad_rows]
+                     '--class-weights', write_json(os.path.join(folder, 'class_weights.json'), weights),
+                     '--bad-rows', options.bad_rows]
         with run_job(MRGram, plan, arguments, runner, 'Gram') as finished:
             for key, value in finished.pairs(accounts):
                 kind, coordinates = split_key(key)

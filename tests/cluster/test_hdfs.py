@@ -23,6 +23,7 @@ def test_files_come_back_and_folders_list_them(store, tmp_path, request):
     assert store.find(f'{folder}/in').is_folder and not store.find(f'{folder}/in/c.csv').is_folder
     assert sorted((entry.name, entry.size) for entry in store.entries(f'{folder}/in')) == [('a b.csv', 8), ('c.csv', 8)]
     assert [path.rpartition('/')[2] for path in store.glob(f'{folder}/*/?.csv')] == ['c.csv']
+    assert store.glob(f'{folder}/in/nothing') == []
     store.move(f'{folder}/in/a b.csv', f'{folder}/out/a b.csv')
     with store.open(f'{folder}/out/a b.csv') as stream:
         assert stream.read() == b'one\ntwo\n'

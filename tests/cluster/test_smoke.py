@@ -18,8 +18,8 @@ def inline_model(cluster, rows, tmp_path_factory):
 @pytest.fixture(scope='module')
 def packed(cluster, rows):
     """Pack on the cluster, into HDFS."""
-    cluster.done('pack', rows, '-o', 'hdfs:///tests/packed', '--block-rows', 500)
-    return 'hdfs:///tests/packed'
+    cluster.done('pack', rows, '-o', 'hdfs:///tests/packed,{1}', '--block-rows', 500)
+    return 'hdfs:///tests/packed,{1}'
 
 
 def test_text_gives_the_model_that_it_gives_inline(cluster, rows, inline_model, model_of, tmp_path):

@@ -31,11 +31,12 @@ def layer(rng):
 def arguments(tmp_path):
     """Ship a layer and the grids."""
     def options(layer, weights=None, target_bound=1.0):
-        path = tmp_path / 'layer.npz'
+        path, weights_path = tmp_path / 'layer.npz', tmp_path / 'weights.json'
+        weights_path.write_text(json.dumps(weights))
         save_model(path, {'parameters': {'map': layer.kind}}, layer_arrays(layer))
         steps = GridSteps.of(1.0, target_bound)
         return ['--layer', str(path), '--grid', json.dumps([steps.gram, steps.target, steps.square]),
-                '--class-weights', json.dumps(weights)]
+                '--class-weights', str(weights_path)]
     return options
 
 

@@ -1,0 +1,94 @@
+"""Find out why a step of EMR failed, from the logs that EMR copies to S3 every few minutes.
+
+    LogUri/j-CLUSTER/steps/s-STEP/{syslog,stderr}.gz                              what the client of the job said
+    LogUri/j-CLUSTER/containers/application_A/container_C/{stderr,syslog}.gz      what a task said
+"""
+import gzip
+import logging
+import re
+import time
+
+from botocore.exceptions import ClientError
+from mrjob.logs.step import _parse_step_syslog
+from mrjob.step import StepFailedException
+
+from mr_elm.streaming.failures import SPLIT, cause_in, sentence
+from mr_elm.streaming.storage import store_of
+
+WAIT = 600  # seconds after which EMR has surely copied its logs
+MASTER = re.compile(r'container_\w+_0*1$')  # the application master is the first container of an application
+STARTED = re.compile(r'\[(attempt_\w+)\] using containerId: \[(container_\w+) on NM: \[([^:\]]+)')
+log = logging.getLogger('mrjob.mr_elm')  # EMRProgress listens
+
+
+def explain_emr(error, running):
+    """Tell why a step failed: wait until its logs are on S3, or until the user has waited enough (Ctrl-C)."""
+    if isinstance(error, ClientError):
+        return f'AWS refused {error.operation_name}: {error.response["Error"].get("Message", error)}'
+    if not isinstance(error, StepFailedException) or not running._step_ids:
+        return None
+    step, cluster = running._step_ids[-1], running.get_cluster_id()
+    status = running.make_emr_client().describe_step(ClusterId=cluster, StepId=step)['Step']['Status']
+    reason = status.get('FailureDetails', {}).get('Reason') or status.get('StateChangeReason', {}).get('Message')
+    place, folder = f'step {step} of cluster {cluster}', running._s3_log_dir()
+    if status['State'] == 'CANCELLED' or not folder:
+        return f'{place} is {status["State"].lower()}{f": {reason}" if reason else ""}'
+    cause = wait_for_cause(folder.rstrip('/'), step, running._opts['check_cluster_every'])
+    return cause or f'{place} failed{f": {reason}" if reason else ""}; its logs: {folder}steps/{step}/'
+
+
+def wait_for_cause(folder, step, interval):
+    """Return what the logs say, as soon as they do; None when they never do."""
+    end = time.monotonic() + WAIT
+    try:
+        while (cause := find_cause(folder, step)) is None and time.monotonic() < end:
+            log.info('Waiting up to %.0f s for logs (Ctrl-C: go without)', end - time.monotonic())
+            time.sleep(interval)
+    except KeyboardInterrupt:
+        return None
+    return cause
+
+
+def find_cause(folder, step):
+    """Return what the logs say of a failure; None while they do not."""
+    facts = _parse_step_syslog(read_log(f'{folder}/steps/{step}/syslog').splitlines())
+    errors = facts.get('errors', [])
+    if 'application_id' in facts:
+        return cause_of_task(f'{folder}/containers/{facts["application_id"]}', errors)
+    launch = [line for line in read_log(f'{folder}/steps/{step}/stderr').splitlines() if 'Exception' in line]
+    return f'Hadoop did not take the job: {launch[0]}' if launch else None
+
+
+def cause_of_task(folder, errors):
+    """Return why a task failed: by its traceback, or by Hadoop's words when it left none; None while no log tells."""
+    store = store_of(folder)
+    containers = sorted(entry.name for entry in store.entries(folder) if entry.is_folder)
+    started = {}
+    for name in filter(MASTER.match, containers):
+        for attempt, container, host in STARTED.findall(read_log(f'{folder}/{name}/syslog')):
+            started[container] = (attempt, host)
+    for name in containers:
+        if cause := cause_in(read_log(f'{folder}/{name}/stderr')):
+            return describe(cause, folder, name, started)
+    words = {error.get('attempt_id'): error['hadoop_error']['message'].split('\n')[0] for error in errors}
+    for name, (attempt, _) in started.items():
+        if attempt in words and name in containers:
+            return describe(words[attempt], folder, name, started)
+    return None
+
+
+def describe(cause, folder, name, started):
+    """Say what failed where; attempt and host are known from the log of the application master."""
+    attempt, host = started.get(name, (name, 'a node'))
+    split = SPLIT.search(read_log(f'{folder}/{name}/syslog'))
+    return sentence(cause, attempt, host, split and split.group(1), f'{folder}/{name}/stderr.gz')
+
+
+def read_log(path):
+    """Return the text of a log, compressed or not; empty when there is none."""
+    store = store_of(path)
+    for name, plain in ((f'{path}.gz', gzip.decompress), (path, bytes)):
+        if store.find(name):
+            with store.open(name) as stream:
+                return plain(stream.read()).decode('utf-8', 'replace')
+    return ''

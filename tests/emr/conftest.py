@@ -1,0 +1,90 @@
+"""An account at Amazon of the tests' own, and the command line that uses it."""
+import contextlib
+import io
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mr_elm.cli import main
+from mr_elm.streaming import s3, storage
+
+pytest.importorskip('moto')
+from emr.amazon import Amazon
+
+CONF = Path(__file__).parents[2] / 'hadoop-conf' / 'mrjob-emr.conf'
+TEMPORARY = 's3://bucket/mr-elm/tmp/'
+LABEL = "it's the label; $(touch x) & `touch x`"
+Result = namedtuple('Result', 'status out err')
+
+
+def elm(*words):
+    """Run the command line in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main([str(word) for word in words])
+        except SystemExit as stop:
+            status = stop.code
+    return Result(status, out.getvalue(), err.getvalue())
+
+
+class Account(Amazon):
+    """Run mr-elm with an account."""
+
+    settings = ('-r', 'emr', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--check-cluster-every', 0.1)
+
+    def elm(self, *words, pool='--no-pool-clusters', python=('--python', sys.executable)):
+        """Run mr-elm on a cluster that ends with the command, unless it is to be kept."""
+        return elm(*words, *self.settings, pool, *python)
+
+    def done(self, *words):
+        """Run mr-elm on a cluster, which must succeed; returns its standard output."""
+        return succeed(self.elm(*words))
+
+    def left(self):
+        """List what is on S3, but for the logs of the clusters."""
+        return sorted(path for path in self.files if not path.startswith(f'{TEMPORARY}logs/'))
+
+
+def succeed(result):
+    """Return the standard output of a command that succeeded."""
+    assert result.status == 0, result.err
+    return result.out
+
+
+@pytest.fixture(scope='session')
+def here():
+    """Run the command line without a cluster; it must succeed."""
+    return lambda *words: succeed(elm(*words))
+
+
+@pytest.fixture(scope='session')
+def account(tmp_path_factory):
+    """Open the account; the environment leads to it, and to no other."""
+    with pytest.MonkeyPatch.context() as patch, Account(tmp_path_factory.mktemp('machines')) as account:
+        for name, value in account.environment.items():
+            patch.setenv(name, value)
+        patch.setenv('AWS_EC2_METADATA_DISABLED', 'true')
+        patch.setenv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null')
+        patch.setenv('AWS_CONFIG_FILE', '/dev/null')
+        patch.setattr(s3, 'CONNECTION', {})
+        storage.make_store.cache_clear()
+        yield account
+    storage.make_store.cache_clear()
+
+
+@pytest.fixture(scope='session')
+def rows(tmp_path_factory):
+    """Write rows of three classes, with awkward names for file, column and classes: the path of a csv file."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 4))
+    y = (X[:, 0] > 0.4).astype(int) + (X[:, 1] * X[:, 2] > 0.3)
+    names = np.array(["it's; $(touch x)", 'a "b" c', 'plain'])[y]
+    path = tmp_path_factory.mktemp('rows') / "it's a [1] {file}; $(touch x).csv"
+    quoted = (name.replace('"', '""') for name in names)
+    path.write_text(f'{LABEL},a,b,c,d\n' + ''.join(f'"{name}",{",".join(f"{x:.9g}" for x in row)}\n'
+                            for name, row in zip(quoted, X, strict=True)))
+    return path
