@@ -98,7 +98,7 @@ class S3Store:
             self.client.upload_fileobj(stream, bucket, key)
 
     def move(self, source, path):
-        """Give an object, or all below a folder, a new name; what begins with _ comes last, and tells that all is there."""
+        """Give an object, or all below a folder, a new name; last what begins with _, which tells that all is there."""
         if not self.find(source).is_folder:
             _, bucket, key = take_apart(path)
             with reported(path, bucket):
