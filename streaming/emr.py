@@ -1,10 +1,10 @@
 """Meet Amazon EMR: mrjob's options for it, its runner, and what it tells while a job runs."""
-import logging
 import re
 import time
+from functools import cached_property
 
-from botocore.exceptions import BotoCoreError, ClientError
-from mrjob.emr import _DEFAULT_IMAGE_VERSION, EMRJobRunner
+import boto3
+from mrjob.emr import _ACTIVE_CLUSTER_STATES, _DEFAULT_IMAGE_VERSION, EMRJobRunner
 from mrjob.fs.s3 import _endpoint_url
 from mrjob.job import MRJob
 
@@ -18,32 +18,50 @@ CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)'
 STATE = re.compile(r'^\s*(PENDING|RUNNING|Waiting .* for .* logs?)\b(.*)')
 PERCENT = re.compile(r'([\d.]+)% complete')
 PAUSE = 60.0  # seconds between two lines that say the same
-log = logging.getLogger('mrjob.mr_elm')
 
 
 class EMRRunner(EMRJobRunner):
-    """Run jobs like mrjob's own runner, but make no bucket, and leave no step behind on a cluster that lives on."""
+    """Run jobs like mrjob's own runner, but make no bucket."""
 
     def _set_cloud_tmp_dir(self):
         raise ValueError('-r emr: a folder on S3 for temporary files was expected, by --cloud-tmp-dir '
                          f's3://bucket/folder/ or by cloud_tmp_dir in the conf that -c names (see {CONF})')
 
-    def cleanup(self, mode=None):
-        """Clean up; a step that has not ended, as after Ctrl-C, is cancelled."""
-        if self._step_ids and not self._ran_job:
-            try:
-                self._cancel_steps()
-            except (BotoCoreError, ClientError) as error:  # what led here matters more
-                log.warning('steps cannot be cancelled: %s', error)
-        super().cleanup(mode)
 
-    def _cancel_steps(self):
-        client = self.make_emr_client()
-        for step in self._step_ids:
-            status = client.describe_step(ClusterId=self._cluster_id, StepId=step)['Step']['Status']
-            if status['State'] in ('PENDING', 'RUNNING'):
-                client.cancel_steps(ClusterId=self._cluster_id, StepIds=[step],
-                                    StepCancellationOption='TERMINATE_PROCESS')
+class Steps:
+    """Find steps that a driver left behind, by the tag of its run among their arguments, and end them.
+
+    options : mrjob's for EMR.
+    """
+
+    def __init__(self, options):
+        self.options = options
+
+    @cached_property
+    def client(self):
+        """Return boto3's client of EMR."""
+        return boto3.client('emr', region_name=self.options['region'], **connection(self.options, 'emr_endpoint'))
+
+    def running(self, tag):
+        """List (cluster, step) for what has not ended."""
+        clusters = self.client.get_paginator('list_clusters').paginate(ClusterStates=_ACTIVE_CLUSTER_STATES)
+        return [(cluster['Id'], step['Id']) for page in clusters for cluster in page['Clusters']
+                for steps in self.client.get_paginator('list_steps').paginate(
+                    ClusterId=cluster['Id'], StepStates=['PENDING', 'RUNNING'])
+                for step in steps['Steps'] if any(tag in word for word in step['Config']['Args'])]
+
+    def end(self, tag):
+        """Cancel all steps that carry a tag and have not ended."""
+        with s3.reported('EMR'):
+            for cluster, step in self.running(tag):
+                self.client.cancel_steps(ClusterId=cluster, StepIds=[step], StepCancellationOption='TERMINATE_PROCESS')
+
+    def wait(self, tag, started):
+        """Cancel the steps with a tag and wait until they have ended; None, for their jobs must be run again."""
+        self.end(tag)
+        with s3.reported('EMR'):
+            while self.running(tag):
+                time.sleep(self.options['check_cluster_every'])
 
 
 def read_options(arguments):
@@ -58,11 +76,15 @@ def read_options(arguments):
     return options
 
 
+def connection(options, endpoint):
+    """Return what boto3.client must know to connect where mrjob's options say."""
+    keys = {name: options[name] for name in KEYS if options[name]}
+    return {**keys, 'endpoint_url': _endpoint_url(options[endpoint])} if options[endpoint] else keys
+
+
 def use_connection(options):
     """Let S3 be found where mrjob's options for EMR say that it is."""
-    s3.CONNECTION.update({name: options[name] for name in KEYS if options[name]})
-    if options['s3_endpoint']:
-        s3.CONNECTION['endpoint_url'] = _endpoint_url(options['s3_endpoint'])
+    s3.CONNECTION.update(connection(options, 's3_endpoint'))
     make_store.cache_clear()
 
 

@@ -30,7 +30,7 @@ class MRGram(MRRows):
         super().configure_args()
         self.add_file_arg('--layer', help='npz: the hidden layer')
         self.add_passthru_arg('--grid', help='JSON: the three grids of the exact sums')
-        # a file, because Streaming would cut a command in two at the quotes of a label
+        # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null')
         self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner')
 

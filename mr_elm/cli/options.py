@@ -148,7 +148,7 @@ def add_runner_options(parser):
 
 def add_resume_option(parser):
     """Add going on with a run that was cut short."""
-    parser.add_argument('--resume', action='store_true', help='hadoop: go on with a run that did not finish, as '
+    parser.add_argument('--resume', action='store_true', help='hadoop, emr: go on with a run that did not finish, as '
                         'OUTPUT.work beside the output records it; jobs that have finished are not run again. Where '
                         'there is no record, and inline or local, all is run')
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import boto3
 import moto.emr.models
 from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.responses import ActionResult
+from moto.emr.responses import ElasticMapReduceResponse
 from moto.server import ThreadedMotoServer
 
 from emr.streaming import Streaming
@@ -59,6 +61,15 @@ class Application(moto.emr.models.Application):
         super().__init__(name, version or '3.4.2', args, additional_info)
 
 
+def cancel_steps(response):
+    """Cancel steps, as EMR does and moto cannot."""
+    asked = response._get_param('StepIds')
+    for step in response.backend.clusters[response._get_param('ClusterId')].steps:
+        if step.id in asked:
+            step.state = 'CANCELLED'
+    return ActionResult({'CancelStepsInfoList': [{'StepId': step, 'Status': 'SUBMITTED'} for step in asked]})
+
+
 class Amazon:
     """Serve S3, EMR, EC2 and IAM on a loopback port, and run what is asked for. A context."""
 
@@ -70,6 +81,7 @@ class Amazon:
 
     def __enter__(self):
         moto.emr.models.Application, self.plain = Application, moto.emr.models.Application
+        ElasticMapReduceResponse.cancel_steps = cancel_steps
         self.server.start()
         self.endpoint = 'http://{}:{}'.format(*self.server.get_host_and_port())
         self.client = boto3.client('s3', endpoint_url=self.endpoint, region_name=REGION,
@@ -85,6 +97,7 @@ class Amazon:
         self.thread.join()
         self.server.stop()
         moto.emr.models.Application = self.plain
+        del ElasticMapReduceResponse.cancel_steps
 
     @property
     def environment(self):
@@ -114,7 +127,8 @@ class Amazon:
         logs = f'{cluster.log_uri}{cluster.id}/'
         try:
             assert (step.jar, step.args[0]) == ('command-runner.jar', 'hadoop-streaming')
-            streaming = Streaming(step.args[1:], self.files, self.folder / job, job)
+            streaming = Streaming(step.args[1:], self.files, self.folder / job, job,
+                                  lambda: step.state == 'CANCELLED')
             self.jobs.append(streaming)
             done = streaming.run()
             self.write_task_logs(logs, streaming)
@@ -123,7 +137,8 @@ class Amazon:
             done = False
             self.write(f'{logs}steps/{step.id}/stderr.gz', f'Exception in thread "main" {error}\n')
         cluster.state = 'WAITING' if cluster.keep_job_flow_alive_when_no_steps else 'RUNNING'
-        step.state = 'COMPLETED' if done else 'FAILED'
+        if step.state == 'RUNNING':
+            step.state = 'COMPLETED' if done else 'FAILED'
 
     def write_task_logs(self, logs, streaming):
         """Write the logs of the containers; the first is that of the application master."""

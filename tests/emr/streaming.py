@@ -44,12 +44,14 @@ class Streaming:
     """Run one job.
 
     arguments : those of the streaming jar. store : path -> bytes. folder : where tasks work. job : its id.
+    cancelled : tells whether the job is to write nothing.
     """
 
     arguments: list
     store: object
     folder: Path
     job: str
+    cancelled: object = lambda: False
     attempts: list = field(default_factory=list)
     counters: dict = field(default_factory=lambda: defaultdict(int))
 
@@ -72,7 +74,7 @@ class Streaming:
             parts = self.run_tasks()
         finally:
             self.remove_lock()
-        if None in parts:
+        if None in parts or self.cancelled():
             return False
         for number, lines in enumerate(parts):
             self.store[f'{output}/part-{number:05d}'] = joined(lines)

@@ -2,8 +2,12 @@
 import json
 import re
 import shlex
+import signal
+import subprocess
 import sys
 import tarfile
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +21,7 @@ NAMED = ('--label-column', LABEL)
 OPTIONS = (*NAMED, '--hidden', 30, '--nu', 10, '--class-weight', 'balanced')
 MODEL = 's3://bucket/models/m.npz'
 PACK = 's3://bucket/packed'
+PROGRAM = Path(sys.executable).with_name('mr-elm')
 
 
 @pytest.fixture(scope='module')
@@ -123,6 +128,23 @@ def test_a_bad_row_reads_as_it_does_inline(account, rows, tmp_path):
 
 def test_names_were_not_executed(account, inline_model, packed):
     assert [attempt.left for job in account.jobs for attempt in job.attempts if attempt.left] == []
+
+
+def test_a_run_that_is_interrupted_cancels_its_step_and_goes_on(account, rows, inline_model, model_of, tmp_path):
+    before, first, model = account.left(), len(account.jobs), tmp_path / 'm.npz'
+    words = ('train', 'pesvm', rows, *OPTIONS, '--model', model)
+    command = [PROGRAM, *words, *account.settings, '--pool-clusters', '--pool-name', 'mine', '--python', sys.executable]
+    process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True)
+    while len(account.jobs) < first + 2 and process.poll() is None:  # until the second job runs
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130 and not model.exists(), said
+    assert {step.state for cluster in account.clusters for step in cluster.steps} >= {'CANCELLED'}
+    resumed = account.elm(*words, '--resume')
+    assert resumed.status == 0 and 'statistics: finished before' in resumed.err, resumed
+    assert np.abs(model_of(model)[1]['output_weights'] - model_of(inline_model)[1]['output_weights']).max() < 1e-8
+    assert account.left() == before and [path.name for path in tmp_path.iterdir()] == ['m.npz']
 
 
 @pytest.mark.parametrize('setup, cause', [('rm plan.json', "FileNotFoundError: .* 'plan.json'"),

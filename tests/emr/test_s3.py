@@ -48,7 +48,11 @@ def test_files_come_back_and_folders_list_them(folder, tmp_path, scheme):
     assert store.glob(f'{folder}/in/*/f.csv') == [f'{folder}/in/e/f.csv'] and store.glob(f'{folder}/in/x') == []
     with store.open(f'{folder}/in/a b.csv') as stream:
         assert (stream.readline(), stream.read()) == (b'one\n', b'two\n')
-    store.remove(f'{folder}/in')
+    store.move(f'{folder}/in/e/f.csv', f'{folder}/f.csv')
+    store.move(f'{folder}/in', f'{folder}/out')
+    assert [entry.name for entry in store.entries(f'{folder}/out')] == ['a b.csv', 'c.csv', "g'[1]?.csv"]
+    store.remove(f'{folder}/out')
+    assert store.find(f'{folder}/out') is None and store.find(f'{folder}/f.csv').size == 8
     assert store.find(f'{folder}/in') is None and store.find(f'{folder}/in-between')
 
 
@@ -129,7 +133,7 @@ def test_without_a_network_the_message_says_so(account, fresh, monkeypatch):
     monkeypatch.setenv('AWS_ENDPOINT_URL', 'http://127.0.0.1:1')
     monkeypatch.setenv('AWS_MAX_ATTEMPTS', '1')
     done = elm(*TRAIN, 's3://bucket/rows')
-    assert done.status == 1 and 'S3 was expected to answer' in done.err and done.err.count('\n') == 1
+    assert done.status == 1 and 'AWS was expected to answer' in done.err and done.err.count('\n') == 1
 
 
 def test_s3_may_be_where_mrjobs_options_say(account, fresh, monkeypatch):
