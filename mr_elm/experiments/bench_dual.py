@@ -33,6 +33,7 @@ SETS = {
 SOME = ((0.3, 1), (1, 10), (3, 100), (1, 1000))
 ALL = tuple((scale, C) for scale in (0.3, 1, 3) for C in (1, 10, 100, 1000))
 WIDE = 50  # features
+LONG = 4  # seconds, beyond which a measurement is not repeated
 
 
 class Seconds:
@@ -51,10 +52,12 @@ class Seconds:
         return self.known[key]
 
 
-def least_seconds(actions, repeats=2):
-    """Run the actions in turn, several times over: the least processor seconds of each."""
-    return [min(seconds) for seconds in zip(*([processor_seconds(action) for action in actions]
-                                              for _ in range(repeats)), strict=True)]
+def least_seconds(actions):
+    """Run the actions in turn, and once more where that is soon done: the least processor seconds of each."""
+    first = [processor_seconds(action) for action in actions]
+    if sum(first) > LONG:
+        return first
+    return [min(seconds, processor_seconds(action)) for seconds, action in zip(first, actions, strict=True)]
 
 
 def processor_seconds(action):
