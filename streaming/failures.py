@@ -87,8 +87,10 @@ def explain_hadoop(error, running):
         return f'{step["job_id"]} failed, but no attempt of it did; see {history}/jobhistory/job/{step["job_id"]}'
     logs = {name: read_log(history, attempt, name) for name in ('stderr', 'syslog')}
     split = SPLIT.search(logs['syslog'] or '')
-    return sentence(cause_in(logs['stderr'] or '') or attempt.get('diagnostics', '').strip().split('\n')[0],
-                    attempt['id'], attempt['nodeHttpAddress'], split and split.group(1),
+    cause = cause_in(logs['stderr'] or '')
+    if cause is None or cause.startswith('BrokenPipeError'):  # Hadoop had ended the task: it knows why
+        cause = attempt.get('diagnostics', '').strip().split('\n')[0] or cause
+    return sentence(cause, attempt['id'], attempt['nodeHttpAddress'], split and split.group(1),
                     f'{history}/ws/v1/history/containerlogs/{attempt["assignedContainerId"]}/stderr')
 
 

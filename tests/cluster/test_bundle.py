@@ -63,7 +63,8 @@ def test_the_solvers_loops_need_no_compiling(unpacked):
     assert loaded > 10 and compiled == 0
 
 
-def test_a_bundle_of_other_code_is_refused(bundle):
+def test_a_bundle_of_other_code_is_refused(bundle, cluster, monkeypatch):
+    monkeypatch.setenv('HADOOP_HOME', str(cluster.home))
     with pytest.raises(ValueError, match='a bundle of this very code was expected'):
         bundle_arguments(f'{FOLDER}/mr_elm-0.0.1-python3.11-000000000000-000000000000.tar.gz')
     with pytest.raises(FileNotFoundError, match='there is none'):
