@@ -31,7 +31,7 @@ class MRGram(MRRows):
         self.add_file_arg('--layer', help='npz: the hidden layer')
         self.add_passthru_arg('--grid', help='JSON: the three grids of the exact sums')
         # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
-        self.add_file_arg('--class-weights', help='JSON: label -> weight, or null')
+        self.add_file_arg('--class-weights', help='JSON: label -> weight, or null; without it labels weigh 1')
         self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner')
 
     def steps(self):
@@ -42,8 +42,10 @@ class MRGram(MRRows):
     def map_begin(self):
         """Load the layer and make room for one block and its Gram."""
         self.layer = load_layer(self.options.layer)
-        with open(self.options.class_weights) as stream:
-            self.class_weights = json.load(stream)
+        self.class_weights = None
+        if self.options.class_weights is not None:
+            with open(self.options.class_weights) as stream:
+                self.class_weights = json.load(stream)
         self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*json.loads(self.options.grid)), self.numeric)
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.n_hidden + 1 + ROOM))
 

@@ -82,7 +82,10 @@ class Bench:
                    *(['-files', ','.join(map(str, files))] if files else []), '-archives', f'{self.bundle}#{UNPACKED}',
                    '-cmdenv', 'OPENBLAS_NUM_THREADS=1', '-mapper', mapper, '-reducer', reducer, '-input', rows,
                    '-output', f'{self.remote}/out-{uuid.uuid4().hex[:8]}']
-        return subprocess.run(command, check=True, capture_output=True, text=True).stderr
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f'{" ".join(map(str, command))}: {done.stderr}')
+        return done.stderr
 
     def bare(self, rows):
         """Run the map and reduce tasks of the Gram job, nothing else."""
