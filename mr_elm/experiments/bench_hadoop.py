@@ -1,6 +1,6 @@
 """Measure PESVM on a Hadoop against the bare Streaming job and against -r local.
 
-    python -m mr_elm.experiments.bench_hadoop OUT.json
+    python -m mr_elm.experiments.bench_hadoop OUT.json [NAME...]
 
 Needs a Hadoop (HADOOP_HOME); two map tasks run at once. The bare job is the same mapper and reducer submitted with
 `hadoop jar`, its environment in HDFS already; the empty job is Streaming with nothing to do.
@@ -143,15 +143,18 @@ def against_local(bench):
                 f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
 
 
-def main(out):
+MEASUREMENTS = {'bare': against_bare, 'local': against_local}
+
+
+def main(out, names):
     """Measure, print the table, write JSON; returns 1 when a claim was missed."""
     with tempfile.TemporaryDirectory(prefix='mr_elm-bench-') as folder:
         bench = Bench(folder)
         try:
             rows = []
-            for measurement in (against_bare, against_local):
-                print(f'{measurement.__name__} ...', file=sys.stderr, flush=True)
-                rows += measurement(bench)
+            for name in names or MEASUREMENTS:
+                print(f'{name} ...', file=sys.stderr, flush=True)
+                rows += MEASUREMENTS[name](bench)
                 save(rows, out)
         finally:
             bench.close()
@@ -160,4 +163,4 @@ def main(out):
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
