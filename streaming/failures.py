@@ -14,6 +14,8 @@ from mr_elm.streaming.yarn import get_json
 
 TIMEOUT = 10
 SPLIT = re.compile(r'Processing split: (.*:\d+\+\d+)')
+JAVA_LINE = re.compile(r'^[\w.$]+(?:Exception|Error): .*', re.MULTILINE)
+UNWRITTEN = 'failed with code 120'  # Python's: nobody read what it wrote
 TRACEBACK = 'Traceback (most recent call last):'
 LAST_LINE = re.compile(r'^(?!\s)[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)?\b.*$', re.MULTILINE)
 
@@ -90,8 +92,15 @@ def explain_hadoop(error, running):
     cause = cause_in(logs['stderr'] or '')
     if cause is None or cause.startswith('BrokenPipeError'):  # Hadoop had ended the task: it knows why
         cause = attempt.get('diagnostics', '').strip().split('\n')[0] or cause
+    if cause and cause.endswith(UNWRITTEN):
+        cause = java_cause(logs['syslog'] or '') or cause
     return sentence(cause, attempt['id'], attempt['nodeHttpAddress'], split and split.group(1),
                     f'{history}/ws/v1/history/containerlogs/{attempt["assignedContainerId"]}/stderr')
+
+
+def java_cause(log):
+    """Return the first exception in a log of Hadoop that is not Streaming's own, or None."""
+    return next((line for line in JAVA_LINE.findall(log) if 'PipeMapRed' not in line), None)
 
 
 def first_failed(history, job):
