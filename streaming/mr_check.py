@@ -6,9 +6,9 @@ import numpy as np
 from mr_elm.io.store import load_model
 from mr_elm.io.wire import make_key
 from mr_elm.models import read_model
-from mr_elm.streaming.dual_problem import load_problem
-from mr_elm.streaming.gathering import join, rows_of
-from mr_elm.streaming.mr_rows import MRRows, demand_width
+from mr_elm.streaming.gathering import join
+from mr_elm.streaming.mr_problem import MRProblem
+from mr_elm.streaming.mr_rows import demand_width
 
 FINE = 2**40  # losses add up as whole numbers of 1/FINE, so that their order does not show
 
@@ -24,7 +24,7 @@ def worst(margins, rows, most):
     return margins[chosen], rows.take(chosen)
 
 
-class MRCheck(MRRows):
+class MRCheck(MRProblem):
     """Emit `loss MACHINE`, the sum of C_i max(0, 1 - t_i f(x_i)) over its rows, and `violators MACHINE`: of the rows
     outside of the working set that have t f(x) < 1 - eps, those with the smallest t f(x).
 
@@ -34,16 +34,16 @@ class MRCheck(MRRows):
     MERGE = {'loss': add_up}
 
     def configure_args(self):
-        """Add the problem, the model to check, what it was trained on, and how many violators are wanted."""
+        """Add the model to check, what it was trained on, and how many violators are wanted."""
         super().configure_args()
-        self.add_file_arg('--problem', help='npz: classes and machines')
         self.add_file_arg('--model', help='npz: the model')
         self.add_file_arg('--working', help='npz: places of the rows that the model was trained on')
         self.add_passthru_arg('--most', type=int, default=1000, help='violators a machine')
 
     def map_begin(self):
         """Load the model and start with no loss."""
-        self.problem, self.model = load_problem(self.options.problem), read_model(self.options.model)
+        super().map_begin()
+        self.model = read_model(self.options.model)
         self.known = set(map(tuple, load_model(self.options.working)[1]['places'].tolist()))
         self.losses = [0] * self.problem.n_machines
         self.found = {}
@@ -52,7 +52,7 @@ class MRCheck(MRRows):
         """Add the losses of a block, and keep its worst violators."""
         demand_width(block.X, self.model.n_features)
         scores = self.model.decision_function(block.X)
-        rows = rows_of(block, place, self.problem.class_numbers(block), self.problem.row_weights(block))
+        rows = self.rows_of(block, place)
         new = np.array([tuple(place) not in self.known for place in rows.places.tolist()], dtype=bool)
         for machine in range(self.problem.n_machines):
             margins = self.problem.targets(machine, rows.numbers) * scores[:, machine]

@@ -2,21 +2,16 @@
 import warnings
 from dataclasses import asdict, replace
 
-from mr_elm.arithmetic import one_thread
 from mr_elm.features.kernel_rows import kernel_rows
-from mr_elm.io.blocks import widen
-from mr_elm.io.wire import make_key, split_key
+from mr_elm.io.wire import make_key
 from mr_elm.selection import cross_validate, fold_numbers, sampled
 from mr_elm.solvers.path import ready_rows
-from mr_elm.streaming.dual_problem import load_problem
-from mr_elm.streaming.gathering import Rows, gather, rows_of
-from mr_elm.streaming.mr_dual import reporter
-from mr_elm.streaming.mr_rows import MRRows
+from mr_elm.streaming.mr_problem import MRProblem, reporter
 
 SAMPLE, OUTER, INNER = 1, 2, 3  # what a row's hash decides, each with a key of its own
 
 
-class MRGrid(MRRows):
+class MRGrid(MRProblem):
     """Map: `rows TASK`, every row of the sample to every task. Reduce: `scores TASK`, a cell for each C and fold.
 
     A task is one kernel over one training set. All machines of all classes are in it, because a row held out is
@@ -26,20 +21,10 @@ class MRGrid(MRRows):
     ours.
     """
 
-    def configure_args(self):
-        """Add the problem."""
-        super().configure_args()
-        self.add_file_arg('--problem', help='npz: classes, scaling, solver, and the tasks')
-
-    def map_begin(self):
-        """Learn what the tasks are."""
-        self.problem = load_problem(self.options.problem)
-
     def map_block(self, block, place):
         """Send the rows of the sample to every task that trains or tests on them."""
         problem, seed = self.problem, self.problem.parameters['seed']
-        rows = rows_of(block, place, problem.class_numbers(block), problem.row_weights(block))
-        rows = Rows(rows.places, rows.numbers, rows.weights, widen(rows.X, problem.n_features))
+        rows = self.rows_of(block, place)
         rows = rows.take(sampled(rows.X, problem.header['share'], seed + SAMPLE))
         outer = fold_numbers(rows.X, problem.header['n_outer'], seed + OUTER) if problem.header['n_outer'] else None
         for number, task in enumerate(problem.header['tasks']):
@@ -47,19 +32,11 @@ class MRGrid(MRRows):
             for piece, _ in seen.pieces():
                 yield make_key('rows', number), piece
 
-    def reducer_init(self):
-        """Load the problem."""
-        self.problem = load_problem(self.options.problem)
-
-    def reducer(self, key, values):
-        """Score a task; pass on what is about the input."""
-        kind, coordinates = split_key(key)
-        if kind != 'rows':
-            yield from super().reducer(key, values)
-            return
-        with one_thread(), warnings.catch_warnings():
+    def solve(self, rows, number):
+        """Score a task."""
+        with warnings.catch_warnings():
             warnings.simplefilter('ignore')  # an unfinished cell's accuracy counts all the same
-            yield make_key('scores', *map(int, coordinates)), self.score(int(coordinates[0]), gather(values))
+            yield make_key('scores', number), self.score(number, rows)
 
     def score(self, number, rows):
         """Cross-validate one task: a dictionary with the cells."""
