@@ -60,11 +60,7 @@ def train(plan, options, runner):
     plan : InputPlan. options : DualOptions. runner : Runner.
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
-    summary = summarise(plan, runner, options.bad_rows)
-    check_labels(plan, summary, 'classification')
-    classes = find_classes(plan, summary)
-    plan = plan if plan.kind != 'libsvm' else plan.with_width(summary.columns.n_features)
-    problem = state_problem(options, summary, classes)
+    plan, summary, classes, problem = begin(plan, options, runner)
     demand_memory(plan, problem, classes, options)
     parts, accounts = solve_on_reducers(plan, problem, options, runner)
     if summary.accounts is not None:
@@ -80,6 +76,15 @@ def train(plan, options, runner):
     repeat_warnings(machines, problem, classes)
     header = describe(model_header(options, problem, classes), summary, options, machines, accounts)
     return header, model_arrays(problem, machines), summary.accounts
+
+
+def begin(plan, options, runner):
+    """Learn what the rows are and state the problem: (plan of known width, Summary, Classes, DualProblem)."""
+    summary = summarise(plan, runner, options.bad_rows)
+    check_labels(plan, summary, 'classification')
+    classes = find_classes(plan, summary)
+    plan = plan if plan.kind != 'libsvm' else plan.with_width(summary.columns.n_features)
+    return plan, summary, classes, state_problem(options, summary, classes)
 
 
 def state_problem(options, summary, classes):

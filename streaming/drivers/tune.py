@@ -9,9 +9,8 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.wire import split_key
 from mr_elm.selection import Cell, Score, best_of, candidates
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes
-from mr_elm.streaming.drivers.dual import REDUCERS, state_problem
-from mr_elm.streaming.drivers.summary import summarise
+from mr_elm.streaming.drivers.checks import check_pack
+from mr_elm.streaming.drivers.dual import REDUCERS, begin
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.mr_grid import MRGrid
 from mr_elm.streaming.submit import run_job
@@ -51,12 +50,8 @@ def tune(plan, options, search, runner):
     plan : InputPlan. options : DualOptions. search : TuneOptions. runner : Runner.
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
-    summary = summarise(plan, runner, options.bad_rows)
-    check_labels(plan, summary, 'classification')
-    classes = find_classes(plan, summary)
-    plan = plan if plan.kind != 'libsvm' else plan.with_width(summary.columns.n_features)
+    plan, summary, _, problem = begin(plan, options, runner)
     share = share_of(plan, summary, options, search)
-    problem = state_problem(options, summary, classes)
     header = {**problem.header, 'share': share, 'n_folds': search.n_folds, 'n_outer': search.n_outer}
     kernels, bounds = candidates(search.grid, problem.machine.kernel.kind, problem.n_features)
     kernels, bounds = search.kernels or kernels, search.bounds or bounds
