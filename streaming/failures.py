@@ -89,13 +89,18 @@ def explain_hadoop(error, running):
         return f'{step["job_id"]} failed, but no attempt of it did; see {history}/jobhistory/job/{step["job_id"]}'
     logs = {name: read_log(history, attempt, name) for name in ('stderr', 'syslog')}
     split = SPLIT.search(logs['syslog'] or '')
-    cause = cause_in(logs['stderr'] or '')
-    if cause is None or cause.startswith('BrokenPipeError'):  # Hadoop had ended the task: it knows why
-        cause = attempt.get('diagnostics', '').strip().split('\n')[0] or cause
-    if cause and cause.endswith(UNWRITTEN):
-        cause = java_cause(logs['syslog'] or '') or cause
+    cause = cause_of(logs['stderr'] or '', logs['syslog'] or '', attempt.get('diagnostics', ''))
     return sentence(cause, attempt['id'], attempt['nodeHttpAddress'], split and split.group(1),
                     f'{history}/ws/v1/history/containerlogs/{attempt["assignedContainerId"]}/stderr')
+
+
+def cause_of(stderr, syslog, diagnostics):
+    """Return why a task failed: the exception of Python or, when nobody took what the task wrote, that of Hadoop."""
+    raised = cause_in(stderr)
+    cause = raised or diagnostics.strip().split('\n')[0]
+    if (raised or '').startswith('BrokenPipeError') or cause.endswith(UNWRITTEN):
+        return java_cause(syslog) or diagnostics.strip().split('\n')[0] or raised
+    return cause
 
 
 def java_cause(log):

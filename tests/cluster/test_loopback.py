@@ -1,4 +1,6 @@
 """Nobody else can reach the cluster, and nothing of it stays."""
+import contextlib
+import glob
 import os
 import socket
 from pathlib import Path
@@ -16,7 +18,7 @@ def processes(cluster):
     found = []
     for entry in Path('/proc').glob('[0-9]*'):
         try:
-            ours = str(cluster.state) in (entry / 'cmdline').read_text(errors='replace')
+            ours = str(cluster.state) in command(entry)
             if (ours and 'java' in os.readlink(entry / 'exe')) or (
                     Path(os.readlink(entry / 'cwd')).is_relative_to(cluster.state)):
                 found.append(entry)
@@ -25,12 +27,20 @@ def processes(cluster):
     return found
 
 
+def command(entry):
+    """Return the command line of a process, empty when it is gone."""
+    try:
+        return (entry / 'cmdline').read_text(errors='replace')
+    except OSError:
+        return ''
+
+
 def addresses(entries):
     """Return the addresses on which processes listen: (address as /proc writes it, port)."""
     inodes = set()
     for entry in entries:
-        for link in entry.glob('fd/*'):
-            if link.exists() or link.is_symlink():
+        for link in glob.glob(f'{entry}/fd/*'):
+            with contextlib.suppress(OSError):  # closed, or the process is gone
                 inodes.add(os.readlink(link))
     found = set()
     for table in ('/proc/net/tcp', '/proc/net/tcp6'):
@@ -46,7 +56,7 @@ def addresses(entries):
 def test_every_port_is_on_loopback_and_down_leaves_nothing(cluster, rows, tmp_path):
     with cluster.started('train', 'pesvm', rows, '--model', tmp_path / 'm.npz') as process:
         assert any('application_' in line for line in process.stderr)
-        cluster.until(lambda: [entry for entry in processes(cluster) if 'YarnChild' in (entry / 'cmdline').read_text()])
+        cluster.until(lambda: [entry for entry in processes(cluster) if 'YarnChild' in command(entry)])
         listening = addresses(processes(cluster))
         process.kill()
     try:
