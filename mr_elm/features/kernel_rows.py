@@ -92,10 +92,9 @@ class PrecomputedRows:
 
     def weighted_sum(self, indices, weights):
         """Return K[:, indices] weights, (n,) float64."""
+        from .fused import add_rows
         total = np.zeros(self.n_samples)
-        for start in range(0, len(indices), ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
-            total += weights[part] @ self.matrix[indices[part]].astype(float, copy=False)
+        add_rows(self.matrix, indices, weights, total)
         return total
 
 

@@ -2,12 +2,13 @@
 
     min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box_qp
 
-A block holds the free variables and the worst violators, half of them pushing f up and half down: a one-sided block of
-a smooth kernel undoes the other side. Only some of its variables are new, so that a round fetches few kernel rows.
+A block holds the free variables and the worst violators, half of them pushing f up and half down; where one side has
+few, the next to violate join in: a one-sided block of a smooth kernel undoes the other side. Only some of its variables
+are new, so that a round fetches few kernel rows.
 Inside a block pairs of variables step on the block's own matrix; where that is slow, Newton steps follow on the free
 variables, along the projected path (`block_step`). When the running gradient reaches eps it is computed again from
 float64 rows; where these do not confirm eps, they replace it and the search goes on, in float64 where rounded kernel
-values would hide the end (large C).
+values would hide the end (large C). Of a ready matrix the running gradient is exact and needs neither.
 
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014 (paper 001); the
 projected path is that of Zhao et al. (paper 004).
@@ -26,22 +27,24 @@ ROUNDS = 1000         # blocks before giving up
 LEAST_NEW, MOST_NEW, NEW_SHARE = 64, 256, 0.25  # new rows a block: a share of the support vectors, within bounds
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
+FEW = 0.1  # of the larger side: so many of the smaller one at least
 SMALL = 1000  # rows, up to which a problem is one block
 WHOLE, POLISH = Effort(np.inf, 0.0, 20, 2, 2), Effort(np.inf, 0.0, 20, 1, 2)
 NOISE_SHARE = 0.1  # of eps: where rounding makes more of the gradient, the end is solved in float64
 EFFORTS = Effort(0.1, 0.02, 20, 1, 2), Effort(1.0, 0.3, 5, 8, 4), Effort(np.inf, 0.3, 1, 8, 4)
 
 
-def solve_by_blocks(problem, settings, start=None):
+def solve_by_blocks(problem, settings, start=None, near=None):
     """Minimise a BoxQP and return its Result; `n_iter` counts blocks.
 
     start : alpha to begin with, (N,); clipped to the box. From 0 when None.
+    near : Result of the same rows and targets, from which few variables have to move to reach `start`, or None.
     """
     space = borrow()
     search = Search(problem, settings, space)
     try:
         if start is not None:
-            search.begin_at(start)
+            search.begin_at(start, near)
         return search.run()
     finally:
         give_back(space, {'rows': search.cache.touched_bytes})
@@ -60,17 +63,21 @@ class Search:
         self.cache = RowCache(problem.rows, dtype, settings.cache_bytes, self.free, space)
         self.whole = n <= min(SMALL, self.cache.capacity)
         self.n_iter = self.n_certified = 0
-        self.certified = False
+        self.certified = self.cache.is_matrix
 
     def free(self):
         """Tell which variables are free."""
         return free_variables(self.alpha, self.problem.upper)
 
-    def begin_at(self, start):
-        """Go to a given point."""
+    def begin_at(self, start, near):
+        """Go to a given point, from 0 or from a point whose decision values are known."""
         self.alpha = np.clip(start, 0, self.problem.upper)
-        support = np.flatnonzero(self.alpha)
-        self.cache.move(support, self.alpha[support], self.problem.targets, self.gradient)
+        change = self.alpha
+        if near is not None:
+            change, factor = shortest_way(near.alpha, self.alpha)
+            self.gradient += factor * self.problem.targets * near.decision
+        moved = np.flatnonzero(change)
+        self.cache.move(moved, change[moved], self.problem.targets, self.gradient)
 
     def run(self):
         """Solve blocks until the certificate confirms eps."""
@@ -102,6 +109,8 @@ class Search:
 
     def noise(self):
         """Return about what the rounding of kernel values makes of the running gradient."""
+        if self.cache.is_matrix:
+            return 0.0
         return 0.5 * np.finfo(self.cache.slab.dtype).eps * float(np.linalg.norm(self.alpha))
 
     def certify(self):
@@ -131,7 +140,7 @@ class Search:
         a, g = before.copy(), self.gradient[block]
         minimise_block(Q, a, g, p.upper[block], p.curvature[block], tolerance, effort, self.space)
         self.alpha[block] = a
-        self.certified = False
+        self.certified = self.cache.is_matrix
         self.n_iter += 1
         return a - before
 
@@ -149,6 +158,21 @@ class Search:
         chosen = [largest(np.flatnonzero((score > least) & side), score, (count + 1) // 2) for side in (up, ~up)]
         return np.sort(largest(np.concatenate(chosen), score, count))
 
+    def balanced(self, allowed, count, least):
+        """Return up to count of the allowed variables, the worst half of those that can raise f, and that can lower it.
+
+        They violate by more than least, except where one side has few: then its next ones come too.
+        """
+        p = self.problem
+        gain = -p.targets * self.gradient  # of a rising f
+        grows, shrinks = allowed & (self.alpha < p.upper), allowed & (self.alpha > 0)
+        sides = [(np.flatnonzero(np.where(p.targets == sign, grows, shrinks)), sign * gain) for sign in (1, -1)]
+        violating = [np.count_nonzero(score[side] > least) for side, score in sides]
+        few = int(FEW * max(violating))
+        chosen = [largest(side, score, min(max(number, few), (count + 1) // 2))
+                  for number, (side, score) in zip(violating, sides, strict=True)]
+        return np.unique(np.concatenate(chosen))[:count]
+
     def choose_block(self, goal):
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
         if self.whole:
@@ -158,10 +182,9 @@ class Search:
         fresh = int(min(max(NEW_SHARE * np.count_nonzero(self.alpha), LEAST_NEW), MOST_NEW))
         new = self.two_sided(np.where(met, 0, misfit), min(fresh, self.cache.capacity), 0.5 * goal)
         free = largest(np.flatnonzero(self.free() & met), misfit, self.cache.capacity - len(new))
-        known = np.where(met, misfit, 0)
-        known[free] = 0
+        met[free] = False
         room = min(max(BLOCK - len(free), BLOCK // 2), self.cache.capacity - len(free)) - len(new)
-        return np.sort(np.concatenate([new, free, self.two_sided(known, max(room, 0), 0.1 * goal)]))
+        return np.sort(np.concatenate([new, free, self.balanced(met, max(room, 0), 0.1 * goal)]))
 
     def solve_block(self, block, tolerance, effort):
         """Minimise over the block on cached rows and bring the gradient along."""
@@ -171,6 +194,18 @@ class Search:
         change = self.minimise(block, self.cache.block(block, targets, room), tolerance, effort)
         self.cache.move(block, change, targets, self.gradient)
         self.tell()
+
+
+def shortest_way(alpha, goal):
+    """Return (change, factor) with goal = factor alpha + change, where change has few elements that are not 0.
+
+    Along a path of C most variables stay, or most grow with C.
+    """
+    bound = np.flatnonzero(goal > alpha)
+    ratio = goal[bound[0]] / alpha[bound[0]] if len(bound) and alpha[bound[0]] > 0 else 1.0
+    ways = [(np.where(np.isclose(goal, factor * alpha, rtol=1e-14, atol=0), 0, goal - factor * alpha), factor)
+            for factor in (1.0, ratio)]
+    return min(ways, key=lambda way: np.count_nonzero(way[0]))
 
 
 def largest(candidates, score, count):

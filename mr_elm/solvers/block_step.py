@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..features.fused import add_rows
 from . import loops
 from .box_qp import free_variables, violations
 from .projected_path import path_minimum
@@ -39,10 +40,10 @@ def minimise_block(Q, a, g, upper, diagonal, tolerance, effort, space):
         newton_step(inside, here, slope, upper[face], space)
         loops.pair_steps(inside, here, slope, upper[face], diagonal[face], 1 / diagonal[face], tolerance,
                          effort.after * len(face))
-        change = np.zeros(len(a), Q.dtype)
+        change = np.zeros(len(a))
         change[face] = here - a[face]
         a[face] = here
-        g += Q @ change
+        g += times(Q, change)
         if violations(a, g, upper).max() <= tolerance:
             return
 
@@ -51,7 +52,7 @@ def newton_step(Q, a, g, upper, space):
     """Move along the projected path of Newton's direction, all variables taken as free, in place."""
     direction = -solve_positive(Q, g, space)
     reached = lower_end(Q, direction, a, g, upper)
-    g += Q @ (reached - a).astype(Q.dtype)
+    g += times(Q, reached - a)
     a[...] = reached
 
 
@@ -62,6 +63,14 @@ def lower_end(Q, direction, start, g, upper):
     end = np.clip(start + direction, 0, upper)
     step = end - start
     return end if -(g @ step + 0.5 * step @ (Q @ step.astype(Q.dtype))) > fallen else first
+
+
+def times(Q, x):
+    """Return Q x, in float64 for a symmetric Q of any type."""
+    total = np.zeros(len(Q))
+    moved = np.flatnonzero(x)
+    add_rows(Q, moved, x[moved], total)
+    return total
 
 
 def rows_and_columns(Q, face, space):

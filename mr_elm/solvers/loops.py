@@ -190,3 +190,13 @@ def pair_steps(Q, a, g, upper, diagonal, inverse, tolerance, max_steps):
             g[k] += si * row[k] + sj * other[k]
         steps += 1
     return steps
+
+
+@fast
+def gather_block(slab, slots, columns, t, Q):
+    """Fill Q with t_i t_j K_ij of a block, from the rows in `slots`; rising columns keep the reads near each other."""
+    n = len(columns)
+    for r in range(n):
+        row, tr = slab[slots[r]], t[columns[r]]
+        for c in range(n):
+            Q[r, c] = row[columns[c]] * (tr * t[columns[c]])

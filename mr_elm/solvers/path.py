@@ -35,14 +35,13 @@ def walk_path(rows, targets, bounds, weights=None, settings=None, fold=None):
     rows : source of kernel rows, (N, N); best a ready one, see `ready_rows`.
     targets, weights : (N,) as in BoxQP; a weight of 0 holds a row out.
     """
-    settings, start, last = settings or Settings(), None, None
+    settings, start, result, last = settings or Settings(), None, None, None
     for C in sorted(bounds):
         problem = BoxQP(rows, targets, C, weights)
-        if start is not None:
-            start = np.where(start >= last, problem.upper, start)  # what met its bound will mostly meet the next
-        result = solve_by_blocks(problem, settings, start)
+        if result is not None:  # what met its bound will mostly meet the next
+            start = np.where(result.alpha >= last, problem.upper, result.alpha)
+        result, last = solve_by_blocks(problem, settings, start, result), problem.upper
         yield PathPoint(C, fold, result)
-        start, last = result.alpha, problem.upper
 
 
 def walk_folds(rows, targets, bounds, folds, weights=None, settings=None):

@@ -1,8 +1,9 @@
 """Keep kernel rows in memory, within a bound: a slab of rows of K, and for each row its slot."""
 import numpy as np
 
+from ..features.fused import add_rows
 from ..features.kernel_rows import PrecomputedRows
-from . import row_loops
+from . import loops
 from .workspace import Workspace
 
 SOFT_BYTES = 200_000_000
@@ -27,7 +28,8 @@ class RowCache:
     def __init__(self, rows, dtype, max_bytes, precious=None, space=None):
         self.rows, self.precious, self.n_computed = rows, precious, 0
         n = rows.n_samples
-        if isinstance(rows, PrecomputedRows):
+        self.is_matrix = isinstance(rows, PrecomputedRows)
+        if self.is_matrix:
             self.capacity, self.slab, self.slot_of = n, rows.matrix, np.arange(n)
         else:
             row_bytes = n * np.dtype(dtype).itemsize
@@ -101,7 +103,7 @@ class RowCache:
     def block(self, indices, targets, out=None):
         """Return Q[indices, indices] from rows already here; indices in increasing order are fastest."""
         Q = np.empty((len(indices), len(indices)), self.slab.dtype) if out is None else out
-        row_loops.gather_block(self.slab, self.slot_of[indices], indices, targets.astype(self.slab.dtype), Q)
+        loops.gather_block(self.slab, self.slot_of[indices], indices, targets.astype(self.slab.dtype), Q)
         return Q
 
     def move(self, indices, change, targets, gradient):
@@ -111,5 +113,5 @@ class RowCache:
         total = np.zeros(len(gradient))
         for start in range(0, len(indices), self.capacity):
             part = slice(start, start + self.capacity)
-            row_loops.add_rows(self.slab, self.ensure(indices[part]), (targets[indices] * change)[part], total)
+            add_rows(self.slab, self.ensure(indices[part]), (targets[indices] * change)[part], total)
         gradient += targets * total

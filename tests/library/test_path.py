@@ -49,3 +49,19 @@ def test_the_kernel_matrix_is_computed_once(problem):
     source, t = problem
     points = list(walk_path(ready_rows(source), t, BOUNDS))
     assert all(point.result.n_kernel_rows <= 2 * len(t) for point in points)
+
+
+def test_decision_values_carried_along_the_path_are_those_of_the_matrix(problem):
+    source, t = problem
+    rows = ready_rows(source)
+    for point in walk_path(rows, t, [0.01, 1.0, 30.0, 1000.0]):
+        expected = rows.matrix.astype(float) @ (point.result.alpha * t)
+        assert np.allclose(point.result.decision, expected, rtol=0, atol=1e-9)
+
+
+def test_a_nearly_constant_kernel_does_not_swing_from_one_class_to_the_other():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2500, 10))
+    t = np.where(X[:, 0] + 0.5 * rng.standard_normal(2500) > 0.2, 1.0, -1.0)
+    rows = ready_rows(kernel_rows(X, make_kernel('gaussian', sigma=100.0)))
+    assert all(point.result.n_iter <= 30 for point in walk_path(rows, t, [0.01, 0.1, 1.0]))
