@@ -8,6 +8,14 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 
+def pytest_collection_modifyitems(items):
+    """Keep a file's tests in one process, and all that share a cluster."""
+    here = Path(__file__).parent
+    for item in items:
+        shared = item.path.relative_to(here).parts[0] in ('cluster', 'emr')
+        item.add_marker(pytest.mark.xdist_group(item.path.parent.name if shared else str(item.path.relative_to(here))))
+
+
 @pytest.fixture(scope='session')
 def model_of():
     """Read a model with numpy alone: (header, arrays)."""

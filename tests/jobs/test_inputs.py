@@ -85,7 +85,7 @@ def test_empty_files_of_a_folder_are_left_out(write, tmp_path):
     assert names(file.path for file in plan_of(tmp_path / 'f').files) == ['a', 'd']
 
 
-@pytest.mark.parametrize('content', [b'', b'\n\r\n\n', gzip.compress(b'')])
+@pytest.mark.parametrize('content', [b'', b'\n\r\n\n', gzip.compress(b'')], ids=['empty', 'blank', 'compressed'])
 def test_a_data_set_without_any_line_is_refused(write, content):
     path = write('empty.csv.gz' if content[:1] == b'\x1f' else 'empty.csv', content)
     with pytest.raises(DataFormatError, match=r'empty\.csv.*empty'):
