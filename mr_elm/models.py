@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 from .errors import ModelFormatError
 from .features.hidden import DENSE_ENOUGH, NODES, HiddenLayer
-from .features.kernels import COLUMNS_AT_ONCE, KERNELS, make_kernel, multiplies_exactly, product, row_squares
+from .features.kernel_tiles import TILE_ROWS, KernelTiles
+from .features.kernels import KERNELS, make_kernel
 from .features.scaling import scale_rows
 from .gram import expand
 from .io.blocks import BLOCK_ROWS, widen
@@ -16,8 +17,7 @@ from .io.store import load_model
 from .solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
 
 DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse
-TILE_ROWS, TILE_BYTES = 512, 1 << 25  # rows scored together, and what they may take as dense ones
-COMPILED_FROM = 512  # support vectors, from which loading compiled code pays
+TILE_BYTES = 1 << 25  # what rows scored together may take as dense ones
 
 
 @dataclass(frozen=True)
@@ -120,15 +120,9 @@ class KernelModel(Model):
         return vectors.toarray() if small else vectors
 
     @cached_property
-    def squares(self):
-        """Return the squared norms of the support vectors."""
-        return row_squares(self.support_vectors)
-
-    @cached_property
-    def single(self):
-        """Return the support vectors in float32 where their products are exact in it, else None."""
-        exact = not sp.issparse(self.support_vectors) and multiplies_exactly(self.support_vectors)
-        return self.support_vectors.astype(np.float32) if exact else None
+    def tiles(self):
+        """Return the KernelTiles of the support vectors."""
+        return KernelTiles(self.support_vectors, self.kernel)
 
     def check(self):
         """Raise KeyError or ValueError when parts are missing or do not fit."""
@@ -148,10 +142,11 @@ class KernelModel(Model):
         X = widen(X, self.n_features)
         if X.shape[1] != self.n_features:
             raise ValueError(f'rows of {self.n_features} features were expected, rows of {X.shape[1]} came')
-        scores = np.empty((X.shape[0], self.arrays['dual_coef'].shape[1]))
+        scores = np.tile(self.arrays['intercept'], (X.shape[0], 1)).astype(float)
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
-            scores[start:start + step] = self._scores(self._placed(X[start:start + step]))
+            self.tiles.add_product(self._placed(X[start:start + step]), self.arrays['dual_coef'],
+                                   scores[start:start + step])
         return scores
 
     def _placed(self, X):
@@ -160,25 +155,6 @@ class KernelModel(Model):
         dense = sp.issparse(Z) and not sp.issparse(self.support_vectors)
         fits = 8 * Z.shape[1] * TILE_ROWS <= TILE_BYTES or Z.nnz > DENSE_ENOUGH * Z.shape[0] * Z.shape[1]
         return Z.toarray() if dense and fits else Z
-
-    def _scores(self, Z):
-        vectors, squares, coefficients = self.support_vectors, self.squares, self.arrays['dual_coef']
-        own, scores = row_squares(Z), np.tile(self.arrays['intercept'], (Z.shape[0], 1)).astype(float)
-        if self.single is not None and not sp.issparse(Z) and multiplies_exactly(Z):
-            Z, vectors = Z.astype(np.float32), self.single
-        for left in range(0, len(squares), COLUMNS_AT_ONCE):
-            part = slice(left, left + COLUMNS_AT_ONCE)
-            scores += self._tile(product(Z, vectors[part]), own, squares[part]) @ coefficients[part]
-        return scores
-
-    def _tile(self, products, own, squares):
-        """Turn inner products into kernel values in float64."""
-        if not self.kernel.kind.exponent or len(self.squares) < COMPILED_FROM:
-            return self.kernel.finish(products.astype(float, copy=False), own, squares)
-        from .features import fused
-        tile = np.empty(products.shape)
-        fused.exponential_tile(products, own, squares, self.kernel.factor, self.kernel.takes_root, tile)
-        return tile
 
 
 def vector_arrays(vectors):
@@ -224,7 +200,7 @@ def load_layer(path):
     return layer_of(*load_model(path))
 
 
-METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm')
+METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'mr-kelm')
 
 
 def read_model(path, name=None):

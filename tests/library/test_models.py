@@ -7,9 +7,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
+from mr_elm.features.kernel_tiles import COMPILED_FROM
 from mr_elm.io.store import save_model
 from mr_elm.models import (
-    COMPILED_FROM,
     HiddenNodeModel,
     KernelModel,
     layer_arrays,
@@ -157,7 +157,7 @@ def test_many_support_vectors_are_scored_by_compiled_code_with_the_same_result(m
     model, _ = make_kernel_model(sigma=1.3, n_vectors=COMPILED_FROM)
     X = np.random.default_rng(1).standard_normal((1500, D))
     compiled = model.decision_function(X)
-    monkeypatch.setattr('mr_elm.models.COMPILED_FROM', COMPILED_FROM + 1)
+    monkeypatch.setattr('mr_elm.features.kernel_tiles.COMPILED_FROM', COMPILED_FROM + 1)
     assert np.allclose(compiled, model.decision_function(X), rtol=0, atol=1e-12 * COMPILED_FROM)
 
 

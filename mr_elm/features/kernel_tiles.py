@@ -1,0 +1,92 @@
+"""Compute K(A, B) for fixed rows B, tile by tile: its values, its lower triangle, or its product with some vectors.
+
+Memory beside the result is one tile, whatever the number of rows.
+"""
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from .kernels import COLUMNS_AT_ONCE, multiplies_exactly, product, row_squares
+
+TILE_ROWS = 512
+COMPILED_FROM = 512  # rows of B, from which loading compiled code pays
+
+
+class KernelTiles:
+    """Serve K(A, B), B (n, d) dense or CSR."""
+
+    def __init__(self, B, kernel):
+        self.rows, self.kernel = B, kernel
+        self.n_rows = B.shape[0]
+
+    @cached_property
+    def squares(self):
+        """Return the squared norms of the rows of B."""
+        return row_squares(self.rows)
+
+    @cached_property
+    def single(self):
+        """Return B in float32 where its products are exact in it, else None."""
+        exact = not sp.issparse(self.rows) and multiplies_exactly(self.rows)
+        return self.rows.astype(np.float32) if exact else None
+
+    def parts(self, A, stop=None):
+        """Yield (slice of columns, K(A, B)[:, slice]) up to column `stop`."""
+        own, rows, stop = row_squares(A), self.rows, self.n_rows if stop is None else stop
+        if self.single is not None and not sp.issparse(A) and multiplies_exactly(A):
+            A, rows = A.astype(np.float32), self.single
+        for left in range(0, stop, COLUMNS_AT_ONCE):
+            part = slice(left, min(left + COLUMNS_AT_ONCE, stop))
+            yield part, self.finish(product(A, rows[part]), own, self.squares[part])
+
+    def finish(self, products, own, squares):
+        """Turn inner products (m, n) into kernel values in float64."""
+        if not self.kernel.kind.exponent or self.n_rows < COMPILED_FROM:
+            return self.kernel.finish(products.astype(float, copy=False), own, squares)
+        from . import fused
+        tile = np.empty(products.shape)
+        fused.exponential_tile(products, own, squares, self.kernel.factor, self.kernel.takes_root, tile)
+        return tile
+
+    def add_product(self, A, vectors, out):
+        """Add K(A, B) vectors, (m, k), to `out`; vectors (n, k)."""
+        for part, tile in self.parts(A):
+            out += tile @ vectors[part]
+        return out
+
+
+def kernel_values(A, B, kernel, out=None):
+    """Return K(A, B), (m, n) float64, written into `out` when given."""
+    tiles = KernelTiles(B, kernel)
+    out = np.empty((A.shape[0], tiles.n_rows)) if out is None else out
+    for start in range(0, A.shape[0], TILE_ROWS):
+        rows = slice(start, start + TILE_ROWS)
+        for part, tile in tiles.parts(A[rows]):
+            out[rows, part] = tile
+    return out
+
+
+def lower_triangle(Z, kernel):
+    """Return an array (N, N) whose lower triangle is that of K(Z, Z); what is above the diagonal is undefined."""
+    tiles, out = KernelTiles(Z, kernel), np.empty((Z.shape[0], Z.shape[0]))
+    for start in range(0, len(out), TILE_ROWS):
+        rows = slice(start, min(start + TILE_ROWS, len(out)))
+        for part, tile in tiles.parts(Z[rows], rows.stop):
+            out[rows, part] = tile
+    out[np.diag_indices_from(out)] = kernel.diagonal(tiles.squares)
+    return out
+
+
+def kernel_product(Z, kernel):
+    """Return the function V -> K(Z, Z) V, which recomputes the tiles of K and stores none."""
+    tiles = KernelTiles(Z, kernel)
+
+    def multiply(V):
+        out = np.zeros((tiles.n_rows, V.shape[1]))
+        for start in range(0, tiles.n_rows, TILE_ROWS):
+            rows = slice(start, start + TILE_ROWS)
+            tiles.add_product(Z[rows], V, out[rows])
+        return out
+
+    return multiply

@@ -1,0 +1,151 @@
+"""Train the kernel ELM: regularised least squares in the space of a kernel, all targets in one solve.
+
+    min_A  1/2 tr A' Omega A + C/2 |Omega A - T|^2           f(x) = K(x, X) A
+    A = (I/C + Omega)^-1 T
+
+X (N, d) rows, Omega = K(X, X) (N, N), T (N, K) targets, A (N, K) coefficients, C > 0 the weight of the errors. With
+row weights w the ridge is 1/(C w_i): in s_i = sqrt(w_i), A = s (I/C + s Omega s)^-1 s T, the same problem again.
+
+    cholesky:       I/C + Omega = L L', in the place of Omega
+    decomposition:  I/C + Omega = U S V' with U = V, for Omega is symmetric and not negative; A = V S^-1 U'T
+    truncated:      k of the eigenvalues l, the others taken as 0: A = U ((l + 1/C)^-1 - C) U'T + C T
+    leave-one-out:  t_i - f^(-i)(x_i) = A_i / ((I/C + Omega)^-1)_ii
+
+Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015 (paper 003), eqs. 1-6; Huang
+et al., Extreme learning machine for regression and multiclass classification, 2012.
+
+Errata of paper 003, corrected here and in `matrix_products.py`: eq. 1 prints H+ for H' and leaves the inverse out; its
+kernel replaces H H', not H'H; eq. 6 prints V S U'T where eq. 5 gives V S^-1 U'T; Algorithm 2, line 11, prints Z[i] T[i]
+for both matrices, where V needs Z[i] / S[i] and U needs the pair (i, U[row, i] T[row]); I/C and the last product stand
+in no stage of it; Algorithm 1 emits (i, i) twice, as (i, j) and as (j, i).
+"""
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
+
+from ..errors import NumericalWarning
+
+TAIL = 0.01  # of 1/C: an omitted eigenvalue above this shows in the predictions
+
+
+@dataclass(frozen=True)
+class KernelSolution:
+    """Hold the coefficients (N, K), and the diagonal (N,) of (I/C + Omega)^-1 where leave-one-out was asked for."""
+
+    dual_coef: np.ndarray
+    inverse_diagonal: np.ndarray | None = None
+
+    @property
+    def residuals(self):
+        """Return t_i - f(x_i) of a machine that has not seen row i, (N, K). Source: closed form, see the module."""
+        return self.dual_coef / self.inverse_diagonal[:, None]
+
+
+def demand_C(C):
+    """Raise ValueError when C is not a finite number above 0."""
+    if not (C > 0 and np.isfinite(C)):
+        raise ValueError(f'C: a finite number above 0 was expected, {C} came')
+
+
+def weigh(omega, T, weights):
+    """Put row weights into a problem, in the place of omega: (s, s T); s is None where every row counts once."""
+    if weights is None or (weights == 1).all():
+        return None, T
+    s = np.sqrt(weights)
+    if omega is not None:
+        omega *= s[:, None]
+        omega *= s
+    return s, T * s[:, None]
+
+
+def unweigh(solution, s):
+    """Undo `weigh` on what was found."""
+    if s is None:
+        return solution
+    diagonal = solution.inverse_diagonal
+    return KernelSolution(solution.dual_coef * s[:, None], None if diagonal is None else diagonal * s**2)
+
+
+def solve_cholesky(omega, T, C, leave_one_out=False):
+    """Return the KernelSolution of the whole system; omega, whose lower triangle is read, is overwritten.
+
+    Raises ValueError when I/C + Omega is not positive.
+    """
+    demand_C(C)
+    omega[np.diag_indices_from(omega)] += 1 / C
+    factor, failed = dpotrf(omega.T, lower=0, overwrite_a=1, clean=0)
+    if failed > 0:
+        raise ValueError(f'a positive kernel was expected, I/C + Omega has no Cholesky factor (row {failed} of '
+                         f'{len(omega):,}): lower C, or take another kernel')
+    dual_coef = dpotrs(factor, np.asfortranarray(T, dtype=float), lower=0)[0]
+    return KernelSolution(dual_coef, inverse_diagonal(factor) if leave_one_out else None)
+
+
+def inverse_diagonal(factor):
+    """Return the diagonal of (R'R)^-1, (N,), in the place of its factor R: the squared rows of R^-1."""
+    inverse = dtrtri(factor, lower=0, overwrite_c=1)[0]
+    return np.array([inverse[i, i:] @ inverse[i, i:] for i in range(len(inverse))])
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Hold eigenvalues of Omega (k,) in falling order, and their eigenvectors (N, k); k = N when it is whole."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+
+    @property
+    def is_whole(self):
+        """Tell whether no eigenvalue was left out."""
+        return len(self.values) == len(self.vectors)
+
+    def solve(self, T, C, leave_one_out=False):
+        """Return the KernelSolution at C, those left out taken as 0. Warns where that shows."""
+        demand_C(C)
+        tail = 0.0 if self.is_whole else C
+        if not self.is_whole and self.values[-1] > TAIL / C:
+            warnings.warn(f'eigenvalues below {TAIL:g}/C = {TAIL / C:.2g} were expected to be left out, the last of '
+                          f'the {len(self.values):,} kept is {self.values[-1]:.2g}: raise --rank or lower C',
+                          NumericalWarning, stacklevel=2)
+        inverse = 1 / (self.values + 1 / C) - tail
+        dual_coef = self.vectors @ (inverse[:, None] * (self.vectors.T @ T)) + tail * T
+        return KernelSolution(dual_coef, self.inverse_diagonal(inverse, tail) if leave_one_out else None)
+
+    def inverse_diagonal(self, inverse, tail):
+        """Return the diagonal of U diag(inverse) U' + tail I, (N,)."""
+        return np.einsum('ij,ij,j->i', self.vectors, self.vectors, inverse, optimize=False) + tail
+
+
+def decompose(omega):
+    """Return the whole Decomposition of Omega, whose lower triangle is read; it is overwritten.
+
+    What rounding makes negative is 0. Source: paper 003, eq. 4, where S = l + 1/C.
+    """
+    values, vectors = eigh(omega.T, lower=False, overwrite_a=True, check_finite=False, driver='evd')
+    return Decomposition(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
+
+
+def decompose_by_passes(multiply, n_rows, rank, seed=0, n_passes=3, more=20):
+    """Return the `rank` largest eigenvalues of Omega and their vectors, by randomised subspace iteration.
+
+    multiply : function V (N, k) -> Omega V; each of the n_passes + 1 passes is one call.
+    more : vectors beyond the rank, which the iteration needs and then drops.
+    Source: Halko, Martinsson, Tropp, Finding structure with randomness, 2011, algorithms 4.4 and 5.3.
+    """
+    width = min(rank + more, n_rows)
+    basis = np.random.default_rng(seed).standard_normal((n_rows, width))
+    for _ in range(n_passes):
+        basis = np.linalg.qr(multiply(basis))[0]
+    small = basis.T @ multiply(basis)
+    values, vectors = eigh((small + small.T) / 2)
+    kept = np.argsort(values)[::-1][:min(rank, n_rows)]
+    return Decomposition(np.maximum(values[kept], 0.0), basis @ vectors[:, kept])
+
+
+def relative_residual(product, dual_coef, T, C):
+    """Return the largest |T - (I/C + Omega) A| / |T| of any target; product = Omega A."""
+    rest = T - product - dual_coef / C
+    return float((np.linalg.norm(rest, axis=0) / np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)).max())

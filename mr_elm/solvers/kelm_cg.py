@@ -1,0 +1,183 @@
+"""Solve (I/C + Omega) A = T without Omega: preconditioned block conjugate gradients, all targets at once.
+
+    each pass:  Omega S for the current directions S (N, k), from a function that recomputes Omega tile by tile
+    M^-1 = U ((l + 1/C)^-1 - 1/tau) U' + I/tau,   tau = l_r + 1/C,   Omega ~ U diag(l) U', the Nystrom approximation
+
+The directions of all targets share one Krylov space, so that several targets take fewer passes than one. Residuals R
+are kept as Q rho with Q' M^-1 Q = I; directions in which they vanish are dropped, which keeps the small systems sound.
+
+Source: O'Leary, The block conjugate gradient algorithm, 1980; Dubrulle, Retooling the method of block conjugate
+gradients, 2001 (BCGrQ); Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023. Not in paper 003.
+"""
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, eigh
+from scipy.linalg.blas import dtrsm
+
+from ..errors import ConvergenceWarning
+from ..features.kernel_tiles import kernel_values
+from ..features.landmarks import row_hashes
+from .kelm import KernelSolution, demand_C
+
+FLAT = 1e-12  # of the largest eigenvalue: below it the approximation is rounding
+FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff is enough
+SAMPLE = 1000  # rows on which the approximation is judged
+ROWS_AT_ONCE = 4096
+VANISHED = 1e-14  # of the largest squared residual: a direction with no more is dropped
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """Hold Omega ~ U diag(values) U' of rank r, and estimated eigenvalues of what it misses.
+
+    values : (r,) falling. vectors : (N, r). missed : (m,), each standing for (N - r)/m of all.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    missed: np.ndarray
+
+    @property
+    def rank(self):
+        """Return r."""
+        return len(self.values)
+
+    def apply(self, R, C):
+        """Return M^-1 R, (N, k)."""
+        tau = self.values[-1] + 1 / C
+        inverse = 1 / (self.values + 1 / C) - 1 / tau
+        return self.vectors @ (inverse[:, None] * (self.vectors.T @ R)) + R / tau
+
+    def effective_dimension(self, C):
+        """Return d_eff = sum l / (l + 1/C), estimated."""
+        return float((self.values / (self.values + 1 / C)).sum() + (self.missed / (self.missed + 1 / C)).sum())
+
+    def expected_passes(self, C, tolerance, n_targets=1, most=1000):
+        """Return about how many passes will do, mostly fewer: those of random targets on the estimated spectrum.
+
+        The spectrum is that of M^-1 (I/C + Omega); eigenvectors make no difference.
+        """
+        spectrum = np.append((self.missed + 1 / C) / (self.values[-1] + 1 / C), 1.0)
+        squares = np.append(np.full(len(self.missed), (len(self.vectors) - self.rank) / len(self.missed)), self.rank)
+        T = np.random.default_rng(0).standard_normal((len(spectrum), n_targets)) * np.sqrt(squares)[:, None]
+        told = []
+        iterate(lambda S: spectrum[:, None] * S, T, np.linalg.norm(T, axis=0), lambda R: R, tolerance,
+                lambda: most - len(told), told.append)
+        return len(told)
+
+
+def choose_landmarks(Z, n, seed=0):
+    """Return the numbers of the n distinct rows with the smallest keyed hashes: the same for any order of the rows."""
+    return np.unique(row_hashes(Z, seed), return_index=True)[1][:n]
+
+
+def approximate(Z, kernel, rank, scale=None, seed=0):
+    """Return the Preconditioner of rank at most `rank` for s K(Z, Z) s, in the memory of its vectors.
+
+    scale : s, (N,), or None for 1.
+    """
+    order = choose_landmarks(Z, rank + SAMPLE, seed)
+    chosen = order[:rank]
+    core = weighted(kernel_values(Z[chosen], Z[chosen], kernel), scale, chosen, chosen)
+    core[np.diag_indices_from(core)] += np.sqrt(len(core)) * np.finfo(float).eps * np.trace(core)
+    F = kernel_values(Z, Z[chosen], kernel)
+    if scale is not None:
+        F *= scale[:, None]
+        F *= scale[chosen]
+    factor = cho_factor(core, lower=False, overwrite_a=True)[0]
+    dtrsm(1.0, factor, F.T, side=0, lower=0, trans_a=1, overwrite_b=1)  # F R^-1, in place
+    values, Q = eigh(F.T @ F)
+    kept = np.flatnonzero(values > FLAT * values[-1])[::-1]
+    vectors = turned(F, Q[:, kept] / np.sqrt(values[kept]))
+    sample = order[rank:] if len(order) > rank else order[:SAMPLE]
+    share = (len(F) - len(chosen)) / len(sample)  # nothing is missed at the landmarks
+    missed = weighted(kernel_values(Z[sample], Z[sample], kernel), scale, sample, sample)
+    missed -= (vectors[sample] * values[kept]) @ vectors[sample].T
+    return Preconditioner(values[kept], vectors, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share)
+
+
+def approximate_well(Z, kernel, C, most, scale=None, seed=0, rank=FIRST_RANK):
+    """Return the Preconditioner of a rank of at least 2 d_eff, or of the rank `most` where that is less."""
+    found = approximate(Z, kernel, min(rank, most), scale, seed)
+    wanted = int(np.ceil(ENOUGH * found.effective_dimension(C)))
+    if min(rank, most) >= min(wanted, most):
+        return found
+    del found  # there is memory for one
+    return approximate_well(Z, kernel, C, most, scale, seed, min(int(1.1 * wanted), most))
+
+
+def weighted(K, scale, rows, columns):
+    """Return s K s for some rows and columns."""
+    return K if scale is None else K * scale[rows, None] * scale[columns]
+
+
+def turned(F, Q):
+    """Return F Q in the place of F, a view of its first columns."""
+    for start in range(0, len(F), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        F[part, :Q.shape[1]] = F[part] @ Q
+    return F[:, :Q.shape[1]]
+
+
+def solve_cg(multiply, T, C, preconditioner, tolerance=1e-8, max_passes=200, report=None):
+    """Return (KernelSolution, passes, relative residual), the largest of any target, computed anew at the end.
+
+    multiply : function V (N, k) -> Omega V, one pass. report : function (passes, residual) called after each pass.
+    Warns when max_passes do not suffice.
+    """
+    demand_C(C)
+    sizes = np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
+    A, rest, passes, tell = np.zeros(T.shape), np.array(T, dtype=float), 0, report or (lambda *_: None)
+
+    def product(V):
+        nonlocal passes
+        passes += 1
+        return multiply(V) + V / C
+
+    residual = 1.0
+    while residual > tolerance and passes < max_passes:
+        A = A + iterate(product, rest, sizes, lambda R: preconditioner.apply(R, C), tolerance,
+                        lambda: max_passes - passes - 1, lambda size: tell(passes, size))
+        rest = T - product(A)
+        residual = float((np.linalg.norm(rest, axis=0) / sizes).max())
+        tell(passes, residual)
+    if residual > tolerance:
+        warnings.warn(f'conjugate gradients stopped after {passes} passes with a relative residual of {residual:.1e}, '
+                      f'{tolerance:g} was wanted: raise --rank, lower C, or allow more passes', ConvergenceWarning,
+                      stacklevel=2)
+    return KernelSolution(A), passes, residual
+
+
+def iterate(product, T, sizes, precondition, tolerance, left, tell):
+    """Return the X with A X ~ T that block conjugate gradients find while `left()` allows passes."""
+    X, R, Z = np.zeros(T.shape), T, precondition(T)
+    Q, Z, rho = orthonormal(R, Z)
+    S, C = Z, rho
+    while len(rho) and left() > 0:
+        AS = product(S)
+        step = np.linalg.inv(symmetric(S.T @ AS))
+        X = X + S @ (step @ C)
+        R = Q - AS @ step
+        Q, Z, rho = orthonormal(R, precondition(R))
+        C = rho @ C
+        size = float((np.linalg.norm(Q @ C, axis=0) / sizes).max())
+        tell(size)
+        if size <= tolerance:
+            break
+        S = Z + S @ rho.T
+    return X
+
+
+def symmetric(G):
+    """Return the symmetric part."""
+    return (G + G.T) / 2
+
+
+def orthonormal(R, Z):
+    """Return (Q, M^-1 Q, rho) with R = Q rho and Q' M^-1 Q = I, given Z = M^-1 R; vanished directions are dropped."""
+    values, vectors = eigh(symmetric(R.T @ Z))
+    kept = values > VANISHED * max(values[-1], np.finfo(float).tiny)
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    return R @ (vectors / roots), Z @ (vectors / roots), roots[:, None] * vectors.T

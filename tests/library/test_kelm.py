@@ -1,0 +1,189 @@
+"""The kernel ELM: three solvers, one solution; leave-one-out in closed form; the errata of the paper."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+
+from mr_elm.errors import ConvergenceWarning, NumericalWarning
+from mr_elm.features.kernel_tiles import kernel_product, kernel_values, lower_triangle
+from mr_elm.features.kernels import KERNELS, make_kernel
+from mr_elm.solvers import kelm
+from mr_elm.solvers.kelm_cg import approximate, approximate_well, choose_landmarks, solve_cg
+from mr_elm.solvers.matrix_products import U, V, block_of, entries_of
+
+N, D, K, C, SIGMA = 700, 6, 3, 50.0, 2.5
+GAUSSIAN = make_kernel('gaussian', sigma=SIGMA)
+
+
+@pytest.fixture(scope='module')
+def rows():
+    """Draw rows and targets: (Z, T)."""
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((N, D))
+    codes = (Z[:, 0] > 0.3).astype(int) + (Z[:, 1] * Z[:, 2] > 0)
+    return Z, np.where(codes[:, None] == np.arange(K), 1.0, -1.0)
+
+
+def by_scikit(Z, T, weights=None):
+    ridge = KernelRidge(alpha=1 / C, kernel='rbf', gamma=1 / (2 * SIGMA**2))
+    return ridge.fit(Z, T, sample_weight=weights)
+
+
+def by_cg(Z, T, weights=None, tolerance=1e-8, rank=200, **how):
+    s, right = kelm.weigh(None, T, weights)
+    multiply, scale = kernel_product(Z, GAUSSIAN), 1.0 if s is None else s[:, None]
+    M = approximate(Z, GAUSSIAN, rank, s)
+    solution, passes, residual = solve_cg(lambda X: scale * multiply(scale * X), right, C, M, tolerance, **how)
+    return kelm.unweigh(solution, s), passes, residual
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_all_solvers_give_the_predictions_of_kernel_ridge(rows, weighted):
+    Z, T = rows
+    weights = np.random.default_rng(1).integers(1, 4, N).astype(float) if weighted else None
+    expected = by_scikit(Z, T, weights).predict(Z)
+    omega = lower_triangle(Z, GAUSSIAN)
+    s, right = kelm.weigh(omega, T, weights)
+    found = [kelm.solve_cholesky(omega.copy(), right, C), kelm.decompose(omega.copy()).solve(right, C)]
+    found = [kelm.unweigh(solution, s) for solution in found] + [by_cg(Z, T, weights)[0]]
+    for solution in found:
+        assert np.abs(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)) @ solution.dual_coef - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize('name', KERNELS)
+@pytest.mark.parametrize('layout', [np.asarray, sp.csr_matrix])
+def test_tiles_triangles_and_products_are_those_of_the_kernel(rows, name, layout):
+    Z, kernel = layout(rows[0]), make_kernel(name, D)
+    whole = kernel.tile(Z, Z)
+    assert np.allclose(kernel_values(Z[:50], Z, kernel), whole[:50], rtol=1e-12, atol=1e-12)
+    triangle = lower_triangle(Z, kernel)
+    assert np.allclose(np.tril(triangle), np.tril(whole), rtol=1e-12, atol=1e-12)
+    if kernel.kind.of_distance:
+        assert (triangle.diagonal() == 1).all()
+    X = np.random.default_rng(0).standard_normal((N, 2))
+    assert np.allclose(kernel_product(Z, kernel)(X), whole @ X, rtol=1e-10, atol=1e-10 * np.abs(whole).max())
+
+
+def test_kernels_are_those_of_scikit_learn(rows):
+    Z = rows[0]
+    assert np.abs(kernel_values(Z, Z, GAUSSIAN) - rbf_kernel(Z, gamma=1 / (2 * SIGMA**2))).max() < 1e-13
+    cubic = kernel_values(Z, Z, make_kernel('polynomial', degree=3))
+    assert np.allclose(cubic, polynomial_kernel(Z, degree=3, gamma=1, coef0=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_leave_one_out_is_what_brute_force_finds(rows, weighted):
+    Z, T = rows[0][:40], rows[1][:40]
+    weights = np.arange(1.0, 41) if weighted else np.ones(40)
+    left_out = np.empty_like(T)
+    for i in range(40):
+        rest = np.arange(40) != i
+        machine = by_scikit(Z[rest], T[rest], weights[rest])
+        left_out[i] = T[i] - machine.predict(Z[[i]])[0]
+    omega = lower_triangle(Z, GAUSSIAN)
+    s, right = kelm.weigh(omega, T, weights)
+    for solution in (kelm.decompose(omega.copy()).solve(right, C, leave_one_out=True),
+                     kelm.solve_cholesky(omega, right, C, leave_one_out=True)):
+        assert np.allclose(kelm.unweigh(solution, s).residuals, left_out, atol=1e-9)
+
+
+def test_one_decomposition_serves_every_C(rows):
+    Z, T = rows
+    whole = kelm.decompose(lower_triangle(Z, GAUSSIAN))
+    for strength in (0.1, 10, 1000):
+        expected = kelm.solve_cholesky(lower_triangle(Z, GAUSSIAN), T, strength).dual_coef
+        assert np.allclose(whole.solve(T, strength).dual_coef, expected, rtol=1e-7, atol=1e-7)
+
+
+def test_printed_equation_6_is_wrong_and_equation_5_is_right(rows):
+    """I/C + Omega = U S V'; the paper prints w = V S U'T, its own eq. 5 gives w = V S^-1 U'T."""
+    Z, T = rows
+    system = rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)) + np.eye(N) / C
+    left, S, right = np.linalg.svd(system)
+    printed, corrected = (right.T * S) @ (left.T @ T), (right.T / S) @ (left.T @ T)
+    assert np.abs(system @ corrected - T).max() < 1e-9 < 1 < np.abs(system @ printed - T).max()
+
+
+def test_algorithm_2_needs_its_corrections(rows):
+    """Line 11 prints Z[i] T[i] for both: V needs Z[i] / S[i], and U rows of U'."""
+    Z, T = rows[0][:30], rows[1][:30]
+    system = rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)) + np.eye(30) / C
+    left, S, right = np.linalg.svd(system)
+    sums = {}
+    for matrix, table in ((U, left.T), (V, right.T)):
+        for row, values in enumerate(table):
+            for key, value in entries_of(matrix, row, values, S, T):
+                sums[key] = sums.get(key, 0) + value
+    UT = np.array([[sums[U, row, None, k] for k in range(K)] for row in range(30)])
+    VS = np.array([[sums[V, row, i, None] for i in range(30)] for row in range(30)])
+    expected = np.linalg.solve(system, T)
+    assert np.abs(VS @ UT - expected).max() < 1e-9
+    assert np.abs(block_of(V, right.T, S, T) @ block_of(U, left.T, S, T) - expected).max() < 1e-9
+    printed_u = block_of(U, left, S, T)  # rows of U under the key (U, row)
+    printed_v = right.T * T[:, 0]
+    for wrong in (VS @ printed_u, printed_v @ UT):
+        assert np.abs(wrong - expected).max() > 0.1
+
+
+def test_a_truncated_decomposition_is_as_good_as_its_tail_is_small(rows):
+    Z, T = rows
+    wide = make_kernel('gaussian', sigma=20)
+    multiply = kernel_product(Z, wide)
+    truncated = kelm.decompose_by_passes(multiply, N, 150)
+    whole = kelm.decompose(lower_triangle(Z, wide))
+    assert np.allclose(truncated.values[:50], whole.values[:50], rtol=1e-8)
+    solution = truncated.solve(T, 1.0)
+    assert np.abs(multiply(solution.dual_coef - whole.solve(T, 1.0).dual_coef)).max() < 1e-4
+    assert kelm.relative_residual(multiply(solution.dual_coef), solution.dual_coef, T, 1.0) < 1e-4
+    with pytest.warns(NumericalWarning, match='raise --rank or lower C'):
+        kelm.decompose_by_passes(kernel_product(Z, GAUSSIAN), N, 20).solve(T, 1e4)
+
+
+def test_passes_are_few_and_foreseen(rows):
+    Z, T = rows
+    M = approximate_well(Z, GAUSSIAN, C, most=N, rank=100)
+    assert np.abs(M.vectors.T @ M.vectors - np.eye(M.rank)).max() < 1e-4
+    exact = np.linalg.eigvalsh(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)))
+    d_eff = (exact / (exact + 1 / C)).sum()
+    assert M.rank >= 2 * d_eff and M.effective_dimension(C) == pytest.approx(d_eff, rel=0.2)
+    _, passes, residual = by_cg(Z, T, tolerance=1e-6, rank=M.rank)
+    assert residual <= 1e-6 and passes <= 15
+    assert passes - 2 <= M.expected_passes(C, 1e-6, K) <= 3 * passes
+
+
+@pytest.mark.parametrize('most', [40, 90])
+def test_the_rank_stays_within_its_bound(rows, most):
+    assert approximate_well(rows[0], GAUSSIAN, C, most, rank=50).rank == most
+
+
+def test_targets_that_depend_on_each_other_and_rows_twice_are_no_trouble(rows):
+    Z, T = np.concatenate([rows[0], rows[0][:100]]), np.concatenate([rows[1], rows[1][:100]])
+    T = np.column_stack([T, T[:, 0], np.zeros(len(T))])
+    solution, _, residual = by_cg(Z, T)
+    assert residual <= 1e-8
+    expected = kelm.solve_cholesky(lower_triangle(Z, GAUSSIAN), T, C).dual_coef
+    values = kernel_values(Z, Z, GAUSSIAN)
+    assert np.abs(values @ (solution.dual_coef - expected)).max() < 1e-6
+
+
+def test_too_few_passes_are_warned_of(rows):
+    with pytest.warns(ConvergenceWarning, match='stopped after 3 passes'):
+        by_cg(*rows, rank=5, max_passes=3)
+
+
+def test_landmarks_do_not_depend_on_the_order(rows):
+    Z = rows[0]
+    order = np.random.default_rng(0).permutation(N)
+    assert (Z[order][choose_landmarks(Z[order], 9)] == Z[choose_landmarks(Z, 9)]).all()
+
+
+def test_a_kernel_that_is_not_positive_is_refused():
+    with pytest.raises(ValueError, match='no Cholesky factor'):
+        kelm.solve_cholesky(np.diag([1.0, -5.0]), np.ones((2, 1)), 1.0)
+
+
+@pytest.mark.parametrize('strength', [0, -1, np.nan, np.inf])
+def test_a_bad_C_is_refused(strength):
+    with pytest.raises(ValueError, match='C: a finite number above 0 was expected'):
+        kelm.solve_cholesky(np.eye(2), np.ones((2, 1)), strength)
