@@ -145,11 +145,11 @@ class KernelModel(Model):
         scores = np.tile(self.arrays['intercept'], (X.shape[0], 1)).astype(float)
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
-            self.tiles.add_product(self._placed(X[start:start + step]), self.arrays['dual_coef'],
+            self.tiles.add_product(self.placed(X[start:start + step]), self.arrays['dual_coef'],
                                    scores[start:start + step])
         return scores
 
-    def _placed(self, X):
+    def placed(self, X):
         """Scale rows, and make them dense where that multiplies faster."""
         Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
         dense = sp.issparse(Z) and not sp.issparse(self.support_vectors)

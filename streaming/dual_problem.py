@@ -36,8 +36,9 @@ class TrainedMachine:
 class DualProblem:
     """Know which machines there are, which rows each sees, and how it is trained.
 
-    header : index (label -> class number), n_classes, class_weights (label -> weight, or None), partitions, and
-        parameters: kernel and its parameters, or map; C, rule, eps, max_iter, cache_bytes, seed, multiclass.
+    header : index (label -> class number; None where labels are targets), n_classes, class_weights (label -> weight,
+        or None), partitions, and parameters: kernel and its parameters, or map; C, rule, eps, max_iter, cache_bytes,
+        seed, multiclass.
     arrays : feature_offset, feature_scale, and hidden nodes where the kernel is explicit.
     """
 
@@ -93,7 +94,9 @@ class DualProblem:
                        given['rule'], settings)
 
     def class_numbers(self, block):
-        """Return the class number of each row of a block, (n,)."""
+        """Return the class number, or the target, of each row of a block, (n,)."""
+        if self.header['index'] is None:
+            return block.targets
         return np.array([self.header['index'][name] for name in block.names])[block.codes]
 
     def row_weights(self, block):

@@ -45,15 +45,16 @@ def dual_options(args, method):
     return dual.DualOptions(method=method, **n_hidden, **{name: getattr(args, name) for name in names})
 
 
-def add_kernel_options(parser):
-    """Add the kernel, its parameters and C."""
+def add_kernel_options(parser, nodes=RANDOM_NODES, C='bound of the dual variables'):
+    """Add the kernel, its parameters and C; `nodes` are the random nodes that may stand for a kernel."""
     group = parser.add_argument_group('kernel')
-    group.add_argument('--kernel', choices=(*KERNELS, *RANDOM_NODES), default='gaussian', metavar='NAME',
-                       help=f'{", ".join(KERNELS)}, or random nodes: {", ".join(RANDOM_NODES)} (default: %(default)s)')
+    also = f', or random nodes: {", ".join(nodes)}' if nodes else ''
+    group.add_argument('--kernel', choices=(*KERNELS, *nodes), default='gaussian', metavar='NAME',
+                       help=f'{", ".join(KERNELS)}{also} (default: %(default)s)')
     group.add_argument('--sigma', type=float, help='width of the gaussian or laplacian kernel (default: sqrt(d))')
     group.add_argument('--gamma', type=float, help='gaussian: 1 / (2 sigma^2), instead of --sigma')
     group.add_argument('--degree', type=int, help='polynomial: of (1 + u.v)^degree (default: 3)')
-    group.add_argument('--C', type=float, default=1.0, help='bound of the dual variables (default: %(default)s)')
+    group.add_argument('--C', type=float, default=1.0, help=f'{C} (default: %(default)s)')
 
 
 def add_node_options(parser):
@@ -93,8 +94,16 @@ def add_partition_options(parser):
 
 def check_dual(parser, args):
     """Exit with 2 where a number is out of its range."""
-    for name in ('C', 'sigma', 'gamma', 'degree', 'eps', 'memory', 'gap', 'weight_scale', 'hidden'):
+    for name in ('eps', 'memory', 'gap', 'weight_scale', 'hidden'):
         demand_positive(parser, f'--{name.replace("_", "-")}', getattr(args, name, None))
+    check_kernel(parser, args)
+    demand_seed(parser, args)
+
+
+def check_kernel(parser, args):
+    """Exit with 2 where C or a parameter of the kernel is out of its range, or belongs to another kernel."""
+    for name in ('C', 'sigma', 'gamma', 'degree'):
+        demand_positive(parser, f'--{name}', getattr(args, name))
     known = KERNELS[args.kernel].parameters if args.kernel in KERNELS else ()
     for name in ('sigma', 'gamma', 'degree'):
         if getattr(args, name) is not None and name not in known:
@@ -102,4 +111,3 @@ def check_dual(parser, args):
                          f'--kernel {args.kernel}')
     if args.sigma is not None and args.gamma is not None:
         parser.error('--gamma: --sigma or --gamma was expected, both came')
-    demand_seed(parser, args)

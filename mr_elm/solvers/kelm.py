@@ -102,21 +102,29 @@ class Decomposition:
         """Tell whether no eigenvalue was left out."""
         return len(self.values) == len(self.vectors)
 
-    def solve(self, T, C, leave_one_out=False):
-        """Return the KernelSolution at C, those left out taken as 0. Warns where that shows."""
+    def inverse(self, C):
+        """Return what is inverse to l + 1/C (k,), less the tail, and the tail: 1/C^-1 where eigenvalues were left out.
+
+        Warns where those left out show in the predictions.
+        """
         demand_C(C)
-        tail = 0.0 if self.is_whole else C
-        if not self.is_whole and self.values[-1] > TAIL / C:
-            warnings.warn(f'eigenvalues below {TAIL:g}/C = {TAIL / C:.2g} were expected to be left out, the last of '
-                          f'the {len(self.values):,} kept is {self.values[-1]:.2g}: raise --rank or lower C',
+        if self.is_whole:
+            return 1 / (self.values + 1 / C), 0.0
+        if self.values[-1] > TAIL / C:
+            warnings.warn(f'only eigenvalues below {TAIL:g}/C = {TAIL / C:.2g} were expected to be left out, the last '
+                          f'of the {len(self.values):,} kept is {self.values[-1]:.2g}: raise --rank or lower C',
                           NumericalWarning, stacklevel=2)
-        inverse = 1 / (self.values + 1 / C) - tail
+        return 1 / (self.values + 1 / C) - C, C
+
+    def solve(self, T, C, leave_one_out=False):
+        """Return the KernelSolution at C, eigenvalues that were left out taken as 0."""
+        inverse, tail = self.inverse(C)
         dual_coef = self.vectors @ (inverse[:, None] * (self.vectors.T @ T)) + tail * T
         return KernelSolution(dual_coef, self.inverse_diagonal(inverse, tail) if leave_one_out else None)
 
     def inverse_diagonal(self, inverse, tail):
         """Return the diagonal of U diag(inverse) U' + tail I, (N,)."""
-        return np.einsum('ij,ij,j->i', self.vectors, self.vectors, inverse, optimize=False) + tail
+        return np.array([row * inverse @ row for row in self.vectors]) + tail
 
 
 def decompose(omega):

@@ -1,0 +1,75 @@
+"""mr-elm train mr-kelm: what can be said of the kernel ELM."""
+from dataclasses import fields
+
+from ..streaming.drivers import kelm
+from ..streaming.drivers.kelm_stages import EMITS
+from .dual import add_kernel_options, check_kernel
+from .options import Parser, add_input_options, add_resume_option, add_runner_options, positive
+from .training import add_model_options, demand_positive, demand_seed, run
+
+
+def train_mr_kelm(argv):
+    """Train the kernel ELM: A = (I/C + Omega)^-1 T, all classes in one solve."""
+    parser = Parser('train mr-kelm', train_mr_kelm.__doc__)
+    add_input_options(parser)
+    add_model_options(parser)
+    add_task_options(parser)
+    add_kernel_options(parser, (), 'weight of the errors')
+    add_kelm_options(parser)
+    add_runner_options(parser)
+    add_resume_option(parser)
+    args, passed = parser.parse(argv)
+    check_kelm(parser, args)
+    options = kelm_options(args)
+    run(kelm.train, options, args, passed, numeric_labels=options.numeric)
+
+
+def kelm_options(args):
+    """Make the KELMOptions that the user asked for."""
+    names = [field.name for field in fields(kelm.KELMOptions) if hasattr(args, field.name)]
+    return kelm.KELMOptions(**{name: getattr(args, name) for name in names})
+
+
+def add_task_options(parser):
+    """Add what the labels are and what classes weigh."""
+    parser.add_argument('--task', choices=('classification', 'regression'), default='classification',
+                        help='what the labels are (default: %(default)s)')
+    parser.add_argument('--class-weight', choices=('balanced',), help='let every class count the same')
+
+
+def add_kelm_options(parser):
+    """Add how the system is solved, and how its matrix comes about."""
+    group = parser.add_argument_group('solver')
+    group.add_argument('--solver', choices=tuple(kelm.SOLVERS),
+                       help="cholesky: factorise the kernel matrix; svd: the paper's; cg: never store it, recompute it "
+                            'in each pass (default: cholesky where it fits into --memory, else cg)')
+    group.add_argument('--emit', choices=EMITS,
+                       help='cholesky, svd: how tasks send the kernel matrix. rows: without a shuffle; tiles: from '
+                            "columns, in tiles; entries: from columns, one by one, as in the paper (default: rows, "
+                            'or tiles where the rows do not fit into a task)')
+    group.add_argument('--rank', type=positive, metavar='R',
+                       help='svd: so many eigenvalues, by passes over the data, instead of all; cg: of the '
+                            'preconditioner (default: twice the effective dimension, as --memory allows)')
+    group.add_argument('--tolerance', type=float, default=1e-8,
+                       help='cg: relative residual at which to stop (default: %(default)s)')
+    group.add_argument('--max-passes', type=positive, default=200, metavar='N', help='cg: default %(default)s')
+    group.add_argument('--leave-one-out', action='store_true',
+                       help='cholesky, svd: tell the leave-one-out score, in closed form')
+    group.add_argument('--memory', type=float, default=4000.0, metavar='MB',
+                       help='of this process, for the kernel matrix or the preconditioner (default: %(default)s)')
+
+
+def check_kelm(parser, args):
+    """Exit with 2 where options do not fit."""
+    check_kernel(parser, args)
+    for name in ('tolerance', 'memory'):
+        demand_positive(parser, f'--{name}', getattr(args, name))
+    demand_seed(parser, args)
+    if args.class_weight and args.task == 'regression':
+        parser.error('--class-weight: classes were expected, --task is regression')
+    if args.leave_one_out and args.solver == 'cg':
+        parser.error('--leave-one-out: --solver cholesky or svd was expected, cg has no closed form')
+    if args.emit and args.solver == 'cg':
+        parser.error('--emit: --solver cholesky or svd was expected, cg never stores the kernel matrix')
+    if args.rank and args.solver in (None, 'cholesky'):
+        parser.error('--rank: --solver svd or cg was expected')

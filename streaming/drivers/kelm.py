@@ -1,0 +1,179 @@
+"""Train the kernel ELM: rows to the driver, Omega or its products by jobs, one small solve."""
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mr_elm.arithmetic import describe_blas, one_thread
+from mr_elm.errors import DataFormatError
+from mr_elm.solvers.kelm import (
+    KernelSolution,
+    decompose,
+    decompose_by_passes,
+    relative_residual,
+    solve_cholesky,
+    unweigh,
+    weigh,
+)
+from mr_elm.solvers.kelm_cg import approximate, approximate_well, solve_cg
+from mr_elm.streaming.drivers.checks import report_blas
+from mr_elm.streaming.drivers.kelm_data import gathered
+from mr_elm.streaming.drivers.kelm_stages import kernel_matrix, multiplier, multiply_factors
+
+CACHE_BYTES = 1 << 30  # of X in the memory of each task
+
+
+@dataclass(frozen=True)
+class KELMOptions:
+    """Keep the parameters of MR-KELM; see `mr-elm train mr-kelm --help`.
+
+    solver : cholesky, svd or cg; None takes cholesky where Omega fits into `memory` MB, else cg.
+    emit : rows, tiles or entries; None takes rows where X fits into the cache of a task, else tiles.
+    """
+
+    kernel: str = 'gaussian'
+    sigma: float | None = None
+    gamma: float | None = None
+    degree: int | None = None
+    C: float = 1.0
+    solver: str | None = None
+    emit: str | None = None
+    rank: int | None = None
+    tolerance: float = 1e-8
+    max_passes: int = 200
+    leave_one_out: bool = False
+    class_weight: str | None = None
+    task: str = 'classification'
+    scale: str = 'standard'
+    seed: int = 0
+    memory: float = 4000.0
+    bad_rows: str = 'stop'
+
+    @property
+    def numeric(self):
+        """Tell whether labels are targets."""
+        return self.task == 'regression'
+
+
+# solver -> matrices of N x N numbers that it keeps
+WHOLE = {'cholesky': 1, 'svd': 3}
+
+
+def train(plan, options, runner):
+    """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
+
+    plan : InputPlan. options : KELMOptions. runner : Runner.
+    Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
+    """
+    chosen = {}
+
+    def check(plan, n_rows, n_features):
+        chosen['options'] = settle(plan, options, n_rows, n_features)
+
+    with gathered(plan, options, runner, check) as data:
+        options = chosen['options']
+        with one_thread():
+            solution, found = SOLVERS[options.solver](data, options, runner)
+        report_blas(data.accounts, runner)
+        arrays = {**data.model_arrays, 'dual_coef': solution.dual_coef, 'intercept': np.zeros(data.targets.shape[1])}
+        return describe(data, options, found), arrays, data.summary.accounts
+
+
+def settle(plan, options, n_rows, n_features):
+    """Choose solver and emission. Raises DataFormatError where N is too large for the one that was asked for."""
+    room = int(np.sqrt(options.memory * 1e6 / 8))
+    solver = options.solver or ('cholesky' if n_rows <= room else 'cg')
+    whole = 0 if solver == 'svd' and options.rank else WHOLE.get(solver, 0)
+    if whole * n_rows**2 * 8 > options.memory * 1e6:
+        raise DataFormatError(
+            f'{plan.name}: at most {int(room / np.sqrt(whole)):,} rows fit --solver {solver} in --memory '
+            f'{options.memory:g} MB, {n_rows:,} came: raise --memory to {-(-whole * 8 * n_rows**2 // 10**6)}, or take '
+            '--solver cg')
+    if not whole and most_vectors(options, n_rows) < 1:
+        raise DataFormatError(f'{plan.name}: vectors of {n_rows:,} rows were expected to fit into half of --memory '
+                              f'{options.memory:g} MB: raise --memory')
+    emit = options.emit or ('rows' if 8 * n_rows * n_features <= CACHE_BYTES else 'tiles')
+    return replace(options, solver=solver, emit=emit)
+
+
+def most_vectors(options, n_rows):
+    """Return how many vectors of N numbers fit into half of the memory."""
+    return int(options.memory * 1e6 / 2 / (8 * n_rows))
+
+
+def by_cholesky(data, options, runner):
+    """Factorise I/C + Omega in place."""
+    omega = kernel_matrix(data, options.emit, runner, options.bad_rows)
+    s, T = weigh(omega, data.targets, data.rows.weights)
+    solution = unweigh(solve_cholesky(omega, T, options.C, options.leave_one_out), s)
+    return solution, left_out(data, solution, options, runner)
+
+
+def by_decomposition(data, options, runner):
+    """Decompose I/C + Omega, whole in the driver or its largest eigenvalues by passes; multiply by Algorithm 2."""
+    if options.rank:
+        s, T = weigh(None, data.targets, data.rows.weights)
+        multiply = multiplier(data, runner, options.bad_rows, s)
+        found = decompose_by_passes(multiply, data.n_rows, options.rank, options.seed)
+    else:
+        omega = kernel_matrix(data, options.emit, runner, options.bad_rows)
+        s, T = weigh(omega, data.targets, data.rows.weights)
+        found = decompose(omega)
+    inverse, tail = found.inverse(options.C)
+    with np.errstate(divide='ignore'):
+        UT, VS = multiply_factors(data, found.vectors, 1 / inverse, T, runner, 'entries' if options.emit == 'entries'
+                                  else 'blocks')
+    diagonal = found.inverse_diagonal(inverse, tail) if options.leave_one_out else None
+    solution = KernelSolution(VS @ UT + tail * T, diagonal)
+    facts = {'rank': len(found.values)}
+    if options.rank:
+        facts['residual'] = relative_residual(multiply(solution.dual_coef), solution.dual_coef, T, options.C)
+        runner.reporter.say(f'svd: rank {len(found.values):,}, relative residual {facts["residual"]:.1e}')
+    solution = unweigh(solution, s)
+    return solution, {**facts, **left_out(data, solution, options, runner)}
+
+
+def by_gradients(data, options, runner):
+    """Run conjugate gradients, a job a pass."""
+    s, T = weigh(None, data.targets, data.rows.weights)
+    most = min(most_vectors(options, data.n_rows), data.n_rows)
+    if options.rank:
+        M = approximate(data.rows.X, data.kernel, min(options.rank, most), s, options.seed)
+    else:
+        M = approximate_well(data.rows.X, data.kernel, options.C, most, s, options.seed)
+    d_eff = M.effective_dimension(options.C)
+    expected = M.expected_passes(options.C, options.tolerance, T.shape[1])
+    runner.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, about {expected} passes to '
+                        f'{options.tolerance:g} expected, mostly fewer' +
+                        ('' if M.rank >= 2 * d_eff else ': a larger --rank or --memory would save some'))
+    solution, passes, residual = solve_cg(
+        multiplier(data, runner, options.bad_rows, s), T, options.C, M, options.tolerance, options.max_passes,
+        lambda n, size: runner.reporter.say(f'cg: pass {n}, relative residual {size:.1e}'))
+    return unweigh(solution, s), {'rank': M.rank, 'passes': passes, 'residual': residual, 'expected_passes': expected,
+                                  'effective_dimension': d_eff, 'tolerance': options.tolerance}
+
+
+SOLVERS = {'cholesky': by_cholesky, 'svd': by_decomposition, 'cg': by_gradients}
+
+
+def left_out(data, solution, options, runner):
+    """Return what leave-one-out says, for the header, when it was asked for."""
+    if not options.leave_one_out:
+        return {}
+    score = data.score(data.targets - solution.residuals)
+    runner.reporter.say('leave-one-out: ' + ', '.join(f'{name} {value:.6g}' for name, value in score.items()))
+    return {'leave_one_out': score}
+
+
+def describe(data, options, found):
+    """Make the header of the model."""
+    rejected = data.summary.rejected
+    shown = {'emit': options.emit} if options.solver != 'cg' and not (options.solver == 'svd' and options.rank) else {}
+    return {
+        'method': 'mr-kelm', 'task': options.task, 'classes': data.classes.names if data.classes else [],
+        'n_features': data.problem.n_features, 'n_rows_used': data.n_rows, 'n_rows_rejected': sum(rejected.values()),
+        'parameters': {
+            'kernel': data.kernel.name, **data.kernel.parameters, 'C': options.C, 'solver': options.solver, **shown,
+            **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,
+            'class_weight': options.class_weight, 'blas': sorted(data.accounts.blas | {describe_blas()}),
+            'input': data.summary.input},
+        'history': [{'action': 'train', 'rows_used': data.n_rows, 'rows_rejected': rejected}]}

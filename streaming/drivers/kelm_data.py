@@ -1,0 +1,142 @@
+"""Bring the rows of a kernel ELM to the driver, and state their problem."""
+import os
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from mr_elm.errors import AccountingError
+from mr_elm.features.kernel_rows import DENSE_BYTES
+from mr_elm.features.kernels import Kernel, make_kernel
+from mr_elm.features.scaling import choose_scaling
+from mr_elm.io.store import save_model
+from mr_elm.models import vector_arrays
+from mr_elm.solvers.esvm import class_weights
+from mr_elm.solvers.multiclass import class_numbers
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes
+from mr_elm.streaming.drivers.summary import summarise
+from mr_elm.streaming.dual_problem import DualProblem
+from mr_elm.streaming.gathering import Rows, gather
+from mr_elm.streaming.mr_place import MRPlace
+from mr_elm.streaming.submit import run_job, write_json
+
+
+@dataclass(frozen=True)
+class KernelData:
+    """Hold what the kernel ELM is trained on.
+
+    plan : InputPlan of known width. rows : Rows, scaled, in input order. problem : DualProblem. kernel : Kernel.
+    classes : Classes, or None where labels are targets. summary : of the first pass. accounts : of the last.
+    folder : where files for tasks are.
+    """
+
+    plan: object
+    rows: Rows
+    problem: DualProblem
+    kernel: Kernel
+    classes: object
+    summary: object
+    accounts: Accounts
+    folder: str
+
+    @property
+    def n_rows(self):
+        """Return N."""
+        return len(self.rows)
+
+    @cached_property
+    def targets(self):
+        """Return T, (N, K): one column of +-1 for two classes (the last is positive), else one a class."""
+        if self.classes is None:
+            return self.rows.numbers[:, None]
+        T = np.where(self.rows.numbers[:, None] == np.arange(len(self.classes.names)), 1.0, -1.0)
+        return T[:, 1:] if T.shape[1] == 2 else T
+
+    @cached_property
+    def model_arrays(self):
+        """Name the arrays that place a row and X, as a model file does."""
+        return {**self.problem.arrays, **vector_arrays(self.rows.X)}
+
+    @cached_property
+    def rows_file(self):
+        """Write kernel, scaling and X for tasks; the path."""
+        path = os.path.join(self.folder, 'rows.npz')
+        parameters = {'kernel': self.kernel.name, **self.kernel.parameters}
+        save_model(path, {'n_features': self.problem.n_features, 'parameters': parameters}, self.model_arrays)
+        return path
+
+    @cached_property
+    def first_rows(self):
+        """Return (file, split start) -> number of the first row of the split."""
+        firsts = np.unique(self.rows.places[:, :2], axis=0, return_index=True)
+        return {tuple(place): int(first) for place, first in zip(firsts[0].tolist(), firsts[1], strict=True)}
+
+    @cached_property
+    def starts_file(self):
+        """Write `first_rows` for tasks; the path."""
+        return write_json(os.path.join(self.folder, 'starts.json'), [[*k, n] for k, n in self.first_rows.items()])
+
+    def demand_same_rows(self, accounts, bad_rows):
+        """Demand that another pass saw the same rows."""
+        accounts.settle(bad_rows)
+        self.accounts.compare(accounts)
+
+    def score(self, values):
+        """Score decision values (N, K) of all rows, weighted: {'accuracy': ...}, or {'rmse': ...} of targets."""
+        weights = self.rows.weights / self.rows.weights.sum()
+        if self.classes is None:
+            return {'rmse': float(np.sqrt(weights @ (self.targets - values)[:, 0]**2))}
+        found = class_numbers(values, len(self.classes.names), 'one-vs-all')
+        return {'accuracy': float(weights @ (found == self.rows.numbers))}
+
+
+def begin(plan, options, runner):
+    """Learn what the rows are: (plan of known width, Summary, Classes or None, DualProblem, Kernel)."""
+    summary = summarise(plan, runner, options.bad_rows)
+    check_labels(plan, summary, options.task)
+    classes = None if options.numeric else find_classes(plan, summary)
+    plan = plan if plan.kind != 'libsvm' else plan.with_width(summary.columns.n_features)
+    offset, scale = choose_scaling(options.scale, summary.columns)
+    d = summary.columns.n_features
+    kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
+    if summary.input['kind'] == 'libsvm' and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
+        offset = np.zeros(d)  # distances do not see it, and rows stay sparse
+    header = {'index': classes and classes.index, 'class_weights': class_weights(options.class_weight, classes),
+              'n_classes': len(classes.names) if classes else 0, 'parameters': {'seed': options.seed}}
+    problem = DualProblem(header, {'feature_offset': offset, 'feature_scale': scale})
+    return plan, summary, classes, problem, kernel
+
+
+@contextmanager
+def gathered(plan, options, runner, check):
+    """Bring the rows to the driver; the context's value is a KernelData, whose files vanish at the end.
+
+    check : function of (plan, n_rows, n_features) that raises where a solver cannot take so many.
+    """
+    plan, summary, classes, problem, kernel = begin(plan, options, runner)
+    check(plan, summary.n_rows, problem.n_features)
+    accounts, pieces = Accounts(plan), []
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'problem.npz')
+        problem.save(path)
+        arguments = ['--problem', path, '--bad-rows', options.bad_rows]
+        with run_job(MRPlace, plan, arguments, runner, 'rows') as finished:
+            pieces += [value for _, value in finished.pairs(accounts)]
+        accounts.settle(options.bad_rows)
+        if summary.accounts is not None:
+            summary.accounts.compare(accounts)
+        check_pack(plan, accounts)
+        if accounts.used != summary.n_rows:
+            raise AccountingError(f'{plan.name}: {summary.n_rows} rows were expected, {accounts.used} came')
+        yield KernelData(plan, densified(gather(pieces)), problem, kernel, classes, summary, accounts, folder)
+
+
+def densified(rows):
+    """Make sparse rows dense where they fit."""
+    if not sp.issparse(rows.X) or 8 * rows.X.shape[0] * rows.X.shape[1] > DENSE_BYTES:
+        return rows
+    return Rows(rows.places, rows.numbers, rows.weights, rows.X.toarray())

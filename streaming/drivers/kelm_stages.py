@@ -1,0 +1,177 @@
+"""The stages of the kernel ELM: Omega by rows, tiles or entries; its product with vectors; Algorithm 2."""
+import json
+import os
+import shutil
+import tempfile
+
+import numpy as np
+
+from mr_elm.errors import AccountingError
+from mr_elm.features.kernels import row_squares
+from mr_elm.io.blocks import Block
+from mr_elm.io.formats import RowOptions
+from mr_elm.io.packed import encode_block
+from mr_elm.io.store import save_model
+from mr_elm.io.wire import split_key
+from mr_elm.solvers.matrix_products import U, V
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.gathering import RECORD_BYTES
+from mr_elm.streaming.inputs import InputPlan, look_at
+from mr_elm.streaming.mr_columns import MRColumns
+from mr_elm.streaming.mr_kernel import TILE, MRKernel
+from mr_elm.streaming.mr_kernel_rows import MRKernelRows
+from mr_elm.streaming.mr_matvec import MRMatvec
+from mr_elm.streaming.mr_product import MRProduct
+from mr_elm.streaming.storage import store_of
+from mr_elm.streaming.submit import EMBEDDED, run_job
+
+ENTRY_BYTES = 48  # of one entry on the wire
+WIRE = 4 / 3  # bytes of base64 a byte
+EMITS = ('rows', 'tiles', 'entries')
+COLUMN_GROUPS = 16  # records that columns are cut into, at least, so that tasks can share them
+
+
+def kernel_matrix(data, emit, runner, bad_rows):
+    """Compute Omega by jobs: (N, N), the lower triangle filled. Raises AccountingError when a part is missing."""
+    omega = np.empty((data.n_rows, data.n_rows))
+    fill = by_rows if emit == 'rows' else by_columns
+    n_filled = fill(data, emit, runner, bad_rows, omega)
+    if n_filled != data.n_rows * (data.n_rows + 1) // 2:
+        raise AccountingError(f'{data.n_rows * (data.n_rows + 1) // 2} entries of the kernel matrix were expected, '
+                              f'{n_filled} came')
+    if data.kernel.kind.of_distance:
+        omega[np.diag_indices_from(omega)] = 1.0
+    return omega
+
+
+def by_rows(data, emit, runner, bad_rows, omega):
+    """Fill Omega without a shuffle; returns how many entries of its lower triangle came."""
+    accounts, n_filled = Accounts(data.plan), 0
+    arguments = ['--rows', data.rows_file, '--starts', data.starts_file, '--bad-rows', bad_rows]
+    with run_job(MRKernelRows, data.plan, arguments, runner, 'kernel') as finished:
+        for key, (tile,) in finished.pairs(accounts):
+            n_filled += place_tile(omega, *map(int, split_key(key)[1]), tile)
+    data.demand_same_rows(accounts, bad_rows)
+    return n_filled
+
+
+def place_tile(omega, row, column, tile):
+    """Put a tile into Omega; returns how many of its entries are in the lower triangle."""
+    omega[row:row + len(tile), column:column + tile.shape[1]] = tile
+    return int(np.clip(row + 1 + np.arange(len(tile)) - column, 0, tile.shape[1]).sum())
+
+
+def by_columns(data, emit, runner, bad_rows, omega):
+    """Fill Omega by Algorithm 1, from columns; returns how many entries of its lower triangle came."""
+    demand_disk(data, emit, runner)
+    plan = column_plan(data, runner, bad_rows)
+    accounts, n_filled = Accounts(plan), 0
+    arguments = ['--emit', emit, '--step', repr(grid_of(data)),
+                 '--kernel', json.dumps([data.kernel.name, data.kernel.parameters])]
+    with run_job(MRKernel, plan, arguments, runner, f'kernel by {emit}') as finished:
+        for key, (value,) in finished.pairs(accounts):
+            i, j = map(int, split_key(key)[1])
+            if i >= j:
+                n_filled += place_tile(omega, i, j, np.atleast_2d(value))
+    accounts.settle('stop')
+    if accounts.used != data.problem.n_features:
+        raise AccountingError(f'{data.problem.n_features} columns were expected, {accounts.used} came')
+    return n_filled
+
+
+def grid_of(data):
+    """Return the grid on which sums of all columns are exact: 2^-51 of their bound."""
+    largest = float(row_squares(data.rows.X).max())
+    bound = (4 if data.kernel.kind.of_distance else 1) * max(largest, 1e-200)
+    return float(2.0 ** (np.ceil(np.log2(bound)) - 51))
+
+
+def shuffle_bytes(n_rows, n_features, emit, n_maps):
+    """Predict the bytes that Algorithm 1 shuffles, and its records."""
+    pairs = n_rows * (n_rows + 1) // 2
+    if emit == 'entries':
+        return pairs * n_features * ENTRY_BYTES, pairs * n_features
+    edge = -(-n_rows // TILE)
+    n_tiles = n_maps * edge * (edge + 1) // 2
+    return int(min(n_tiles * TILE**2, n_maps * n_rows**2) * 8 * WIRE), n_tiles
+
+
+def demand_disk(data, emit, runner):
+    """Say what will be shuffled. Raises ValueError when the disk of this machine has no room for it."""
+    n_bytes, n_records = shuffle_bytes(data.n_rows, data.problem.n_features, emit, runner.n_maps)
+    runner.reporter.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    if runner.alias in EMBEDDED and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
+        raise ValueError(f'{data.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, at most a third of the '
+                         f'{free / 1e9:,.1f} GB free in {tempfile.gettempdir()} was expected: take --emit rows, or '
+                         '--solver cg')
+
+
+def column_plan(data, runner, bad_rows):
+    """Run the job that turns rows into columns, and plan its output as the input of Algorithm 1."""
+    problem, d = os.path.join(data.folder, 'problem.npz'), data.problem.n_features
+    a_record = max(1, min(RECORD_BYTES // (8 * data.n_rows), -(-d // COLUMN_GROUPS)))
+    accounts, groups = Accounts(data.plan), {}
+    arguments = ['--problem', problem, '--columns', str(a_record), '--bad-rows', bad_rows]
+    with run_job(MRColumns, data.plan, arguments, runner, 'columns') as finished:
+        for key, (columns,) in finished.pairs(accounts):
+            groups[int(split_key(key)[1][0])] = columns
+    data.demand_same_rows(accounts, bad_rows)
+    return plan_blocks(os.path.join(data.folder, 'columns'), (Block(groups[first]) for first in sorted(groups)))
+
+
+def plan_blocks(path, blocks):
+    """Write blocks to a packed file and plan it as an input of jobs."""
+    with open(path, 'wb') as stream:
+        for block in blocks:
+            stream.write(encode_block(block) + b'\n')
+    return InputPlan([look_at(store_of(path).find(path), RowOptions())])
+
+
+def multiplier(data, runner, bad_rows, scale=None):
+    """Return the function V (N, k) -> s Omega s V, each call one job over the rows."""
+    def multiply(vectors):
+        path = os.path.join(data.folder, 'vectors.npz')
+        save_model(path, {}, {'vectors': vectors if scale is None else scale[:, None] * vectors})
+        accounts, product, n_rows = Accounts(data.plan), np.empty(vectors.shape), 0
+        arguments = ['--rows', data.rows_file, '--vectors', path, '--bad-rows', bad_rows]
+        with run_job(MRProduct, data.plan, arguments, runner, 'product') as finished:
+            for key, (part,) in finished.pairs(accounts):
+                file, start, ordinal = map(int, split_key(key)[1])
+                first = data.first_rows[file, start] + ordinal
+                product[first:first + len(part)] = part
+                n_rows += len(part)
+        data.demand_same_rows(accounts, bad_rows)
+        if n_rows != data.n_rows:
+            raise AccountingError(f'{data.n_rows} rows of a product were expected, {n_rows} came')
+        return product if scale is None else scale[:, None] * product
+
+    return multiply
+
+
+def multiply_factors(data, vectors, S, T, runner, emit='blocks'):
+    """Run Algorithm 2: U'T, (n, K), and V S^-1, (N, n), with U = V = `vectors`, (N, n)."""
+    factors = os.path.join(data.folder, 'factors.npz')
+    save_model(factors, {}, {'S': S, 'T': T})
+    plan = plan_blocks(os.path.join(data.folder, 'factors'), [*cut(U, vectors.T), *cut(V, vectors)])
+    accounts, found = Accounts(plan), {U: np.zeros((len(S), T.shape[1])), V: np.zeros(vectors.shape)}
+    with run_job(MRMatvec, plan, ['--factors', factors, '--emit', emit], runner, 'products') as finished:
+        for key, (value,) in finished.pairs(accounts):
+            kind, (matrix, *place) = split_key(key)
+            row, column = int(place[0]), int(place[-1])
+            if kind == 'entry':
+                found[matrix][row, column] = value
+            else:
+                found[matrix][row:row + len(value)] = value
+    accounts.settle('stop')
+    if accounts.used != len(vectors) + len(S):
+        raise AccountingError(f'{len(vectors) + len(S)} rows of U and V were expected, {accounts.used} came')
+    return found[U], found[V]
+
+
+def cut(matrix, rows):
+    """Yield the blocks of a matrix, labelled with its name and the number of their first row."""
+    step = max(1, RECORD_BYTES // (8 * rows.shape[1]))
+    for first in range(0, len(rows), step):
+        part = np.ascontiguousarray(rows[first:first + step])
+        yield Block(part, (f'{matrix} {first}',), np.zeros(len(part), np.int32))

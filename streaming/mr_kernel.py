@@ -1,0 +1,107 @@
+"""Compute the kernel matrix from the columns of the data: Algorithm 1 of paper 003, entry by entry or in tiles."""
+import json
+import math
+from functools import cached_property
+
+import numpy as np
+
+from mr_elm.features.kernels import Kernel
+from mr_elm.io.wire import make_key, split_key
+from mr_elm.streaming.mr_rows import MRRows
+
+TILE = 512  # rows and columns of a tile
+
+
+def kernel_value(kernel, totals, same):
+    """Turn sums over all columns, an array, into kernel values; `same` marks a row with itself."""
+    if kernel.kind.of_distance:
+        totals = np.where(same, 0.0, np.maximum(totals, 0.0))
+    kernel.kind.transform(totals, kernel.factor)
+    return totals
+
+
+class MRKernel(MRRows):
+    """Map: from columns x to the share of each in the distances, or inner products, of rows i and j <= i.
+
+    entries, as printed: `entry I J`, (x_i - x_j)^2, one a column. Reduce: sum, exp(-sum / (2 sigma^2)), emit (i, j)
+    and (j, i), the diagonal once, where the paper emits it twice.
+    tiles: `tile I J`, a tile of such shares, summed over the columns of the task; reduce to a tile of kernel values.
+
+    The shares in tiles are rounded to a grid so fine that it does not show, on which sums are exact: the result does
+    not depend on how the columns are dealt out.
+
+    Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015, Algorithm 1; tiles and
+    other kernels are ours.
+    """
+
+    def configure_args(self):
+        """Add the kernel and what is emitted."""
+        super().configure_args()
+        self.add_passthru_arg('--emit', choices=('entries', 'tiles'), default='tiles')
+        self.add_passthru_arg('--kernel', help='JSON: name and parameters')
+        self.add_passthru_arg('--step', type=float, help='the grid of the sums')
+
+    @cached_property
+    def kernel(self):
+        """Return the Kernel."""
+        return Kernel(*json.loads(self.options.kernel))
+
+    def map_begin(self):
+        """Start without columns."""
+        self.columns, self.of_distance = [], self.kernel.kind.of_distance
+
+    def map_block(self, block, place):
+        """Emit the shares of some columns, (columns, N), or keep them for the end."""
+        if self.options.emit == 'entries':
+            for column in block.X:
+                yield from self.entries(column)
+        else:
+            centred = block.X - block.X.mean(axis=1, keepdims=True) if self.of_distance else block.X
+            self.columns.append(np.ascontiguousarray(centred.T))
+
+    def entries(self, X):
+        """Yield the shares of one column. Source: Algorithm 1, lines 3 to 8."""
+        for i in range(len(X)):
+            for j in range(i + 1):
+                yield make_key('entry', i, j), [(X[i] - X[j])**2 if self.of_distance else X[i] * X[j]]
+
+    def map_end(self):
+        """Emit the tiles of the task, one after another."""
+        for i in range(0, len(self.columns[0]) if self.columns else 0, TILE):
+            for j in range(0, i + 1, TILE):
+                yield make_key('tile', i, j), [sum(self.share(X[i:i + TILE], X[j:j + TILE]) for X in self.columns)]
+
+    def share(self, A, B):
+        """Return the share of some columns in a tile, on the grid."""
+        tile = A @ B.T
+        if self.of_distance:
+            tile *= -2
+            tile += (A * A).sum(axis=1)[:, None]
+            tile += (B * B).sum(axis=1)
+        return np.rint(tile / self.options.step) * self.options.step
+
+    def reducer(self, key, values):
+        """Sum, and turn into kernel values; pass on what else there is."""
+        kind, coordinates = split_key(key)
+        if kind not in ('entry', 'tile'):
+            yield from super().reducer(key, values)
+            return
+        yield from (self.entry if kind == 'entry' else self.tile)(*map(int, coordinates), values)
+
+    def entry(self, i, j, values):
+        """Yield an entry and its mirror image. Source: Algorithm 1, lines 10 to 15."""
+        total = np.array(math.fsum(float(value) for value, in values))
+        value = kernel_value(self.kernel, total[None], i == j)[0]
+        yield make_key('entry', i, j), [value]
+        if i != j:
+            yield make_key('entry', j, i), [value]
+
+    def tile(self, i, j, values):
+        """Yield a tile of kernel values."""
+        total = sum(tile for tile, in values)
+        same = np.eye(*total.shape, dtype=bool) if i == j else False
+        yield make_key('tile', i, j), [kernel_value(self.kernel, total, same)]
+
+
+if __name__ == '__main__':
+    MRKernel.run()

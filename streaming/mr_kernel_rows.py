@@ -1,0 +1,50 @@
+"""Compute what needs all rows X beside those of a split: rows of the kernel matrix, or their product with vectors."""
+import json
+
+from mrjob.step import MRStep
+
+from mr_elm.features.kernel_tiles import TILE_ROWS
+from mr_elm.io.blocks import widen
+from mr_elm.io.store import load_model
+from mr_elm.io.wire import make_key
+from mr_elm.models import KernelModel
+from mr_elm.streaming.mr_rows import MRRows, demand_width
+
+
+class MRKernelRows(MRRows):
+    """Map only, X from the distributed cache: emit `tile ROW COLUMN`, the rows of a split against X, up to the
+    diagonal. No shuffle.
+
+    A row is known by its file, the start of its split and its place in it; `--starts` says which row of X that is.
+    """
+
+    def configure_args(self):
+        """Add X."""
+        super().configure_args()
+        self.add_file_arg('--rows', help='npz: kernel, scaling and X, like a model')
+        self.add_file_arg('--starts', help='JSON: [file, split start, number of its first row] for each split')
+
+    def steps(self):
+        """Map."""
+        return [MRStep(mapper=self.mapper)]
+
+    def map_begin(self):
+        """Load X."""
+        self.model = KernelModel(*load_model(self.options.rows))
+        if self.options.starts is not None:
+            with open(self.options.starts) as stream:
+                self.starts = {(file, start): first for file, start, first in json.load(stream)}
+
+    def map_block(self, block, place):
+        """Emit the tiles of a block."""
+        demand_width(block.X, self.model.n_features)
+        X, first = widen(block.X, self.model.n_features), self.starts[tuple(place[:2])] + place[2]
+        for start in range(0, len(block), TILE_ROWS):
+            Z = self.model.placed(X[start:start + TILE_ROWS])
+            row = first + start
+            for part, tile in self.model.tiles.parts(Z, row + Z.shape[0]):
+                yield make_key('tile', row, part.start), [tile]
+
+
+if __name__ == '__main__':
+    MRKernelRows.run()

@@ -1,0 +1,51 @@
+"""Multiply U' with T and V with S^-1: Algorithm 2 of paper 003, corrected, entry by entry or in blocks."""
+import math
+
+from mr_elm.io.store import load_model
+from mr_elm.io.wire import make_key, split_key
+from mr_elm.solvers.matrix_products import block_of, entries_of
+from mr_elm.streaming.mr_rows import MRRows
+
+
+class MRMatvec(MRRows):
+    """Map: from <(matID, rowID), row>, a row of U' or of V, with S and T from the distributed cache.
+
+    entries: `entry MATRIX ROW COLUMN`, parts of the products, where a sum over i has no column but a target. Reduce:
+    sum. blocks: `block MATRIX ROW`, several rows of a product at once, whole. The label of a row says matrix and row.
+
+    Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015, Algorithm 2; see
+    `mr_elm.solvers.matrix_products` for what is corrected. Blocks are ours.
+    """
+
+    def configure_args(self):
+        """Add S and T."""
+        super().configure_args()
+        self.add_passthru_arg('--emit', choices=('entries', 'blocks'), default='blocks')
+        self.add_file_arg('--factors', help='npz: S and T')
+
+    def map_begin(self):
+        """Load S and T."""
+        arrays = load_model(self.options.factors)[1]
+        self.S, self.T = arrays['S'], arrays['T']
+
+    def map_block(self, block, place):
+        """Emit what the rows of a block give; all are of one matrix, one after another."""
+        matrix, first = block.names[block.codes[0]].split()
+        first = int(first)
+        if self.options.emit == 'blocks':
+            yield make_key('block', matrix, first), [block_of(matrix, block.X, self.S, self.T)]
+            return
+        for row, Z in enumerate(block.X, first):
+            for (name, number, column, target), value in entries_of(matrix, row, Z, self.S, self.T):
+                yield make_key('entry', name, number, column if target is None else target), [value]
+
+    def reducer(self, key, values):
+        """Sum entries. Source: Algorithm 2, lines 15 to 18."""
+        if split_key(key)[0] == 'entry':
+            yield key, [math.fsum(float(value) for value, in values)]
+        else:
+            yield from super().reducer(key, values)
+
+
+if __name__ == '__main__':
+    MRMatvec.run()

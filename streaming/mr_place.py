@@ -1,0 +1,31 @@
+"""Scale the rows of a data set and hand them to the driver."""
+from mrjob.step import MRStep
+
+from mr_elm.features.scaling import scale_rows
+from mr_elm.io.wire import make_key
+from mr_elm.streaming.gathering import Rows
+from mr_elm.streaming.mr_problem import MRProblem
+
+
+class MRPlace(MRProblem):
+    """Map only: emit `rows FILE START FIRST`, pieces of `Rows` with their class numbers or targets, and weights."""
+
+    def steps(self):
+        """Map."""
+        return [MRStep(mapper=self.mapper)]
+
+    def placed(self, block, place):
+        """Return the Rows of a block, scaled."""
+        rows = self.rows_of(block, place)
+        arrays = self.problem.arrays
+        X = scale_rows(rows.X, arrays['feature_offset'], arrays['feature_scale'])
+        return Rows(rows.places, rows.numbers, rows.weights, X)
+
+    def map_block(self, block, place):
+        """Scale a block."""
+        for piece, part in self.placed(block, place).pieces():
+            yield make_key('rows', *place[:2], place[2] + part.start), piece
+
+
+if __name__ == '__main__':
+    MRPlace.run()

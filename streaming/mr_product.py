@@ -1,0 +1,39 @@
+"""Multiply the kernel matrix with vectors without ever storing it: a pass of conjugate gradients, or of the SVD."""
+import numpy as np
+
+from mr_elm.io.store import load_model
+from mr_elm.io.wire import make_key
+from mr_elm.streaming.gathering import RECORD_BYTES
+from mr_elm.streaming.mr_kernel_rows import MRKernelRows
+from mr_elm.streaming.mr_rows import demand_width
+
+
+class MRProduct(MRKernelRows):
+    """Map only, X and V from the distributed cache: emit `product FILE START FIRST`, K(rows of the split, X) V.
+
+    Each row of the product is computed by one task in one order, so that retries and other splits of packed rows do
+    not show. Memory is X, V and a tile.
+    """
+
+    def configure_args(self):
+        """Add V."""
+        super().configure_args()
+        self.add_file_arg('--vectors', help='npz: V')
+
+    def map_begin(self):
+        """Load X and V."""
+        super().map_begin()
+        V = load_model(self.options.vectors)[1]['vectors']
+        self.model.arrays.update(dual_coef=V, intercept=np.zeros(V.shape[1]))
+
+    def map_block(self, block, place):
+        """Multiply a block."""
+        demand_width(block.X, self.model.n_features)
+        product = self.model.decision_function(block.X)
+        rows = max(1, RECORD_BYTES // (8 * product.shape[1]))
+        for start in range(0, len(product), rows):
+            yield make_key('product', *place[:2], place[2] + start), [product[start:start + rows]]
+
+
+if __name__ == '__main__':
+    MRProduct.run()

@@ -1,0 +1,254 @@
+"""MR-KELM: three solvers and three ways to the kernel matrix give one machine, for any splits."""
+import json
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+
+from mr_elm.io.blocks import Block
+from mr_elm.streaming.drivers.kelm_stages import plan_blocks
+from mr_elm.streaming.mr_kernel import MRKernel
+
+N, D, C, SIGMA = 60, 4, 20.0, 1.7
+GAUSSIAN = ('--sigma', SIGMA, '--C', C)
+SOLVERS = {'cholesky': (), 'svd': (), 'cg': ('--rank', 30)}
+
+
+@pytest.fixture
+def table(rng):
+    """Draw rows of three classes: (X, labels)."""
+    X = rng.normal(size=(N, D)) * [1, 30, 0.1, 2] + [0, 100, 0, 5]
+    return X, (X[:, 0] > 0.3) * 1 + (X[:, 2] * 10 > 0) * 1
+
+
+@pytest.fixture
+def dense(write, csv_of, table):
+    return write('rows.csv', csv_of(table[1], table[0]))
+
+
+@pytest.fixture
+def packed(elm, dense, tmp_path):
+    assert elm('pack', dense, '-o', tmp_path / 'pack', '--block-rows', 20, '-q').status == 0
+    return tmp_path / 'pack'
+
+
+@pytest.fixture
+def fit(elm, tmp_path, model_of):
+    """Train, quietly unless something is to be said: (header, arrays), and the path as `fit.path`."""
+    def train(path, *options, said=''):
+        train.path = tmp_path / f'kelm-{len(list(tmp_path.iterdir()))}.npz'
+        done = elm('train', 'mr-kelm', path, '--model', train.path, '-q', *options)
+        assert (done.status, done.out) == (0, ''), done.err
+        assert said in done.err if said else done.err == ''
+        return model_of(train.path)
+    return train
+
+
+def scaled(X, arrays):
+    return (X - arrays['feature_offset']) * arrays['feature_scale']
+
+
+def values(model, X, kernel=None):
+    """Compute decision values from the arrays of a model."""
+    arrays = model[1]
+    kernel = kernel or (lambda A, B: rbf_kernel(A, B, gamma=1 / (2 * SIGMA**2)))
+    return kernel(scaled(X, arrays), arrays['support_vectors']) @ arrays['dual_coef'] + arrays['intercept']
+
+
+def signs(labels):
+    return np.where(labels[:, None] == np.unique(labels), 1.0, -1.0)
+
+
+def ridge(Z, T, weights=None):
+    return KernelRidge(alpha=1 / C, kernel='rbf', gamma=1 / (2 * SIGMA**2)).fit(Z, T, weights)
+
+
+def demand_same_bits(one, other):
+    assert [name for name in one if one[name].tobytes() != other[name].tobytes()] == []
+
+
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_every_solver_is_kernel_ridge_for_any_splits(fit, packed, table, maps, solver):
+    X, labels = table
+    options = (*GAUSSIAN, '--solver', solver, *SOLVERS[solver])
+    header, arrays = model = fit(packed, *options)
+    Z = scaled(X, arrays)
+    assert np.abs(values(model, X) - ridge(Z, signs(labels)).predict(Z)).max() < 1e-6
+    assert header['parameters']['solver'] == solver and header['n_rows_used'] == N
+    demand_same_bits(arrays, fit(packed, *options, *maps(3))[1])
+
+
+def test_local_tasks_give_the_same_bits(fit, packed, maps):
+    one, other = (fit(packed, *GAUSSIAN, '--emit', 'tiles', *more)[1] for more in ((), ('-r', 'local', *maps(2))))
+    demand_same_bits(one, other)
+
+
+@pytest.mark.parametrize('kernel, options, oracle', [
+    ('gaussian', ('--sigma', SIGMA), None),
+    ('laplacian', ('--sigma', 2), lambda A, B: np.exp(-np.linalg.norm(A[:, None] - B[None], axis=2) / 2)),
+    ('polynomial', ('--degree', 2), lambda A, B: polynomial_kernel(A, B, degree=2, gamma=1, coef0=1)),
+    ('linear', (), linear_kernel)])
+def test_entries_tiles_and_rows_give_the_same_machine_of_every_kernel(fit, packed, table, kernel, options, oracle):
+    models = [fit(packed, '--kernel', kernel, *options, '--C', C, '--emit', emit)
+              for emit in ('rows', 'tiles', 'entries')]
+    found = [values(model, table[0], oracle) for model in models]
+    assert max(np.abs(one - found[0]).max() for one in found[1:]) < 1e-9
+    Z, T = scaled(table[0], models[0][1]), signs(table[1])
+    omega = (oracle or (lambda A, B: rbf_kernel(A, B, gamma=1 / (2 * SIGMA**2))))(Z, Z)
+    assert np.abs(omega @ np.linalg.solve(omega + np.eye(N) / C, T) - found[0]).max() < 1e-8
+
+
+def test_columns_may_be_dealt_out_in_any_way(fit, packed, maps):
+    for emit in ('tiles', 'entries'):
+        one, other = (fit(packed, *GAUSSIAN, '--emit', emit, *more)[1] for more in ((), maps(4)))
+        demand_same_bits(one, other)
+
+
+def test_the_paper_stage_emits_what_it_says(by_hand, read_pairs, tmp_path, rng):
+    """(i, j), j <= i, once for each column; then (i, j) and (j, i), the diagonal once and exactly 1."""
+    X = rng.normal(size=(7, 3))
+    path = tmp_path / 'columns'
+    plan = plan_blocks(str(path), [Block(np.ascontiguousarray(X.T))])
+    options = ('--emit', 'entries', '--step', 2.0**-50, '--kernel', json.dumps(['gaussian', {'sigma': SIGMA}]))
+    mapped = by_hand(MRKernel, plan, path.read_bytes(), *options, file=path)
+    entries = [pair for pair in read_pairs(mapped) if pair[0] == 'entry']
+    assert len(entries) == 3 * 7 * 8 // 2 and all(int(i) >= int(j) for _, (i, j), _ in entries)
+    reduced = by_hand(MRKernel, plan, b'\n'.join(sorted(mapped)) + b'\n', *options, task='reducer')
+    found = {tuple(map(int, place)): float(value[0]) for kind, place, value in read_pairs(reduced) if kind == 'entry'}
+    assert len(found) == 49 == len([pair for pair in read_pairs(reduced) if pair[0] == 'entry'])
+    omega = rbf_kernel(X, gamma=1 / (2 * SIGMA**2))
+    assert max(abs(value - omega[place]) for place, value in found.items()) < 1e-12
+    assert all(found[i, i] == 1 and found[i, j] == found[j, i] for i in range(7) for j in range(7))
+
+
+def test_tiles_are_those_of_scikit_learn(by_hand, read_pairs, tmp_path, rng):
+    X = rng.normal(size=(530, 5)) + 100
+    path = tmp_path / 'columns'
+    plan = plan_blocks(str(path), [Block(np.ascontiguousarray(part)) for part in np.split(X.T, [2])])
+    options = ('--step', 2.0**-46, '--kernel', json.dumps(['gaussian', {'sigma': SIGMA}]))
+    mapped = [line for record in path.read_bytes().splitlines()
+              for line in by_hand(MRKernel, plan, record + b'\n', *options, file=path)]
+    assert len(mapped) == 2 * 3 + 2
+    lines = sorted(line for line in mapped if line.startswith(b'tile'))
+    reduced = read_pairs(by_hand(MRKernel, plan, b'\n'.join(lines) + b'\n', *options, task='reducer'))
+    omega = rbf_kernel(X - X.mean(axis=0), gamma=1 / (2 * SIGMA**2))
+    for _, place, (tile,) in reduced:
+        i, j = map(int, place)
+        assert np.abs(tile - omega[i:i + len(tile), j:j + tile.shape[1]]).max() < 1e-12
+        assert i != j or (tile.diagonal() == 1).all()
+    assert len(reduced) == 3
+
+
+def test_text_sparse_and_packed_rows_give_the_same_predictions(fit, elm, dense, packed, write, libsvm_of, table,
+                                                               tmp_path):
+    sparse = write('rows.libsvm', libsvm_of(table[1], table[0]))
+    for name, path in (('text', dense), ('packed', packed), ('sparse', sparse)):
+        fit(path, *GAUSSIAN)
+        rows = sparse if name == 'sparse' else dense
+        assert elm('predict', fit.path, rows, '-o', tmp_path / name, '--scores', '-q').status == 0
+    text, pack, sparse = (np.loadtxt(tmp_path / name) for name in ('text', 'packed', 'sparse'))
+    assert max(np.abs(text - pack).max(), np.abs(text - sparse).max()) < 1e-8
+
+
+def test_rows_that_stay_sparse_are_the_dense_ones(fit, write, libsvm_of, table, monkeypatch):
+    sparse = write('rows.libsvm', libsvm_of(table[1], table[0]))
+    one = values(fit(sparse, *GAUSSIAN), table[0])
+    monkeypatch.setattr('mr_elm.streaming.drivers.kelm_data.DENSE_BYTES', 1)
+    for solver, more in SOLVERS.items():
+        header, arrays = fit(sparse, *GAUSSIAN, '--solver', solver, *more)
+        assert (arrays['feature_offset'] == 0).all()
+        assert np.abs(values((header, arrays), table[0]) - one).max() < 1e-6
+
+
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_a_row_of_weight_two_is_two_rows(fit, write, csv_of, table, solver):
+    X, labels = table
+    weights = np.where(X[:, 0] > 0, 2.0, 1.0)
+    once = write('weighted.csv', csv_of(labels, np.c_[X, weights]))
+    twice = write('twice.csv', csv_of(*(np.r_[part, part[weights == 2]] for part in (labels, X))))
+    scale = ('--scale', 'none', '--gamma', 0.01, '--C', C, '--solver', solver, *SOLVERS[solver])
+    one, two = fit(once, '--weight-column', D + 1, *scale), fit(twice, *scale)
+    kernel = lambda A, B: rbf_kernel(A, B, gamma=0.01)  # noqa: E731
+    assert np.abs(values(one, X, kernel) - values(two, X, kernel)).max() < 1e-6
+
+
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_targets_may_be_numbers(fit, elm, write, csv_of, table, solver):
+    X = table[0]
+    y = np.sin(X[:, 0]) + X[:, 3]
+    rows = write('numbers.csv', csv_of(y.tolist(), X))
+    model = fit(rows, '--task', 'regression', *GAUSSIAN, '--solver', solver, *SOLVERS[solver])
+    Z = scaled(X, model[1])
+    assert np.abs(values(model, X)[:, 0] - ridge(Z, y).predict(Z)).max() < 1e-6
+
+
+def test_leave_one_out_is_told(fit, dense, table, model_of):
+    X, labels = table
+    told = [fit(dense, *GAUSSIAN, '--solver', solver, '--leave-one-out')[0]['parameters']['leave_one_out']
+            for solver in ('cholesky', 'svd')]
+    Z = scaled(X, fit(dense, *GAUSSIAN)[1])
+    found = [ridge(np.delete(Z, i, 0), np.delete(signs(labels), i, 0)).predict(Z[[i]]).argmax() for i in range(N)]
+    assert told[0] == told[1] == {'accuracy': pytest.approx((found == labels).mean())}
+
+
+def test_a_rank_keeps_the_tail_and_tells_the_residual(fit, packed, table, maps):
+    options = ('--sigma', 8, '--C', 1, '--solver', 'svd', '--rank', 40)
+    header, arrays = fit(packed, *options)
+    assert header['parameters']['residual'] < 1e-4 and header['parameters']['rank'] == 40
+    whole = fit(packed, '--sigma', 8, '--C', 1)
+    kernel = lambda A, B: rbf_kernel(A, B, gamma=1 / 128)  # noqa: E731
+    assert np.abs(values((header, arrays), table[0], kernel) - values(whole, table[0], kernel)).max() < 1e-4
+    demand_same_bits(arrays, fit(packed, *options, *maps(3))[1])
+    fit(packed, *GAUSSIAN, '--solver', 'svd', '--rank', 5, said='raise --rank or lower C')
+
+
+def test_progress_says_what_to_expect(elm, packed, tmp_path):
+    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--solver', 'cg', '--model', tmp_path / 'cg.npz')
+    assert 'passes to 1e-08 expected' in done.err and 'cg: pass 1, relative residual' in done.err
+    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'entries', '--model', tmp_path / 'entries.npz')
+    assert f'about {D * N * (N + 1) // 2:,} records' in done.err
+
+
+def test_cg_is_taken_where_the_kernel_matrix_does_not_fit(fit, packed):
+    assert fit(packed, *GAUSSIAN)[0]['parameters']['solver'] == 'cholesky'
+    assert fit(packed, *GAUSSIAN, '--memory', 0.025)[0]['parameters']['solver'] == 'cg'
+
+
+@pytest.mark.parametrize('solver, most', [('cholesky', 55), ('svd', 31)])
+def test_rows_too_many_for_a_solver_are_refused_with_a_way_on(elm, packed, tmp_path, solver, most):
+    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--solver', solver, '--memory', 0.025, '--model',
+               tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and f'at most {most} rows' in done.err and '--solver cg' in done.err
+    assert not (tmp_path / 'm.npz').exists()
+
+
+def test_a_shuffle_beyond_the_disk_is_refused(elm, packed, tmp_path, monkeypatch):
+    monkeypatch.setattr('mr_elm.streaming.drivers.kelm_stages.ENTRY_BYTES', 10**15)
+    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'entries', '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and '--emit entries shuffles' in done.err and '--emit rows' in done.err
+
+
+def test_a_matrix_with_a_hole_is_no_model(elm, packed, tmp_path, monkeypatch):
+    monkeypatch.setattr('mr_elm.streaming.drivers.kelm_stages.place_tile', lambda *_: 0)
+    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and 'entries of the kernel matrix were expected' in done.err
+
+
+@pytest.mark.parametrize('options, said', [
+    (('--C', 0), '--C'), (('--sigma', -1), '--sigma'), (('--sigma', 0), '--sigma'),
+    (('--kernel', 'linear', '--sigma', 1), '--sigma'), (('--kernel', 'sigmoid'), '--kernel'),
+    (('--solver', 'cg', '--leave-one-out'), '--leave-one-out'), (('--rank', 5), '--rank'),
+    (('--solver', 'cg', '--emit', 'rows'), '--emit'), (('--tolerance', 0), '--tolerance'),
+    (('--task', 'regression', '--class-weight', 'balanced'), '--class-weight')])
+def test_wrong_parameters_are_wrong_usage(elm, dense, tmp_path, options, said):
+    done = elm('train', 'mr-kelm', dense, '--model', tmp_path / 'm.npz', *options)
+    assert done.status == 2 and said in done.err
+
+
+def test_rows_that_lie_twice_are_fine_and_bad_ones_are_named(fit, elm, write, dense, tmp_path):
+    text = dense.read_text()
+    fit(write('twice.csv', text + text), *GAUSSIAN, '--C', 1e6)
+    bad = write('bad.csv', text + '1,2,nan,4,5\n')
+    done = elm('train', 'mr-kelm', bad, *GAUSSIAN, '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and f'{bad}, line {N + 1}' in done.err
