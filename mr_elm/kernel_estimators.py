@@ -1,0 +1,156 @@
+"""Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from .estimators import PRECOMPUTED, KernelOrNodes
+from .features.kernel_rows import PrecomputedRows
+from .features.kernel_tiles import kernel_product, lower_triangle
+from .features.kernels import KERNELS
+from .solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
+from .solvers.kelm_cg import approximate, approximate_well, solve_cg
+from .solvers.multiclass import ONE_VS_ALL, class_numbers
+
+SOLVERS = ('cholesky', 'svd', 'cg')
+
+
+class KernelELM(KernelOrNodes):
+    """Fit A = (I/C + Omega)^-1 T on targets T, (n, K).
+
+    Parameters
+    ----------
+    kernel : gaussian, laplacian, polynomial, linear or precomputed.
+    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features) times the deviation of X.
+    degree : of the polynomial (1 + u.v)^degree.
+    C : > 0.
+    solver : cholesky (memory for one kernel matrix), svd (for three, and slow), cg (for none).
+    rank : svd: so many eigenvalues instead of all; cg: of the preconditioner, by default twice the effective dimension.
+    tol, max_iter : cg: relative residual, and bound on passes over the rows.
+    leave_one_out : keep residuals of machines that have not seen a row, in closed form; cholesky or svd.
+    seed : of the choice of landmarks.
+    """
+
+    _method = 'mr-kelm'
+
+    def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, C=1.0, solver='cholesky', rank=None,
+                 tol=1e-8, max_iter=200, leave_one_out=False, seed=0):
+        self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
+        self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
+        self.leave_one_out, self.seed = leave_one_out, seed
+
+    def _fit_targets(self, X, T, weights):
+        """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
+        self._demand_known()
+        kernel = None if self.kernel == PRECOMPUTED else self._make_kernel(X, weights)
+        if kernel is None:
+            PrecomputedRows(X)  # is it a kernel?
+        self.n_iter_ = 1
+        solution = self._by_passes(X, kernel, T, weights) if self._takes_passes() else (
+            self._by_matrix(X.copy() if kernel is None else lower_triangle(X, kernel), T, weights))
+        self.dual_coef_ = solution.dual_coef
+        if self.leave_one_out:
+            self.loo_residuals_ = solution.residuals
+        if kernel is not None:
+            self._keep_kernel(kernel, X, solution.dual_coef)
+
+    def _demand_known(self):
+        if self.kernel not in (*KERNELS, PRECOMPUTED):
+            raise ValueError(f'kernel: one of {", ".join([*KERNELS, PRECOMPUTED])} was expected, {self.kernel!r} came')
+        if self.solver not in SOLVERS:
+            raise ValueError(f'solver: one of {", ".join(SOLVERS)} was expected, {self.solver!r} came')
+        if self.leave_one_out and self.solver == 'cg':
+            raise ValueError('leave_one_out: the solver cholesky or svd was expected, cg came')
+        if self._takes_passes() and self.kernel == PRECOMPUTED:
+            raise ValueError(f'solver: cholesky or svd without rank was expected for a ready matrix, {self.solver!r} '
+                             'came')
+
+    def _takes_passes(self):
+        return self.solver == 'cg' or self.solver == 'svd' and self.rank is not None
+
+    def _by_matrix(self, omega, T, weights):
+        s, T = weigh(omega, T, weights)
+        if self.solver == 'cholesky':
+            return unweigh(solve_cholesky(omega, T, self.C, self.leave_one_out), s)
+        return unweigh(decompose(omega).solve(T, self.C, self.leave_one_out), s)
+
+    def _by_passes(self, X, kernel, T, weights):
+        s, T = weigh(None, T, weights)
+        plain, scale = kernel_product(X, kernel), 1.0 if s is None else s[:, None]
+
+        def multiply(V):
+            return scale * plain(scale * V)
+
+        if self.solver == 'svd':
+            return unweigh(decompose_by_passes(multiply, X.shape[0], self.rank, self.seed).solve(T, self.C), s)
+        n = X.shape[0]
+        M = approximate(X, kernel, min(self.rank, n), s, self.seed) if self.rank else (
+            approximate_well(X, kernel, self.C, n, s, self.seed))
+        solution, self.n_iter_, _ = solve_cg(multiply, T, self.C, M, self.tol, self.max_iter)
+        return unweigh(solution, s)
+
+    def _values(self, X):
+        check_is_fitted(self)
+        X = self._read(X, reset=False)
+        return X @ self.dual_coef_ if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
+
+
+class KernelELMClassifier(ClassifierMixin, KernelELM):
+    """Train the kernel ELM for classes: targets of +-1, all classes in one solve.
+
+    Parameters as in KernelELM; class_weight : None, balanced or a dictionary.
+    """
+
+    def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, C=1.0, solver='cholesky', rank=None,
+                 tol=1e-8, max_iter=200, leave_one_out=False, class_weight=None, seed=0):
+        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed)
+        self.class_weight = class_weight
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
+        X, y = self._read(X, y=y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f'rows of two classes were expected, all are of one class, {self.classes_[0]!r}')
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
+        if sample_weight is not None:
+            weights = weights * _check_sample_weight(sample_weight, X, dtype=float)
+        T = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        T = T[:, 1:] if len(self.classes_) == 2 else T
+        self._fit_targets(X, T, weights)
+        if self.leave_one_out:
+            found = class_numbers(T - self.loo_residuals_, len(self.classes_), ONE_VS_ALL)
+            self.loo_score_ = float(np.average(found == codes, weights=weights))
+        return self
+
+    def decision_function(self, X):
+        """Return f(X): (n,) for two classes, else (n, K)."""
+        values = self._values(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X):
+        """Return the class of each row."""
+        values = self._values(X)
+        return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
+
+
+class KernelELMRegressor(RegressorMixin, MultiOutputMixin, KernelELM):
+    """Train the kernel ELM for real targets. Parameters as in KernelELM."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""
+        X, y = self._read(X, y=y, multi_output=True, y_numeric=True)
+        self.single_ = np.ndim(y) == 1
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+        self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1), weights)
+        if self.leave_one_out:
+            squares = (self.loo_residuals_**2).mean(axis=1)
+            self.loo_score_ = float(np.sqrt(np.average(squares, weights=weights)))
+        return self
+
+    def predict(self, X):
+        """Return f(X), of the shape that y had."""
+        values = self._values(X)
+        return values[:, 0] if self.single_ else values

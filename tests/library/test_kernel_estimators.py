@@ -1,0 +1,92 @@
+"""The kernel ELM as estimators: scikit-learn's own checks, every solver, leave-one-out."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.utils.estimator_checks import check_estimator
+
+from mr_elm.features.kernels import KERNELS
+from mr_elm.io.store import save_model
+from mr_elm.kernel_estimators import SOLVERS, KernelELMClassifier, KernelELMRegressor
+from mr_elm.models import read_model
+
+
+@pytest.fixture(scope='module')
+def blobs():
+    X, y = make_blobs(90, centers=3, cluster_std=2.5, n_features=4, random_state=0)
+    return X / X.std(axis=0), np.array(list('cba'))[y]
+
+
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize('estimator', [KernelELMClassifier, KernelELMRegressor])
+def test_scikit_learn_is_content(estimator):
+    assert [row['check_name'] for row in check_estimator(estimator(), on_fail=None) if row['status'] == 'failed'] == []
+
+
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_every_solver_is_kernel_ridge(solver, blobs):
+    X = blobs[0]
+    Y, weights = np.sin(X[:, :2]), np.random.default_rng(0).uniform(0.5, 2, len(X))
+    ours = KernelELMRegressor(gamma=0.5, C=20, solver=solver).fit(X, Y, weights).predict(X)
+    assert np.allclose(ours, KernelRidge(alpha=1 / 20, kernel='rbf', gamma=0.5).fit(X, Y, weights).predict(X),
+                       atol=1e-6)
+
+
+@pytest.mark.parametrize('kernel', KERNELS)
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_every_kernel_learns_from_dense_and_sparse_rows_and_is_saved(kernel, solver, blobs, tmp_path):
+    X, y = blobs[0] / 3, blobs[1]
+    dense, sparse = (KernelELMClassifier(kernel, degree=2, C=10, solver=solver).fit(rows, y)
+                     for rows in (X, sp.csr_matrix(X)))
+    assert np.mean(dense.predict(X) == y) > 0.6
+    assert np.allclose(sparse.decision_function(sp.csr_matrix(X)), dense.decision_function(X), atol=1e-6)
+    save_model(tmp_path / 'm.npz', dense.model_.header, dense.model_.arrays)
+    again = read_model(tmp_path / 'm.npz')
+    assert np.array_equal(np.array(again.classes)[again.predict(X)], dense.predict(X))
+
+
+def test_leave_one_out_is_that_of_scikit_learn(blobs):
+    X, y = blobs
+    plain = KernelELMClassifier(gamma=0.3, C=5)
+    held_out = cross_val_predict(plain, X, y, cv=LeaveOneOut())
+    for solver in ('cholesky', 'svd'):
+        told = KernelELMClassifier(gamma=0.3, C=5, solver=solver, leave_one_out=True).fit(X, y)
+        assert told.loo_score_ == np.mean(held_out == y)
+    target, plain = X[:, 0] * X[:, 1], KernelELMRegressor(gamma=0.3, C=5)
+    told = KernelELMRegressor(gamma=0.3, C=5, leave_one_out=True).fit(X, target)
+    held_out = cross_val_predict(plain, X, target, cv=LeaveOneOut())
+    assert told.loo_score_ == pytest.approx(np.sqrt(np.mean((held_out - target)**2)), rel=1e-9)
+
+
+def test_a_ready_kernel_is_the_kernel(blobs):
+    X, y = blobs
+    K = rbf_kernel(X, gamma=0.5)
+    for solver in ('cholesky', 'svd'):
+        ready = KernelELMClassifier('precomputed', solver=solver).fit(K, y)
+        own = KernelELMClassifier(gamma=0.5, solver=solver).fit(X, y)
+        assert np.allclose(ready.decision_function(K), own.decision_function(X), atol=1e-9)
+
+
+def test_class_weights_are_row_weights(blobs):
+    X, y = blobs
+    by_class = KernelELMClassifier(gamma=0.5, class_weight={'a': 4.0}).fit(X, y)
+    by_row = KernelELMClassifier(gamma=0.5).fit(X, y, np.where(y == 'a', 4.0, 1.0))
+    assert np.allclose(by_class.decision_function(X), by_row.decision_function(X))
+
+
+@pytest.mark.parametrize('arguments', [
+    {'C': 0}, {'sigma': 0}, {'gamma': 1, 'sigma': 1}, {'kernel': 'sigmoid'}, {'solver': 'lu'},
+    {'solver': 'cg', 'leave_one_out': True}, {'solver': 'cg', 'kernel': 'precomputed'}])
+def test_bad_parameters_are_refused(arguments, blobs):
+    with pytest.raises(ValueError, match='expected'):
+        KernelELMClassifier(**arguments).fit(*blobs)
+
+
+def test_a_matrix_that_is_no_kernel_is_refused(blobs):
+    with pytest.raises(ValueError, match='symmetric'):
+        KernelELMClassifier('precomputed').fit(np.triu(np.ones((90, 90))), blobs[1])
+    with pytest.warns(match='not positive'), pytest.raises(ValueError, match='positive kernel was expected'):
+        KernelELMClassifier('precomputed').fit(-5 * np.eye(90), blobs[1])
