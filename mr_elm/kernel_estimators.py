@@ -9,7 +9,7 @@ from .estimators import PRECOMPUTED, KernelOrNodes
 from .features.kernel_rows import PrecomputedRows
 from .features.kernel_tiles import kernel_product, lower_triangle
 from .features.kernels import KERNELS
-from .solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
+from .solvers.kelm import class_targets, decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
 from .solvers.kelm_cg import approximate, approximate_well, solve_cg
 from .solvers.multiclass import ONE_VS_ALL, class_numbers
 
@@ -117,8 +117,7 @@ class KernelELMClassifier(ClassifierMixin, KernelELM):
         weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
         if sample_weight is not None:
             weights = weights * _check_sample_weight(sample_weight, X, dtype=float)
-        T = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
-        T = T[:, 1:] if len(self.classes_) == 2 else T
+        T = class_targets(codes, len(self.classes_))
         self._fit_targets(X, T, weights)
         if self.leave_one_out:
             found = class_numbers(T - self.loo_residuals_, len(self.classes_), ONE_VS_ALL)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .features.landmarks import row_hashes
-from .solvers.multiclass import class_numbers, machine_count, machines_of
+from .solvers.kelm import class_targets, unweigh
+from .solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count, machines_of
 from .solvers.path import walk_path
 
 # Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5
@@ -44,6 +45,11 @@ class Score:
     def accuracy(self):
         """Return the share of rows labelled right by machines that had not seen them."""
         return sum(cell.correct for cell in self.cells) / sum(cell.total for cell in self.cells)
+
+    @property
+    def value(self):
+        """Return what is best when largest."""
+        return self.accuracy
 
     @property
     def deviation(self):
@@ -100,6 +106,44 @@ def decisions_of(result, source, part, rows, targets, held):
     return source.matrix[np.ix_(held, rows[support])] @ (result.alpha * targets)[support]
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """Hold what leave-one-out says of one candidate: kernel parameters, C, and accuracy or RMSE, the other None."""
+
+    parameters: dict
+    C: float
+    accuracy: float | None = None
+    rmse: float | None = None
+
+    @property
+    def value(self):
+        """Return what is best when largest."""
+        return -self.rmse if self.accuracy is None else self.accuracy
+
+
+def score_values(values, numbers, weights, n_classes):
+    """Score decision values (N, K) of all rows, weighted: {'accuracy': ...}, or {'rmse': ...} where n_classes is 0.
+
+    numbers : (N,) class numbers, or targets.
+    """
+    if not n_classes:
+        return {'rmse': float(np.sqrt(np.average((numbers - values[:, 0])**2, weights=weights)))}
+    found = class_numbers(values, n_classes, ONE_VS_ALL)
+    return {'accuracy': float(np.average(found == numbers, weights=weights))}
+
+
+def leave_one_out(decomposition, scale, numbers, weights, n_classes, strengths):
+    """Yield (C, score of leave-one-out) for every C: one decomposition of s Omega s serves them all.
+
+    scale : s, (N,), or None; see `solvers.kelm.weigh`.
+    """
+    T = class_targets(numbers, n_classes)
+    right = T if scale is None else T * scale[:, None]
+    for C in strengths:
+        solution = unweigh(decomposition.solve(right, C, leave_one_out=True), scale)
+        yield C, score_values(T - solution.residuals, numbers, weights, n_classes)
+
+
 def fold_numbers(X, n_folds, seed):
     """Return the fold of each row, (n,): a keyed hash of the row modulo n_folds, so that equal rows share a fold."""
     return (row_hashes(X, seed) % np.uint64(n_folds)).astype(int)
@@ -111,8 +155,8 @@ def sampled(X, share, seed):
 
 
 def best_of(scores):
-    """Return the Score of the highest accuracy; of equal ones the smallest C, then the widest or simplest kernel."""
-    return max(scores, key=lambda score: (score.accuracy, -score.C, score.parameters.get('sigma', 0),
+    """Return the Score, or LeftOut, of the largest value; of equal ones the smallest C, then the simplest kernel."""
+    return max(scores, key=lambda score: (score.value, -score.C, score.parameters.get('sigma', 0),
                                           -score.parameters.get('degree', 0)))
 
 

@@ -55,8 +55,12 @@ def add_kelm_options(parser):
     group.add_argument('--max-passes', type=positive, default=200, metavar='N', help='cg: default %(default)s')
     group.add_argument('--leave-one-out', action='store_true',
                        help='cholesky, svd: tell the leave-one-out score, in closed form')
-    group.add_argument('--memory', type=float, default=4000.0, metavar='MB',
-                       help='of this process, for the kernel matrix or the preconditioner (default: %(default)s)')
+    add_memory_option(group, 'of this process, for the kernel matrix or the preconditioner')
+
+
+def add_memory_option(parser, use):
+    """Add the memory for matrices."""
+    parser.add_argument('--memory', type=float, default=4000.0, metavar='MB', help=f'{use} (default: %(default)s)')
 
 
 def check_kelm(parser, args):
@@ -65,11 +69,16 @@ def check_kelm(parser, args):
     for name in ('tolerance', 'memory'):
         demand_positive(parser, f'--{name}', getattr(args, name))
     demand_seed(parser, args)
-    if args.class_weight and args.task == 'regression':
-        parser.error('--class-weight: classes were expected, --task is regression')
+    check_task(parser, args)
     if args.leave_one_out and args.solver == 'cg':
         parser.error('--leave-one-out: --solver cholesky or svd was expected, cg has no closed form')
     if args.emit and args.solver == 'cg':
         parser.error('--emit: --solver cholesky or svd was expected, cg never stores the kernel matrix')
     if args.rank and args.solver in (None, 'cholesky'):
         parser.error('--rank: --solver svd or cg was expected')
+
+
+def check_task(parser, args):
+    """Exit with 2 where what classes weigh is said of numbers."""
+    if args.class_weight and args.task == 'regression':
+        parser.error('--class-weight: classes were expected, --task is regression')

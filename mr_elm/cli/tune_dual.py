@@ -61,6 +61,19 @@ def make_parser(method):
                     'each kernel; print the best, and train with it when --model is given.')
     add_input_options(parser)
     add_model_options(parser, required=False)
+    group = add_grid_options(parser, 'tune on', 'the accuracy')
+    group.add_argument('--folds', type=positive, default=5, metavar='K', help='default: %(default)s')
+    group.add_argument('--nested', type=positive, default=0, metavar='K',
+                       help='double cross-validation: choose within each of K outer trainings, test outside')
+    add_solver_options(parser, method)
+    add_partition_options(parser)
+    add_runner_options(parser)
+    add_resume_option(parser)
+    return parser
+
+
+def add_grid_options(parser, how, what):
+    """Add the candidates, and where scores go; returns the group, for more."""
     group = parser.add_argument_group('grid')
     group.add_argument('--kernel', choices=tuple(KERNELS), default='gaussian', help='default: %(default)s')
     group.add_argument('--grid', choices=GRIDS, default=GRIDS[0],
@@ -69,17 +82,10 @@ def make_parser(method):
     for name in ('sigma', 'degree', 'C'):
         group.add_argument(f'--{name}', type=numbers, metavar='LIST', dest=f'{name}_list',
                            help='instead of those of the grid, as in 0.1,1,10')
-    group.add_argument('--folds', type=positive, default=5, metavar='K', help='default: %(default)s')
-    group.add_argument('--nested', type=positive, default=0, metavar='K',
-                       help='double cross-validation: choose within each of K outer trainings, test outside')
-    group.add_argument('--sample', type=positive, metavar='N', help='tune on about so many rows, chosen by a hash')
+    group.add_argument('--sample', type=positive, metavar='N', help=f'{how} about so many rows, chosen by a hash')
     group.add_argument('--table', metavar='OUT.csv', help='where to write all scores')
-    group.add_argument('--figure', metavar='OUT.png', help='where to draw the accuracy over the grid')
-    add_solver_options(parser, method)
-    add_partition_options(parser)
-    add_runner_options(parser)
-    add_resume_option(parser)
-    return parser
+    group.add_argument('--figure', metavar='OUT.png', help=f'where to draw {what} over the grid')
+    return group
 
 
 def numbers(text):
@@ -97,31 +103,34 @@ def check_tune(parser, args):
     """Exit with 2 where options do not fit."""
     for name in ('eps', 'memory', 'gap'):
         demand_positive(parser, f'--{name}', getattr(args, name))
-    demand_seed(parser, args)
-    for name in ('sigma', 'degree'):
-        if getattr(args, f'{name}_list') is not None and name not in KERNELS[args.kernel].parameters:
-            parser.error(f'--{name}: a parameter of the {args.kernel} kernel was expected')
+    check_grid(parser, args)
     for name in ('folds', 'nested'):
         if getattr(args, name) == 1:
             parser.error(f'--{name}: at least 2 folds were expected, 1 came')
 
 
+def check_grid(parser, args):
+    """Exit with 2 where candidates do not fit the kernel."""
+    demand_seed(parser, args)
+    for name in ('sigma', 'degree'):
+        if getattr(args, f'{name}_list') is not None and name not in KERNELS[args.kernel].parameters:
+            parser.error(f'--{name}: a parameter of the {args.kernel} kernel was expected')
+
+
 def search_of(args):
     """Make the TuneOptions that the user asked for."""
+    return TuneOptions(args.grid, kernels_of(args), args.C_list, args.folds, args.nested, args.sample)
+
+
+def kernels_of(args):
+    """Return the kernel parameters that the user listed, or None."""
     lists = {'sigma': args.sigma_list, 'degree': args.degree_list}
-    kernels = [{name: value} for name, values in lists.items() for value in values or ()] or None
-    return TuneOptions(args.grid, kernels, args.C_list, args.folds, args.nested, args.sample)
+    return [{name: value} for name, values in lists.items() for value in values or ()] or None
 
 
 def report(tuned, args):
     """Print the best candidate and write table and figure."""
-    if args.table is not None:
-        with written(args.table) as local:
-            write_table(tuned.scores, local)
-    if args.figure is not None:
-        from ..experiments.heatmap import draw
-        with written(args.figure) as local:
-            draw(tuned.scores, local)
+    write_scores(tuned.scores, args, ('accuracy', 'deviation', 'n_support', 'seconds'))
     best = {**tuned.best.parameters, 'C': tuned.best.C, 'accuracy': tuned.best.accuracy,
             'deviation': tuned.best.deviation}
     if tuned.outer:
@@ -131,11 +140,21 @@ def report(tuned, args):
     print(json.dumps(best))
 
 
-def write_table(scores, path):
+def write_scores(scores, args, columns):
+    """Write table and figure where they were asked for."""
+    if args.table is not None:
+        with written(args.table) as local:
+            write_table(scores, local, columns)
+    if args.figure is not None:
+        from ..experiments.heatmap import draw
+        with written(args.figure) as local:
+            draw(scores, local)
+
+
+def write_table(scores, path, columns):
     """Write a line of csv a candidate."""
-    columns = ('C', 'accuracy', 'deviation', 'n_support', 'seconds')
     with open(path, 'w', newline='') as stream:
         table = csv.writer(stream)
-        table.writerow([*scores[0].parameters, *columns])
+        table.writerow([*scores[0].parameters, 'C', *columns])
         for score in scores:
-            table.writerow([*score.parameters.values(), *(getattr(score, name) for name in columns)])
+            table.writerow([*score.parameters.values(), score.C, *(getattr(score, name) for name in columns)])

@@ -142,9 +142,9 @@ def by_gradients(data, options, runner):
         M = approximate_well(data.rows.X, data.kernel, options.C, most, s, options.seed)
     d_eff = M.effective_dimension(options.C)
     expected = M.expected_passes(options.C, options.tolerance, T.shape[1])
+    hint = '' if M.rank >= min(2 * d_eff, data.n_rows) else ': a larger --rank or --memory would save some'
     runner.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, about {expected} passes to '
-                        f'{options.tolerance:g} expected, mostly fewer' +
-                        ('' if M.rank >= 2 * d_eff else ': a larger --rank or --memory would save some'))
+                        f'{options.tolerance:g} expected, mostly fewer{hint}')
     solution, passes, residual = solve_cg(
         multiplier(data, runner, options.bad_rows, s), T, options.C, M, options.tolerance, options.max_passes,
         lambda n, size: runner.reporter.say(f'cg: pass {n}, relative residual {size:.1e}'))

@@ -14,8 +14,9 @@ from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.store import save_model
 from mr_elm.models import vector_arrays
+from mr_elm.selection import score_values
 from mr_elm.solvers.esvm import class_weights
-from mr_elm.solvers.multiclass import class_numbers
+from mr_elm.solvers.kelm import class_targets
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes
 from mr_elm.streaming.drivers.summary import summarise
@@ -50,11 +51,8 @@ class KernelData:
 
     @cached_property
     def targets(self):
-        """Return T, (N, K): one column of +-1 for two classes (the last is positive), else one a class."""
-        if self.classes is None:
-            return self.rows.numbers[:, None]
-        T = np.where(self.rows.numbers[:, None] == np.arange(len(self.classes.names)), 1.0, -1.0)
-        return T[:, 1:] if T.shape[1] == 2 else T
+        """Return T, (N, K)."""
+        return class_targets(self.rows.numbers, self.problem.n_classes)
 
     @cached_property
     def model_arrays(self):
@@ -86,12 +84,8 @@ class KernelData:
         self.accounts.compare(accounts)
 
     def score(self, values):
-        """Score decision values (N, K) of all rows, weighted: {'accuracy': ...}, or {'rmse': ...} of targets."""
-        weights = self.rows.weights / self.rows.weights.sum()
-        if self.classes is None:
-            return {'rmse': float(np.sqrt(weights @ (self.targets - values)[:, 0]**2))}
-        found = class_numbers(values, len(self.classes.names), 'one-vs-all')
-        return {'accuracy': float(weights @ (found == self.rows.numbers))}
+        """Score decision values (N, K) of all rows: {'accuracy': ...}, or {'rmse': ...} of targets."""
+        return score_values(values, self.rows.numbers, self.rows.weights, self.problem.n_classes)
 
 
 def begin(plan, options, runner):

@@ -1,0 +1,75 @@
+"""Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
+import os
+import tempfile
+from dataclasses import dataclass
+
+import numpy as np
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.wire import split_key
+from mr_elm.selection import LeftOut, best_of, candidates
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.drivers.checks import check_pack
+from mr_elm.streaming.drivers.dual import REDUCERS
+from mr_elm.streaming.drivers.kelm import WHOLE
+from mr_elm.streaming.drivers.kelm_data import begin
+from mr_elm.streaming.dual_problem import DualProblem
+from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
+from mr_elm.streaming.submit import run_job
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Keep what to search.
+
+    grid : coarse or paper. kernels : list of kernel parameters, and strengths : list of C, instead of the grid's.
+    sample : about how many rows to tune on, or None for all.
+    """
+
+    grid: str = 'coarse'
+    kernels: list | None = None
+    strengths: list | None = None
+    sample: int | None = None
+
+
+def tune(plan, options, search, runner):
+    """Score every candidate: (list of LeftOut, the best).
+
+    plan : InputPlan. options : KELMOptions. search : SearchOptions. runner : Runner.
+    Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
+    """
+    plan, summary, _, problem, kernel = begin(plan, options, runner)
+    kernels, strengths = candidates(search.grid, kernel.kind, problem.n_features)
+    kernels = search.kernels or kernels
+    header = {**problem.header, 'share': share_of(plan, summary, options, search), 'kernel': kernel.name,
+              'kernels': kernels, 'C': sorted(search.strengths or strengths)}
+    found = run_tasks(plan, DualProblem(header, problem.arrays), options, runner)
+    scores = [LeftOut(parameters, **score) for number, parameters in enumerate(kernels) for score in found[number]]
+    return scores, best_of(scores)
+
+
+def share_of(plan, summary, options, search):
+    """Return the share of the rows to tune on. Raises DataFormatError when they do not fit into memory."""
+    room = int(np.sqrt(options.memory * 1e6 / 8 / WHOLE['svd']))
+    n = summary.n_rows if search.sample is None else min(search.sample, summary.n_rows)
+    if n > room:
+        raise DataFormatError(f'{plan.name}: at most {room:,} rows have an eigendecomposition in --memory '
+                              f'{options.memory:g} MB, {n:,} came: tune on a part of them (--sample {room}), or raise '
+                              '--memory')
+    return n / summary.n_rows
+
+
+def run_tasks(plan, problem, options, runner):
+    """Run the job over all kernels: number -> list of scores."""
+    accounts, found = Accounts(plan), {}
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'problem.npz')
+        problem.save(path)
+        arguments = ['--problem', path, '--bad-rows', options.bad_rows,
+                     *runner.reducers(min(len(problem.header['kernels']), REDUCERS))]
+        with run_job(MRLeaveOneOut, plan, arguments, runner, 'leave-one-out') as finished:
+            for key, value in finished.pairs(accounts):
+                found[int(split_key(key)[1][0])] = value['scores']
+    accounts.settle(options.bad_rows)
+    check_pack(plan, accounts)
+    return found
