@@ -41,10 +41,11 @@ hadoop-status: ## show its daemons
 lint: $(STAMP) ## check the style
 	$(BIN)/ruff check .
 
-bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench.json, bench-dual.json)
+bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench*.json)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	@$(BIN)/python -m mr_elm.experiments.bench build/bench.json; missed=$$?; \
-	$(BIN)/python -m mr_elm.experiments.bench_dual build/bench-dual.json && exit $$missed
+	$(BIN)/python -m mr_elm.experiments.bench_dual build/bench-dual.json || missed=1; \
+	$(BIN)/python -m mr_elm.experiments.bench_kelm build/bench-kelm.json && exit $$missed
 
 bench-full: $(STAMP) ## measure the dual's solvers at full sizes: hours, goes on where it was stopped (build/bench-full.json)
 	$(BIN)/python -m mr_elm.experiments.bench_dual build/bench-full.json --full

@@ -219,6 +219,20 @@ def test_two_attempts_at_one_task_count_once(cluster, training, same_model):
     assert attempts(cluster, name, 'killed') >= 1
 
 
+def test_a_mapper_killed_in_a_pass_of_conjugate_gradients_does_not_show(cluster, rows, model_of, tmp_path):
+    cluster.done('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
+    words = ('train', 'mr-kelm', tmp_path / 'packed', '--solver', 'cg', '--tolerance', 1e-4, '--model')
+    cluster.done(*words, tmp_path / 'inline.npz', runner=None)
+    with cluster.started(*words, tmp_path / 'm.npz', *TWO_MAPS) as process:
+        assert any(line.startswith('cg: pass 1') for line in process.stderr)
+        name = application(process)
+        os.kill(next(iter(cluster.until(lambda: mappers(name)))), signal.SIGKILL)
+        assert process.wait(timeout=300) == 0
+    assert attempts(cluster, name, 'failed') == 1
+    inline, hadoop = (model_of(tmp_path / f'{which}.npz')[1] for which in ('inline', 'm'))
+    demand_same_bits(inline, hadoop)
+
+
 def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, rows, model_of, tmp_path):
     words = ('train', 'pesvm', rows, '--hidden', 40, '--model', tmp_path / 'm.npz')
     before = jobs(cluster)

@@ -58,3 +58,18 @@ def test_parts_and_grids_on_the_cluster_are_those_inline(cluster, tmp_path, mode
     assert said[0] == said[1]
     for header, _ in models:
         assert abs(header['parameters']['certificates']['objective'][0] + 1803.944304) < 0.002
+
+
+@pytest.mark.parametrize('solver', [('cholesky', '--emit', 'tiles'), ('svd', '--rank', 200, '--C', 0.01),
+                                    ('cg', '--tolerance', 1e-4)])
+def test_kernel_machines_on_the_cluster_are_those_inline(cluster, tmp_path, model_of, solver):
+    rows = sorted(DATA.glob('segment.libsvm*'))
+    if not rows:
+        pytest.skip('segment is not in MR_ELM_DATA')
+    cluster.done('pack', rows[0], '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
+    models = []
+    for runner in ('inline', 'hadoop'):
+        path = tmp_path / f'{runner}.npz'
+        cluster.done('train', 'mr-kelm', tmp_path / 'packed', '--solver', *solver, '--model', path, runner=runner)
+        models.append(model_of(path)[1])
+    assert [key for key in models[0] if models[0][key].tobytes() != models[1][key].tobytes()] == []

@@ -85,5 +85,14 @@ def test_machines_are_trained_on_reducers(cluster, rows, model_of, tmp_path):
     assert [name for name in inline if inline[name].tobytes() != hadoop[name].tobytes()] == []
 
 
+def test_a_kernel_matrix_is_computed_by_tasks(cluster, rows, model_of, tmp_path):
+    cluster.done('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
+    for name, runner, options in (('inline', None, ()), ('hadoop', 'hadoop', ('-D', 'mapreduce.job.maps=2'))):
+        cluster.done('train', 'mr-kelm', tmp_path / 'packed', '--C', 10, '--model', tmp_path / name, *options,
+                     runner=runner)
+    inline, hadoop = (model_of(tmp_path / name)[1] for name in ('inline', 'hadoop'))
+    assert [name for name in inline if inline[name].tobytes() != hadoop[name].tobytes()] == []
+
+
 def test_nothing_is_left_on_hdfs(cluster, packed):
     assert 'mr_elm-' not in cluster.listing('/tmp')

@@ -1,0 +1,197 @@
+"""Measure the kernel ELM against bare arithmetic, against its paper's stages, and against scikit-learn.
+
+    python -m mr_elm.experiments.bench_kelm OUT.json [NAME...]
+
+In processor seconds, one BLAS thread a process. Data are generated: rows of normal numbers, ten classes.
+"""
+import io
+import json
+import os
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ..arithmetic import one_thread
+from ..features.kernel_tiles import lower_triangle
+from ..features.kernels import make_kernel, row_squares
+from ..io.formats import RowOptions
+from ..kernel_estimators import KernelELMClassifier
+from ..solvers.kelm import class_targets, decompose, solve_cholesky
+from ..streaming.drivers.kelm import KELMOptions
+from ..streaming.drivers.kelm_data import gathered
+from ..streaming.drivers.kelm_stages import by_columns, column_plan, grid_of, multiplier
+from ..streaming.inputs import plan_inputs
+from ..streaming.mr_kernel import MRKernel
+from ..streaming.submit import Runner, write_json
+from .timing import Row, mr_elm, save, table
+
+D, CLASSES = 50, 10
+ROWS, SVD_ROWS, PAIR_ROWS, PASS_ROWS = 10_000, 3_000, 1_000, 100_000
+PAIR_FEATURES = 20
+
+
+def draw(n, d=D):
+    """Draw rows and class numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    return X, np.digitize(np.abs(X[:, :4]).sum(axis=1), np.linspace(1.5, 5, CLASSES - 1))
+
+
+def user_seconds(action, *args):
+    """Return the processor seconds that a call takes, those of the processes that it starts included."""
+    before = os.times()
+    action(*args)
+    after = os.times()
+    return after.user - before.user + after.children_user - before.children_user
+
+
+def bare_matrix(X, sigma):
+    """Compute the Gaussian kernel matrix as a short script does."""
+    squares = row_squares(X)
+    K = X @ X.T
+    K *= -2
+    K += squares
+    K += squares[:, None]
+    np.maximum(K, 0, out=K)
+    K *= -1 / (2 * sigma**2)
+    np.exp(K, out=K)
+    return K
+
+
+def bare_fit(X, T, C=1.0):
+    """Fit as a short script does."""
+    K = bare_matrix(X, X.shape[1]**0.5)
+    K[np.diag_indices_from(K)] += 1 / C
+    return cho_solve(cho_factor(K, lower=True, overwrite_a=True, check_finite=False), T)
+
+
+def write_csv(path, X, codes):
+    """Write rows as csv."""
+    np.savetxt(path, np.column_stack([codes, X]), delimiter=',', fmt=['%d'] + ['%.9g'] * X.shape[1])
+    return path
+
+
+def times_faster(name, ours, theirs, limit):
+    """Return a Row that says how many times faster ours is."""
+    return Row(name, theirs / ours, limit, False, f'{ours:.2f} s against {theirs:.2f} s')
+
+
+def whole_fit(folder):
+    """Compare fits by Cholesky with the bare script, the command line and scikit-learn."""
+    from sklearn.kernel_ridge import KernelRidge
+    X, codes = draw(ROWS)
+    T, sigma = class_targets(codes, CLASSES), D**0.5
+    KernelELMClassifier(sigma=sigma).fit(X[:1000], codes[:1000])  # once uncounted: loads compiled code
+    bare, ours = (min(user_seconds(action) for _ in range(2)) for action in (
+        lambda: bare_fit(X, T), lambda: KernelELMClassifier(sigma=sigma).fit(X, codes)))
+    ridge = user_seconds(lambda: KernelRidge(alpha=1.0, kernel='rbf', gamma=1 / (2 * D)).fit(X, T))
+    path = write_csv(folder / 'rows.csv', X, codes)
+    command = user_seconds(lambda: mr_elm('train', 'mr-kelm', path, '--model', folder / 'm.npz'))
+    name = f'{ROWS:,} x {D}, {CLASSES} classes'
+    return [Row(f'fit by cholesky, {name}, against the bare script', ours / bare, 1.3, True,
+                f'{ours:.2f} s against {bare:.2f} s'),
+            Row('the same by mr-elm train -r inline, from csv', command / bare, 2.0, True,
+                f'{command:.2f} s against {bare:.2f} s'),
+            times_faster("the same fit, times faster than scikit-learn's KernelRidge", ours, ridge, 1.0)]
+
+
+def decompositions(folder):
+    """Compare Cholesky with the paper's SVD and with the eigenvectors that stand for it here."""
+    X, codes = draw(SVD_ROWS)
+    T, omega = class_targets(codes, CLASSES), lower_triangle(X, make_kernel('gaussian', D))
+    system = np.tril(omega) + np.tril(omega, -1).T + np.eye(SVD_ROWS)
+    ours = user_seconds(lambda: solve_cholesky(omega.copy(), T, 1.0))
+    eigen = user_seconds(lambda: decompose(omega.copy()).solve(T, 1.0))
+    svd = user_seconds(lambda: np.linalg.svd(system))
+    return [times_faster(f'cholesky at {SVD_ROWS:,} rows, times faster than the SVD of I/C + Omega', ours, svd, 20.0),
+            times_faster('eigenvectors, by which --solver svd goes, times faster than the SVD', eigen, svd, 1.0)]
+
+
+@contextmanager
+def ready(path, runner, **options):
+    """Bring rows to this process as training does; the context's value is a KernelData."""
+    plan = plan_inputs([str(path)], RowOptions())
+    with gathered(plan, KELMOptions(**options), runner, lambda *_: None) as data:
+        yield data
+
+
+def emissions(folder):
+    """Compare Algorithm 1 in tiles with the same entry by entry."""
+    path, runner = write_csv(folder / 'pairs.csv', *draw(PAIR_ROWS, PAIR_FEATURES)), Runner()
+    seconds, lines = {}, {}
+    with ready(path, runner) as data:
+        for emit in ('tiles', 'entries'):
+            omega = np.empty((PAIR_ROWS, PAIR_ROWS))
+            seconds[emit] = user_seconds(by_columns, data, emit, runner, 'stop', omega)
+            lines[emit] = mapped(data, emit, runner)
+    name = f'Algorithm 1 in tiles, {PAIR_ROWS:,} x {PAIR_FEATURES}, against entry by entry'
+    (tile_bytes, tile_records), (entry_bytes, entry_records) = lines['tiles'], lines['entries']
+    return [times_faster(f'{name}: times faster', seconds['tiles'], seconds['entries'], 50.0),
+            Row('the same: times fewer bytes shuffled', entry_bytes / tile_bytes, 15.0, False,
+                f'{tile_bytes / 1e6:,.1f} MB against {entry_bytes / 1e6:,.1f} MB'),
+            Row('the same: times fewer records shuffled', entry_records / tile_records, 1000.0, False,
+                f'{tile_records:,} against {entry_records:,}')]
+
+
+def mapped(data, emit, runner):
+    """Return the bytes and the records that one map task of Algorithm 1 emits."""
+    plan = column_plan(data, runner, 'stop')
+    job = MRKernel(args=['--mapper', '--step-num=0', '--planned-splits', '--emit', emit, '--step', repr(grid_of(data)),
+                         '--kernel', json.dumps([data.kernel.name, data.kernel.parameters]),
+                         '--plan', write_json(os.path.join(data.folder, 'plan.json'), plan.to_json())])
+    job.sandbox(stdin=io.BytesIO(f'[[0, 0, {plan.size}]]\n'.encode()))
+    job.run_mapper()
+    written = job.stdout.getvalue()
+    return len(written), written.count(b'\n')
+
+
+def one_pass(folder):
+    """Compare a pass of conjugate gradients on all cores with its bare arithmetic on one."""
+    X, codes = draw(PASS_ROWS)
+    path, runner = folder / 'many.packed', Runner('local')
+    mr_elm('pack', write_csv(folder / 'many.csv', X, codes), '-o', path)
+    V = np.random.default_rng(1).standard_normal((PASS_ROWS, CLASSES))
+    with ready(path, runner) as data:
+        multiply = multiplier(data, runner, 'stop')
+        ours = user_seconds(lambda: multiply(V))
+        share = 10  # of the rows: the rest take as long
+        bare = share * user_seconds(bare_product, data.rows.X, V, PASS_ROWS // share)
+    return [Row(f'a pass of cg with -r local, {PASS_ROWS:,} x {D}, {CLASSES} vectors, against GEMM, exp, GEMM',
+                ours / bare, 1.5, True, f'{ours:.1f} s against {bare:.1f} s of processors')]
+
+
+def bare_product(X, V, n_rows):
+    """Multiply some rows of the kernel matrix with vectors, tile by tile, as a short script does."""
+    squares, factor = row_squares(X), -1 / (2 * D)
+    for start in range(0, n_rows, 512):
+        for left in range(0, len(X), 2048):
+            K = X[start:start + 512] @ X[left:left + 2048].T
+            K *= -2
+            K += squares[left:left + 2048]
+            K += squares[start:start + 512, None]
+            K *= factor
+            np.exp(K, out=K)
+            K @ V[left:left + 2048]
+
+
+MEASUREMENTS = {'fit': whole_fit, 'decompositions': decompositions, 'emissions': emissions, 'pass': one_pass}
+
+
+def main(out, names):
+    """Measure, print the table, write JSON; returns 1 when a claim was missed."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix='mr_elm-bench-') as folder, one_thread():
+        for name in names or MEASUREMENTS:
+            print(f'{name} ...', file=sys.stderr, flush=True)
+            rows += MEASUREMENTS[name](Path(folder))
+            save(rows, out)
+    print(table(rows))
+    return int(any(row.verdict == 'missed' for row in rows))
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
