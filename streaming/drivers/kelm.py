@@ -20,6 +20,7 @@ from mr_elm.streaming.drivers.kelm_data import gathered
 from mr_elm.streaming.drivers.kelm_stages import kernel_matrix, multiplier, multiply_factors
 
 CACHE_BYTES = 1 << 30  # of X in the memory of each task
+MOST_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def by_gradients(data, options, runner):
     if options.rank:
         M = approximate(data.rows.X, data.kernel, min(options.rank, most), s, options.seed)
     else:
-        M = approximate_well(data.rows.X, data.kernel, options.C, most, s, options.seed)
+        M = approximate_well(data.rows.X, data.kernel, options.C, min(most, MOST_RANK), s, options.seed)
     d_eff = M.effective_dimension(options.C)
     expected = M.expected_passes(options.C, options.tolerance, T.shape[1])
     hint = '' if M.rank >= min(2 * d_eff, data.n_rows) else ': a larger --rank or --memory would save some'

@@ -15,6 +15,7 @@ from mr_elm.io.store import save_model
 from mr_elm.io.wire import split_key
 from mr_elm.solvers.matrix_products import U, V
 from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.drivers.dual import REDUCERS
 from mr_elm.streaming.gathering import RECORD_BYTES
 from mr_elm.streaming.inputs import InputPlan, look_at
 from mr_elm.streaming.mr_columns import MRColumns
@@ -67,7 +68,8 @@ def by_columns(data, emit, runner, bad_rows, omega):
     plan = column_plan(data, runner, bad_rows)
     accounts, n_filled = Accounts(plan), 0
     arguments = ['--emit', emit, '--step', repr(grid_of(data)),
-                 '--kernel', json.dumps([data.kernel.name, data.kernel.parameters])]
+                 '--kernel', json.dumps([data.kernel.name, data.kernel.parameters]),
+                 *runner.reducers(min(-(-data.n_rows // TILE), REDUCERS))]
     with run_job(MRKernel, plan, arguments, runner, f'kernel by {emit}') as finished:
         for key, (value,) in finished.pairs(accounts):
             i, j = map(int, split_key(key)[1])

@@ -80,7 +80,7 @@ def test_every_solver_is_kernel_ridge_for_any_splits(fit, packed, table, maps, s
 
 
 def test_local_tasks_give_the_same_bits(fit, packed, maps):
-    one, other = (fit(packed, *GAUSSIAN, '--emit', 'tiles', *more)[1] for more in ((), ('-r', 'local', *maps(2))))
+    one, other = (fit(packed, *GAUSSIAN, *more)[1] for more in ((), ('-r', 'local', *maps(2))))
     demand_same_bits(one, other)
 
 
@@ -97,6 +97,11 @@ def test_entries_tiles_and_rows_give_the_same_machine_of_every_kernel(fit, packe
     Z, T = scaled(table[0], models[0][1]), signs(table[1])
     omega = (oracle or (lambda A, B: rbf_kernel(A, B, gamma=1 / (2 * SIGMA**2))))(Z, Z)
     assert np.abs(omega @ np.linalg.solve(omega + np.eye(N) / C, T) - found[0]).max() < 1e-8
+
+
+def test_algorithm_2_entry_by_entry_gives_the_same_machine(fit, packed, table):
+    printed = fit(packed, *GAUSSIAN, '--solver', 'svd', '--emit', 'entries')
+    assert np.abs(values(printed, table[0]) - values(fit(packed, *GAUSSIAN), table[0])).max() < 1e-9
 
 
 def test_columns_may_be_dealt_out_in_any_way(fit, packed, maps):
