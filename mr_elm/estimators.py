@@ -13,6 +13,7 @@ from .solvers import elm
 from .solvers.box_qp import BoxQP, Settings
 from .solvers.dual import METHOD_RULES, solve_dual
 from .solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, fit_machines, votes_and_sums
+from .solvers.sphere_svm import SphereProblem, solve_sphere
 
 PRECOMPUTED = 'precomputed'
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
@@ -37,7 +38,7 @@ class KernelOrNodes(BaseEstimator):
 
     def _make_kernel(self, X, weights=None):
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
-        return make_kernel(self.kernel, X.shape[1] * variance(X, weights), **given)
+        return make_kernel(self.kernel, X.shape[1] * variance(X, weights), getattr(self, 'normalise', False), **given)
 
     def _make_layer(self, d):
         if not self.n_hidden >= 1:
@@ -52,11 +53,13 @@ class KernelOrNodes(BaseEstimator):
                   'n_features': self.n_features_in_, 'parameters': {**parameters, 'C': self.C, 'multiclass': scheme}}
         self.model_ = kind(header, arrays)
 
-    def _keep_kernel(self, kernel, vectors, dual_coef, scheme=ONE_VS_ALL):
+    def _keep_kernel(self, kernel, vectors, dual_coef, scheme=ONE_VS_ALL, intercept=None):
         d = self.n_features_in_
         arrays = {'feature_offset': np.zeros(d), 'feature_scale': np.ones(d), **vector_arrays(vectors),
-                  'dual_coef': dual_coef, 'intercept': np.zeros(dual_coef.shape[1])}
-        self._keep(KernelModel, {'kernel': kernel.name, **kernel.parameters}, arrays, scheme)
+                  'dual_coef': dual_coef,
+                  'intercept': np.zeros(dual_coef.shape[1]) if intercept is None else intercept}
+        self._keep(KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays,
+                   scheme)
 
     def _keep_nodes(self, layer, weights, scheme=ONE_VS_ALL):
         no_bias = np.zeros((1, weights.shape[1]))
@@ -74,6 +77,11 @@ def variance(X, weights=None):
     mean = weights @ np.asarray(X.sum(axis=1)).ravel() / size
     value = squares / size - mean**2
     return float(value) if value > 1e-12 * squares / size else 1.0
+
+
+def intercepts(machines):
+    """Return the bias of each machine."""
+    return np.array([result.intercept for result in machines.results])
 
 
 def outputs(layer, X):
@@ -116,7 +124,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         fit = self._fit_nodes if self.kernel in RANDOM_NODES else self._fit_kernel
         machines = fit(X, codes, weights, settings, sample_weight)
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
-        self.intercept_ = np.zeros(self.dual_coef_.shape[1])
+        self.intercept_ = intercepts(machines)
         self.n_iter_ = max([1, *(result.n_iter for result in self.results_)])
         return self
 
@@ -139,12 +147,16 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
 
         def solve(rows, targets):
             part = source if len(rows) == len(codes) else source.take(rows)
-            return solve_dual(BoxQP(part, targets, self.C, None if weights is None else weights[rows]), rule, settings)
+            return self._solve(part, targets, None if weights is None else weights[rows], rule, settings)
 
         machines = fit_machines(codes, len(self.classes_), solve, self.multiclass)
         if kernel is not None:
-            self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass)
+            self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass, intercepts(machines))
         return machines
+
+    def _solve(self, source, targets, weights, rule, settings):
+        """Solve a two-class machine over kernel rows."""
+        return solve_dual(BoxQP(source, targets, self.C, weights), rule, settings)
 
     def _fit_nodes(self, X, codes, weights, settings, _):
         from .solvers.node_dual import solve_node_dual
@@ -194,6 +206,29 @@ class OELMClassifier(DualClassifier):
     """Train the optimization ELM of paper 004. Parameters as in DualClassifier; rule : oelm or bas."""
 
     _method = 'oelm'
+
+
+class SphereSVMClassifier(DualClassifier):
+    """Train SphereSVM of paper 002. Parameters as in DualClassifier, but kernels only, and normalised ones.
+
+    normalise : divide K(u, v) by the root of K(u, u) K(v, v), which polynomial and linear need.
+    rule : exact or paper. tol : relative gap of exact; eps of Algorithm 1 of paper.
+    """
+
+    _method = 'sphere-svm'
+
+    def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, normalise=False, C=1.0, rule=None,
+                 tol=1e-3, max_iter=None, cache_size=1000, multiclass=ONE_VS_ONE, class_weight=None, seed=0):
+        super().__init__(kernel, sigma, gamma, degree, None, C, rule, tol, max_iter, cache_size, multiclass,
+                         class_weight, seed)
+        self.normalise = normalise
+
+    def _demand_known_kernel(self):
+        if self.kernel not in (*KERNELS, PRECOMPUTED):
+            raise ValueError(f'kernel: one of {", ".join([*KERNELS, PRECOMPUTED])} was expected, {self.kernel!r} came')
+
+    def _solve(self, source, targets, weights, rule, settings):
+        return solve_sphere(SphereProblem(source, targets, self.C, weights), rule, settings)
 
 
 class UnifiedELM(KernelOrNodes):

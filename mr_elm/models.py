@@ -110,7 +110,8 @@ class KernelModel(Model):
         """Return the Kernel."""
         parameters = self.header['parameters']
         known = KERNELS[parameters['kernel']].parameters if parameters['kernel'] in KERNELS else ()
-        return make_kernel(parameters['kernel'], **{name: parameters.get(name) for name in known})
+        return make_kernel(parameters['kernel'], normalised=parameters.get('normalised', False),
+                           **{name: parameters.get(name) for name in known})
 
     @cached_property
     def support_vectors(self):
@@ -200,7 +201,7 @@ def load_layer(path):
     return layer_of(*load_model(path))
 
 
-METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'mr-kelm')
+METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
 
 
 def read_model(path, name=None):

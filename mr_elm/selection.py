@@ -6,7 +6,6 @@ import numpy as np
 from .features.landmarks import row_hashes
 from .solvers.kelm import class_targets, unweigh
 from .solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count, machines_of
-from .solvers.path import walk_path
 
 # Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5
 PAPER = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
@@ -67,11 +66,12 @@ class Score:
         return sum(cell.seconds for cell in self.cells)
 
 
-def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, scheme, settings):
+def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, scheme, settings, walk):
     """Yield a Cell for every fold to be tested and every C.
 
     source : PrecomputedRows of the kernel over all rows. codes, folds : (N,) class and fold of each row.
     weights : (N,). bounds : the list of C. tested : numbers of the folds to hold out, one after another.
+    walk : function that yields a PathPoint for every C, such as `path.walk_path`.
     """
     machines = [(rows, targets, part_of(source, rows)) for rows, targets in machines_of(codes, n_classes, scheme)]
     for fold in tested:
@@ -83,7 +83,7 @@ def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, sch
         seconds = np.zeros(len(bounds))
         for machine, (rows, targets, part) in enumerate(machines):
             kept = np.where(folds[rows] == fold, 0.0, weights[rows])
-            points = walk_path(part, targets, bounds, kept, settings, fold) if kept.any() else ()
+            points = walk(part, targets, bounds, kept, settings, fold) if kept.any() else ()
             for number, point in enumerate(points):
                 decisions[number, :, machine] = decisions_of(point.result, source, part, rows, targets, held)
                 used[number, rows[point.result.alpha > 0]] = True
@@ -103,7 +103,7 @@ def decisions_of(result, source, part, rows, targets, held):
     if part is source:
         return result.decision[held]
     support = np.flatnonzero(result.alpha)
-    return source.matrix[np.ix_(held, rows[support])] @ (result.alpha * targets)[support]
+    return source.matrix[np.ix_(held, rows[support])] @ (result.alpha * targets)[support] + result.intercept
 
 
 @dataclass(frozen=True)

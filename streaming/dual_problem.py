@@ -12,9 +12,11 @@ from mr_elm.solvers.box_qp import Settings
 from mr_elm.solvers.esvm import row_weights
 from mr_elm.solvers.machine import Machine
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_pairs, machine_count
+from mr_elm.solvers.sphere_machine import SphereMachine
 from mr_elm.streaming.gathering import Rows
 
-CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged')
+CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')
+MACHINES = {'sphere-svm': SphereMachine}  # methods that are not a Machine of the box-constrained dual
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,9 @@ class TrainedMachine:
 class DualProblem:
     """Know which machines there are, which rows each sees, and how it is trained.
 
-    header : index (label -> class number; None where labels are targets), n_classes, class_weights (label -> weight,
-        or None), partitions, and parameters: kernel and its parameters, or map; C, rule, eps, max_iter, cache_bytes,
-        seed, multiclass.
+    header : method, index (label -> class number; None where labels are targets), n_classes, class_weights (label ->
+        weight, or None), partitions, and parameters: kernel, normalised and its parameters, or map; C, rule, eps,
+        max_iter, cache_bytes, seed, multiclass.
     arrays : feature_offset, feature_scale, and hidden nodes where the kernel is explicit.
     """
 
@@ -87,11 +89,13 @@ class DualProblem:
         kernel, layer = None, None
         if 'kernel' in given:
             names = KERNELS[given['kernel']].parameters
-            kernel = make_kernel(given['kernel'], **{name: given.get(name) for name in names})
+            kernel = make_kernel(given['kernel'], normalised=given['normalised'],
+                                 **{name: given.get(name) for name in names})
         else:
             layer = layer_of(self.header, self.arrays)
-        return Machine(kernel, layer, self.arrays['feature_offset'], self.arrays['feature_scale'], given['C'],
-                       given['rule'], settings)
+        kind = MACHINES.get(self.header['method'], Machine)
+        return kind(kernel, layer, self.arrays['feature_offset'], self.arrays['feature_scale'], given['C'],
+                    given['rule'], settings)
 
     def class_numbers(self, block):
         """Return the class number, or the target, of each row of a block, (n,)."""

@@ -14,8 +14,9 @@ FINE = 2**40  # losses add up as whole numbers of 1/FINE, so that their order do
 
 
 def add_up(values):
-    """Add the losses of tasks up."""
-    return {'loss': sum(value['loss'] for value in values)}
+    """Add the losses of tasks up, and keep the least margin."""
+    values = list(values)
+    return {'loss': sum(value['loss'] for value in values), 'least': min(value['least'] for value in values)}
 
 
 def worst(margins, rows, most):
@@ -25,10 +26,11 @@ def worst(margins, rows, most):
 
 
 class MRCheck(MRProblem):
-    """Emit `loss MACHINE`, the sum of C_i max(0, 1 - t_i f(x_i)) over its rows, and `violators MACHINE`: of the rows
-    outside of the working set that have t f(x) < 1 - eps, those with the smallest t f(x).
+    """Emit `loss MACHINE`, the sum of C_i max(0, 1 - t_i f(x_i)) over its rows and the least t f(x), or 1, of those
+    outside of the working set; and `violators MACHINE`: of the latter with t f(x) < 1 - eps, those with the smallest.
 
-    The loss gives the primal objective, and with the dual one the global duality gap.
+    The loss gives the primal objective, and with the dual one the global duality gap; that of SphereSVM is in the
+    least margin.
     """
 
     MERGE = {'loss': add_up}
@@ -45,7 +47,7 @@ class MRCheck(MRProblem):
         super().map_begin()
         self.model = read_model(self.options.model)
         self.known = set(map(tuple, load_model(self.options.working)[1]['places'].tolist()))
-        self.losses = [0] * self.problem.n_machines
+        self.losses, self.least = [0] * self.problem.n_machines, [1.0] * self.problem.n_machines
         self.found = {}
 
     def map_block(self, block, place):
@@ -56,9 +58,10 @@ class MRCheck(MRProblem):
         new = np.array([tuple(place) not in self.known for place in rows.places.tolist()], dtype=bool)
         for machine in range(self.problem.n_machines):
             margins = self.problem.targets(machine, rows.numbers) * scores[:, machine]
-            mine = self.problem.seen_by(machine, rows.numbers)
+            mine = self.problem.seen_by(machine, rows.numbers) & (rows.weights > 0)
             losses = self.problem.machine.C * rows.weights[mine] * np.maximum(1 - margins[mine], 0)
             self.losses[machine] += int(math.fsum(losses) * FINE)
+            self.least[machine] = min(self.least[machine], float(margins[mine & new].min(initial=1.0)))
             wrong = np.flatnonzero(mine & new & (margins < 1 - self.problem.machine.settings.eps))
             if len(wrong):
                 self.keep(machine, margins[wrong], rows.take(wrong))
@@ -71,8 +74,8 @@ class MRCheck(MRProblem):
 
     def map_end(self):
         """Emit losses and violators."""
-        for machine, loss in enumerate(self.losses):
-            yield make_key('loss', machine), {'loss': loss}
+        for machine, (loss, least) in enumerate(zip(self.losses, self.least, strict=True)):
+            yield make_key('loss', machine), {'loss': loss, 'least': least}
         for machine, (margins, rows) in self.found.items():
             for piece, part in rows.pieces():
                 yield make_key('violators', machine), [margins[part], *piece]

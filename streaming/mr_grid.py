@@ -49,7 +49,7 @@ class MRGrid(MRProblem):
         settings = replace(machine.settings, report=reporter(self))
         cells = cross_validate(source, rows.numbers.astype(int), rows.weights, task['bounds'], folds,
                                [task['outer']] if task['tests_outer'] else range(n_folds), problem.n_classes,
-                               problem.parameters['multiclass'], settings)
+                               problem.parameters['multiclass'], settings, machine.walk)
         return {'cells': [asdict(cell) for cell in cells]}
 
 

@@ -9,6 +9,8 @@ from ..streaming.drivers import dual
 from .options import Parser, add_input_options, add_resume_option, add_runner_options, positive
 from .training import add_model_options, demand_positive, demand_seed, run
 
+STOP = 'violation of the optimality conditions at which to stop'
+STOPS = {'sphere-svm': 'gap at which to stop, relative to the objective; for --rule paper the eps of Algorithm 1'}
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
 
 
@@ -72,8 +74,7 @@ def add_solver_options(parser, method):
     rules = METHOD_RULES[method]
     group = parser.add_argument_group('solver')
     group.add_argument('--rule', choices=rules, default=rules[0], help='how kernels are solved (default: %(default)s)')
-    group.add_argument('--eps', type=float, default=1e-3,
-                       help='violation of the optimality conditions at which to stop (default: %(default)s)')
+    group.add_argument('--eps', type=float, default=1e-3, help=f'{STOPS.get(method, STOP)} (default: %(default)s)')
     group.add_argument('--max-iter', type=positive, metavar='N', help="bound on iterations (default: the solver's own)")
     group.add_argument('--multiclass', choices=SCHEMES, default=SCHEMES[0],
                        help='how two-class machines make several classes (default: %(default)s)')

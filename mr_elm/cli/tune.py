@@ -3,7 +3,7 @@ from .methods import run_method
 
 # method -> (module that knows its options, function)
 METHODS = {'sparse-elm': ('tune_dual', 'tune_sparse_elm'), 'oelm': ('tune_dual', 'tune_oelm'),
-           'mr-kelm': ('tune_kelm', 'tune_mr_kelm')}
+           'sphere-svm': ('tune_dual', 'tune_sphere_svm'), 'mr-kelm': ('tune_kelm', 'tune_mr_kelm')}
 
 
 def tune(argv):

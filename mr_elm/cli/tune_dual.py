@@ -1,4 +1,4 @@
-"""mr-elm tune sparse-elm and oelm: choose kernel parameters and C by cross-validation."""
+"""mr-elm tune sparse-elm, oelm and sphere-svm: choose kernel parameters and C by cross-validation."""
 import argparse
 import csv
 import json
@@ -24,6 +24,7 @@ from .options import (
     positive,
     row_options,
 )
+from .sphere import add_normalise_option, check_sphere
 from .training import add_model_options, demand_positive, demand_seed, keep
 
 
@@ -37,11 +38,18 @@ def tune_oelm(argv):
     tune(argv, 'oelm')
 
 
+def tune_sphere_svm(argv):
+    """Tune SphereSVM."""
+    tune(argv, 'sphere-svm')
+
+
 def tune(argv, method):
     """Score a grid, print the best candidate, and train with it on demand."""
     parser = make_parser(method)
     args, passed = parser.parse(argv)
     check_tune(parser, args)
+    if method == 'sphere-svm':
+        check_sphere(parser, args)
     for path in (args.model, args.table, args.figure):
         if path is not None:
             demand_free(path, args.overwrite)
@@ -65,6 +73,8 @@ def make_parser(method):
     group.add_argument('--folds', type=positive, default=5, metavar='K', help='default: %(default)s')
     group.add_argument('--nested', type=positive, default=0, metavar='K',
                        help='double cross-validation: choose within each of K outer trainings, test outside')
+    if method == 'sphere-svm':
+        add_normalise_option(parser)
     add_solver_options(parser, method)
     add_partition_options(parser)
     add_runner_options(parser)
@@ -79,7 +89,7 @@ def add_grid_options(parser, how, what):
     group.add_argument('--grid', choices=GRIDS, default=GRIDS[0],
                        help="coarse: five widths around sqrt(d), five C; paper: Bai et al.'s 14 x 14 "
                             '(default: %(default)s)')
-    for name in ('sigma', 'degree', 'C'):
+    for name in ('sigma', 'gamma', 'degree', 'C'):
         group.add_argument(f'--{name}', type=numbers, metavar='LIST', dest=f'{name}_list',
                            help='instead of those of the grid, as in 0.1,1,10')
     group.add_argument('--sample', type=positive, metavar='N', help=f'{how} about so many rows, chosen by a hash')
@@ -112,9 +122,11 @@ def check_tune(parser, args):
 def check_grid(parser, args):
     """Exit with 2 where candidates do not fit the kernel."""
     demand_seed(parser, args)
-    for name in ('sigma', 'degree'):
+    for name in ('sigma', 'gamma', 'degree'):
         if getattr(args, f'{name}_list') is not None and name not in KERNELS[args.kernel].parameters:
             parser.error(f'--{name}: a parameter of the {args.kernel} kernel was expected')
+    if args.sigma_list and args.gamma_list:
+        parser.error('--gamma: --sigma or --gamma was expected, both came')
 
 
 def search_of(args):
@@ -124,7 +136,8 @@ def search_of(args):
 
 def kernels_of(args):
     """Return the kernel parameters that the user listed, or None."""
-    lists = {'sigma': args.sigma_list, 'degree': args.degree_list}
+    widths = args.sigma_list or [math.sqrt(0.5 / gamma) for gamma in args.gamma_list or ()]
+    lists = {'sigma': widths, 'degree': args.degree_list}
     return [{name: value} for name, values in lists.items() for value in values or ()] or None
 
 

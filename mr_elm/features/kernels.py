@@ -69,10 +69,14 @@ KERNELS = {
 
 @dataclass(frozen=True)
 class Kernel:
-    """Hold a kernel: its name, a key of KERNELS, and its checked parameters; `make_kernel` makes one."""
+    """Hold a kernel: its name, a key of KERNELS, and its checked parameters; `make_kernel` makes one.
+
+    normalised : it is K(u, v) / root of K(u, u) K(v, v), and 0 where that root is 0.
+    """
 
     name: str
     parameters: dict
+    normalised: bool = False
 
     @cached_property
     def kind(self):
@@ -99,10 +103,18 @@ class Kernel:
             if self.takes_root:  # the root would make 1e-8 of the rounding between equal rows
                 tile[tile <= ROUNDING * np.add.outer(a_squares, b_squares)] = 0
         self.kind.transform(tile, self.factor)
+        if self.normalised and not self.kind.of_distance:
+            tile *= inverse_root(self._own(a_squares)).astype(tile.dtype)[:, None]
+            tile *= inverse_root(self._own(b_squares)).astype(tile.dtype)
         return tile
 
     def diagonal(self, squares):
         """Return K(x, x), (n,), of rows with these squared norms."""
+        values = self._own(squares)
+        return np.where(values > 0, 1.0, 0.0) if self.normalised else values
+
+    def _own(self, squares):
+        """Return K(x, x) before it is normalised."""
         values = np.zeros(len(squares)) if self.kind.of_distance else np.array(squares, dtype=float)
         self.kind.transform(values, self.factor)
         return values
@@ -112,11 +124,16 @@ class Kernel:
         return self.finish(product(A, B), row_squares(A), row_squares(B))
 
 
-def make_kernel(name, n_features=None, **given):
+def inverse_root(values):
+    """Return 1 / sqrt(values), and 0 where they are not above 0."""
+    return np.divide(1, np.sqrt(np.maximum(values, 0)), out=np.zeros(len(values)), where=values > 0)
+
+
+def make_kernel(name, n_features=None, normalised=False, **given):
     """Check a kernel's parameters and return a Kernel.
 
     name : a key of KERNELS.
-    n_features : for the default width sigma = sqrt(n_features).
+    n_features : for the default width sigma = sqrt(n_features). normalised : see Kernel.
     given : sigma, gamma or degree; None counts as absent. The degree is 3 by default.
     Raises ValueError for an unknown kernel, a parameter of another kernel, or a value out of range.
     """
@@ -133,7 +150,7 @@ def make_kernel(name, n_features=None, **given):
         given = {'sigma': n_features and n_features**0.5}
     elif not given and 'degree' in known:
         given = {'degree': 3}
-    return Kernel(name, {key: checked(key, value) for key, value in given.items()})
+    return Kernel(name, {key: checked(key, value) for key, value in given.items()}, bool(normalised))
 
 
 def checked(name, value):

@@ -69,6 +69,7 @@ class Result:
     n_kernel_rows : rows of the kernel matrix computed, the certificate's included.
     seconds : of this process's processor time.
     converged : whether violation <= eps.
+    intercept : the bias; 0 for machines without one.
     """
 
     alpha: np.ndarray
@@ -80,6 +81,7 @@ class Result:
     n_kernel_rows: int
     seconds: float
     converged: bool
+    intercept: float = 0.0
 
 
 class BoxQP:

@@ -10,8 +10,8 @@ RULES = {
     'oelm': ('active_set', 'solve_oelm'),
     'bas': ('active_set', 'solve_bas'),
 }
-# method -> its rules, the default first
-METHOD_RULES = {'sparse-elm': ('block', 'paper'), 'oelm': ('oelm', 'bas')}
+# method -> its rules, the default first; those of SphereSVM, another problem, are in `sphere_svm`
+METHOD_RULES = {'sparse-elm': ('block', 'paper'), 'oelm': ('oelm', 'bas'), 'sphere-svm': ('exact', 'paper')}
 
 
 def solve_dual(problem, rule='block', settings=None):

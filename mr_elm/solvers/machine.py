@@ -12,6 +12,7 @@ from ..features.kernels import Kernel
 from ..features.scaling import scale_rows
 from .box_qp import BoxQP, Settings
 from .dual import solve_dual
+from .path import walk_path
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,15 @@ class Machine:
             return solve_dual(BoxQP(kernel_rows(Z, self.kernel), targets, self.C, weights), self.rule, settings)
         from .node_dual import solve_node_dual
         return solve_node_dual(Z, targets, self.C, weights, settings)
+
+    def walk(self, *given):
+        """Yield a PathPoint for every C of a list; see `path.walk_path`."""
+        return walk_path(*given)
+
+    def gap_over_all(self, certificate, loss, least):
+        """Return the duality gap over all rows of a machine trained on some.
+
+        certificate : objective, alpha_sum and gap of the training. loss : sum of C_i max(0, 1 - t_i f(x_i)) over all
+        rows. least : the smallest t f(x) of rows it was not trained on, or 1.
+        """
+        return loss + 2 * certificate['objective'] + certificate['alpha_sum']

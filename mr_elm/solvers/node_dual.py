@@ -27,7 +27,7 @@ FACE = 2000      # variables, up to which solving for them together is worth its
 EFFORT = Effort(np.inf, 0.1, newton=5, pairs=1, after=2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NodeResult(Result):
     """Add the output weights: beta (L,), f(x) = h(x) beta."""
 

@@ -13,6 +13,7 @@ from ..compiled import LOOPS
 from ..features import fused
 from ..features.kernel_rows import kernel_rows
 from ..features.kernels import make_kernel, row_squares
+from . import sphere_svm
 from .box_qp import BoxQP, Settings
 from .dual import RULES, solve_dual
 from .node_dual import solve_node_dual
@@ -39,6 +40,9 @@ def warm():
             solve_dual(BoxQP(kernel_rows(X, kernel), targets, 1.0), rule, settings)
         list(walk_folds(ready_rows(kernel_rows(X, kernels[0])), targets, [1.0, 10.0], np.arange(N) % 2))
         solve_node_dual(X, targets, 1.0, settings=Settings(max_iter=20))
+        for rule in sphere_svm.RULES:
+            problem = sphere_svm.SphereProblem(kernel_rows(X, kernels[0]), targets, 1.0)
+            sphere_svm.solve_sphere(problem, rule, Settings(max_iter=20))
         dense = X.toarray() if sp.issparse(X) else X
         for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):
             fused.exponential_tile(products, row_squares(dense), row_squares(dense), 0.1, False, np.empty((N, N)))

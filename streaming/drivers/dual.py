@@ -1,4 +1,4 @@
-"""Train sparse ELM and the optimisation ELM: each two-class machine in a reducer, or in parts with a checking pass."""
+"""Train two-class machines, of sparse ELM, OELM or SphereSVM, in a reducer each, or in parts with a checking pass."""
 import os
 import tempfile
 import warnings
@@ -37,6 +37,7 @@ class DualOptions:
     sigma: float | None = None
     gamma: float | None = None
     degree: int | None = None
+    normalise: bool = False
     n_hidden: int = 1000
     weight_scale: float = 1.0
     weights: str = 'normal'
@@ -95,18 +96,20 @@ def state_problem(options, summary, classes):
                   'max_iter': options.max_iter, 'cache_bytes': int(options.memory * 1e6 / 2), 'seed': options.seed,
                   'multiclass': options.multiclass}
     if options.kernel in KERNELS:
-        kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
+        kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree,
+                             normalised=options.normalise)
         if summary.input['kind'] == 'libsvm' and kernel.kind.of_distance:
             offset = np.zeros(d)  # distances do not see it, and rows stay sparse
-        parameters |= {'kernel': kernel.name, **kernel.parameters}
+        parameters |= {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
         arrays = {'feature_offset': offset, 'feature_scale': scale}
     else:
         nodes = draw_nodes(options.kernel, options.n_hidden, d, options.seed, options.weight_scale, options.weights)
         parameters |= {'map': options.kernel, 'n_hidden': options.n_hidden, 'weight_scale': options.weight_scale,
                        'weights': options.weights}
         arrays = layer_arrays(HiddenLayer(options.kernel, *nodes, offset, scale))
-    header = {'index': classes.index, 'n_classes': len(classes.names), 'partitions': options.partitions,
-              'class_weights': class_weights(options.class_weight, classes), 'parameters': parameters}
+    header = {'method': options.method, 'index': classes.index, 'n_classes': len(classes.names),
+              'partitions': options.partitions, 'class_weights': class_weights(options.class_weight, classes),
+              'parameters': parameters}
     return DualProblem(header, arrays)
 
 
@@ -187,7 +190,8 @@ def model_arrays(problem, machines):
     dual_coef = np.zeros((len(places), len(machines)))
     dual_coef[where.ravel(), owner] = np.concatenate([machine.coefficients for machine in machines])
     vectors = problem.machine.place(rows.X[first])
-    return {**problem.arrays, **vector_arrays(vectors), 'dual_coef': dual_coef, 'intercept': np.zeros(len(machines))}
+    intercept = np.array([machine.certificate['intercept'] for machine in machines])
+    return {**problem.arrays, **vector_arrays(vectors), 'dual_coef': dual_coef, 'intercept': intercept}
 
 
 def model_header(options, problem, classes):

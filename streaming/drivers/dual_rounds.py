@@ -1,9 +1,11 @@
 """Close the global duality gap of machines trained in parts: solve on a working set, check on all rows, add violators.
 
     P(f) - D(a) = a'Qa + sum_i C_i max(0, 1 - t_i f(x_i)) - e'a      symbols: box_qp
+    |c|^2 - min_i c.x~_i                                             of SphereSVM, symbols: sphere_svm
 
-a is 0 outside of the working set, so that a'Qa and e'a are the working set's own, and the loss takes one pass over all
-rows. The gap of the whole problem is closed, so the result is its optimum and not an approximation by parts.
+a is 0 outside of the working set, so that a'Qa and e'a are the working set's own, and the loss, or the least of the
+other rows' margins, takes one pass over all rows. The gap of the whole problem is closed, so the result is its optimum
+and not an approximation by parts.
 """
 import os
 import tempfile
@@ -39,9 +41,9 @@ def close_gap(plan, problem, parts, options, runner, model_of, room):
         demand_room(plan, working, options, room)
         with one_thread():
             machines = [solve(problem, machine, working) for machine in range(problem.n_machines)]
-        losses, violators = check(plan, problem, model_of(machines), working, options, runner)
-        gaps = [loss + squared_norm(machine) - machine.certificate['alpha_sum']
-                for loss, machine in zip(losses, machines, strict=True)]
+        sums, violators = check(plan, problem, model_of(machines), working, options, runner)
+        gaps = [problem.machine.gap_over_all(machine.certificate, *found)
+                for found, machine in zip(sums, machines, strict=True)]
         machines = [with_gap(machine, gap) for machine, gap in zip(machines, gaps, strict=True)]
         share = max(gap / abs(machine.certificate['objective'])
                     for gap, machine in zip(gaps, machines, strict=True))
@@ -64,11 +66,6 @@ def close_gap(plan, problem, parts, options, runner, model_of, room):
 def solve(problem, machine, working):
     """Train a machine on the rows of the working set that it sees."""
     return problem.solve(machine, working.take(problem.seen_by(machine, working.numbers)))
-
-
-def squared_norm(machine):
-    """Return a'Qa, from the objective 1/2 a'Qa - e'a."""
-    return 2 * (machine.certificate['objective'] + machine.certificate['alpha_sum'])
 
 
 def with_gap(machine, gap):
@@ -97,8 +94,8 @@ def demand_room(plan, working, options, room):
 
 
 def check(plan, problem, model, working, options, runner):
-    """Run the checking pass: the loss of each machine, and the Rows to add for each that has any."""
-    accounts, losses, found = Accounts(plan), [0.0] * problem.n_machines, {}
+    """Run the checking pass: (loss, least margin) of each machine, and the Rows to add for each that has any."""
+    accounts, sums, found = Accounts(plan), [(0.0, 1.0)] * problem.n_machines, {}
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'model', 'working')]
         problem.save(paths[0])
@@ -110,7 +107,7 @@ def check(plan, problem, model, working, options, runner):
             for key, value in finished.pairs(accounts):
                 kind, (machine,) = split_key(key)
                 if kind == 'loss':
-                    losses[int(machine)] = value['loss'] / FINE
+                    sums[int(machine)] = value['loss'] / FINE, value['least']
                 else:
                     found.setdefault(int(machine), []).append(value)
     accounts.settle(options.bad_rows)
@@ -119,4 +116,4 @@ def check(plan, problem, model, working, options, runner):
         margins = np.concatenate([piece[0] for piece in found[machine]])
         rows = join([rows_from_piece(piece[1:]) for piece in found[machine]])
         violators.append(worst(margins, rows, MOST)[1])
-    return losses, violators
+    return sums, violators

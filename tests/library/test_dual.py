@@ -38,7 +38,7 @@ def public_problem(public_set, name, C, gamma=None):
 
 
 def test_every_rule_belongs_to_a_method():
-    assert sorted(RULES) == sorted(rule for rules in METHOD_RULES.values() for rule in rules)
+    assert set(RULES) == {rule for method in ('sparse-elm', 'oelm') for rule in METHOD_RULES[method]}
 
 
 @pytest.mark.parametrize('rule', RULES)

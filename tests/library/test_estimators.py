@@ -9,7 +9,14 @@ from sklearn.datasets import make_blobs
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import check_estimator
 
-from mr_elm.estimators import RANDOM_NODES, ELMClassifier, ELMRegressor, OELMClassifier, SparseELMClassifier
+from mr_elm.estimators import (
+    RANDOM_NODES,
+    ELMClassifier,
+    ELMRegressor,
+    OELMClassifier,
+    SparseELMClassifier,
+    SphereSVMClassifier,
+)
 from mr_elm.features.kernels import KERNELS
 from mr_elm.io.store import save_model
 from mr_elm.models import read_model
@@ -24,7 +31,7 @@ def blobs():
 
 
 @pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize('estimator', [*CLASSIFIERS, ELMRegressor])
+@pytest.mark.parametrize('estimator', [*CLASSIFIERS, ELMRegressor, SphereSVMClassifier])
 def test_scikit_learn_is_content(estimator):
     assert [row['check_name'] for row in check_estimator(estimator(), on_fail=None) if row['status'] == 'failed'] == []
 

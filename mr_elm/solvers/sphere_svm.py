@@ -1,0 +1,234 @@
+"""Train SphereSVM: the L2 support vector machine as a ball around its rows, or as the point of a hull nearest to 0.
+
+    min  1/2 |w|^2 + 1/2 b^2 - rho + C/2 sum_i xi_i^2   s.t.  y_i (w.phi(x_i) + b) >= rho - xi_i            (paper, 1-2)
+
+The Lagrangian gives w = sum a_i y_i phi(x_i), b = sum a_i y_i, xi_i = a_i / C, sum a_i = 1, a >= 0; left is
+
+    min_a |c|^2,  c = sum_i a_i x~_i,  a on the simplex      x~_i.x~_j = k~_ij = y_i y_j (k_ij + 1) + delta_ij / C   (5)
+
+For a normalised kernel, k_ii = tau, all x~_i lie at the distance R, R^2 = tau + 1 + 1/C, from the origin. Then
+|c - x~_i|^2 = |c|^2 - 2 c.x~_i + R^2, the minimal enclosing ball (3-4) has the same centre c, and f(x) = w.phi(x) + b.
+
+`paper`, Algorithm 1: a_0 = 1, e = 1/2. Of up to N_a + 1 random subsets of N_r rows take the first with a row outside
+of (1 + e) R; v is the farthest row of it, u the support vector nearest to c. With V = |x~_v - c|^2, U = |x~_u - c|^2,
+D = |x~_v - x~_u|^2, the centre c + beta (x~_v - x~_u) has x~_v on its sphere of radius R where
+D beta^2 - 2 p beta + V - R^2 = 0, p = (x~_v - x~_u).(x~_v - c) = (V + D - U) / 2. The smaller root, with rho = p / D
+and q = (V - R^2) / D, is rho - sqrt(rho^2 - q), taken as q / (rho + sqrt(rho^2 - q)), which does not cancel. It is real
+and |c| does not rise: the squared distances of support vectors have the mean sum a_i |x~_i - c|^2 = R^2 - |c|^2, so
+U <= R^2, hence p^2 - (V - R^2) D >= (V - U - D)^2 / 4 and beta D <= min(V - U, D), while |c|^2 changes by
+beta (beta D - (V - U)). beta is cut at a_u. No such subset: e <- max(e / 2, eps), and at e = eps a pass over all rows
+ends it or finds the next v. What it ends at is *an* enclosing ball: inside of (1 + eps) R says
+c.x~_i >= |c|^2 / 2 - (2 eps + eps^2) R^2 / 2, which even for eps -> 0 only gives |c|^2 <= 4 |c*|^2.
+
+`exact` (ours): the nearest point itself, until min_i c.x~_i >= (1 - gap) |c|^2, and so |c| <= |c*| / (1 - gap). With
+b = a / |c|^2 it is the box-constrained dual of box_qp on k~ without a bound: min 1/2 b'k~b - e'b, b >= 0, whose
+optimum has k~b = 1 where b > 0, b'k~b = sum b = 1 / |c|^2. The certificate comes from float64 kernel rows.
+
+Both return b, so that f is divided by |c|^2: it is about 1 on the margin, to be compared and summed between machines.
+A weight w_i of a row stands for w_i rows: C w_i in the place of C.
+
+Source: Strack et al., Sphere support vector machines for large classification tasks, 2013 (paper 002), Algorithm 1,
+whose printed text breaks off behind line 20.
+"""
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ConvergenceWarning
+from .box_qp import BoxQP, Result, Settings, check_targets, upper_bounds
+
+RULES = ('exact', 'paper')
+SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
+EVEN = 1e-6  # of the largest K(x, x): differences below this are rounding
+FEW_DRAWS = 512  # subsets drawn at a time
+STEPS_A_ROW, LEAST_STEPS = 100, 1_000_000  # after which `paper` gives up
+
+
+class SphereProblem:
+    """Join kernel rows, targets, C and weights into one problem.
+
+    rows : a source of rows of k, see `features.kernel_rows`; K(x, x) must be the same for all of them.
+    targets : (N,) of +1 and -1.
+    C : > 0. weights : (N,) >= 0, or None; a row of weight 0 does not train.
+    Raises ValueError when they do not fit.
+    """
+
+    def __init__(self, rows, targets, C, weights=None):
+        self.rows, self.n_samples = rows, rows.n_samples
+        self.targets = check_targets(targets, self.n_samples)
+        self.costs = upper_bounds(C, weights, self.n_samples)
+        self.trains = self.costs > 0
+        self.tau = common_diagonal(rows.diagonal())
+
+    @property
+    def ridge(self):
+        """Return 1 / (C w_i), (N,), and 0 for rows that do not train."""
+        return np.divide(1.0, self.costs, out=np.zeros(self.n_samples), where=self.trains)
+
+    def products(self, b):
+        """Return (f, k~b) for weights b, float64, and the number of kernel rows that took."""
+        support = np.flatnonzero(b)
+        signed = (b * self.targets)[support]
+        decision = self.rows.weighted_sum(support, signed) + signed.sum()
+        return decision, self.targets * decision + b * self.ridge, len(support)
+
+    def box(self):
+        """Return the box-constrained dual over k~; its bound is one that no solution reaches.
+
+        |b|^2 / C <= b'k~b = sum b <= sqrt(N) |b| at the optimum.
+        """
+        largest = 2 * self.costs.max() * np.sqrt(self.n_samples)
+        return BoxQP(BallRows(self.rows, self.ridge), self.targets, largest, self.trains.astype(float))
+
+
+class BallRows:
+    """Serve rows of k + 1 + delta / C, which is k~ without its signs.
+
+    rows : source of rows of k. ridge : (n,), 1 / C of each row.
+    """
+
+    def __init__(self, rows, ridge):
+        self.base, self.ridge, self.n_samples = rows, ridge, rows.n_samples
+
+    def take(self, subset):
+        """Return the same of a part of the data."""
+        return BallRows(self.base.take(subset), self.ridge[subset])
+
+    def diagonal(self):
+        """Return k~_ii, (n,)."""
+        return self.base.diagonal() + 1 + self.ridge
+
+    def rows(self, indices, dtype=np.float64, out=None):
+        """Return the rows of these indices, written into `out` when given."""
+        out = self.base.rows(indices, dtype, out)
+        out += 1
+        out[np.arange(len(indices)), indices] += self.ridge[indices].astype(out.dtype)
+        return out
+
+    def weighted_sum(self, indices, weights):
+        """Return the sum of the columns of these indices, weighted, (n,) float64."""
+        total = self.base.weighted_sum(indices, weights) + weights.sum()
+        total[indices] += self.ridge[indices] * weights
+        return total
+
+
+def common_diagonal(diagonal):
+    """Return tau = K(x, x). Raises ValueError when it is not the same for all rows."""
+    least, largest = float(diagonal.min()), float(diagonal.max())
+    if not (largest > 0 and largest - least <= EVEN * largest):
+        raise ValueError('a normalised kernel was expected, one whose K(x, x) > 0 is the same for all rows; here it '
+                         f'goes from {least:.6g} to {largest:.6g} (ask for normalisation, which divides K(u, v) by '
+                         'the root of K(u, u) K(v, v))')
+    return largest
+
+
+def solve_sphere(problem, rule='exact', settings=None, start=None):
+    """Solve a SphereProblem by a rule: a Result.
+
+    Of the Result, alpha is b = a / |c|^2 (a = alpha / alpha.sum()), decision f / |c|^2 with its bias, intercept the
+    bias, objective |c|^2, gap |c|^2 - min c.x~_i, and violation what the rule stops by: the gap's share of |c|^2, or
+    how far outside of R the farthest row is, as a share of R.
+
+    settings : Settings, its eps the largest gap allowed for `exact`, the eps of Algorithm 1 for `paper`.
+    start : alpha for `exact` to begin with, or None.
+    """
+    settings = settings or Settings()
+    if rule not in RULES:
+        raise ValueError(f'rule: one of {", ".join(RULES)} was expected, {rule!r} came')
+    if rule == 'paper':
+        return solve_by_paper(problem, settings)
+    return solve_exact(problem, settings, start)
+
+
+def solve_exact(problem, settings, start=None):
+    """Find the point nearest to the origin, to a relative gap of eps; `n_iter` counts blocks of variables."""
+    from .block_rule import solve_by_blocks
+    started = time.process_time()
+    # k~b within 1 +- eps' gives the gap 1 - (1 - eps') / (1 + eps')
+    within = replace(settings, eps=settings.eps / (2 - min(settings.eps, 1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', ConvergenceWarning)  # its words are of another gap
+        found = solve_by_blocks(problem.box(), within, start)
+    b, product = found.alpha, problem.targets * found.decision
+    return conclude(problem, settings, started, (b, product), found.n_iter, found.n_kernel_rows)
+
+
+def conclude(problem, settings, started, point, n_iter, n_kernel_rows, violation=None):
+    """Return the Result for weights b and k~b in float64, on the scale where b'k~b = sum b; warn when not within eps.
+
+    violation : what the rule stops by, or None for the gap.
+    """
+    b, product = point
+    scale = b.sum() / (b @ product)
+    b, product = scale * b, scale * product
+    gap = float(1 - product[problem.trains].min())  # relative to |c|^2
+    violation = gap if violation is None else violation
+    if violation > settings.eps:
+        warnings.warn(f'stopped after {n_iter} iterations at {violation:.3g}, {settings.eps:g} was wanted; the '
+                      f'relative gap is {gap:.3g}: raise max_iter or lower C', ConvergenceWarning, stacklevel=4)
+    targets = problem.targets
+    return Result(b, targets * (product - b * problem.ridge), 1 / float(b.sum()), gap / float(b.sum()), violation,
+                  n_iter, n_kernel_rows, time.process_time() - started, violation <= settings.eps, float(b @ targets))
+
+
+def solve_by_paper(problem, settings, subset=SUBSET, attempts=ATTEMPTS):
+    """Find an enclosing ball by Algorithm 1 on float64 kernel rows; `n_iter` counts its updates of two weights.
+
+    subset : N_r, rows drawn at a time, with repetition; of no more rows than that, all are looked at.
+    attempts : N_a. Raises ValueError when rows have different weights: they are then not on one sphere.
+    """
+    if np.ptp(problem.costs) > 0:
+        raise ValueError('rule: exact was expected for rows of different weights, paper came')
+    started = time.process_time()
+    walk = Walk(problem, settings, subset, attempts)
+    walk.run(settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * problem.n_samples))
+    _, product, n_rows = problem.products(walk.a)
+    outside = np.sqrt(walk.a @ product - 2 * product.min() + walk.radius**2) / walk.radius - 1
+    return conclude(problem, settings, started, (walk.a, product), walk.steps, walk.cache.n_computed + n_rows,
+                    max(float(outside), 0.0))
+
+
+class Walk:
+    """Hold a run of Algorithm 1: weights a, p_i = c.x~_i for all rows, and the subsets to look at next."""
+
+    def __init__(self, problem, settings, subset, attempts):
+        from .row_cache import RowCache
+        n = problem.n_samples
+        self.problem, self.settings, self.attempts = problem, settings, attempts
+        self.cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
+        self.radius = float(np.sqrt(problem.tau + 1 + problem.ridge[0]))
+        self.random, self.subset = np.random.default_rng(settings.seed), subset
+        self.a, self.steps = np.zeros(n), 0
+        self.a[0] = 1.0
+        self.p = problem.products(self.a)[1]
+        self.state = np.array([self.p[0], max(0.5, settings.eps), 0.0])  # |c|^2, e, attempts made
+
+    def draw(self):
+        """Return subsets of row numbers, one a line."""
+        n = self.problem.n_samples
+        if n <= self.subset:
+            return np.tile(np.arange(n), (FEW_DRAWS, 1))
+        return self.random.integers(0, n, (FEW_DRAWS, self.subset))
+
+    def run(self, limit):
+        """Step until a pass over all rows finds none outside of (1 + eps) R, or the limit is reached."""
+        everything = np.arange(self.problem.n_samples)[None]
+        while self.steps < limit:
+            if self.exhausts(self.draw(), self.attempts, limit) and self.exhausts(everything, 0, limit):
+                return
+
+    def exhausts(self, draws, attempts, limit):
+        """Step for the subsets in turn; tell whether more than `attempts` of them had no row outside at e = eps."""
+        from . import sphere_loops
+        p, at, said = self.problem, 0, sphere_loops.MISSING
+        while said == sphere_loops.MISSING:
+            at, self.steps, said, missing = sphere_loops.two_weight_steps(
+                self.cache.slab, self.cache.slot_of, p.targets, p.ridge[0], self.radius**2, self.a, self.p, self.state,
+                self.settings.eps, draws, at, attempts, self.steps, limit)
+            if said == sphere_loops.MISSING:
+                self.cache.ensure(np.unique(missing))
+        if self.settings.report is not None:
+            self.settings.report(self.steps, 1 - self.p.min() / self.state[0])
+        return said == sphere_loops.EXHAUSTED

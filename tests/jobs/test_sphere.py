@@ -1,0 +1,117 @@
+"""SphereSVM trained in reducers: same model for any splits, parts close the gap over all rows, parameters are tuned."""
+import json
+
+import numpy as np
+import pytest
+from reference import sphere
+
+N, C, SIGMA = 240, 5.0, 1.5
+GAUSSIAN = ('--sigma', SIGMA, '--C', C)
+
+
+@pytest.fixture
+def table(rng):
+    """Draw rows of three classes that overlap: (X, labels)."""
+    X = rng.normal(size=(N, 3)) * [1, 30, 0.1] + [0, 100, 0]
+    noise = rng.normal(size=(2, N)) * 0.4
+    return X, (X[:, 0] + noise[0] > 0.3) * 1 + (X[:, 2] * 10 + noise[1] > 0) * 1
+
+
+@pytest.fixture
+def dense(write, csv_of, table):
+    return write('rows.csv', csv_of(table[1], table[0]))
+
+
+@pytest.fixture
+def packed(elm, dense, tmp_path):
+    assert elm('pack', dense, '-o', tmp_path / 'pack', '--block-rows', 32, '-q').status == 0
+    return tmp_path / 'pack'
+
+
+@pytest.fixture
+def fit(elm, tmp_path, model_of):
+    """Train quietly: (header, arrays), and the path as `fit.path`."""
+    def train(path, *options):
+        fit_number = len(list(tmp_path.iterdir()))
+        train.path = tmp_path / f'sphere-{fit_number}.npz'
+        done = elm('train', 'sphere-svm', path, '--model', train.path, '-q', *options)
+        assert (done.status, done.out, done.err) == (0, '', '')
+        return model_of(train.path)
+    return train
+
+
+def shortfalls(arrays, X, labels):
+    """Return 1 - min c.x~_i / |c|^2 of each machine over all its rows, by numpy alone."""
+    Z, S = (X - arrays['feature_offset']) * arrays['feature_scale'], arrays['support_vectors']
+    values = []
+    for p, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        rows = np.flatnonzero(np.isin(labels, (i, j)))
+        y = np.where(labels[rows] == j, 1.0, -1.0)
+        K = np.exp(-((Z[rows, None] - Z[None, rows])**2).sum(axis=2) / (2 * SIGMA**2))
+        held = arrays['dual_coef'][:, p] != 0
+        near = ((Z[rows, None] - S[None, held])**2).sum(axis=2).argmin(axis=0)
+        b = np.zeros(len(rows))
+        b[near] = np.abs(arrays['dual_coef'][held, p])
+        assert np.allclose(arrays['intercept'][p], (b * y).sum())
+        values.append(sphere.shortfall(sphere.ball_kernel(K, y, C), b / b.sum()))
+    return np.array(values)
+
+
+def test_every_pair_reaches_its_gap_and_says_so(fit, dense, table):
+    header, arrays = fit(dense, *GAUSSIAN, '--eps', 1e-4)
+    short = shortfalls(arrays, *table)
+    assert arrays['dual_coef'].shape[1] == 3 and short.max() <= 1e-4
+    certificates = header['parameters']['certificates']
+    assert certificates['violation'] == pytest.approx(short, abs=1e-9)
+    assert np.divide(certificates['gap'], certificates['objective']) == pytest.approx(short, abs=1e-9)
+
+
+def test_packed_rows_give_the_same_bits_for_any_splits(fit, packed, maps):
+    for rule, ways in (('exact', (maps(3), ('-r', 'local', *maps(2)))), ('paper', (maps(3),))):
+        one = fit(packed, *GAUSSIAN, '--rule', rule)[1]
+        for options in ways:
+            other = fit(packed, *GAUSSIAN, '--rule', rule, *options)[1]
+            assert [name for name in one if one[name].tobytes() != other[name].tobytes()] == []
+
+
+def test_parts_close_the_gap_over_all_rows(fit, packed, table, maps):
+    options = (*GAUSSIAN, '--partitions', 4, '--gap', 1e-5, '--eps', 1e-4)
+    header, arrays = fit(packed, *options)
+    assert shortfalls(arrays, *table).max() <= 1.01e-5
+    certificates = header['parameters']['certificates']
+    assert (np.divide(certificates['gap'], certificates['objective']) <= 1e-5).all()
+    whole = fit(packed, *GAUSSIAN, '--eps', 1e-6)[0]['parameters']['certificates']
+    assert certificates['objective'] == pytest.approx(whole['objective'], rel=3e-5)
+    again = fit(packed, *options, *maps(3))[1]
+    assert [name for name in arrays if arrays[name].tobytes() != again[name].tobytes()] == []
+
+
+def test_predictions_are_those_of_the_model_and_sparse_rows_are_the_dense_ones(fit, elm, write, libsvm_of, dense, table,
+                                                                               tmp_path):
+    sparse = write('rows.libsvm', libsvm_of(table[1], table[0]))
+    for options in (GAUSSIAN, ('--kernel', 'polynomial', '--normalise')):
+        for name, path in (('dense', dense), ('sparse', sparse)):
+            arrays = fit(path, *options, '--eps', 1e-6, *(() if options == GAUSSIAN else ('--scale', 'none')))[1]
+            elm('predict', fit.path, path, '-o', tmp_path / name, '--scores', '--overwrite', '-q')
+        one, other = (np.loadtxt(tmp_path / name) for name in ('dense', 'sparse'))
+        assert np.abs(one - other).max() < 1e-4
+    U, S = (np.c_[np.ones(len(A)), A] for A in (table[0], arrays['support_vectors']))
+    cosine = U @ S.T / np.sqrt(np.outer((U**2).sum(axis=1), (S**2).sum(axis=1)))
+    assert np.allclose(other[:, 1:], cosine**3 @ arrays['dual_coef'] + arrays['intercept'], rtol=0, atol=1e-6)
+
+
+def test_double_cross_validation_chooses_C_and_gamma(elm, dense, maps):
+    words = ('tune', 'sphere-svm', dense, '--gamma', '0.05,0.5', '--C', '0.5,5', '--folds', 3, '--nested', 2, '-q')
+    one, other = elm(*words), elm(*words, *maps(3))
+    assert (one.status, one.err) == (0, '') and other.out == one.out
+    best = json.loads(one.out)
+    assert best['sigma'] in (pytest.approx(10**0.5), 1.0) and best['C'] in (0.5, 5)
+    assert len(best['nested']['chosen']) == 2 and best['nested']['accuracy'] > 0.5
+
+
+@pytest.mark.parametrize('options, said', [
+    (('--kernel', 'linear'), 'add --normalise'), (('--kernel', 'sigmoid'), '--kernel'), (('--C', 0), '--C'),
+    (('--rule', 'paper', '--partitions', 2), '--rule exact'), (('--rule', 'block'), '--rule')])
+def test_wrong_parameters_are_wrong_usage(elm, dense, tmp_path, options, said):
+    done = elm('train', 'sphere-svm', dense, '--model', tmp_path / 'm.npz', *options)
+    assert done.status == 2 and said in done.err
