@@ -66,12 +66,13 @@ class Score:
         return sum(cell.seconds for cell in self.cells)
 
 
-def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, scheme, settings, walk):
+def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, scheme, settings,
+                   walk=walk_path):
     """Yield a Cell for every fold to be tested and every C.
 
     source : PrecomputedRows of the kernel over all rows. codes, folds : (N,) class and fold of each row.
     weights : (N,). bounds : the list of C. tested : numbers of the folds to hold out, one after another.
-    walk : function that yields a PathPoint for every C, such as `path.walk_path`.
+    walk : function that yields a PathPoint for every C, such as this one.
     """
     machines = [(rows, targets, part_of(source, rows)) for rows, targets in machines_of(codes, n_classes, scheme)]
     for fold in tested:

@@ -21,7 +21,7 @@ from ..features.kernels import make_kernel
 from ..selection import PAPER, cross_validate, fold_numbers
 from ..solvers.box_qp import BoxQP, Settings
 from ..solvers.dual import solve_dual
-from ..solvers.path import ready_rows, walk_path
+from ..solvers.path import ready_rows
 from .public_sets import find_set, read_set
 from .timing import Row, save, table
 
@@ -173,8 +173,7 @@ def grid(out, full):
     def ours():
         for sigma in PAPER:
             source = ready_rows(kernel_rows(X, make_kernel('gaussian', sigma=sigma)))
-            list(cross_validate(source, codes, np.ones(len(X)), PAPER, folds, range(5), 2, 'one-vs-one', Settings(),
-                                walk_path))
+            list(cross_validate(source, codes, np.ones(len(X)), PAPER, folds, range(5), 2, 'one-vs-one', Settings()))
 
     sparse_elm(1, 1).fit(X[:2000], y[:2000])  # once uncounted: loads compiled code
     whole = processor_seconds(theirs) * 5 * len(cells) / len(chosen)
