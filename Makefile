@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench bench-full bench-hadoop table-sparse-elm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: help venv demo test lint bench bench-full bench-hadoop table-sparse-elm table-sphere-svm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
 export NODES VCORES MEMORY DATANODES PORT_BASE
@@ -43,9 +43,8 @@ lint: $(STAMP) ## check the style
 
 bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench*.json)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	@$(BIN)/python -m mr_elm.experiments.bench build/bench.json; missed=$$?; \
-	$(BIN)/python -m mr_elm.experiments.bench_dual build/bench-dual.json || missed=1; \
-	$(BIN)/python -m mr_elm.experiments.bench_kelm build/bench-kelm.json && exit $$missed
+	@missed=0; for part in bench bench_dual bench_sphere bench_kelm; do \
+	  $(BIN)/python -m mr_elm.experiments.$$part build/$$(echo $$part | tr _ -).json || missed=1; done; exit $$missed
 
 bench-full: $(STAMP) ## measure the dual's solvers at full sizes: hours, goes on where it was stopped (build/bench-full.json)
 	$(BIN)/python -m mr_elm.experiments.bench_dual build/bench-full.json --full
@@ -53,6 +52,10 @@ bench-full: $(STAMP) ## measure the dual's solvers at full sizes: hours, goes on
 table-sparse-elm: $(STAMP) ## compare sparse ELM, unified ELM and SVC on the sets of MR_ELM_DATA (build/table-sparse-elm.md)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m mr_elm.experiments.table_sparse_elm build/table-sparse-elm.md
+
+table-sphere-svm: $(STAMP) ## compare SphereSVM, L1- and L2-SVM on the sets of MR_ELM_DATA (build/table-sphere-svm.md)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m mr_elm.experiments.table_sphere_svm build/table-sphere-svm.md
 
 BENCH_CLUSTER = $(PYTHON) hadoop-conf/cluster.py --state build/hadoop-bench
 

@@ -69,9 +69,9 @@ def processor_seconds(action):
     return time.process_time() - start
 
 
-def standardised(name, n_rows):
-    """Return (X, y) of some rows of a set, features of mean 0 and deviation 1."""
-    X, y = read_set(*SETS[name])
+def standardised(name, n_rows, sets=SETS):
+    """Return (X, y) of some rows of a set, one of `sets`, features of mean 0 and deviation 1."""
+    X, y = read_set(*sets[name])
     rows = np.random.default_rng(0).permutation(len(y))[:n_rows]
     X, y = X[rows].toarray(), y[rows]
     deviation = X.std(axis=0)

@@ -119,9 +119,9 @@ def read_table(path):
         return list(csv.DictReader(stream))
 
 
-def markdown(rows):
-    """Lay the rows out as Markdown."""
-    lines = ['| set | training rows | method | accuracy % | training s | testing s | support vectors | parameters |',
+def markdown(rows, last='parameters'):
+    """Lay the rows out as Markdown; the last column has this title."""
+    lines = ['| set | training rows | method | accuracy % | training s | testing s | support vectors | ' + f'{last} |',
              '|---|---|---|---|---|---|---|---|']
     for row in rows:
         numbers = {name: float(row[name]) for name in COLUMNS[3:8]}
@@ -131,7 +131,7 @@ def markdown(rows):
     return '\n'.join(lines)
 
 
-def main(out, names):
+def main(out, names, measure_set=measure_set, last='parameters'):
     """Measure the sets that are there and are not measured yet, and write the table."""
     target, table = Path(out), Path(out).with_suffix('.csv')
     absent = [name for name in names if find_set(name) is None]
@@ -142,7 +142,7 @@ def main(out, names):
         for name in names:
             if name not in absent:
                 measure_set(name, table, {(row['set'], row['method']) for row in read_table(table)})
-    text = markdown(read_table(table))
+    text = markdown(read_table(table), last)
     target.write_text(text + '\n')
     print(text)
 

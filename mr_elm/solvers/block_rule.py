@@ -14,6 +14,7 @@ Source: ours, on the problem of Bai et al., Sparse extreme learning machine for 
 projected path is that of Zhao et al. (paper 004).
 """
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,24 +25,38 @@ from .workspace import borrow, give_back
 
 BLOCK = 2048          # most variables in a block
 ROUNDS = 1000         # blocks before giving up
-LEAST_NEW, MOST_NEW, NEW_SHARE = 64, 256, 0.25  # new rows a block: a share of the support vectors, within bounds
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
 FEW = 0.1  # of the larger side: so many of the smaller one at least
 SMALL = 1000  # rows, up to which a problem is one block
 WHOLE, POLISH = Effort(np.inf, 0.0, 20, 2, 2), Effort(np.inf, 0.0, 20, 1, 2)
-NOISE_SHARE = 0.1  # of eps: where rounding makes more of the gradient, the end is solved in float64
 EFFORTS = Effort(0.1, 0.02, 20, 1, 2), Effort(1.0, 0.3, 5, 8, 4), Effort(np.inf, 0.3, 1, 8, 4)
 
 
-def solve_by_blocks(problem, settings, start=None, near=None):
+class Pace(NamedTuple):
+    """Say how fast blocks meet new rows, and from when on rounding matters.
+
+    share : of the support vectors, new rows a block, at least `least` and at most `most` of them.
+    noise : of eps; where rounding makes more of the gradient, the end is solved in float64.
+    """
+
+    least: int = 64
+    most: int = 256
+    share: float = 0.25
+    noise: float = 0.1
+
+
+STEADY = Pace()
+
+
+def solve_by_blocks(problem, settings, start=None, near=None, pace=STEADY):
     """Minimise a BoxQP and return its Result; `n_iter` counts blocks.
 
     start : alpha to begin with, (N,); clipped to the box. From 0 when None.
     near : Result of the same rows and targets, from which few variables have to move to reach `start`, or None.
     """
     space = borrow()
-    search = Search(problem, settings, space)
+    search = Search(problem, settings, space, pace)
     try:
         if start is not None:
             search.begin_at(start, near)
@@ -53,9 +68,9 @@ def solve_by_blocks(problem, settings, start=None, near=None):
 class Search:
     """Hold one run: the point, its running gradient, and the rows met so far."""
 
-    def __init__(self, problem, settings, space):
+    def __init__(self, problem, settings, space, pace):
         self.started = time.process_time()
-        self.problem, self.settings, self.space = problem, settings, space
+        self.problem, self.settings, self.space, self.pace = problem, settings, space, pace
         n = problem.n_samples
         self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
@@ -86,7 +101,7 @@ class Search:
             worst, noise = self.worst(), self.noise()
             if worst <= max(goal, 2 * noise):
                 self.certify()
-                if noise > NOISE_SHARE * self.eps:
+                if noise:
                     self.polish(limit)
                 if self.worst() <= self.eps:
                     break
@@ -108,10 +123,11 @@ class Search:
         return self.misfit().max()
 
     def noise(self):
-        """Return about what the rounding of kernel values makes of the running gradient."""
+        """Return about what the rounding of kernel values makes of the running gradient, 0 where it does not matter."""
         if self.cache.is_matrix:
             return 0.0
-        return 0.5 * np.finfo(self.cache.slab.dtype).eps * float(np.linalg.norm(self.alpha))
+        noise = 0.5 * np.finfo(self.cache.slab.dtype).eps * float(np.linalg.norm(self.alpha))
+        return noise if noise > self.pace.noise * self.eps else 0.0
 
     def certify(self):
         """Replace the running gradient by that of float64 rows."""
@@ -179,7 +195,7 @@ class Search:
             return np.arange(self.problem.n_samples)
         misfit = self.misfit()
         met = self.cache.slot_of >= 0
-        fresh = int(min(max(NEW_SHARE * np.count_nonzero(self.alpha), LEAST_NEW), MOST_NEW))
+        fresh = int(min(max(self.pace.share * np.count_nonzero(self.alpha), self.pace.least), self.pace.most))
         new = self.two_sided(np.where(met, 0, misfit), min(fresh, self.cache.capacity), 0.5 * goal)
         free = largest(np.flatnonzero(self.free() & met), misfit, self.cache.capacity - len(new))
         met[free] = False

@@ -1,7 +1,7 @@
 """Keep large buffers from one solve to the next: bringing in new pages costs more than computing what they hold."""
 import numpy as np
 
-KEEP_BYTES = 256_000_000  # a buffer that was touched further than this is given back to the system
+KEEP_BYTES = 400_000_000  # a buffer that was touched further than this is given back to the system
 _idle = []
 
 
