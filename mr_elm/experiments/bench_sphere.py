@@ -1,6 +1,6 @@
 """Measure SphereSVM's rules against LIBSVM, which is scikit-learn's SVC, and against each other.
 
-    python -m mr_elm.experiments.bench_sphere OUT.json
+    python -m mr_elm.experiments.bench_sphere OUT.json [NAME...]
 
 In processor seconds on one thread, standardised features, gamma 1/d, 10,000 rows of each set that a folder of
 MR_ELM_DATA has. The L2 machine has about twice the support vectors of SVC's L1 machine.
@@ -68,12 +68,12 @@ def against_paper(name, X, y, C=1):
                False, f'{reached}exact {seconds:.2f} s, gap {exact.violation:.1g}; paper {"; ".join(notes)}')
 
 
-def main(out):
+def main(out, names):
     """Measure, print the table, write JSON; returns 1 when a claim was missed."""
     rows, everything, values = [], [], []
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        for name in SETS:
+        for name in names or SETS:
             if find_set(SETS[name][0]) is None:
                 print(f'{name}: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
                 continue
@@ -99,4 +99,4 @@ def main(out):
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
