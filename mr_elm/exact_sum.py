@@ -9,7 +9,8 @@ reproducible floating-point summation, 2013 (the grid).
 """
 import numpy as np
 
-GRID_BITS = 66  # leaves 2^38 rows at the bound before a total could outgrow 2^104 steps
+GRID_BITS = 66
+EXACT_ROWS = 2.0**38  # at the bound, before a total could outgrow 2^104 steps
 SMALLEST = 1e-270  # bound of sums that are all but zero, so that grid and inverse stay normal numbers
 CHUNK = 1 << 14  # entries added at a time, few enough to stay in a core's cache
 

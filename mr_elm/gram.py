@@ -6,14 +6,14 @@ that appears late needs no earlier row.
 
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 and section 3.
 """
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from .errors import AccountingError
-from .exact_sum import add_pair, add_triangle, add_values, grid_step
+from .exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, grid_step
 
 TILE = 256
 FEW = 32  # labels of a block that are summed within the symmetric product; it would cost too much with more
@@ -33,6 +33,15 @@ class GridSteps:
         """Choose grids from bounds on |E|, |T| and the row weights."""
         e, t = max(node_bound, 1.0), target_bound
         return cls(*(grid_step(weight_bound * product) for product in (e * e, e * t, t * t)))
+
+    def holds(self, wanted, n_rows):
+        """Tell whether sums of n_rows rows stay exact on these grids, where `wanted` are the grids for their bounds."""
+        return all(theirs * n_rows <= own * EXACT_ROWS for own, theirs in zip(astuple(self), astuple(wanted),
+                                                                              strict=True))
+
+    def finer(self, other):
+        """Return the finer grid of each sum: points of both are on it."""
+        return GridSteps(*map(min, astuple(self), astuple(other)))
 
 
 def expand(layer, X, n_targets=0, buffer=None):

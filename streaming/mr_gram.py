@@ -9,7 +9,7 @@ from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.wire import make_key
 from mr_elm.models import load_layer
 from mr_elm.solvers.esvm import row_weights
-from mr_elm.streaming.mr_rows import MRRows
+from mr_elm.streaming.mr_rows import MRRows, demand_width
 
 ROOM = 16  # columns for targets that the first buffer has
 
@@ -51,6 +51,7 @@ class MRGram(MRRows):
 
     def map_block(self, block, place):
         """Add a block to the sums."""
+        demand_width(block.X, self.layer.n_features)
         n_targets = self.gram.n_targets(block)
         size = len(block) * (self.layer.n_hidden + 1 + n_targets)
         if size > len(self.buffer):

@@ -9,6 +9,9 @@ from ..errors import AccountingError, ConvergenceWarning, DataFormatError, Model
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
     'tune': ('tune', 'choose kernel parameters and C by cross-validation'),
+    'update': ('increment', 'add new rows to a model, without the old ones'),
+    'forget': ('increment', 'take rows away from a model'),
+    'merge': ('increment', 'add models that were trained apart'),
     'predict': ('score', 'write a line a row: the label, with --scores also the decision values'),
     'evaluate': ('score', 'score a model on labelled rows'),
     'inspect': ('score', 'show what a model file says of itself'),

@@ -1,8 +1,13 @@
 """mr-elm train pesvm and elm: what can be said of hidden nodes and their one Gram."""
+from functools import partial
+
 from ..features.hidden import NODES
 from ..streaming.drivers import pesvm
+from .increment import living_model
 from .options import Parser, add_input_options, add_resume_option, add_runner_options
 from .training import add_model_options, demand_positive, demand_seed, run
+
+OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
 
 
 def train_pesvm(argv):
@@ -27,10 +32,25 @@ def train(argv, method, strength, description):
     add_resume_option(parser)
     args, passed = parser.parse(argv)
     check(parser, args, strength)
+    if args.like is not None:
+        train_like(parser, argv, args, passed, method)
+        return
     options = pesvm.PESVMOptions(
         method=method, map=args.map, n_hidden=args.hidden, nu=args.nu, seed=args.seed, weight_scale=args.weight_scale,
         weights=args.weights, scale=args.scale, task=args.task, class_weight=args.class_weight, bad_rows=args.bad_rows)
     run(pesvm.train, options, args, passed, numeric_labels=options.numeric)
+
+
+def train_like(parser, argv, args, passed, method):
+    """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
+    given = {token.partition('=')[0] for token in argv}
+    if clash := sorted(given & set(OF_THE_LAYER)):
+        parser.error(f'{clash[0]}: --like or its own scaling and nodes were expected, both came')
+    with living_model(args.like) as (_, model):
+        nu = {'nu': args.nu} if given & {'--nu', '--C'} else {}
+        options = pesvm.options_of(model.header, method=method, bad_rows=args.bad_rows, **nu)
+        known = {'numeric_labels': model.numeric, 'n_features': model.n_features}
+        run(partial(pesvm.train, like=model), options, args, passed, **known)
 
 
 def add_gram_options(parser, method, strength):
@@ -46,6 +66,8 @@ def add_gram_options(parser, method, strength):
     group.add_argument(strength, type=float, default=1.0, dest='nu', metavar='X',
                        help='weight of the errors against the size of the output weights (default: %(default)s)')
     group.add_argument('--class-weight', choices=('balanced',), help='let every class count the same')
+    group.add_argument('--like', metavar='MODEL', help='take scaling, nodes and the rest from a model, so that both '
+                       'can be merged')
 
 
 def check(parser, args, strength):

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import train_test_split
 
-from ..gram import unpack_upper
 from ..io.formats import RowOptions
 from ..io.store import save_model
 from ..models import HiddenNodeModel
-from ..solvers.esvm import Sums, finish, leading_sums
+from ..solvers.esvm import finish, leading_sums
+from ..solvers.increment import sums_of
 from ..streaming.drivers import pesvm, score
 from ..streaming.inputs import plan_inputs
 from ..streaming.progress import Reporter
@@ -71,9 +71,7 @@ def train(path, model_path, runner):
 
 def nested(model, n_hidden):
     """Return the model of the first n_hidden nodes, from the sums that the whole model keeps."""
-    kept = {name: model.arrays[name] for name in ('class_sums', 'class_sums_low', 'counts')}
-    sums = leading_sums(Sums(unpack_upper(model.arrays['gram']), unpack_upper(model.arrays['gram_low']), **kept),
-                        n_hidden)
+    sums = leading_sums(sums_of(model.arrays), n_hidden)
     solution = finish(sums, model.header['parameters']['nu'], model.numeric)
     nodes = {name: model.arrays[name][:n_hidden] for name in ('hidden_weights', 'hidden_biases')}
     return HiddenNodeModel(model.header, {**model.arrays, **nodes, 'output_weights': solution.output_weights})

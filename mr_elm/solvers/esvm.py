@@ -25,7 +25,7 @@ class Sums:
 
     gram, gram_low : (m, m), upper triangle.
     class_sums, class_sums_low : (K, m), sums of rows of E per class; for regression (1, m), E'T.
-    counts : (K,), rows a class; for regression (1,), T'T.
+    counts, counts_low : (K,), rows a class; for regression (1,), T'T.
     """
 
     gram: np.ndarray
@@ -33,6 +33,7 @@ class Sums:
     class_sums: np.ndarray
     class_sums_low: np.ndarray
     counts: np.ndarray
+    counts_low: np.ndarray
 
 
 def right_side(sums, numeric):
@@ -63,23 +64,23 @@ def collect_sums(gram, gram_low, named_sums, classes=None):
     Labels that are one class are added here. Raises AccountingError when a label belongs to no class.
     """
     if classes is None:
-        (target, target_low), (squares, _) = named_sums[TARGETS], named_sums[SQUARES]
-        return Sums(gram, gram_low, target[None], target_low[None], squares)
+        (target, target_low), (squares, squares_low) = named_sums[TARGETS], named_sums[SQUARES]
+        return Sums(gram, gram_low, target[None], target_low[None], squares, squares_low)
     unknown = sorted(set(named_sums) - set(classes.index))
     if unknown:
         raise AccountingError(f'the same labels were expected in every pass, {unknown[:3]} came only in the second')
     high, low = np.zeros((2, len(classes.names), len(gram) + 1))
     for name, pair in sorted(named_sums.items()):
         add_pair(high[classes.index[name]], low[classes.index[name]], *pair)
-    return Sums(gram, gram_low, high[:, :-1], low[:, :-1], high[:, -1])
+    return Sums(gram, gram_low, high[:, :-1], low[:, :-1], high[:, -1], low[:, -1])
 
 
 def leading_sums(sums, n_hidden):
     """Return the Sums of the first n_hidden nodes: the rows and columns {1..n_hidden, bias} of those of all."""
     kept = np.append(np.arange(n_hidden), len(sums.gram) - 1)
     square = np.ix_(kept, kept)
-    return Sums(sums.gram[square], sums.gram_low[square], sums.class_sums[:, kept], sums.class_sums_low[:, kept],
-                sums.counts)
+    return replace(sums, gram=sums.gram[square], gram_low=sums.gram_low[square], class_sums=sums.class_sums[:, kept],
+                   class_sums_low=sums.class_sums_low[:, kept])
 
 
 def class_weights(kind, classes):

@@ -2,19 +2,21 @@
 import json
 import os
 import tempfile
-from dataclasses import dataclass
+import time
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
 from mr_elm.arithmetic import describe_blas, one_thread
-from mr_elm.errors import AccountingError
+from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
-from mr_elm.gram import GridSteps, assemble, pack_upper
+from mr_elm.gram import GridSteps, assemble
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import split_key
 from mr_elm.models import layer_arrays
 from mr_elm.solvers.esvm import class_weights, collect_sums, finish
+from mr_elm.solvers.increment import size_of, sum_arrays, warn_of_doubt
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes, report_blas
 from mr_elm.streaming.drivers.summary import summarise
@@ -46,20 +48,34 @@ class PESVMOptions:
         """Tell whether labels are targets."""
         return self.task == 'regression'
 
+    @property
+    def bias(self):
+        """Tell whether there is a bias r."""
+        return self.method == 'pesvm'
 
-def train(plan, options, runner):
+
+def options_of(header, **known):
+    """Return the PESVMOptions that a model was trained with; `known` overrides."""
+    given = header['parameters']
+    names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight')
+    return PESVMOptions(**{'method': header['method'], 'task': header['task'], **{name: given[name] for name in names},
+                           'nu': given['nu' if header['method'] == 'pesvm' else 'C'], **known})
+
+
+def train(plan, options, runner, like=None):
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
     plan : InputPlan. options : PESVMOptions. runner : Runner.
+    like : a model whose scaling, nodes and grids to take, or None to choose them by the rows.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
-    n_landmarks = options.n_hidden if options.map == 'nystrom' else 0
+    n_landmarks = options.n_hidden if options.map == 'nystrom' and like is None else 0
     summary = summarise(plan, runner, options.bad_rows, n_landmarks, options.seed)
     check_labels(plan, summary, options.task)
     classes = None if options.numeric else find_classes(plan, summary)
-    layer = make_layer(options, summary)
+    layer = make_layer(options, summary) if like is None else like.layer
     weights = class_weights(options.class_weight, classes)
-    steps = grid_steps(layer, summary, options, weights)
+    steps = grid_steps(layer, summary, options, weights) if like is None else grid_of(like, plan, summary, weights)
     tiles, named_sums, accounts = sum_up(plan, layer, steps, weights, options, runner)
     if summary.accounts is not None:
         summary.accounts.compare(accounts)
@@ -68,14 +84,20 @@ def train(plan, options, runner):
         gram, gram_low = assemble(tiles, layer.n_hidden + 1)
         sums = collect_sums(gram, gram_low, named_sums, classes)
         check_counts(plan, classes, sums)
-        solution = finish(sums, options.nu, options.numeric, bias=options.method == 'pesvm')
-    runner.reporter.say(f'solved {layer.n_hidden + 1} unknowns, condition about {solution.condition:.1e}')
+        solution = solve(sums, options, runner)
     report_blas(accounts, runner)
-    arrays = {**layer_arrays(layer), 'output_weights': solution.output_weights,
-              'gram': pack_upper(sums.gram), 'gram_low': pack_upper(sums.gram_low),
-              'class_sums': sums.class_sums, 'class_sums_low': sums.class_sums_low, 'counts': sums.counts}
+    arrays = {**layer_arrays(layer), 'output_weights': solution.output_weights, **sum_arrays(sums)}
     header = describe(summary, options, layer, steps, solution, classes, accounts)
+    header['parameters']['peak'] = size_of(sums)
     return header, arrays, summary.accounts
+
+
+def solve(sums, options, runner, peak=None):
+    """Solve for the output weights, and say how sound that is. peak : the largest trace of E'E, if not that of now."""
+    warn_of_doubt(options.nu, peak or size_of(sums))
+    solution = finish(sums, options.nu, options.numeric, options.bias)
+    runner.reporter.say(f'solved {len(sums.gram)} unknowns, condition about {solution.condition:.1e}')
+    return solution
 
 
 def check_counts(plan, classes, sums):
@@ -117,6 +139,16 @@ def grid_steps(layer, summary, options, weights):
     return GridSteps.of(node_bound, target_bound, weight_bound)
 
 
+def grid_of(model, plan, summary, weights=None, n_rows=0):
+    """Return the grids of a model's sums. Raises DataFormatError when the rows are too large to add to n_rows there."""
+    steps = GridSteps(*model.header['parameters']['grid'])
+    wanted = grid_steps(model.layer, summary, options_of(model.header), weights)
+    if not steps.holds(wanted, n_rows + summary.n_rows):
+        raise DataFormatError(f'{plan.name}: numbers of about the size that the model was trained on were expected, '
+                              'they are millions of times larger')
+    return steps
+
+
 def sum_up(plan, layer, steps, weights, options, runner):
     """Run the Gram job: (tiles, named sums, Accounts)."""
     plan = plan if plan.kind != 'libsvm' else plan.with_width(layer.n_features)
@@ -125,7 +157,7 @@ def sum_up(plan, layer, steps, weights, options, runner):
         path = os.path.join(folder, 'layer.npz')
         save_model(path, {'parameters': {'map': options.map, 'sigma': kernel_width(options, layer.n_features)}},
                    layer_arrays(layer))
-        arguments = ['--layer', path, '--grid', json.dumps([steps.gram, steps.target, steps.square]),
+        arguments = ['--layer', path, '--grid', json.dumps(astuple(steps)),
                      '--class-weights', write_json(os.path.join(folder, 'class_weights.json'), weights),
                      '--bad-rows', options.bad_rows]
         with run_job(MRGram, plan, arguments, runner, 'Gram') as finished:
@@ -152,6 +184,13 @@ def describe(summary, options, layer, steps, solution, classes, accounts):
             'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
             'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
             'solver': solution.factorisation, 'condition': solution.condition,
-            'grid': [steps.gram, steps.target, steps.square], 'blas': sorted(accounts.blas | {describe_blas()}),
+            'grid': list(astuple(steps)), 'blas': sorted(accounts.blas | {describe_blas()}),
             'input': summary.input},
-        'history': [{'action': 'train', 'rows_used': accounts.used, 'rows_rejected': rejected}]}
+        'history': [event('train', accounts.used, rejected)]}
+
+
+def event(action, n_rows, rejected=None):
+    """Describe what was done to a model, for its history; SOURCE_DATE_EPOCH, where it is set, is the time."""
+    now = float(os.environ.get('SOURCE_DATE_EPOCH', time.time()))
+    return {'action': action, 'rows_used': n_rows, 'rows_rejected': rejected or {},
+            'when': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(now))}

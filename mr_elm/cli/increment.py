@@ -1,0 +1,65 @@
+"""mr-elm update, forget and merge: a model that lives."""
+from contextlib import ExitStack, contextmanager
+
+from ..streaming.drivers import increment
+from ..streaming.inputs import plan_inputs
+from .options import Parser, add_input_options, add_resume_option, add_runner_options, make_runner
+from .score import fetched_model, rows_for
+from .training import demand_model_free, keep
+
+
+def update(argv):
+    """Add new rows to a model of pesvm or elm; the job runs over the new rows only."""
+    change(argv, 'update', increment.update, update.__doc__)
+
+
+def forget(argv):
+    """Take rows away from a model that was trained on them, as if it had never seen them."""
+    change(argv, 'forget', increment.forget, forget.__doc__)
+
+
+def merge(argv):
+    """Add models of the same nodes that were trained apart: the model of all their rows."""
+    parser = Parser('merge', merge.__doc__, runs_jobs=False)
+    parser.add_argument('inputs', nargs='+', metavar='MODEL', help='models of the same scaling and nodes (--like)')
+    add_output_options(parser)
+    parser.add_argument('-q', '--quiet', action='store_true', help='print no progress')
+    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    parser.set_defaults(runner='inline', python=None, bundle=None, verbose=False, resume=False, bad_rows='stop')
+    args, passed = parser.parse(argv)
+    if len(args.inputs) < 2:
+        parser.error(f'at least two models were expected, {len(args.inputs)} came')
+    demand_model_free(args)
+    with ExitStack() as stack, make_runner(args, passed) as runner:
+        models = [stack.enter_context(living_model(name))[1] for name in args.inputs]
+        keep(args, runner, *increment.merge(models, args.inputs, runner), None)
+
+
+def change(argv, command, driver, description):
+    """Run a driver over a model and rows, and write the new model."""
+    parser = Parser(command, description)
+    parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train pesvm or elm')
+    add_input_options(parser)
+    add_output_options(parser)
+    add_runner_options(parser)
+    add_resume_option(parser)
+    parser.set_defaults(no_label=False, ignore_extra_features=False)
+    args, passed = parser.parse(argv)
+    demand_model_free(args)
+    with living_model(args.known) as (_, model), make_runner(args, passed, args.model) as runner:
+        plan = plan_inputs(args.inputs, rows_for(model, args))
+        keep(args, runner, *driver(model, plan, runner, args.bad_rows))
+
+
+def add_output_options(parser):
+    """Add where the new model goes."""
+    parser.add_argument('--model', required=True, metavar='OUT.npz', help='where to write the new model')
+    parser.add_argument('--overwrite', action='store_true', help='replace a model that exists, perhaps the old one')
+
+
+@contextmanager
+def living_model(name):
+    """Read a model that keeps its sums, from wherever it is: (path of a copy, model)."""
+    with fetched_model(name) as (path, model):
+        increment.demand_living(model, name)
+        yield path, model

@@ -1,0 +1,87 @@
+"""Let a model live: add the sums of new rows to those it keeps, or take those of old rows away, and solve again.
+
+    [w; r] = (I/nu + E0'E0 + E1'E1)^-1 (E0'T0 + E1'T1)
+
+E0, T0 are the rows that the model knows, E1, T1 those that come (or leave, with minus for plus). The sums are exact,
+so that records that leave as they came give the old bits back.
+
+Source: He et al., A parallel incremental extreme SVM classifier, 2011, IESVM and PIESVM. Ours: forgetting, classes
+that come late, exact sums.
+"""
+import warnings
+from dataclasses import fields, replace
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf
+
+from ..errors import AccountingError, NumericalWarning
+from ..exact_sum import add_pair
+from ..gram import pack_upper, unpack_upper
+from .esvm import Sums
+
+UNIT = np.finfo(float).eps / 2
+DOUBTFUL = 1e3  # times u |E'E|: what lies below this is rounding
+
+
+def sums_of(arrays):
+    """Read the Sums of a model's arrays."""
+    low = {'counts_low': np.zeros_like(arrays['counts']), **arrays}
+    return Sums(*(unpack_upper(low[name.name]) if name.name.startswith('gram') else low[name.name]
+                  for name in fields(Sums)))
+
+
+def sum_arrays(sums):
+    """Name the arrays of Sums as the model file does."""
+    return {name.name: pack_upper(part) if name.name.startswith('gram') else part
+            for name in fields(sums) for part in [getattr(sums, name.name)]}
+
+
+def placed(sums, numbers, n_classes):
+    """Return Sums of n_classes classes, where class k of those given is class numbers[k]."""
+    wide = {}
+    for name in ('class_sums', 'class_sums_low', 'counts', 'counts_low'):
+        part = getattr(sums, name)
+        wide[name] = np.zeros((n_classes, *part.shape[1:]))
+        wide[name][numbers] = part
+    return replace(sums, **wide)
+
+
+def add_sums(sums, other, sign=1):
+    """Return the Sums of both sets of rows; with sign -1 those of the rows of `sums` that are not in `other`."""
+    parts = {}
+    for name in ('gram', 'class_sums', 'counts'):
+        high, low = getattr(sums, name).copy(), getattr(sums, f'{name}_low').copy()
+        add_pair(high, low, sign * getattr(other, name), sign * getattr(other, f'{name}_low'))
+        parts |= {name: high, f'{name}_low': low}
+    return Sums(**parts)
+
+
+def size_of(sums):
+    """Return the trace of E'E, a bound on its norm."""
+    return float(np.trace(sums.gram))
+
+
+def demand_left(left, before, peak):
+    """Raise AccountingError when the rows that have gone from `before` cannot all have been there.
+
+    peak : the largest trace of E'E that the model ever had, which its rounding errors follow.
+    """
+    if (left.counts < -DOUBTFUL * UNIT * before.counts).any():
+        raise AccountingError('rows to forget were expected to be in the model, more leave than are there')
+    system = left.gram.T.copy(order='F')
+    system[np.diag_indices_from(system)] += DOUBTFUL * UNIT * peak
+    if dpotrf(system, lower=1, overwrite_a=1)[1]:
+        raise AccountingError('rows to forget were expected to be in the model, others came: what would be left is '
+                              'no sum of rows (its matrix is not positive)')
+
+
+def largest_nu(peak):
+    """Return the nu beyond which I/nu drowns in the rounding errors of E'E."""
+    return 1 / (DOUBTFUL * UNIT * peak)
+
+
+def warn_of_doubt(nu, peak):
+    """Warn when the model's nu is beyond what the rounding errors of its sums allow."""
+    if nu > largest_nu(peak):
+        warnings.warn(f'nu = {nu:g} is large for sums that have been as large as {peak:.2g}: beyond '
+                      f'{largest_nu(peak):.1g} rounding errors may show in the model', NumericalWarning, stacklevel=2)

@@ -1,0 +1,179 @@
+"""A model that lives is the model of the rows that it has: added in any batches, forgotten, merged."""
+import itertools
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+N, D = 240, 4
+
+
+@pytest.fixture
+def table(rng):
+    """Draw rows of three classes, those of the last in the last third only: (X, labels)."""
+    X = rng.normal(size=(N, D))
+    return X, np.where((np.arange(N) >= 160) & (X[:, 1] > 0), 9, (X[:, 0] > 0.2) * 1)
+
+
+@pytest.fixture
+def batches(write, csv_of, table):
+    """Write three batches of rows, and all rows: a list of four paths."""
+    X, labels = table
+    parts = [slice(0, 80), slice(80, 160), slice(160, N), slice(0, N)]
+    return [write(f'{k}.csv', csv_of(labels[part], X[part])) for k, part in enumerate(parts)]
+
+
+@pytest.fixture
+def packs(elm, batches, tmp_path):
+    """Pack the batches in blocks of 20 rows, and all rows in the same blocks."""
+    for path in batches:
+        assert elm('pack', path, '-o', tmp_path / f'{path.stem}.packed', '--block-rows', 20, '-q').status == 0
+    return [tmp_path / f'{path.stem}.packed' for path in batches]
+
+
+@pytest.fixture
+def changed(elm, tmp_path, model_of):
+    """Run a command that writes a model: its path."""
+    count = itertools.count()
+
+    def run(*arguments):
+        path = tmp_path / f'changed-{next(count)}.npz'
+        done = elm(*arguments, '--model', path, '-q')
+        assert (done.status, done.out, done.err) == (0, '', ''), done.err
+        return path
+    return run
+
+
+@pytest.fixture
+def first(changed, packs):
+    return changed('train', 'pesvm', packs[0], '--hidden', 15, '--nu', 5)
+
+
+def different(model_of, one, other):
+    """Name the arrays of two models that differ in any bit."""
+    (_, ours), (_, theirs) = model_of(one), model_of(other)
+    return [name for name in {**ours, **theirs} if name not in ours or ours[name].tobytes() != theirs[name].tobytes()]
+
+
+@pytest.mark.parametrize('order', [(1, 2), (2, 1)])
+def test_batches_in_any_order_give_the_bits_of_all_rows_at_once(changed, first, packs, model_of, order, maps):
+    grown = first
+    for k in order:
+        grown = changed('update', grown, packs[k], *maps(2))
+    whole = changed('train', 'pesvm', packs[3], '--like', first)
+    assert different(model_of, grown, whole) == []
+    header = model_of(grown)[0]
+    assert header['classes'] == ['0', '1', '9'] and header['n_rows_used'] == N
+    assert [(event['action'], event['rows_used']) for event in header['history']] == [
+        ('train', 80), ('update', 80), ('update', 80)]
+    assert all(event['when'].endswith('Z') for event in header['history'])
+
+
+@pytest.mark.parametrize('options', [('--map', 'nystrom'), ('--map', 'relu', '--scale', 'minmax')])
+def test_any_nodes_grow(changed, packs, model_of, options):
+    first = changed('train', 'pesvm', packs[0], '--hidden', 15, *options)
+    grown = changed('update', changed('update', first, packs[1]), packs[2], '-r', 'local')
+    assert different(model_of, grown, changed('train', 'pesvm', packs[3], '--like', first)) == []
+
+
+def test_elm_and_regression_grow_and_forget(elm, changed, write, csv_of, table, tmp_path, model_of):
+    X, _ = table
+    for name, rows in (('a', slice(0, 100)), ('b', slice(100, N))):
+        elm('pack', write(f'{name}.csv', csv_of((7 * X[rows, 0]).tolist(), X[rows])), '-o', tmp_path / name,
+            '--task', 'regression', '--block-rows', 10, '-q')
+    first = changed('train', 'elm', tmp_path / 'a', '--hidden', 15, '--task', 'regression', '--C', 3)
+    grown = changed('update', first, tmp_path / 'b')
+    assert np.isclose(model_of(grown)[1]['counts'][0], 49 * (X[:, 0]**2).sum())
+    assert different(model_of, changed('forget', grown, tmp_path / 'b'), first) == []
+
+
+def test_rows_that_leave_as_they_came_give_the_old_bits_back(changed, first, packs, model_of, maps):
+    grown = changed('update', changed('update', first, packs[1]), packs[2])
+    back = changed('forget', changed('forget', grown, packs[1], *maps(2)), packs[2])
+    assert different(model_of, back, first) == []
+    (old, _), (new, _) = model_of(first), model_of(back)
+    assert new['classes'] == old['classes'] and new['n_rows_used'] == old['n_rows_used']
+
+
+def test_rows_that_leave_otherwise_give_the_old_predictions_back(elm, changed, first, batches, packs, model_of):
+    """Text is read in blocks of its own."""
+    back = changed('forget', changed('update', first, packs[1]), batches[1])
+    old, new = (model_of(path)[1]['output_weights'] for path in (first, back))
+    assert np.abs(old - new).max() < 1e-8 * np.abs(old).max()
+
+
+def test_one_row_at_a_time(elm, changed, batches, write, model_of):
+    first = changed('train', 'pesvm', batches[0], '--hidden', 8, '--nu', 5)
+    grown = first
+    for line in batches[1].read_text().splitlines()[:3]:
+        grown = changed('update', grown, write('row.csv', line + '\n'))
+    some = write('some.csv', ''.join(batches[1].read_text().splitlines(keepends=True)[:3]))
+    once = changed('update', first, some)
+    assert np.allclose(*(model_of(path)[1]['output_weights'] for path in (grown, once)), rtol=1e-9, atol=1e-12)
+
+
+def test_models_trained_apart_merge_to_the_model_of_all_rows(changed, first, packs, model_of):
+    others = [changed('train', 'pesvm', packs[k], '--like', first) for k in (1, 2)]
+    whole = changed('train', 'pesvm', packs[3], '--like', first)
+    merged = changed('merge', first, *others)
+    assert different(model_of, merged, whole) == [] and model_of(merged)[0]['n_rows_used'] == N
+    assert different(model_of, changed('merge', first, *others[::-1]), whole) == []
+
+
+def test_a_label_written_otherwise_is_the_same_class(changed, write, csv_of, table, model_of):
+    X, labels = table
+    labels = (labels > 0) * 1
+    a = write('a.csv', csv_of(labels[:80], X[:80]))
+    b = write('b.csv', csv_of([f'{label}.0' for label in labels[80:]], X[80:]))
+    first = changed('train', 'pesvm', a, '--hidden', 10)
+    grown = changed('update', first, b)
+    assert model_of(grown)[0]['classes'] == ['0', '1'] and model_of(grown)[1]['counts'].sum() == N
+    assert model_of(changed('forget', grown, b))[0]['classes'] == ['0', '1']
+
+
+def refused(elm, tmp_path, *arguments):
+    done = elm(*arguments, '--model', tmp_path / 'refused.npz', '-q')
+    assert done.status == 1 and not (tmp_path / 'refused.npz').exists()
+    return done.err
+
+
+def test_rows_that_were_never_there_cannot_leave(elm, first, packs, batches, write, csv_of, table, tmp_path):
+    assert "['9'] came" in refused(elm, tmp_path, 'forget', first, packs[3])
+    assert 'fewer rows than the 80' in refused(elm, tmp_path, 'forget', first, packs[0])
+    assert "['9'] came" in refused(elm, tmp_path, 'forget', first, write('nine.csv', '9,1,2,3,4\n'))
+    _, labels = table
+    ones = write('ones.csv', '1,0,0,0,0\n' * (int((labels[:80] == 1).sum()) + 1))
+    assert 'more leave than are there' in refused(elm, tmp_path, 'forget', first, ones)
+    strangers = write('far.csv', '0,30,-30,30,30\n' * 20)
+    assert 'not positive' in refused(elm, tmp_path, 'forget', first, strangers)
+    only = write('zeros.csv', ''.join(line for line in batches[0].read_text().splitlines(keepends=True)
+                                      if line.startswith('0')))
+    assert 'two classes' in refused(elm, tmp_path, 'forget', first, only)
+
+
+def test_what_does_not_fit_is_refused(elm, changed, first, packs, write, tmp_path, model_of):
+    assert 'rows of 4 features were expected' in refused(elm, tmp_path, 'update', first, write('wide.csv', '0,1,2,3,4,5\n'))
+    apart = changed('train', 'pesvm', packs[1], '--hidden', 15)
+    assert 'feature offset' in refused(elm, tmp_path, 'merge', first, apart)
+    fewer = changed('train', 'pesvm', packs[1], '--hidden', 14)
+    assert 'hidden nodes 15' in refused(elm, tmp_path, 'merge', first, fewer)
+    dual = changed('train', 'sparse-elm', packs[0])
+    assert 'keeps no sums' in refused(elm, tmp_path, 'update', dual, packs[1])
+    balanced = changed('train', 'pesvm', packs[0], '--hidden', 15, '--class-weight', 'balanced')
+    assert '--class-weight' in refused(elm, tmp_path, 'update', balanced, packs[1])
+    assert elm('merge', first, '--model', tmp_path / 'one.npz').status == 2
+    assert elm('train', 'pesvm', packs[0], '--like', first, '--hidden', 3, '--model', tmp_path / 'one.npz').status == 2
+
+
+def test_an_update_that_fails_leaves_the_old_model_untouched(elm, first, packs, write, tmp_path, model_of):
+    living = tmp_path / 'living.npz'
+    shutil.copy(first, living)
+    bad = write('bad.csv', '0,1,2,3,4\n1,x,2,3,4\n')
+    assert elm('update', living, bad, '--model', living, '--overwrite', '-q').status == 1
+    assert living.read_bytes() == first.read_bytes()
+    assert elm('update', living, bad, '--model', living, '--overwrite', '-q', '--bad-rows', 'skip').status == 0
+    header = model_of(living)[0]
+    assert (header['n_rows_used'], header['n_rows_rejected']) == (81, 1)
+    assert (tmp_path / 'living.npz.rejected').exists()
+    assert json.loads(elm('inspect', living, '--json').out)['history'][1]['rows_rejected'] == {'not a number': 1}
