@@ -64,16 +64,17 @@ class GramSum:
     n_columns : m = L + 1.
     steps : GridSteps.
     numeric : whether labels are targets of a regression.
+    workspace : dictionary that sums of one task may share, for the product of a block.
     Memory: high and low part and one block's Gram, about 3 m^2 numbers, whatever the number of rows.
     """
 
-    def __init__(self, n_columns, steps, numeric=False):
+    def __init__(self, n_columns, steps, numeric=False, workspace=None):
         self.steps = steps
         self.numeric = numeric
         self.high, self.low = np.zeros((2, n_columns, n_columns))
         self.sums = {}
         self.n_rows = 0
-        self._block = None
+        self._workspace = {} if workspace is None else workspace
 
     def n_targets(self, block):
         """Return how many columns T has for a block: one for a regression, one a label, none when labels are many."""
@@ -105,10 +106,11 @@ class GramSum:
     def _multiply(self, ET):
         """Return [E T]'[E T], the upper triangle."""
         width = ET.shape[1]
-        if self._block is None or len(self._block) != width:
-            self._block = np.zeros((width, width), order='F')
-        self._block = dsyrk(1.0, ET.T, beta=0.0, c=self._block, overwrite_c=1, lower=1)
-        return self._block.T
+        block = self._workspace.pop('block', None)
+        if block is None or len(block) != width:
+            block = np.zeros((width, width), order='F')
+        self._workspace['block'] = dsyrk(1.0, ET.T, beta=0.0, c=block, overwrite_c=1, lower=1)
+        return self._workspace['block'].T
 
     def _add_classes(self, sums, block):
         counts = np.bincount(block.codes, minlength=len(block.names))

@@ -67,6 +67,66 @@ class Score:
         return sum(cell.seconds for cell in self.cells)
 
 
+@dataclass(frozen=True)
+class NodeScore:
+    """Hold what cross-validation found for hidden nodes: map and weight scale, nu, L, and a GridCell for each fold.
+
+    correct, total : rows labelled right by machines that had not seen them, and all; None where nobody has counted.
+    """
+
+    map: str
+    weight_scale: float
+    nu: float
+    n_hidden: int
+    cells: tuple
+    correct: int | None = None
+    total: int | None = None
+
+    @property
+    def error(self):
+        """Return the mean squared error of a target."""
+        return sum(cell.error for cell in self.cells) / sum(cell.weight for cell in self.cells)
+
+    @property
+    def deviation(self):
+        """Return the standard deviation of the error over the folds."""
+        return float(np.std([cell.error / cell.weight for cell in self.cells]))
+
+    @property
+    def trusted(self):
+        """Tell whether rounding errors are out of sight in every fold."""
+        return all(cell.trusted and np.isfinite(cell.error) for cell in self.cells)
+
+    @property
+    def accuracy(self):
+        """Return the share of rows labelled right, or None."""
+        return self.correct / self.total if self.total else None
+
+
+def best_nodes(scores):
+    """Return the NodeScore that can be trusted with the highest accuracy, where rows were counted, or least error.
+
+    Raises ValueError when none can be trusted.
+    """
+    trusted = [score for score in scores if score.trusted]
+    if not trusted:
+        raise ValueError('a nu small enough for the rounding errors of the sums was expected, all are too large')
+    counted = [score for score in trusted if score.total]
+    if counted:
+        return max(counted, key=lambda score: (score.accuracy, -score.error))
+    return min(trusted, key=lambda score: score.error)
+
+
+def finalists(scores, n):
+    """Return the n NodeScores worth counting: the least error of each kind of nodes first, then the next of any."""
+    ranked = sorted((score for score in scores if score.trusted), key=lambda score: score.error)
+    first = {}
+    for score in ranked:
+        first.setdefault((score.map, score.weight_scale), score)
+    leaders = list(first.values())
+    return (leaders + [score for score in ranked if score not in leaders])[:n]
+
+
 def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, scheme, settings,
                    walk=walk_path):
     """Yield a Cell for every fold to be tested and every C.

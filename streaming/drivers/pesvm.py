@@ -81,15 +81,19 @@ def train(plan, options, runner, like=None):
         summary.accounts.compare(accounts)
     check_pack(plan, accounts)
     with one_thread():
-        gram, gram_low = assemble(tiles, layer.n_hidden + 1)
-        sums = collect_sums(gram, gram_low, named_sums, classes)
+        sums = collect_sums(*assemble(tiles, layer.n_hidden + 1), named_sums, classes)
         check_counts(plan, classes, sums)
-        solution = solve(sums, options, runner)
+        header, arrays = make_model(summary, options, layer, steps, sums, classes, accounts, runner)
     report_blas(accounts, runner)
-    arrays = {**layer_arrays(layer), 'output_weights': solution.output_weights, **sum_arrays(sums)}
+    return header, arrays, summary.accounts
+
+
+def make_model(summary, options, layer, steps, sums, classes, accounts, runner):
+    """Solve, and put the model together: (header, arrays)."""
+    solution = solve(sums, options, runner)
     header = describe(summary, options, layer, steps, solution, classes, accounts)
     header['parameters']['peak'] = size_of(sums)
-    return header, arrays, summary.accounts
+    return header, {**layer_arrays(layer), 'output_weights': solution.output_weights, **sum_arrays(sums)}
 
 
 def solve(sums, options, runner, peak=None):

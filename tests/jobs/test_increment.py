@@ -153,7 +153,8 @@ def test_rows_that_were_never_there_cannot_leave(elm, first, packs, batches, wri
 
 
 def test_what_does_not_fit_is_refused(elm, changed, first, packs, write, tmp_path, model_of):
-    assert 'rows of 4 features were expected' in refused(elm, tmp_path, 'update', first, write('wide.csv', '0,1,2,3,4,5\n'))
+    wide = write('wide.csv', '0,1,2,3,4,5\n')
+    assert 'rows of 4 features were expected' in refused(elm, tmp_path, 'update', first, wide)
     apart = changed('train', 'pesvm', packs[1], '--hidden', 15)
     assert 'feature offset' in refused(elm, tmp_path, 'merge', first, apart)
     fewer = changed('train', 'pesvm', packs[1], '--hidden', 14)

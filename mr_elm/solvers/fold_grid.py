@@ -1,0 +1,126 @@
+"""Cross-validate ESVM over all (nu, L') from the sums of the folds alone, without looking at a row again.
+
+    B = (I/nu + G)^-1 R,  G = sum of the other folds' E'E,  R = of their E'T
+    |E_f B - T_f|^2 = T_f'T_f - 2 B'E_f'T_f + B'E_f'E_f B        squared error on the fold f held out
+
+The nodes nest: with the bias gathered first, the leading L' + 1 rows and columns of a Gram are the Gram of the first
+L' nodes, and the leading block of its Cholesky factor is their factor. So one factor serves every L'.
+
+Source: He et al., 2011, eq. 7; the scheme is ours.
+"""
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf
+
+from .esvm import right_side
+from .increment import add_sums, largest_nu
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """Hold what one fold says of (nu, L').
+
+    error : squared error on the fold, summed over its rows and targets. weight : rows times targets there.
+    trusted : whether nu is small enough for the rounding errors of the sums (see `largest_nu`).
+    """
+
+    nu: float
+    n_hidden: int
+    fold: int
+    error: float
+    weight: float
+    trusted: bool
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Hold sums with the bias first: gram (m, m) whole, right (m, K), and squares (K,), the diagonal of T'T."""
+
+    gram: np.ndarray
+    right: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def of(cls, sums, numeric):
+        """Gather the bias first."""
+        order = np.roll(np.arange(len(sums.gram)), 1)
+        whole = np.triu(sums.gram) + np.triu(sums.gram, 1).T
+        right = right_side(sums, numeric)
+        squares = sums.counts if numeric else np.full(right.shape[1], sums.gram[-1, -1])
+        return cls(whole[np.ix_(order, order)], right[order], squares)
+
+
+    def without(self, other):
+        """Return the sums of the rows that are not in another."""
+        return Ordered(self.gram - other.gram, self.right - other.right, self.squares - other.squares)
+
+    def __add__(self, other):
+        return Ordered(self.gram + other.gram, self.right + other.right, self.squares + other.squares)
+
+
+def total_of(folds):
+    """Return the Sums of all folds together."""
+    return reduce(add_sums, folds)
+
+
+class FoldGrid:
+    """Score cells, and train, from the sums of the folds.
+
+    folds : list of Sums. numeric : whether they are of a regression.
+    Sums are taken apart in plain float64: what that loses, a block's product has lost before.
+    """
+
+    def __init__(self, folds, numeric):
+        self.folds = [Ordered.of(sums, numeric) for sums in folds]
+        self.total = reduce(Ordered.__add__, self.folds)
+
+    def score(self, nus, sizes, tested=None):
+        """Return a GridCell for every nu, L' and fold held out.
+
+        nus, sizes : lists of nu and of L'. tested : numbers of the folds to hold out, all by default.
+        """
+        cells = []
+        for fold in range(len(self.folds)) if tested is None else tested:
+            held, rest = self.folds[fold], self.total.without(self.folds[fold])
+            weights = {nu: nested_weights(rest, nu, sizes) for nu in nus}
+            for number, size in enumerate(sizes):
+                errors = squared_errors(held, [weights[nu][number] for nu in nus])
+                bound = largest_nu(rest.gram.diagonal()[:size + 1].sum())
+                cells += [GridCell(nu, size, fold, error, float(held.gram[0, 0] * len(held.squares)), nu <= bound)
+                          for nu, error in zip(nus, errors, strict=True)]
+        return cells
+
+    def weights(self, fold, cells):
+        """Return the output weights (L' + 1, K), bias last, of each (nu, L') of a list, trained without a fold."""
+        rest = self.total.without(self.folds[fold])
+        return [np.roll(nested_weights(rest, nu, [size])[0], -1, axis=0) for nu, size in cells]
+
+
+def nested_weights(sums, nu, sizes):
+    """Return the output weights (L' + 1, K), bias first, for each L', or None where I/nu + G is not positive.
+
+    One factor and one forward substitution serve all sizes.
+    """
+    m = max(sizes) + 1
+    system = np.array(sums.gram[:m, :m], order='F')
+    system[np.diag_indices(m)] += 1 / nu
+    factor, failed = dpotrf(system, lower=1, overwrite_a=1)
+    if failed:
+        return [None] * len(sizes)
+    half = solve_triangular(factor, sums.right[:m], lower=True, check_finite=False)
+    return [solve_triangular(factor[:size + 1, :size + 1], half[:size + 1], lower=True, trans=1, check_finite=False)
+            for size in sizes]
+
+
+def squared_errors(held, weights):
+    """Return the squared error on held-out rows of each of several output weights of one size; NaN for None."""
+    found = [B for B in weights if B is not None]
+    if not found:
+        return [np.nan] * len(weights)
+    m = len(found[0])
+    images = iter(np.split(held.gram[:m, :m] @ np.hstack(found), len(found), axis=1))
+    return [np.nan if B is None else
+            float(held.squares.sum() + (B * (next(images) - 2 * held.right[:m])).sum()) for B in weights]

@@ -1,0 +1,82 @@
+"""Train PESVM without being told anything: a search over few nodes on a sample, then one over nu on all rows.
+
+The sample chooses the kind of nodes by rows held out, and how the error falls when the nodes double says whether many
+pay. All rows then choose nu by one fold held out, and give the model.
+"""
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.streaming.drivers.tune_pesvm import Ground, Search, best_model, look
+
+PILOT_ROWS, PILOT_SIZES, PILOT_FOLDS = 6000, (200, 400), 3
+KINDS = (*(('sigmoid', s) for s in (1.0, 2.0, 4.0)), *(('rbf', s) for s in (1.0, 2.0)),
+         *(('nystrom', s) for s in (0.5, 1.0, 2.0)))
+NUS = tuple(10.0**k for k in range(-2, 6))
+AROUND = (0.01, 0.1, 1.0, 10.0)  # times the pilot's nu: more nodes and more rows move it
+STEEP = ((0.85, 3000), (0.92, 2000), (np.inf, 1000))  # error(2 L) / error(L) below this: so many nodes pay
+CHEAP = 2e10  # rows times squared nodes, below which all rows compare three kinds of nodes
+SHARE = 0.4  # of a budget of seconds, for the sums of all rows
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bound a training: at most so many nodes, and about so many seconds of one core where that is said."""
+
+    nodes: int = 3000
+    seconds: float | None = None
+
+    def largest(self, n_rows):
+        """Return the largest L: N L^2 operations, at the speed of this machine, must fit into the seconds."""
+        if self.seconds is None:
+            return self.nodes
+        return int(np.clip(np.sqrt(SHARE * self.seconds * speed() / n_rows), 50, self.nodes))
+
+
+def speed():
+    """Return the multiplications a second of this machine's symmetric update, on one thread."""
+    E = np.ones((2000, 500), order='F')
+    with one_thread():
+        dsyrk(1.0, E[:100].T.copy(order='F'))
+        start = time.perf_counter()
+        dsyrk(1.0, E, trans=1)
+        return E.size * E.shape[1] / (time.perf_counter() - start)
+
+
+def train(plan, options, runner, budget=None):
+    """Choose map, scale, nu and L, and train: (header, arrays, accounts of a first pass over text).
+
+    plan : InputPlan. options : PESVMOptions, of which task, scaling, seed and class weights count. budget : Budget.
+    Raises DataFormatError when the rows cannot be used.
+    """
+    budget = budget or Budget()
+    ground = Ground.of(plan, options, budget.nodes, runner)
+    largest = budget.largest(ground.summary.n_rows)
+    sizes = tuple(sorted({min(size, largest) for size in PILOT_SIZES}))
+    pilot = look(ground, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)), runner)
+    leaders = leaders_of(pilot.scores)
+    n_hidden = min(largest, nodes_that_pay(pilot.scores, leaders[0], sizes))
+    kinds = leaders[:3 if ground.summary.n_rows * n_hidden**2 < CHEAP else 1]
+    runner.reporter.say(f'a sample chose {" or ".join(f"{map} at {scale:g}" for map, scale in kinds)}, '
+                        f'{n_hidden} hidden nodes')
+    nus = tuple(pilot.best.nu * factor for factor in AROUND)
+    final = look(ground, Search(kinds, nus, (n_hidden,), tested=1, n_counted=len(AROUND) * len(kinds)), runner)
+    header, arrays = best_model(ground, final, runner)
+    return header, arrays, ground.summary.accounts
+
+
+def leaders_of(scores):
+    """Return the kinds of nodes, the best first, by accuracy where it was counted, else by error."""
+    ranked = sorted((score for score in scores if score.trusted and np.isfinite(score.error)),
+                    key=lambda score: (-(score.accuracy or 0.0), score.error))
+    return tuple(dict.fromkeys((score.map, score.weight_scale) for score in ranked))
+
+
+def nodes_that_pay(scores, kind, sizes):
+    """Return how many nodes to train: many where the error still falls steeply when nodes double."""
+    least = [min(score.error for score in scores if (score.map, score.weight_scale) == kind and score.n_hidden == size
+                 and score.trusted) for size in sizes]
+    return next(n_hidden for bound, n_hidden in STEEP if least[-1] / least[0] < bound)

@@ -1,0 +1,81 @@
+"""Sum up E'E and the class sums of every fold and every candidate layer in one pass: the key gains fold and map."""
+import numpy as np
+
+from mr_elm.gram import GramSum, expand, merge_pairs
+from mr_elm.io.blocks import BLOCK_ROWS, concatenate, take_rows, widen
+from mr_elm.io.wire import make_key
+from mr_elm.solvers.esvm import row_weights
+from mr_elm.streaming.fold_problem import load_problem
+from mr_elm.streaming.mr_rows import MRRows, demand_width
+
+
+class MRFolds(MRRows):
+    """Emit `gram LAYER FOLD I J` a tile and `sum LAYER FOLD NAME` a label (for regression E'T and T'T).
+
+    Source: He et al., A parallel incremental extreme SVM classifier, 2011, section 4; the folds are ours.
+    """
+
+    MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
+
+    def configure_args(self):
+        """Add the problem."""
+        super().configure_args()
+        self.add_file_arg('--problem', help='npz: layers, folds and grids')
+
+    def map_begin(self):
+        """Load the problem and make room for the sums of every layer and fold."""
+        self.problem = load_problem(self.options.problem)
+        self.buffer = np.empty(0)
+        self.waiting = []
+        self.prepare()
+
+    def prepare(self):
+        """Begin with empty sums."""
+        workspace = {}
+        self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace) for _ in range(self.problem.n_parts)]
+                     for layer, steps in zip(self.problem.layers, self.problem.grids, strict=True)]
+
+    def map_block(self, block, place):
+        """Take the rows of the sample, and add them; a small sample waits until there are enough for a product."""
+        demand_width(block.X, self.problem.layers[0].n_features)
+        self.waiting.append(self.problem.sampled(block))
+        if self.problem.header['share'] == 1 or sum(map(len, self.waiting)) >= BLOCK_ROWS:
+            self.add_waiting()
+
+    def add_waiting(self):
+        """Add the rows that wait, ordered by their fold."""
+        waiting, self.waiting = concatenate(self.waiting), []
+        if waiting is not None and len(waiting):
+            self.add(*self.problem.parts(waiting))
+
+    def add(self, block, edges):
+        """Add each fold's rows of a block to its sums, layer by layer."""
+        for number, layer in enumerate(self.problem.layers):
+            sums = self.sums[number]
+            ET = self.expand(layer, block, sums[0].n_targets(block))
+            for fold, total in enumerate(sums):
+                rows = slice(edges[fold], edges[fold + 1])
+                part = take_rows(block, rows)
+                total.add(ET[rows], part, row_weights(part, self.problem.header['class_weights']))
+
+    def expand(self, layer, block, n_targets=0):
+        """Return [E T] of a block in a buffer that is kept."""
+        size = len(block) * (layer.n_hidden + 1 + n_targets)
+        if size > len(self.buffer):
+            self.buffer = np.empty(size)
+        return expand(layer, widen(block.X, layer.n_features), n_targets, self.buffer)
+
+    def map_end(self):
+        """Emit the sums tile by tile."""
+        self.add_waiting()
+        for layer, folds in enumerate(self.sums):
+            for fold, total in enumerate(folds):
+                if total.n_rows:
+                    for (i, j), pair in total.tiles():
+                        yield make_key('gram', layer, fold, i, j), pair
+                    for name, pair in sorted(total.sums.items()):
+                        yield make_key('sum', layer, fold, name), list(pair)
+
+
+if __name__ == '__main__':
+    MRFolds.run()

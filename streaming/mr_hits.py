@@ -1,0 +1,54 @@
+"""Count the rows of each fold that candidates trained without it label right: their weights are one product."""
+import numpy as np
+
+from mr_elm.io.blocks import take_rows
+from mr_elm.io.wire import make_key
+from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers
+from mr_elm.streaming.mr_folds import MRFolds
+
+
+def add_up(values):
+    """Add the counts of tasks up."""
+    values = list(values)
+    return {'correct': np.sum([value['correct'] for value in values], axis=0).tolist(),
+            'total': sum(value['total'] for value in values)}
+
+
+class MRHits(MRFolds):
+    """Emit `hits LAYER`: for each candidate on the layer the rows labelled right, and how many rows there were."""
+
+    MERGE = {'hits': add_up}
+
+    def prepare(self):
+        """Begin with nothing counted."""
+        self.hits = {}
+
+    def add(self, block, edges):
+        """Score the held-out rows of a block."""
+        block = take_rows(block, slice(0, edges[self.problem.header['tested']]))  # others are never held out
+        index = self.problem.header['index']
+        truth = np.array([index[name] for name in block.names])[block.codes]
+        for number, layer in enumerate(self.problem.layers):
+            E = self.expand(layer, block)
+            for fold in range(self.problem.header['tested']):
+                rows = slice(edges[fold], edges[fold + 1])
+                self.count(number, E[rows] @ self.problem.scores(number, fold), truth[rows])
+
+    def count(self, number, scores, truth):
+        """Count what the candidates on a layer, whose scores (n, K' P) stand side by side, label right."""
+        n_classes = len(set(self.problem.header['index'].values()))
+        width = 1 if n_classes == 2 else n_classes
+        correct = [int((class_numbers(scores[:, start:start + width], n_classes, ONE_VS_ALL) == truth).sum())
+                   for start in range(0, scores.shape[1], width)]
+        known = self.hits.get(number, {'correct': [0] * len(correct), 'total': 0})
+        self.hits[number] = add_up([known, {'correct': correct, 'total': len(truth)}])
+
+    def map_end(self):
+        """Emit the counts."""
+        self.add_waiting()
+        for number, counts in self.hits.items():
+            yield make_key('hits', number), counts
+
+
+if __name__ == '__main__':
+    MRHits.run()
