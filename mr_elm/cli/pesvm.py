@@ -1,12 +1,14 @@
 """mr-elm train pesvm and elm: what can be said of hidden nodes and their one Gram."""
+import argparse
 from functools import partial
 
 from ..features.hidden import NODES
-from ..streaming.drivers import pesvm
+from ..streaming.drivers import auto, pesvm
 from .increment import living_model
 from .options import Parser, add_input_options, add_resume_option, add_runner_options
 from .training import add_model_options, demand_positive, demand_seed, run
 
+CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
 
 
@@ -32,13 +34,36 @@ def train(argv, method, strength, description):
     add_resume_option(parser)
     args, passed = parser.parse(argv)
     check(parser, args, strength)
+    budget = budget_of(parser, argv, args)
     if args.like is not None:
         train_like(parser, argv, args, passed, method)
         return
     options = pesvm.PESVMOptions(
         method=method, map=args.map, n_hidden=args.hidden, nu=args.nu, seed=args.seed, weight_scale=args.weight_scale,
         weights=args.weights, scale=args.scale, task=args.task, class_weight=args.class_weight, bad_rows=args.bad_rows)
-    run(pesvm.train, options, args, passed, numeric_labels=options.numeric)
+    driver = partial(auto.train, budget=budget) if budget else pesvm.train
+    run(driver, options, args, passed, numeric_labels=options.numeric)
+
+
+def budget_of(parser, argv, args):
+    """Return the Budget of --auto, or None. Exits with 2 when what --auto chooses is said."""
+    given = {token.partition('=')[0] for token in argv}
+    if not getattr(args, 'auto', False):
+        if '--budget' in given:
+            parser.error('--budget: --auto was expected with it')
+        return None
+    if clash := sorted(given & set(CHOSEN)):
+        parser.error(f'{clash[0]}: --auto chooses it')
+    return args.budget or auto.Budget()
+
+
+def read_budget(text):
+    """Read --budget: a number of nodes, or of seconds with an s behind it."""
+    number = text.removesuffix('s')
+    if not number.isdecimal() or int(number) < 1:
+        raise argparse.ArgumentTypeError(f'a number of hidden nodes, as in 2000, or of seconds, as in 60s, was '
+                                         f'expected, {text!r} came')
+    return auto.Budget(seconds=int(number)) if text.endswith('s') else auto.Budget(int(number))
 
 
 def train_like(parser, argv, args, passed, method):
@@ -66,6 +91,10 @@ def add_gram_options(parser, method, strength):
     group.add_argument(strength, type=float, default=1.0, dest='nu', metavar='X',
                        help='weight of the errors against the size of the output weights (default: %(default)s)')
     group.add_argument('--class-weight', choices=('balanced',), help='let every class count the same')
+    if method == 'pesvm':
+        group.add_argument('--auto', action='store_true', help='choose map, weight scale, nu and L by rows held out')
+        group.add_argument('--budget', type=read_budget, metavar='L|SECONDSs', help='of --auto: at most so many nodes '
+                           '(2000), or about so many seconds of one core (60s) (default: 3000)')
     group.add_argument('--like', metavar='MODEL', help='take scaling, nodes and the rest from a model, so that both '
                        'can be merged')
 

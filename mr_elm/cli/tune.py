@@ -2,8 +2,9 @@
 from .methods import run_method
 
 # method -> (module that knows its options, function)
-METHODS = {'sparse-elm': ('tune_dual', 'tune_sparse_elm'), 'oelm': ('tune_dual', 'tune_oelm'),
-           'sphere-svm': ('tune_dual', 'tune_sphere_svm'), 'mr-kelm': ('tune_kelm', 'tune_mr_kelm')}
+METHODS = {'pesvm': ('tune_pesvm', 'tune_pesvm'), 'sparse-elm': ('tune_dual', 'tune_sparse_elm'),
+           'oelm': ('tune_dual', 'tune_oelm'), 'sphere-svm': ('tune_dual', 'tune_sphere_svm'),
+           'mr-kelm': ('tune_kelm', 'tune_mr_kelm')}
 
 
 def tune(argv):

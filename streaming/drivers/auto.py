@@ -12,14 +12,16 @@ from scipy.linalg.blas import dsyrk
 from mr_elm.arithmetic import one_thread
 from mr_elm.streaming.drivers.tune_pesvm import Ground, Search, best_model, look
 
-PILOT_ROWS, PILOT_SIZES, PILOT_FOLDS = 6000, (200, 400), 3
-KINDS = (*(('sigmoid', s) for s in (1.0, 2.0, 4.0)), *(('rbf', s) for s in (1.0, 2.0)),
+PILOT_ROWS, PILOT_SIZES, PILOT_FOLDS = 6000, (150, 300), 3
+KINDS = (*(('sigmoid', s) for s in (1.0, 2.0, 4.0)), ('rff', 2.0), *(('rbf', s) for s in (1.0, 2.0)),
          *(('nystrom', s) for s in (0.5, 1.0, 2.0)))
-NUS = tuple(10.0**k for k in range(-2, 6))
+NUS = tuple(10.0**k for k in range(-1, 6))
 AROUND = (0.01, 0.1, 1.0, 10.0)  # times the pilot's nu: more nodes and more rows move it
-STEEP = ((0.85, 3000), (0.92, 2000), (np.inf, 1000))  # error(2 L) / error(L) below this: so many nodes pay
-CHEAP = 2e10  # rows times squared nodes, below which all rows compare three kinds of nodes
-SHARE = 0.4  # of a budget of seconds, for the sums of all rows
+STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
+SETTLED = 0.98, 1000  # more do not once so many rows are labelled right
+CHEAP = 6e9  # rows times squared nodes: up to this nodes cost nothing, and two kinds of them are compared in folds
+SHARE = 0.4  # of a budget of seconds, for the sums of all rows and what they are solved for
+SOLVES = 4  # factors of L^3 / 3, and shuffling the sums, in L^3
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,12 @@ class Budget:
     seconds: float | None = None
 
     def largest(self, n_rows):
-        """Return the largest L: N L^2 operations, at the speed of this machine, must fit into the seconds."""
+        """Return the largest L: not above the rows, and what it costs must fit into the seconds on this machine."""
+        sizes = np.arange(50, max(51, min(self.nodes, n_rows) + 1))
         if self.seconds is None:
-            return self.nodes
-        return int(np.clip(np.sqrt(SHARE * self.seconds * speed() / n_rows), 50, self.nodes))
+            return min(self.nodes, int(sizes[-1]))
+        seconds = sizes**2 * (n_rows + SOLVES * sizes) / speed()
+        return min(self.nodes, int(sizes[max(np.searchsorted(seconds, SHARE * self.seconds) - 1, 0)]))
 
 
 def speed():
@@ -58,12 +62,14 @@ def train(plan, options, runner, budget=None):
     sizes = tuple(sorted({min(size, largest) for size in PILOT_SIZES}))
     pilot = look(ground, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)), runner)
     leaders = leaders_of(pilot.scores)
-    n_hidden = min(largest, nodes_that_pay(pilot.scores, leaders[0], sizes))
-    kinds = leaders[:3 if ground.summary.n_rows * n_hidden**2 < CHEAP else 1]
-    runner.reporter.say(f'a sample chose {" or ".join(f"{map} at {scale:g}" for map, scale in kinds)}, '
+    free = int(np.sqrt(CHEAP / ground.summary.n_rows))
+    n_hidden = min(largest, max(free, nodes_that_pay(pilot.scores, leaders[0], sizes)))
+    cheap = n_hidden <= free
+    kinds, tested = (leaders[:2], 2) if cheap else (leaders[:1], 1)
+    runner.reporter.say(f'a sample chose {" or ".join(f"{name} at {scale:g}" for name, scale in kinds)}, '
                         f'{n_hidden} hidden nodes')
     nus = tuple(pilot.best.nu * factor for factor in AROUND)
-    final = look(ground, Search(kinds, nus, (n_hidden,), tested=1, n_counted=len(AROUND) * len(kinds)), runner)
+    final = look(ground, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=len(nus) * len(kinds)), runner)
     header, arrays = best_model(ground, final, runner)
     return header, arrays, ground.summary.accounts
 
@@ -77,6 +83,8 @@ def leaders_of(scores):
 
 def nodes_that_pay(scores, kind, sizes):
     """Return how many nodes to train: many where the error still falls steeply when nodes double."""
-    least = [min(score.error for score in scores if (score.map, score.weight_scale) == kind and score.n_hidden == size
-                 and score.trusted) for size in sizes]
-    return next(n_hidden for bound, n_hidden in STEEP if least[-1] / least[0] < bound)
+    of_kind = [score for score in scores if (score.map, score.weight_scale) == kind and score.trusted]
+    least = [min(score.error for score in of_kind if score.n_hidden == size) for size in sizes]
+    n_hidden = next(n_hidden for bound, n_hidden in STEEP if least[-1] <= bound * least[0])
+    settled = any((score.accuracy or 0.0) > SETTLED[0] for score in of_kind)
+    return min(n_hidden, SETTLED[1]) if settled else n_hidden

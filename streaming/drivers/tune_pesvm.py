@@ -128,9 +128,9 @@ def demand_memory(plan, layers, search):
     parts = min(search.n_tested + 1, search.n_folds)
     wanted = sum(16 * parts * (layer.n_hidden + 1)**2 for layer in layers.values()) / 1e6
     if wanted > search.memory:
-        raise DataFormatError(f'{plan.name}: sums of at most {search.memory:,.0f} MB a task were expected, {len(layers)} '
-                              f'kinds of nodes in {parts} folds would take {wanted:,.0f} MB: search fewer kinds or '
-                              'nodes, or raise --memory')
+        raise DataFormatError(f'{plan.name}: sums of at most {search.memory:,.0f} MB a task were expected, those of '
+                              f'{len(layers)} kinds of nodes in {parts} folds take {wanted:,.0f} MB: search fewer '
+                              'kinds or nodes, or raise --memory')
 
 
 def sum_up_folds(ground, problem, kinds, runner):

@@ -1,0 +1,136 @@
+"""Tuning PESVM: the grid is scored from one pass, the same for any splits; what it chooses is the model it writes."""
+import csv
+import json
+
+import numpy as np
+import pytest
+
+N = 300
+GRID = ('--weight-scale', '0.5,2', '--nu', '0.1,10', '--hidden', '5,20', '--folds', 3)
+
+
+@pytest.fixture
+def table(rng):
+    """Draw rows of three classes: (X, labels)."""
+    X = rng.normal(size=(N, 3))
+    return X, (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
+
+
+@pytest.fixture
+def packed(elm, write, csv_of, table, tmp_path):
+    elm('pack', write('rows.csv', csv_of(table[1], table[0])), '-o', tmp_path / 'pack', '--block-rows', 40, '-q')
+    return tmp_path / 'pack'
+
+
+@pytest.fixture
+def tune(elm, tmp_path):
+    """Tune quietly: (what is printed, the table), the model at tune.model."""
+    def run(path, *options):
+        out = tmp_path / 'table.csv'
+        done = elm('tune', 'pesvm', path, *GRID, '--table', out, '--model', run.model, '--overwrite', '-q', *options)
+        assert (done.status, done.err) == (0, '')
+        with open(out) as stream:
+            return json.loads(done.out), list(csv.DictReader(stream))
+    run.model = tmp_path / 'm.npz'
+    return run
+
+
+def test_the_best_cell_is_printed_and_its_model_is_that_of_training(elm, tune, packed, tmp_path, model_of):
+    best, table = tune(packed, '--map', 'sigmoid,rff', '--figure', tmp_path / 'f.png')
+    assert len(table) == 2 * 2 * 2 * 2 and all(row['trusted'] == 'True' for row in table)
+    counted = [float(row['accuracy']) for row in table if row['accuracy']]
+    assert len(counted) == 10 and best['accuracy'] == max(counted)
+    assert (tmp_path / 'f.png').read_bytes().startswith(b'\x89PNG')
+    elm('train', 'pesvm', packed, '--map', best['map'], '--weight-scale', best['weight_scale'], '--nu', best['nu'],
+        '--hidden', best['hidden'], '--model', tmp_path / 'plain.npz', '-q')
+    (tuned, one), (plain, other) = model_of(tune.model), model_of(tmp_path / 'plain.npz')
+    assert np.abs(one['output_weights'] - other['output_weights']).max() < 1e-8
+    assert tuned['parameters'].keys() == plain['parameters'].keys() and tuned['n_rows_used'] == N
+
+
+@pytest.mark.parametrize('options', [('1',), ('5',), ('2', '-r', 'local', '--num-cores', '2')], ids=' '.join)
+def test_splits_and_runners_do_not_show(tune, packed, model_of, options, maps):
+    n, *runner = options
+    whole, (_, arrays) = tune(packed), model_of(tune.model)
+    assert tune(packed, *maps(n), *runner) == whole
+    again = model_of(tune.model)[1]
+    assert [name for name in arrays if arrays[name].tobytes() != again[name].tobytes()] == []
+
+
+def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed, table, model_of):
+    """Train on the rows of the other folds by numpy alone, on the nodes of the model."""
+    from mr_elm.selection import fold_numbers
+    from mr_elm.streaming.fold_problem import FOLD
+    best, cells = tune(packed)
+    X, labels = table
+    m = model_of(tune.model)[1]
+    Z = (X - m['feature_offset']) * m['feature_scale'] @ m['hidden_weights'].T + m['hidden_biases']
+    E, T = np.c_[1 / (1 + np.exp(-Z)), -np.ones(N)], np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
+    folds, F = fold_numbers(X, 3, FOLD), np.zeros((N, 3))
+    for fold in range(3):
+        rest = folds != fold
+        A = E[rest].T @ E[rest] + np.eye(E.shape[1]) / best['nu']
+        F[~rest] = E[~rest] @ np.linalg.solve(A, E[rest].T @ T[rest])
+    assert np.isclose(best['error'], ((F - T)**2).mean(), rtol=1e-8)
+    assert best['accuracy'] == (F.argmax(axis=1) == labels).mean()
+    row, = [row for row in cells if all(float(row[name]) == best[name] for name in ('weight_scale', 'nu', 'hidden'))]
+    assert float(row['error']) == best['error']
+
+
+def test_a_regression_is_chosen_by_its_error(tune, write, csv_of, table, model_of):
+    X, _ = table
+    best, cells = tune(write('y.csv', csv_of((3 * X[:, 0] + 50).tolist(), X)), '--task', 'regression')
+    assert best['accuracy'] is None and best['error'] == min(float(row['error']) for row in cells)
+    assert model_of(tune.model)[0]['parameters']['nu'] == best['nu']
+
+
+def test_a_sample_chooses_and_all_rows_train(tune, packed, model_of):
+    tune(packed, '--sample', 150, '--map', 'nystrom')
+    header, arrays = model_of(tune.model)
+    assert header['n_rows_used'] == N and arrays['counts'].sum() == N
+
+
+def test_a_nu_too_large_is_marked_and_not_chosen(tune, packed):
+    best, cells = tune(packed, '--nu', '1,1e14')
+    assert {row['trusted'] for row in cells if float(row['nu']) > 1} == {'False'} and best['nu'] == 1
+
+
+@pytest.mark.parametrize('options, said', [(('--map', 'cubic'), 'cubic'), (('--folds', 1), '--folds'),
+                                           (('--hidden', '5,0'), '--hidden')])
+def test_wrong_grids_are_wrong_usage(elm, packed, options, said):
+    done = elm('tune', 'pesvm', packed, *options)
+    assert done.status == 2 and said in done.err
+
+
+def test_sums_that_do_not_fit_are_refused(elm, packed):
+    done = elm('tune', 'pesvm', packed, '--memory', 10, '-q')
+    assert done.status == 1 and '--memory' in done.err
+
+
+# --auto
+
+
+def test_auto_needs_nothing_said(elm, packed, table, tmp_path, model_of, maps):
+    for name, options in (('one', ()), ('two', maps(3))):
+        done = elm('train', 'pesvm', packed, '--auto', '--budget', 60, '--model', tmp_path / name, '-q', *options)
+        assert done == (0, '', '')
+    (header, one), (_, two) = model_of(tmp_path / 'one'), model_of(tmp_path / 'two')
+    assert header['parameters']['n_hidden'] <= 60 and header['n_rows_used'] == N
+    assert one['output_weights'].tobytes() == two['output_weights'].tobytes()
+    accuracy = json.loads(elm('evaluate', tmp_path / 'one', packed, '--json').out)['accuracy']
+    assert accuracy > np.bincount(table[1]).max() / N + 0.2
+
+
+def test_auto_chooses_for_a_regression_in_seconds(elm, write, csv_of, table, tmp_path):
+    X, _ = table
+    path = write('y.csv', csv_of((np.sin(3 * X[:, 0]) + 7).tolist(), X))
+    done = elm('train', 'pesvm', path, '--auto', '--budget', '1s', '--task', 'regression', '--model', tmp_path / 'm',
+               '-q')
+    assert (done.status, done.err) == (0, '')
+    assert json.loads(elm('evaluate', tmp_path / 'm', path, '--json').out)['r2'] > 0.9
+
+
+@pytest.mark.parametrize('options', [('--nu', 3), ('--budget', '0'), ('--budget', '5m')])
+def test_auto_and_what_it_chooses_are_wrong_usage(elm, packed, options, tmp_path):
+    assert elm('train', 'pesvm', packed, '--auto', *options, '--model', tmp_path / 'm').status == 2
+    assert elm('train', 'pesvm', packed, '--budget', 10, '--model', tmp_path / 'm').status == 2
