@@ -5,6 +5,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .esvm_estimators import ESVMClassifier, ESVMRegressor  # noqa: F401 - all estimators are found here
 from .features.hidden import NODES, HiddenLayer, draw_nodes
 from .features.kernel_rows import PrecomputedRows, kernel_rows
 from .features.kernels import KERNELS, make_kernel, row_squares

@@ -9,6 +9,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.wire import make_key
 from mr_elm.metrics import Confusion, Residuals
 from mr_elm.models import read_model
+from mr_elm.press import LeaveOneOut
 from mr_elm.streaming.mr_rows import MRRows, demand_width
 
 
@@ -41,19 +42,22 @@ class MREvaluate(MRRows):
         """Add the model."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
+        self.add_passthru_arg('--leave-one-out', action='store_true', default=False,
+                              help='the rows are those of the training, each is judged as if it had not been there')
 
     def map_begin(self):
         """Load the model."""
         self.model = read_model(self.options.model)
         self.pairs = Counter()
         self.residuals = None
+        self.press = LeaveOneOut.of(self.model) if self.options.leave_one_out else None
 
     def map_block(self, block, place):
         """Score a block."""
         demand_width(block.X, self.model.n_features)
         if block.codes is None:
             raise DataFormatError('labels were expected, the rows have none')
-        said = self.model.predict(block.X)
+        said = self.model.predict(block.X) if self.press is None else self.press.predict(block)
         if self.model.numeric:
             new = Residuals.of(block.targets, said)
             self.residuals = new if self.residuals is None else self.residuals.merge(new)

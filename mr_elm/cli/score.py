@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from ..errors import ModelFormatError
 from ..models import read_model
 from ..streaming.drivers import score
+from ..streaming.drivers.increment import demand_living
 from ..streaming.inputs import plan_inputs
 from ..streaming.storage import demand_free, fetched
 from .options import (
@@ -43,13 +44,17 @@ def evaluate(argv):
     """Score a model on labelled rows."""
     parser = model_parser('evaluate', 'Score a model on labelled rows: accuracy and more, or RMSE and more.')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
+    parser.add_argument('--leave-one-out', action='store_true', help='pesvm and elm: the rows are those of the '
+                        'training; judge each by the model of all others')
     add_label_options(parser)
     args, passed = parser.parse(argv)
     if args.no_label:
         parser.error('--no-label: labels are needed to evaluate')
     with fetched_model(args.model) as (path, model), make_runner(args, passed) as runner:
+        if args.leave_one_out:
+            demand_living(model, args.model)
         plan = plan_inputs(args.inputs, rows_for(model, args))
-        scores, accounts = score.evaluate(path, model, plan, runner, args.bad_rows)
+        scores, accounts = score.evaluate(path, model, plan, runner, args.bad_rows, args.leave_one_out)
     report_rejected(accounts, runner)
     print(json.dumps(scores) if args.json else table_of(scores))
 

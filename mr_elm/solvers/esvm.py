@@ -107,19 +107,31 @@ def fit_esvm(layer, X, classes, codes=None, targets=None, nu=1.0, sample_weight=
     classes, codes : Classes and (N,) class numbers; or None and targets (N,) for regression.
     node_bound : bound on |Phi(x)|, from `layer.bound`, for nodes that are not bounded by 1.
     """
+    steps = GridSteps.of(node_bound, *bounds_of(targets, sample_weight))
+    sums = sum_up(layer, X, classes, codes if targets is None else targets, steps, sample_weight)
+    return sums, finish(sums, nu, classes is None)
+
+
+def bounds_of(targets=None, sample_weight=None):
+    """Return bounds on targets and on the weights of rows, 1 where there are none."""
+    return tuple(1.0 if values is None else float(np.abs(values).max()) for values in (targets, sample_weight))
+
+
+def sum_up(layer, X, classes, y, steps, sample_weight=None):
+    """Sum up rows that fit in memory: Sums.
+
+    classes, y : Classes and (N,) class numbers; or None and targets (N,) for regression. steps : GridSteps.
+    """
     numeric = classes is None
-    weight_bound = 1.0 if sample_weight is None else float(sample_weight.max())
-    target_bound = float(np.abs(targets).max()) if numeric else 1.0
-    gram = GramSum(layer.n_hidden + 1, GridSteps.of(node_bound, target_bound, weight_bound), numeric)
-    buffer = np.empty(min(BLOCK_ROWS, X.shape[0]) * (layer.n_hidden + 1 + (1 if numeric else len(classes.names))))
     names = () if numeric else tuple(classes.names)
+    gram = GramSum(layer.n_hidden + 1, steps, numeric)
+    buffer = np.empty(min(BLOCK_ROWS, X.shape[0]) * (layer.n_hidden + 1 + (1 if numeric else len(names))))
     for start in range(0, X.shape[0], BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
-        block = TargetBlock(X[rows], targets[rows]) if numeric else Block(X[rows], names, codes[rows])
+        block = TargetBlock(X[rows], y[rows]) if numeric else Block(X[rows], names, y[rows])
         ET = expand(layer, block.X, gram.n_targets(block), buffer)
         gram.add(ET, block, None if sample_weight is None else sample_weight[rows])
-    sums = collect_sums(gram.high, gram.low, gram.sums, classes)
-    return sums, finish(sums, nu, numeric)
+    return collect_sums(gram.high, gram.low, gram.sums, classes)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from ..gram import pack_upper, unpack_upper
 from .esvm import Sums
 
 UNIT = np.finfo(float).eps / 2
+OF_CLASSES = ('class_sums', 'class_sums_low', 'counts', 'counts_low')
 DOUBTFUL = 1e3  # times u |E'E|: what lies below this is rounding
 
 
@@ -36,10 +37,15 @@ def sum_arrays(sums):
             for name in fields(sums) for part in [getattr(sums, name.name)]}
 
 
+def only(sums, numbers):
+    """Return the Sums with some of the classes."""
+    return replace(sums, **{name: getattr(sums, name)[numbers] for name in OF_CLASSES})
+
+
 def placed(sums, numbers, n_classes):
     """Return Sums of n_classes classes, where class k of those given is class numbers[k]."""
     wide = {}
-    for name in ('class_sums', 'class_sums_low', 'counts', 'counts_low'):
+    for name in OF_CLASSES:
         part = getattr(sums, name)
         wide[name] = np.zeros((n_classes, *part.shape[1:]))
         wide[name][numbers] = part

@@ -8,7 +8,7 @@ from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.gram import GridSteps, assemble
 from mr_elm.models import layer_arrays
 from mr_elm.solvers.esvm import Sums, collect_sums
-from mr_elm.solvers.increment import add_sums, demand_left, placed, size_of, sum_arrays, sums_of
+from mr_elm.solvers.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of
 from mr_elm.statistics import Classes, LabelTable
 from mr_elm.streaming.drivers.checks import check_labels, check_pack, report_blas
 from mr_elm.streaming.drivers.pesvm import check_counts, event, grid_of, options_of, solve, sum_up
@@ -104,7 +104,7 @@ def demand_living(model, name):
         raise ModelFormatError(f'{name}: a whole model was expected, its sums do not fit its weights')
     if model.header['parameters']['class_weight'] is not None:
         raise ModelFormatError(f'{name}: a model without --class-weight was expected: the weights of classes change '
-                               'with every row, and old rows would have to be seen again')
+                               'with every row, and those of all others would have to be seen again')
 
 
 def demand_alike(model, other, name, other_name):
@@ -206,8 +206,7 @@ def without_empty(classes, sums, plan):
     if len(kept) < 2:
         raise AccountingError(f'{plan.name}: rows of at least two classes were expected to be left, '
                               f'{len(kept)} would be')
-    parts = {name: getattr(sums, name)[kept] for name in ('class_sums', 'class_sums_low', 'counts', 'counts_low')}
-    return [classes.names[k] for k in kept], replace(sums, **parts)
+    return [classes.names[k] for k in kept], only(sums, kept)
 
 
 def solved(header, model, sums, batch, runner, done, peak):

@@ -67,16 +67,24 @@ def first_place(store, path):
     return None
 
 
-def evaluate(model_path, model, plan, runner, bad_rows='stop'):
-    """Score a model on labelled rows: a dictionary with accuracy or rmse, and more. Also returns the Accounts."""
+def evaluate(model_path, model, plan, runner, bad_rows='stop', leave_one_out=False):
+    """Score a model on labelled rows: a dictionary with accuracy or rmse, and more. Also returns the Accounts.
+
+    leave_one_out : the rows are those of the training; each is judged by the model of the others. Raises
+        DataFormatError when they are not as many.
+    """
     accounts, scores = Accounts(plan), None
-    arguments = ['--model', model_path, '--bad-rows', bad_rows]
+    arguments = ['--model', model_path, '--bad-rows', bad_rows, *(['--leave-one-out'] if leave_one_out else [])]
     with run_job(MREvaluate, plan, arguments, runner, 'evaluation') as finished:
         for key, value in finished.pairs(accounts):
             scores = (Residuals(**value).scores() if key == 'residuals'
                       else pairs_from_json(value).scores(list(model.classes)))
     accounts.settle(bad_rows)
     check_pack(plan, accounts)
+    trained = model.header['n_rows_used']
+    if leave_one_out and accounts.used != trained:
+        raise DataFormatError(f'{plan.name}: the {trained} rows that the model was trained on were expected, '
+                              f'{accounts.used} came')
     if scores is None:
         raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
     return scores, accounts

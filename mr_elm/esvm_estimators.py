@@ -1,0 +1,208 @@
+"""Offer the extreme SVM as scikit-learn estimators that live: rows come, rows leave, estimators merge."""
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .features.hidden import NODES, HiddenLayer, draw_nodes
+from .gram import GridSteps
+from .models import HiddenNodeModel, layer_arrays
+from .solvers.esvm import bounds_of, finish, sum_up
+from .solvers.increment import add_sums, demand_left, only, placed, size_of, warn_of_doubt
+from .solvers.multiclass import ONE_VS_ALL, class_numbers
+from .statistics import Classes
+
+RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
+
+
+class LivingESVM(BaseEstimator):
+    """Keep the sums of the rows, and solve whenever they change. Rows are taken as they are: scale them before.
+
+    Parameters
+    ----------
+    map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric.
+    n_hidden, seed : how many, and the seed that they are drawn by.
+    nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
+
+    Source: He et al., A parallel incremental extreme SVM classifier, 2011.
+    """
+
+    def __init__(self, map='sigmoid', n_hidden=200, nu=1.0, weight_scale=1.0, weights='normal', seed=0):
+        self.map, self.n_hidden, self.nu = map, n_hidden, nu
+        self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _read(self, X, y, sample_weight, reset):
+        X, y = validate_data(self, X, y=y, accept_sparse='csr', dtype=float, reset=reset, y_numeric=self._numeric)
+        return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+
+    def _begin(self):
+        if self.map not in RANDOM_NODES:
+            raise ValueError(f'map: one of {", ".join(RANDOM_NODES)} was expected, {self.map!r} came')
+        if not self.n_hidden >= 1:
+            raise ValueError(f'n_hidden: a number of at least 1 was expected, {self.n_hidden} came')
+        d = self.n_features_in_
+        nodes = draw_nodes(self.map, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
+        self.layer_ = HiddenLayer(self.map, *nodes, np.zeros(d), np.ones(d))
+        self.sums_, self.n_rows_, self.peak_ = None, 0, 0.0
+
+    def _sums_of(self, X, y, sample_weight, classes=None):
+        """Return the Sums of some rows, on grids fine enough for all rows so far."""
+        low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
+                     for bound in (X.min(axis=0), X.max(axis=0)))
+        targets = y.astype(float) if self._numeric else None
+        steps = GridSteps.of(self.layer_.bound(low, high), *bounds_of(targets, sample_weight))
+        if self.sums_ is None or not self.steps_.holds(steps, self.n_rows_ + len(y)):
+            self.steps_ = steps  # coarser than before: what is there stays exact, to 2^-104 of what comes
+        return sum_up(self.layer_, X, classes, y if targets is None else targets, self.steps_, sample_weight)
+
+    def _take(self, sums, n_rows, peak=0.0):
+        """Hold other sums, and solve."""
+        self.sums_, self.n_rows_ = sums, n_rows
+        self.peak_ = max(self.peak_, peak, size_of(sums))
+        warn_of_doubt(self.nu, self.peak_)
+        classes = [str(name) for name in getattr(self, 'classes_', ())]
+        header = {'method': 'pesvm', 'task': 'regression' if self._numeric else 'classification', 'classes': classes,
+                  'n_features': self.n_features_in_, 'parameters': {'map': self.map, 'nu': self.nu}}
+        weights = finish(sums, self.nu, self._numeric).output_weights
+        self.model_ = HiddenNodeModel(header, {**layer_arrays(self.layer_), 'output_weights': weights})
+
+    def _demand_alike(self, other):
+        check_is_fitted(self)
+        check_is_fitted(other)
+        ours, theirs = layer_arrays(self.layer_), layer_arrays(other.layer_)
+        if type(self) is not type(other) or self.map != other.map or not all(
+                np.array_equal(ours[name], theirs[name]) for name in ours):
+            raise ValueError(f'an {type(self).__name__} of the same nodes was expected, another came')
+
+    def _values(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse='csr', dtype=float, reset=False)
+        return self.model_.decision_function(X)
+
+
+class ESVMClassifier(ClassifierMixin, LivingESVM):
+    """Train the extreme SVM for classes. Parameters as in LivingESVM."""
+
+    _numeric = False
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit. Sets classes_, sums_, model_."""
+        return self._add(X, y, sample_weight, anew=True)
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add rows, which may bring new classes: the same as to fit on all rows. classes : some to expect."""
+        return self._add(X, y, sample_weight, not hasattr(self, 'sums_'), classes)
+
+    def _add(self, X, y, sample_weight, anew, classes=None):
+        X, y, sample_weight = self._read(X, y, sample_weight, reset=anew)
+        check_classification_targets(y)
+        known = [] if anew else [self.classes_]
+        joined = np.unique(np.concatenate([*known, y, *([] if classes is None else [classes])]))
+        if len(joined) < 2:
+            raise ValueError(f'rows of two classes were expected, all are of one class, {joined[0]!r}')
+        if anew:
+            self._begin()
+        before = None if anew else self._placed(self, joined)
+        sums = self._sums_of(X, np.searchsorted(joined, y), sample_weight, numbered(len(joined)))
+        self.classes_ = joined
+        self._take(sums if anew else add_sums(before, sums), self.n_rows_ + len(y))
+        return self
+
+    def _placed(self, of, classes):
+        """Return the sums of an estimator in the order of other classes."""
+        return placed(of.sums_, np.searchsorted(classes, of.classes_), len(classes))
+
+    def forget(self, X, y, sample_weight=None):
+        """Take rows away, as if they had never been there; classes that lose their last row go too.
+
+        Raises ValueError or AccountingError, and changes nothing, when the rows cannot have been there.
+        """
+        check_is_fitted(self)
+        X, y, sample_weight = self._read(X, y, sample_weight, reset=False)
+        if strangers := sorted(set(np.unique(y)) - set(self.classes_)):
+            raise ValueError(f'rows of the classes {list(self.classes_)} were expected, {strangers[0]!r} came')
+        gone = self._sums_of(X, np.searchsorted(self.classes_, y), sample_weight, numbered(len(self.classes_)))
+        sums = add_sums(self.sums_, gone, -1)
+        demand_left(sums, self.sums_, self.peak_)
+        kept = np.flatnonzero((sums.counts > 0) | (self.sums_.counts == 0))
+        if len(kept) < 2:
+            raise ValueError(f'rows of two classes were expected to be left, {len(kept)} would be')
+        self.classes_ = self.classes_[kept]
+        self._take(only(sums, kept), self.n_rows_ - len(y))
+        return self
+
+    def merge(self, other):
+        """Add the rows of an estimator that was fitted apart on the same nodes."""
+        self._demand_alike(other)
+        joined = np.unique(np.concatenate([self.classes_, other.classes_]))
+        sums = add_sums(self._placed(self, joined), self._placed(other, joined))
+        self.classes_ = joined
+        self._take(sums, self.n_rows_ + other.n_rows_, other.peak_)
+        return self
+
+    def decision_function(self, X):
+        """Return f(X): (n,) for two classes, else (n, K)."""
+        values = self._values(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X):
+        """Return the class of each row."""
+        values = self._values(X)
+        return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
+
+
+def numbered(n_classes):
+    """Return Classes that are called by their numbers."""
+    names = [str(k) for k in range(n_classes)]
+    return Classes(names, [0] * n_classes, [0.0] * n_classes, {name: k for k, name in enumerate(names)})
+
+
+class ESVMRegressor(RegressorMixin, LivingESVM):
+    """Train the extreme SVM for real targets. Parameters as in LivingESVM."""
+
+    _numeric = True
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit. Sets sums_ and model_."""
+        return self._add(X, y, sample_weight, anew=True)
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows: the same as to fit on all rows."""
+        return self._add(X, y, sample_weight, not hasattr(self, 'sums_'))
+
+    def _add(self, X, y, sample_weight, anew):
+        X, y, sample_weight = self._read(X, y, sample_weight, reset=anew)
+        if anew:
+            self._begin()
+        sums = self._sums_of(X, y, sample_weight)
+        self._take(sums if anew else add_sums(self.sums_, sums), self.n_rows_ + len(y))
+        return self
+
+    def forget(self, X, y, sample_weight=None):
+        """Take rows away, as if they had never been there.
+
+        Raises ValueError or AccountingError, and changes nothing, when the rows cannot have been there.
+        """
+        check_is_fitted(self)
+        X, y, sample_weight = self._read(X, y, sample_weight, reset=False)
+        if len(y) >= self.n_rows_:
+            raise ValueError(f'fewer rows than the {self.n_rows_} that are there were expected, {len(y)} came')
+        sums = add_sums(self.sums_, self._sums_of(X, y, sample_weight), -1)
+        demand_left(sums, self.sums_, self.peak_)
+        self._take(sums, self.n_rows_ - len(y))
+        return self
+
+    def merge(self, other):
+        """Add the rows of an estimator that was fitted apart on the same nodes."""
+        self._demand_alike(other)
+        self._take(add_sums(self.sums_, other.sums_), self.n_rows_ + other.n_rows_, other.peak_)
+        return self
+
+    def predict(self, X):
+        """Return f(X), (n,)."""
+        return self._values(X)[:, 0]

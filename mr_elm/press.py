@@ -1,0 +1,66 @@
+"""Judge each row of a training as if it had not been there, without training again: PRESS.
+
+    t_i - f_(i)(x_i) = (t_i - f(x_i)) / (1 - h_i),  h_i = w_i e_i'(I/nu + E'WE)^-1 e_i
+
+f_(i) is the machine of all rows but i, e_i the row's expansion, w_i its weight, h_i its leverage.
+
+Source: Allen, The relationship between variable selection and data augmentation and a method for prediction, 1974.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf
+
+from .errors import DataFormatError
+from .gram import expand, unpack_upper
+from .io.blocks import widen
+from .models import HiddenNodeModel
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Predict the rows of a training by the model of all other rows.
+
+    model : HiddenNodeModel of pesvm or elm, with its sums. factor : (m, m), lower factor of I/nu + E'E.
+    """
+
+    model: HiddenNodeModel
+    factor: np.ndarray
+
+    @classmethod
+    def of(cls, model):
+        """Factor the sums of a model. Raises ValueError when nu is too large for their rounding errors."""
+        parameters, gram = model.header['parameters'], unpack_upper(model.arrays['gram']).T
+        if model.header['method'] == 'elm':
+            gram = gram[:-1, :-1]
+        system = np.array(gram, order='F')
+        system[np.diag_indices_from(system)] += 1 / parameters.get('nu', parameters.get('C'))
+        factor, failed = dpotrf(system, lower=1, overwrite_a=1)
+        if failed:
+            raise ValueError('a smaller nu was expected: I/nu + E\'E is not positive definite in floating point')
+        return cls(model, factor)
+
+    def predict(self, block):
+        """Return a class number, or for a regression a number, for each row of a Block."""
+        X = widen(block.X, self.model.n_features)
+        E = expand(self.model.layer, X)
+        left, T = 1 - self.leverages(E, block.weights), self.targets(block)
+        return self.model.decide(T - (T - E @ self.model.arrays['output_weights']) / left[:, None])
+
+    def leverages(self, E, weights=None):
+        """Return h_i of each row of E, (n,)."""
+        half = solve_triangular(self.factor, E[:, :len(self.factor)].T, lower=True, check_finite=False)
+        squares = np.einsum('ij,ij->j', half, half)
+        return squares if weights is None else squares * weights
+
+    def targets(self, block):
+        """Return T, (n, K): numbers, or +-1 as they were trained. Raises DataFormatError for a class never seen."""
+        if self.model.numeric:
+            return block.targets[:, None]
+        names = [self.model.class_of(name) for name in block.names]
+        if unknown := sorted(set(names) - set(self.model.classes)):
+            raise DataFormatError(f'rows that the model was trained on were expected, rows of class {unknown[0]!r} came')
+        codes = np.array([self.model.classes.index(name) for name in names])[block.codes]
+        T = np.where(codes[:, None] == np.arange(len(self.model.classes)), 1.0, -1.0)
+        return T[:, -1:] if T.shape[1] == 2 else T

@@ -1,0 +1,63 @@
+"""Leave-one-out from leverages is leave-one-out by brute force."""
+import json
+
+import numpy as np
+import pytest
+
+N = 60
+
+
+@pytest.fixture
+def table(rng):
+    """Draw rows of three classes that overlap: (X, labels)."""
+    X = rng.normal(size=(N, 3))
+    return X, (X[:, 0] + rng.normal(size=N) > 0.3) * 1 + (X[:, 1] > 0.2)
+
+
+def brute_force(arrays, X, T, nu, weights, bias):
+    """Train without each row in turn, on the nodes of a model: (N, K)."""
+    Z = (X - arrays['feature_offset']) * arrays['feature_scale'] @ arrays['hidden_weights'].T + arrays['hidden_biases']
+    E = 1 / (1 + np.exp(-Z))
+    E = np.c_[E, -np.ones(N)] if bias else E
+    left = np.empty(T.shape)
+    for i in range(N):
+        rest = np.arange(N) != i
+        A = (E[rest].T * weights[rest]) @ E[rest] + np.eye(E.shape[1]) / nu
+        left[i] = E[i] @ np.linalg.solve(A, (E[rest].T * weights[rest]) @ T[rest])
+    return left
+
+
+@pytest.mark.parametrize('method', ['pesvm', 'elm'])
+@pytest.mark.parametrize('k', [2, 3])
+def test_classes(elm, write, csv_of, table, tmp_path, model_of, method, k, maps):
+    X, labels = table[0], np.minimum(table[1], k - 1)
+    path, model = write('rows.csv', csv_of(labels, X)), tmp_path / 'm.npz'
+    nu = '--nu' if method == 'pesvm' else '--C'
+    elm('train', method, path, '--hidden', 12, nu, 50, '--model', model, '-q')
+    T = np.where(labels[:, None] == np.arange(k), 1.0, -1.0)
+    wanted = brute_force(model_of(model)[1], X, T, 50, np.ones(N), method == 'pesvm').argmax(axis=1)
+    scores = json.loads(elm('evaluate', model, path, '--leave-one-out', '--json', *maps(3)).out)
+    assert scores['accuracy'] == (wanted == labels).mean() and scores['rows'] == N
+    assert scores['accuracy'] < json.loads(elm('evaluate', model, path, '--json').out)['accuracy']
+
+
+def test_weighted_targets(elm, write, csv_of, table, rng, tmp_path, model_of):
+    X, weights = table[0], rng.uniform(0.5, 4, N)
+    y = X[:, 0]**2 + X[:, 1]
+    path, model = write('rows.csv', csv_of(y.tolist(), np.c_[weights, X])), tmp_path / 'm.npz'
+    elm('train', 'pesvm', path, '--hidden', 12, '--nu', 5, '--task', 'regression', '--weight-column', 1, '--model',
+        model, '-q')
+    left = brute_force(model_of(model)[1], X, y[:, None], 5, weights, bias=True)[:, 0]
+    scores = json.loads(elm('evaluate', model, path, '--leave-one-out', '--json').out)
+    assert np.isclose(scores['rmse'], np.sqrt(((left - y)**2).mean()), rtol=1e-8)
+
+
+def test_other_rows_are_refused(elm, write, csv_of, table, tmp_path):
+    X, labels = table
+    path, model = write('rows.csv', csv_of(labels, X)), tmp_path / 'm.npz'
+    elm('train', 'pesvm', path, '--hidden', 12, '--model', model, '-q')
+    done = elm('evaluate', model, write('few.csv', csv_of(labels[:9], X[:9])), '--leave-one-out', '-q')
+    assert done.status == 1 and 'the 60 rows' in done.err
+    elm('train', 'oelm', path, '--model', tmp_path / 'dual.npz', '-q')
+    done = elm('evaluate', tmp_path / 'dual.npz', path, '--leave-one-out', '-q')
+    assert done.status == 1 and 'keeps no sums' in done.err

@@ -1,0 +1,94 @@
+"""The extreme SVM as an estimator: scikit-learn's own checks; rows come, leave and merge exactly."""
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.utils.estimator_checks import check_estimator
+
+from mr_elm.errors import AccountingError
+from mr_elm.estimators import ESVMClassifier, ESVMRegressor
+from mr_elm.gram import expand
+
+N = 300
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((N, 4))
+LABELS = np.array(list('abc'))[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)]
+TARGETS = 40 * X[:, 0] + X[:, 2]**2
+PARTS = [slice(0, 100), slice(100, 101), slice(101, N)]
+BOTH = pytest.mark.parametrize('estimator, y', [(ESVMClassifier(n_hidden=30), LABELS),
+                                                (ESVMRegressor(n_hidden=30), TARGETS)], ids=['classes', 'targets'])
+
+
+def values(model):
+    return model.model_.decision_function(X)
+
+
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize('estimator', [ESVMClassifier, ESVMRegressor])
+def test_scikit_learn_is_content(estimator):
+    assert [row['check_name'] for row in check_estimator(estimator(), on_fail=None) if row['status'] == 'failed'] == []
+
+
+@pytest.mark.parametrize('weights', [None, RNG.uniform(0.1, 5, N)], ids=['plain', 'weighted'])
+def test_it_is_ridge_regression_on_its_nodes(weights):
+    model = ESVMRegressor(n_hidden=30, nu=3).fit(X, TARGETS, weights)
+    E = expand(model.layer_, X)
+    ridge = Ridge(alpha=1 / 3, fit_intercept=False, solver='svd').fit(E, TARGETS, weights)
+    assert np.allclose(model.predict(X), ridge.predict(E), atol=1e-8)
+
+
+@BOTH
+@pytest.mark.parametrize('order', itertools.permutations(range(3)))
+def test_batches_in_any_order_are_all_rows_at_once(estimator, y, order):
+    model = clone(estimator)
+    for k in order:
+        classes = {'classes': ['a', 'b']} if y is LABELS else {}
+        model.partial_fit(X[PARTS[k]], y[PARTS[k]], **classes)
+    assert np.allclose(values(model), values(clone(estimator).fit(X, y)), atol=1e-8)
+
+
+@BOTH
+def test_rows_that_leave_as_they_came_give_the_old_bits_back(estimator, y):
+    first = clone(estimator).fit(X[:100], y[:100])
+    old = values(first)
+    first.partial_fit(X[100:], y[100:]).forget(X[100:], y[100:])
+    assert values(first).tobytes() == old.tobytes() and first.n_rows_ == 100
+
+
+@BOTH
+def test_estimators_fitted_apart_merge(estimator, y):
+    one, other = (clone(estimator).fit(X[part], y[part]) for part in (slice(0, 120), slice(120, N)))
+    assert np.allclose(values(one.merge(other)), values(clone(estimator).fit(X, y)), atol=1e-8)
+    with pytest.raises(ValueError, match='same nodes'):
+        one.merge(clone(estimator).set_params(seed=3).fit(X, y))
+
+
+def test_a_class_comes_late_and_goes():
+    two, third = LABELS != 'c', LABELS == 'c'
+    model = ESVMClassifier(n_hidden=30).fit(X[two], LABELS[two])
+    old = values(model)
+    model.partial_fit(X[third], LABELS[third])
+    assert model.classes_.tolist() == ['a', 'b', 'c']
+    assert np.allclose(values(model), values(ESVMClassifier(n_hidden=30).fit(X, LABELS)), atol=1e-8)
+    model.forget(X[third], LABELS[third])
+    assert model.classes_.tolist() == ['a', 'b'] and values(model).tobytes() == old.tobytes()
+
+
+@BOTH
+def test_rows_that_were_never_there_cannot_leave(estimator, y):
+    model = clone(estimator).fit(X[:100], y[:100])
+    old = values(model)
+    for rows in (X[100:], 50 * X[:30]):
+        with pytest.raises((ValueError, AccountingError)):
+            model.forget(rows, y[:len(rows)])
+    assert values(model).tobytes() == old.tobytes()
+
+
+def test_sparse_rows_and_large_targets_later():
+    model = ESVMRegressor(map='relu', n_hidden=20).fit(sp.csr_matrix(X[:9]), np.zeros(9))
+    model.partial_fit(X[9:], 1e12 * TARGETS[9:])
+    whole = ESVMRegressor(map='relu', n_hidden=20).fit(X, np.append(np.zeros(9), 1e12 * TARGETS[9:]))
+    assert np.allclose(model.predict(X), whole.predict(X), rtol=1e-8, atol=1e3)
