@@ -43,7 +43,7 @@ lint: $(STAMP) ## check the style
 
 bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench*.json)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	@missed=0; for part in bench bench_dual bench_sphere bench_kelm; do \
+	@missed=0; for part in bench bench_dual bench_sphere bench_kelm bench_auto; do \
 	  $(BIN)/python -m mr_elm.experiments.$$part build/$$(echo $$part | tr _ -).json || missed=1; done; exit $$missed
 
 bench-full: $(STAMP) ## measure the dual's solvers at full sizes: hours, goes on where it was stopped (build/bench-full.json)

@@ -60,7 +60,8 @@ class LeaveOneOut:
             return block.targets[:, None]
         names = [self.model.class_of(name) for name in block.names]
         if unknown := sorted(set(names) - set(self.model.classes)):
-            raise DataFormatError(f'rows that the model was trained on were expected, rows of class {unknown[0]!r} came')
+            raise DataFormatError('rows that the model was trained on were expected, rows of class '
+                                  f'{unknown[0]!r} came')
         codes = np.array([self.model.classes.index(name) for name in names])[block.codes]
         T = np.where(codes[:, None] == np.arange(len(self.model.classes)), 1.0, -1.0)
         return T[:, -1:] if T.shape[1] == 2 else T

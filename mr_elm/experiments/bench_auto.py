@@ -7,18 +7,31 @@ there are left out. What SVC needed is kept in svc.json beside OUT.json and not 
 """
 import json
 import sys
-import time
+import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from ..arithmetic import one_thread
+from ..data.generators import generate, write_rows
+from ..io.formats import RowOptions
+from ..models import HiddenNodeModel
+from ..solvers.fold_grid import FoldGrid
+from ..streaming.drivers import auto, increment, pesvm
+from ..streaming.drivers.tune_pesvm import Ground, Search, look
+from ..streaming.inputs import plan_inputs
+from ..streaming.submit import Runner
+from .bench_dual import processor_seconds
 from .public_sets import find_set, read_set
+from .timing import Row, mr_elm, save, table
 
 SETS = ('letter', 'cod-rna', 'a9a', 'usps', 'shuttle', 'pendigits', 'magic', 'phoneme')
 SVC_C, SVC_GAMMA = (0.1, 1, 10, 100, 1000), (0.1, 0.4, 1.6, 6.4)  # gamma in 1/d
 SVC_ROWS = 5_000  # to choose them on
+ROWS, D = 1_000_000, 50
+GRID = Search((('sigmoid', 1.0),), tuple(10.0**k for k in range(-4, 8)), tuple(range(100, 1001, 100)), n_counted=0)
 
 
 def parts(name):
@@ -46,9 +59,93 @@ def measure_svc(name):
     (X, y), (X_test, y_test) = parts(name)
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     X, X_test = ((rows - mean) / np.where(deviation > 0, deviation, 1) for rows in (X, X_test))
-    start = time.process_time()
     grid = {'C': SVC_C, 'gamma': [gamma / X.shape[1] for gamma in SVC_GAMMA]}
-    search = GridSearchCV(SVC(cache_size=1000), grid, cv=5, refit=False).fit(X[:SVC_ROWS], y[:SVC_ROWS])
-    model = SVC(cache_size=1000, **search.best_params_).fit(X, y)
-    seconds = time.process_time() - start
+    search = GridSearchCV(SVC(cache_size=1000), grid, cv=5, refit=False)
+    seconds = processor_seconds(lambda: search.fit(X[:SVC_ROWS], y[:SVC_ROWS]))
+    model = SVC(cache_size=1000, **search.best_params_)
+    seconds += processor_seconds(lambda: model.fit(X, y))
     return {'accuracy': model.score(X_test, y_test), 'seconds': seconds, **search.best_params_}
+
+
+def automatic(name, folder):
+    """Return accuracy and processor seconds of --auto, and what it chose."""
+    from sklearn.datasets import dump_svmlight_file
+    (X, y), (X_test, y_test) = parts(name)
+    path = str(folder / f'{name}.libsvm')
+    dump_svmlight_file(X, y, path, zero_based=False)
+    made = []
+    seconds = processor_seconds(lambda: made.extend(auto.train(
+        plan_inputs([path], RowOptions(n_features=X.shape[1])), pesvm.PESVMOptions(), Runner())))
+    model = HiddenNodeModel(*made[:2])
+    said = np.array(model.classes, dtype=float)[model.predict(X_test)]
+    given = model.header['parameters']
+    chosen = f'{given["map"]}, scale {given["weight_scale"]:g}, nu {given["nu"]:g}, L {given["n_hidden"]}'
+    return float((said == y_test).mean()), seconds, chosen
+
+
+def against_svc(out, folder):
+    """Compare --auto with a tuned SVC on every set: accuracy and time."""
+    rows, below, seconds = [], [], [0.0, 0.0]
+    for name in SETS:
+        if find_set(name) is None:
+            print(f'{name}: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
+            continue
+        svc = tuned_svc(name, Path(out).with_name('svc.json'))
+        accuracy, mine, chosen = automatic(name, folder)
+        below.append(100 * (svc['accuracy'] - accuracy))
+        seconds = [seconds[0] + mine, seconds[1] + svc['seconds']]
+        rows.append(Row(f'--auto on {name}, points below a tuned SVC', below[-1], 2.0, True,
+                        f'{100 * accuracy:.2f} % in {mine:.1f} s against {100 * svc["accuracy"]:.2f} % in '
+                        f'{svc["seconds"]:.1f} s; {chosen}'))
+        print(rows[-1], file=sys.stderr, flush=True)
+    if below:
+        rows.append(Row('the same, mean over the sets', float(np.mean(below)), 0.7, True, ''))
+        rows.append(Row('seconds of --auto over those of SVC, all sets', seconds[0] / seconds[1], 0.1, True,
+                        f'{seconds[0]:.1f} s against {seconds[1]:.1f} s'))
+    return rows
+
+
+def packed(folder, n_rows, seed):
+    """Return the plan of a pack of NDC rows."""
+    path = folder / f'{n_rows}-{seed}.csv'
+    write_rows(generate('ndc', n_rows, D, seed), path)
+    mr_elm('pack', path, '-o', path.with_suffix('.packed'))
+    path.unlink()
+    return plan_inputs([str(path.with_suffix('.packed'))], RowOptions())
+
+
+def living(out, folder):
+    """Compare a grid with one training, and an update by 1 % of the rows with a training on all."""
+    plan, new, options, runner = packed(folder, ROWS, 1), packed(folder, ROWS // 100, 2), pesvm.PESVMOptions(), Runner()
+    made, found = [], []
+    pesvm.train(new, options, runner)  # once uncounted: loads compiled code
+    whole = processor_seconds(lambda: made.extend(pesvm.train(plan, options, runner)))
+    grid = processor_seconds(lambda: found.append(look(Ground.of(plan, options, 0, runner), GRID, runner)))
+    folds, = found[0].folds.values()
+    finisher = processor_seconds(lambda: FoldGrid(folds, False).score(GRID.nus, GRID.sizes))
+    update = processor_seconds(partial(increment.update, HiddenNodeModel(*made[:2]), new, runner))
+    data = f'{ROWS:,} x {D} packed rows, L = 1000'
+    return [Row(f'grid of 12 nu x 10 L x 5 folds, over one training, {data}', grid / whole, 1.5, True,
+                f'{grid:.1f} s against {whole:.1f} s'),
+            Row('its finisher, minutes', finisher / 60, 2.0, True, f'{finisher:.1f} s'),
+            Row('update by 1 % of the rows, over training on all', update / whole, 0.05, True,
+                f'{update:.2f} s against {whole:.1f} s')]
+
+
+MEASUREMENTS = {'auto': against_svc, 'living': living}
+
+
+def main(out, names):
+    """Measure, print the table, write JSON; returns 1 when a claim was missed."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix='mr_elm-bench-') as folder, one_thread(), warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        for name in names or MEASUREMENTS:
+            rows += MEASUREMENTS[name](out, Path(folder))
+            save(rows, out)
+    print(table(rows))
+    return int(any(row.verdict == 'missed' for row in rows))
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

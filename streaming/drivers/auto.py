@@ -13,7 +13,7 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.streaming.drivers.tune_pesvm import Ground, Search, best_model, look
 
 PILOT_ROWS, PILOT_SIZES, PILOT_FOLDS = 6000, (150, 300), 3
-KINDS = (*(('sigmoid', s) for s in (1.0, 2.0, 4.0)), ('rff', 2.0), *(('rbf', s) for s in (1.0, 2.0)),
+KINDS = (*(('sigmoid', s) for s in (1.0, 2.0, 4.0)), *(('rbf', s) for s in (1.0, 2.0)),
          *(('nystrom', s) for s in (0.5, 1.0, 2.0)))
 NUS = tuple(10.0**k for k in range(-1, 6))
 AROUND = (0.01, 0.1, 1.0, 10.0)  # times the pilot's nu: more nodes and more rows move it
@@ -69,7 +69,8 @@ def train(plan, options, runner, budget=None):
     runner.reporter.say(f'a sample chose {" or ".join(f"{name} at {scale:g}" for name, scale in kinds)}, '
                         f'{n_hidden} hidden nodes')
     nus = tuple(pilot.best.nu * factor for factor in AROUND)
-    final = look(ground, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=len(nus) * len(kinds)), runner)
+    n_counted = len(nus) * len(kinds) if cheap else 0  # of many rows the squared error says enough
+    final = look(ground, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=n_counted), runner)
     header, arrays = best_model(ground, final, runner)
     return header, arrays, ground.summary.accounts
 
