@@ -40,7 +40,8 @@ def right_side(sums, numeric):
     """Return E'T, (m, K'): one column of +-1 for two classes (the last is positive), else one a class."""
     if numeric:
         return sums.class_sums.T
-    targets = 2 * sums.class_sums - sums.class_sums.sum(axis=0)
+    class_sums = np.ascontiguousarray(sums.class_sums)  # numpy's order of addition follows the layout
+    targets = 2 * class_sums - class_sums.sum(axis=0)
     return targets[-1:].T if len(targets) == 2 else targets.T
 
 

@@ -95,14 +95,14 @@ def test_a_kernel_matrix_is_computed_by_tasks(cluster, rows, model_of, tmp_path)
     assert [name for name in inline if inline[name].tobytes() != hadoop[name].tobytes()] == []
 
 
-def test_a_model_is_chosen_and_grows(cluster, packed, rows, model_of, tmp_path):
+def test_a_model_is_chosen_and_grows(cluster, rows, model_of, tmp_path):
     """The same bits as inline."""
-    cluster.done('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
-    grid = ('--hidden', '20,40', '--nu', '1,10', '--weight-scale', 1, '--folds', 3)
+    packed, grid = tmp_path / 'packed', ('--hidden', '20,40', '--nu', '1,10', '--weight-scale', 1, '--folds', 3)
+    cluster.done('pack', rows, '-o', packed, '--block-rows', 500, runner=None)
     for runner in ('hadoop', None):
         tuned, grown = tmp_path / f'tuned-{runner}', tmp_path / f'grown-{runner}'
-        cluster.done('tune', 'pesvm', packed if runner else tmp_path / 'packed', *grid, '--model', tuned, runner=runner)
-        cluster.done('update', tuned, packed if runner else tmp_path / 'packed', '--model', grown, runner=runner)
+        cluster.done('tune', 'pesvm', packed, *grid, '--model', tuned, runner=runner)
+        cluster.done('update', tuned, packed, '--model', grown, runner=runner)
     for name in ('tuned', 'grown'):
         inline, hadoop = (model_of(tmp_path / f'{name}-{runner}')[1] for runner in (None, 'hadoop'))
         assert [part for part in inline if inline[part].tobytes() != hadoop[part].tobytes()] == []

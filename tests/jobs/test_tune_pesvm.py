@@ -57,6 +57,14 @@ def test_splits_and_runners_do_not_show(tune, packed, model_of, options, maps):
     assert [name for name in arrays if arrays[name].tobytes() != again[name].tobytes()] == []
 
 
+def test_the_model_chosen_lives(elm, tune, packed, tmp_path, model_of):
+    tune(packed, '--hidden', '5,20', '--nu', '10')
+    elm('update', tune.model, packed, '--model', tmp_path / 'twice', '-q')
+    elm('forget', tmp_path / 'twice', packed, '--model', tmp_path / 'once', '-q')
+    one, other = (model_of(path)[1] for path in (tune.model, tmp_path / 'once'))
+    assert [name for name in one if one[name].tobytes() != other[name].tobytes()] == []
+
+
 def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed, table, model_of):
     """Train on the rows of the other folds by numpy alone, on the nodes of the model."""
     from mr_elm.selection import fold_numbers
