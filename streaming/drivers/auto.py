@@ -63,7 +63,7 @@ def train(plan, options, runner, budget=None):
     pilot = look(ground, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)), runner)
     leaders = leaders_of(pilot.scores)
     free = int(np.sqrt(CHEAP / ground.summary.n_rows))
-    n_hidden = min(largest, max(free, nodes_that_pay(pilot.scores, leaders[0], sizes)))
+    n_hidden = min(largest, max(free, nodes_that_pay(pilot.scores, leaders[0])))
     cheap = n_hidden <= free
     kinds, tested = (leaders[:2], 2) if cheap else (leaders[:1], 1)
     runner.reporter.say(f'a sample chose {" or ".join(f"{name} at {scale:g}" for name, scale in kinds)}, '
@@ -82,10 +82,11 @@ def leaders_of(scores):
     return tuple(dict.fromkeys((score.map, score.weight_scale) for score in ranked))
 
 
-def nodes_that_pay(scores, kind, sizes):
+def nodes_that_pay(scores, kind):
     """Return how many nodes to train: many where the error still falls steeply when nodes double."""
     of_kind = [score for score in scores if (score.map, score.weight_scale) == kind and score.trusted]
-    least = [min(score.error for score in of_kind if score.n_hidden == size) for size in sizes]
+    least = [min(score.error for score in of_kind if score.n_hidden == size)
+             for size in sorted({score.n_hidden for score in of_kind})]
     n_hidden = next(n_hidden for bound, n_hidden in STEEP if least[-1] <= bound * least[0])
     settled = any((score.accuracy or 0.0) > SETTLED[0] for score in of_kind)
     return min(n_hidden, SETTLED[1]) if settled else n_hidden

@@ -129,6 +129,14 @@ def test_auto_needs_nothing_said(elm, packed, table, tmp_path, model_of, maps):
     assert accuracy > np.bincount(table[1]).max() / N + 0.2
 
 
+def test_auto_takes_few_rows(elm, write, csv_of, table, tmp_path):
+    path = write('few.csv', csv_of(table[1][:40], table[0][:40]))
+    assert elm('train', 'pesvm', path, '--auto', '--model', tmp_path / 'm', '-q') == (0, '', '')
+    one = write('one.csv', '0,1,2\n1,2,3\n')
+    done = elm('train', 'pesvm', one, '--auto', '--model', tmp_path / 'n', '-q')
+    assert done.status == 1 and '--folds' in done.err
+
+
 def test_auto_chooses_for_a_regression_in_seconds(elm, write, csv_of, table, tmp_path):
     X, _ = table
     path = write('y.csv', csv_of((np.sin(3 * X[:, 0]) + 7).tolist(), X))
