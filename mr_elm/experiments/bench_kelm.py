@@ -16,10 +16,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ..arithmetic import one_thread
+from ..estimators import KernelELMClassifier
 from ..features.kernel_tiles import lower_triangle
 from ..features.kernels import make_kernel, row_squares
 from ..io.formats import RowOptions
-from ..kernel_estimators import KernelELMClassifier
 from ..solvers.kelm import class_targets, decompose, solve_cholesky
 from ..streaming.drivers.kelm import KELMOptions
 from ..streaming.drivers.kelm_data import gathered

@@ -10,13 +10,13 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.estimators import (
-    RANDOM_NODES,
     ELMClassifier,
     ELMRegressor,
     OELMClassifier,
     SparseELMClassifier,
     SphereSVMClassifier,
 )
+from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.features.kernels import KERNELS
 from mr_elm.io.store import save_model
 from mr_elm.models import read_model

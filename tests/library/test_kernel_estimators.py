@@ -8,9 +8,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.utils.estimator_checks import check_estimator
 
+from mr_elm.estimators import KernelELMClassifier, KernelELMRegressor
+from mr_elm.estimators.kelm import SOLVERS
 from mr_elm.features.kernels import KERNELS
 from mr_elm.io.store import save_model
-from mr_elm.kernel_estimators import SOLVERS, KernelELMClassifier, KernelELMRegressor
 from mr_elm.models import read_model
 
 

@@ -4,15 +4,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .features.hidden import NODES, HiddenLayer, draw_nodes
-from .gram import GridSteps
-from .models import HiddenNodeModel, layer_arrays
-from .solvers.esvm import bounds_of, finish, sum_up
-from .solvers.increment import add_sums, demand_left, only, placed, size_of, warn_of_doubt
-from .solvers.multiclass import ONE_VS_ALL, class_numbers
-from .statistics import Classes
-
-RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
+from ..features.hidden import HiddenLayer, draw_nodes
+from ..gram import GridSteps
+from ..models import HiddenNodeModel, layer_arrays
+from ..solvers.esvm import bounds_of, finish, sum_up
+from ..solvers.increment import add_sums, demand_left, only, placed, size_of, warn_of_doubt
+from ..solvers.multiclass import ONE_VS_ALL, class_numbers
+from ..statistics import Classes
+from .kernel_or_nodes import RANDOM_NODES
 
 
 class LivingESVM(BaseEstimator):

@@ -5,13 +5,13 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .estimators import PRECOMPUTED, KernelOrNodes
-from .features.kernel_rows import PrecomputedRows
-from .features.kernel_tiles import kernel_product, lower_triangle
-from .features.kernels import KERNELS
-from .solvers.kelm import class_targets, decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
-from .solvers.kelm_cg import approximate, approximate_well, solve_cg
-from .solvers.multiclass import ONE_VS_ALL, class_numbers
+from ..features.kernel_rows import PrecomputedRows
+from ..features.kernel_tiles import kernel_product, lower_triangle
+from ..features.kernels import KERNELS
+from ..solvers.kelm import class_targets, decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
+from ..solvers.kelm_cg import approximate, approximate_well, solve_cg
+from ..solvers.multiclass import ONE_VS_ALL, class_numbers
+from .kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 
 SOLVERS = ('cholesky', 'svd', 'cg')
 

@@ -1,0 +1,161 @@
+"""Offer the machines of the dual: sparse ELM, optimisation ELM and SphereSVM."""
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from ..features.kernel_rows import PrecomputedRows, kernel_rows
+from ..features.kernels import KERNELS
+from ..solvers.box_qp import BoxQP, Settings
+from ..solvers.dual import METHOD_RULES, solve_dual
+from ..solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, fit_machines, votes_and_sums
+from ..solvers.sphere_svm import SphereProblem, solve_sphere
+from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+
+
+class DualClassifier(ClassifierMixin, KernelOrNodes):
+    """Fit two-class machines on the box-constrained dual, and answer from one model.
+
+    Parameters
+    ----------
+    kernel : gaussian, laplacian, polynomial, linear, precomputed, or random nodes: sigmoid, sine, rbf, ...
+    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features) times the deviation of X.
+    degree : of the polynomial (1 + u.v)^degree.
+    n_hidden, seed : how many random nodes, and the seed that they and the order of passes are drawn by.
+    C : > 0. class_weight : None, balanced or a dictionary.
+    rule : the solver. tol : violation of the optimality conditions. max_iter : None for the solver's own bound.
+    cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
+    """
+
+    def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, n_hidden=200, C=1.0, rule=None, tol=1e-3,
+                 max_iter=None, cache_size=1000, multiclass=ONE_VS_ONE, class_weight=None, seed=0):
+        self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
+        self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
+        self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
+        X, y = self._read(X, y=y)
+        check_classification_targets(y)
+        self._demand_known_kernel()
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f'rows of two classes were expected, all are of one class, {self.classes_[0]!r}')
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=float)
+        weights = self._bounds(codes, sample_weight)
+        settings = Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed)
+        fit = self._fit_nodes if self.kernel in RANDOM_NODES else self._fit_kernel
+        machines = fit(X, codes, weights, settings, sample_weight)
+        self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
+        self.intercept_ = intercepts(machines)
+        self.n_iter_ = max([1, *(result.n_iter for result in self.results_)])
+        return self
+
+    def _bounds(self, codes, sample_weight):
+        """Return the weight of each row's bound."""
+        if sample_weight is None and self.class_weight is None:
+            return None
+        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+        return of_class[codes] * (1.0 if sample_weight is None else sample_weight)
+
+    def _rule(self):
+        rules = METHOD_RULES[self._method]
+        if self.rule is not None and self.rule not in rules:
+            raise ValueError(f'rule: {" or ".join(rules)} was expected, {self.rule!r} came')
+        return self.rule or rules[0]
+
+    def _fit_kernel(self, X, codes, weights, settings, sample_weight):
+        kernel = None if self.kernel == PRECOMPUTED else self._make_kernel(X, sample_weight)
+        source, rule = PrecomputedRows(X) if kernel is None else kernel_rows(X, kernel), self._rule()
+
+        def solve(rows, targets):
+            part = source if len(rows) == len(codes) else source.take(rows)
+            return self._solve(part, targets, None if weights is None else weights[rows], rule, settings)
+
+        machines = fit_machines(codes, len(self.classes_), solve, self.multiclass)
+        if kernel is not None:
+            self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass, intercepts(machines))
+        return machines
+
+    def _solve(self, source, targets, weights, rule, settings):
+        """Solve a two-class machine over kernel rows."""
+        return solve_dual(BoxQP(source, targets, self.C, weights), rule, settings)
+
+    def _fit_nodes(self, X, codes, weights, settings, _):
+        from ..solvers.node_dual import solve_node_dual
+        layer = self._make_layer(X.shape[1])
+        H = outputs(layer, X)
+
+        def solve(rows, targets):
+            return solve_node_dual(H[rows], targets, self.C, None if weights is None else weights[rows], settings)
+
+        machines = fit_machines(codes, len(self.classes_), solve, self.multiclass)
+        self._keep_nodes(layer, np.column_stack([result.beta for result in machines.results]), self.multiclass)
+        return machines
+
+    def _decisions(self, X):
+        check_is_fitted(self)
+        X = self._read(X, reset=False)
+        if self.kernel == PRECOMPUTED:
+            return X[:, self.support_] @ self.dual_coef_ + self.intercept_
+        return self.model_.decision_function(X)
+
+    def decision_function(self, X):
+        """Return decision values: (n,) for two classes, else (n, K), the largest of which is the class predicted.
+
+        Of pairs: the votes of a class, with its sum of decision values squeezed into (-1/3, 1/3).
+        """
+        values = self._decisions(X)
+        if len(self.classes_) == 2:
+            return values[:, 0]
+        if self.multiclass == ONE_VS_ALL:
+            return values
+        votes, sums = votes_and_sums(values, len(self.classes_))
+        return votes + sums / (3 * (np.abs(sums) + 1))
+
+    def predict(self, X):
+        """Return the class of each row."""
+        decisions = self._decisions(X)
+        return self.classes_[class_numbers(decisions, len(self.classes_), self.multiclass)]
+
+
+class SparseELMClassifier(DualClassifier):
+    """Train the sparse ELM of paper 001. Parameters as in DualClassifier; rule : block or paper."""
+
+    _method = 'sparse-elm'
+
+
+class OELMClassifier(DualClassifier):
+    """Train the optimization ELM of paper 004. Parameters as in DualClassifier; rule : oelm or bas."""
+
+    _method = 'oelm'
+
+
+class SphereSVMClassifier(DualClassifier):
+    """Train SphereSVM of paper 002. Parameters as in DualClassifier, but kernels only, and normalised ones.
+
+    normalise : divide K(u, v) by the root of K(u, u) K(v, v), which polynomial and linear need.
+    rule : exact or paper. tol : relative gap of exact; eps of Algorithm 1 of paper.
+    """
+
+    _method = 'sphere-svm'
+
+    def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, normalise=False, C=1.0, rule=None,
+                 tol=1e-3, max_iter=None, cache_size=1000, multiclass=ONE_VS_ONE, class_weight=None, seed=0):
+        super().__init__(kernel, sigma, gamma, degree, None, C, rule, tol, max_iter, cache_size, multiclass,
+                         class_weight, seed)
+        self.normalise = normalise
+
+    def _demand_known_kernel(self):
+        if self.kernel not in (*KERNELS, PRECOMPUTED):
+            raise ValueError(f'kernel: one of {", ".join([*KERNELS, PRECOMPUTED])} was expected, {self.kernel!r} came')
+
+    def _solve(self, source, targets, weights, rule, settings):
+        return solve_sphere(SphereProblem(source, targets, self.C, weights), rule, settings)
+
+
+def intercepts(machines):
+    """Return the bias of each machine."""
+    return np.array([result.intercept for result in machines.results])

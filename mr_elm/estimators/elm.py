@@ -1,0 +1,77 @@
+"""Offer the unified ELM."""
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..features.kernels import KERNELS
+from ..solvers import elm
+from ..solvers.multiclass import ONE_VS_ALL, class_numbers
+from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+
+
+class UnifiedELM(KernelOrNodes):
+    """Fit the closed form on targets T, (n, K). Parameters as in DualClassifier."""
+
+    _method = 'elm'
+
+    def __init__(self, kernel='sigmoid', sigma=None, gamma=None, degree=3, n_hidden=200, C=1.0, seed=0):
+        self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
+        self.n_hidden, self.C, self.seed = n_hidden, C, seed
+
+    def _fit_targets(self, X, T):
+        self._demand_known_kernel()
+        if self.kernel in RANDOM_NODES:
+            layer = self._make_layer(X.shape[1])
+            self._keep_nodes(layer, elm.solve_nodes(outputs(layer, X), T, self.C))
+        elif self.kernel in KERNELS:
+            kernel = self._make_kernel(X)
+            self._keep_kernel(kernel, X, elm.solve_kernel(kernel.tile(X, X), T, self.C))
+        else:
+            self.coefficients_ = elm.solve_kernel(X, T, self.C)
+
+    def _values(self, X):
+        check_is_fitted(self)
+        X = self._read(X, reset=False)
+        return X @ self.coefficients_ if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
+
+
+class ELMClassifier(ClassifierMixin, UnifiedELM):
+    """Train the unified ELM for classes: targets of +-1, all classes in one solve. Parameters as in DualClassifier."""
+
+    def fit(self, X, y):
+        """Fit. Sets classes_ and model_."""
+        X, y = self._read(X, y=y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f'rows of two classes were expected, all are of one class, {self.classes_[0]!r}')
+        targets = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        self._fit_targets(X, targets[:, 1:] if len(self.classes_) == 2 else targets)
+        return self
+
+    def decision_function(self, X):
+        """Return f(X): (n,) for two classes, else (n, K)."""
+        values = self._values(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X):
+        """Return the class of each row."""
+        values = self._values(X)
+        return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
+
+
+class ELMRegressor(RegressorMixin, MultiOutputMixin, UnifiedELM):
+    """Train the unified ELM for real targets. Parameters as in DualClassifier."""
+
+    def fit(self, X, y):
+        """Fit. Sets model_."""
+        X, y = self._read(X, y=y, multi_output=True, y_numeric=True)
+        self.single_ = np.ndim(y) == 1
+        self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1))
+        return self
+
+    def predict(self, X):
+        """Return f(X), of the shape that y had."""
+        values = self._values(X)
+        return values[:, 0] if self.single_ else values

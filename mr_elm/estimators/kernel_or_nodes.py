@@ -1,0 +1,77 @@
+"""Choose between kernels, random nodes and a ready matrix by one name: what the estimators of both have in common."""
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from ..features.hidden import NODES, HiddenLayer, draw_nodes
+from ..features.kernels import KERNELS, make_kernel, row_squares
+from ..models import HiddenNodeModel, KernelModel, layer_arrays, vector_arrays
+from ..solvers.multiclass import ONE_VS_ALL
+
+PRECOMPUTED = 'precomputed'
+RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
+
+
+class KernelOrNodes(BaseEstimator):
+    """Choose between kernels, random nodes and a ready matrix by one name, and hold the model."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != PRECOMPUTED
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        return tags
+
+    def _read(self, X, **how):
+        return validate_data(self, X, accept_sparse='csr', dtype=float, **how)
+
+    def _demand_known_kernel(self):
+        if self.kernel not in (*KERNELS, *RANDOM_NODES, PRECOMPUTED):
+            raise ValueError(f'kernel: one of {", ".join([*KERNELS, *RANDOM_NODES, PRECOMPUTED])} was expected, '
+                             f'{self.kernel!r} came')
+
+    def _make_kernel(self, X, weights=None):
+        given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
+        return make_kernel(self.kernel, X.shape[1] * variance(X, weights), getattr(self, 'normalise', False), **given)
+
+    def _make_layer(self, d):
+        if not self.n_hidden >= 1:
+            raise ValueError(f'n_hidden: a number of at least 1 was expected, {self.n_hidden} came')
+        nodes = draw_nodes(self.kernel, self.n_hidden, d, self.seed)
+        return HiddenLayer(self.kernel, *nodes, np.zeros(d), np.ones(d))
+
+    def _keep(self, kind, parameters, arrays, scheme=ONE_VS_ALL):
+        """Make the model, with the header and arrays of a model file."""
+        classes = [str(name) for name in getattr(self, 'classes_', ())]
+        header = {'method': self._method, 'task': 'classification' if classes else 'regression', 'classes': classes,
+                  'n_features': self.n_features_in_, 'parameters': {**parameters, 'C': self.C, 'multiclass': scheme}}
+        self.model_ = kind(header, arrays)
+
+    def _keep_kernel(self, kernel, vectors, dual_coef, scheme=ONE_VS_ALL, intercept=None):
+        d = self.n_features_in_
+        arrays = {'feature_offset': np.zeros(d), 'feature_scale': np.ones(d), **vector_arrays(vectors),
+                  'dual_coef': dual_coef,
+                  'intercept': np.zeros(dual_coef.shape[1]) if intercept is None else intercept}
+        self._keep(KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays,
+                   scheme)
+
+    def _keep_nodes(self, layer, weights, scheme=ONE_VS_ALL):
+        no_bias = np.zeros((1, weights.shape[1]))
+        arrays = {**layer_arrays(layer), 'output_weights': np.concatenate([weights, no_bias])}
+        self._keep(HiddenNodeModel, {'map': layer.kind}, arrays, scheme)
+
+
+def variance(X, weights=None):
+    """Return the variance of all values of X, or 1 when they are equal; a row of weight 2 counts as two rows.
+
+    The default sigma is sqrt(d) on rows scaled to 1 and follows the scale of others.
+    """
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    squares, size = row_squares(X) @ weights, weights.sum() * X.shape[1]
+    mean = weights @ np.asarray(X.sum(axis=1)).ravel() / size
+    value = squares / size - mean**2
+    return float(value) if value > 1e-12 * squares / size else 1.0
+
+
+def outputs(layer, X):
+    """Return the node outputs of all rows, (n, L)."""
+    return layer.evaluate(X, np.empty((X.shape[0], layer.n_hidden)))
