@@ -41,7 +41,7 @@ def test_it_is_ridge_regression_on_its_nodes(weights):
 
 
 @BOTH
-@pytest.mark.parametrize('order', itertools.permutations(range(3)))
+@pytest.mark.parametrize('order', list(itertools.permutations(range(3))))
 def test_batches_in_any_order_are_all_rows_at_once(estimator, y, order):
     model = clone(estimator)
     for k in order:
