@@ -5,7 +5,7 @@ from mr_elm.streaming.hadoop import HadoopCommand, read_configuration, web_hdfs
 from mr_elm.streaming.storage import HDFSStore
 
 
-@pytest.fixture(params=['webhdfs', 'command'])
+@pytest.fixture(params=['webhdfs', pytest.param('command', marks=pytest.mark.long)])
 def store(request, cluster):
     """Open the cluster's HDFS."""
     home = cluster.home

@@ -29,16 +29,15 @@ def test_text_gives_the_model_that_it_gives_inline(cluster, rows, inline_model, 
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
 
 
-def test_packed_rows_give_the_same_bits_for_any_splits(cluster, rows, model_of, tmp_path):
+@pytest.mark.parametrize('n_maps', [pytest.param(1, marks=pytest.mark.long), 3])
+def test_packed_rows_give_the_same_bits_for_any_splits(cluster, rows, model_of, tmp_path, n_maps):
     cluster.done('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
     cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', tmp_path / 'inline.npz', runner=None)
     inline = model_of(tmp_path / 'inline.npz')[1]
-    for n_maps in (1, 3):
-        path = tmp_path / f'{n_maps}.npz'
-        cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', path,
-                     '-D', f'mapreduce.job.maps={n_maps}', '-D', 'mapreduce.job.reduces=2')
-        arrays = model_of(path)[1]
-        assert [name for name in inline if inline[name].tobytes() != arrays[name].tobytes()] == []
+    cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', tmp_path / 'hadoop.npz',
+                 '-D', f'mapreduce.job.maps={n_maps}', '-D', 'mapreduce.job.reduces=2')
+    arrays = model_of(tmp_path / 'hadoop.npz')[1]
+    assert [name for name in inline if inline[name].tobytes() != arrays[name].tobytes()] == []
 
 
 def test_a_pack_and_a_model_may_be_on_hdfs(cluster, packed, rows, inline_model):
@@ -76,7 +75,7 @@ def test_a_task_that_raises_is_explained(cluster, rows, inline_model):
     assert process.returncode == 1 and 'attempt_' in process.stderr and 'Traceback' not in process.stderr
 
 
-@pytest.mark.parametrize('method', ['sparse-elm', 'sphere-svm'])
+@pytest.mark.parametrize('method', ['sparse-elm', pytest.param('sphere-svm', marks=pytest.mark.long)])
 def test_machines_are_trained_on_reducers(cluster, rows, model_of, tmp_path, method):
     cluster.done('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
     for name, runner, options in (('inline', None, ()), ('hadoop', 'hadoop', ('-D', 'mapreduce.job.maps=3'))):
