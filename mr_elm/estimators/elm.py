@@ -1,13 +1,12 @@
 """Offer the unified ELM."""
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..features.kernels import KERNELS
 from ..solvers import elm
-from ..solvers.multiclass import ONE_VS_ALL, class_numbers
 from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+from .values import OneVsAll, Targets
 
 
 class UnifiedELM(KernelOrNodes):
@@ -36,7 +35,7 @@ class UnifiedELM(KernelOrNodes):
         return X @ self.coefficients_ if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
 
 
-class ELMClassifier(ClassifierMixin, UnifiedELM):
+class ELMClassifier(OneVsAll, UnifiedELM):
     """Train the unified ELM for classes: targets of +-1, all classes in one solve. Parameters as in DualClassifier."""
 
     def fit(self, X, y):
@@ -50,18 +49,8 @@ class ELMClassifier(ClassifierMixin, UnifiedELM):
         self._fit_targets(X, targets[:, 1:] if len(self.classes_) == 2 else targets)
         return self
 
-    def decision_function(self, X):
-        """Return f(X): (n,) for two classes, else (n, K)."""
-        values = self._values(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X):
-        """Return the class of each row."""
-        values = self._values(X)
-        return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
-
-
-class ELMRegressor(RegressorMixin, MultiOutputMixin, UnifiedELM):
+class ELMRegressor(Targets, UnifiedELM):
     """Train the unified ELM for real targets. Parameters as in DualClassifier."""
 
     def fit(self, X, y):
@@ -70,8 +59,3 @@ class ELMRegressor(RegressorMixin, MultiOutputMixin, UnifiedELM):
         self.single_ = np.ndim(y) == 1
         self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1))
         return self
-
-    def predict(self, X):
-        """Return f(X), of the shape that y had."""
-        values = self._values(X)
-        return values[:, 0] if self.single_ else values

@@ -1,6 +1,6 @@
 """Offer the extreme SVM as scikit-learn estimators that live: rows come, rows leave, estimators merge."""
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -9,9 +9,9 @@ from ..gram import GridSteps
 from ..models import HiddenNodeModel, layer_arrays
 from ..solvers.esvm import bounds_of, finish, sum_up
 from ..solvers.increment import add_sums, demand_left, only, placed, size_of, warn_of_doubt
-from ..solvers.multiclass import ONE_VS_ALL, class_numbers
 from ..statistics import Classes
 from .kernel_or_nodes import RANDOM_NODES
+from .values import OneVsAll
 
 
 class LivingESVM(BaseEstimator):
@@ -84,7 +84,7 @@ class LivingESVM(BaseEstimator):
         return self.model_.decision_function(X)
 
 
-class ESVMClassifier(ClassifierMixin, LivingESVM):
+class ESVMClassifier(OneVsAll, LivingESVM):
     """Train the extreme SVM for classes. Parameters as in LivingESVM."""
 
     _numeric = False
@@ -143,16 +143,6 @@ class ESVMClassifier(ClassifierMixin, LivingESVM):
         self.classes_ = joined
         self._take(sums, self.n_rows_ + other.n_rows_, other.peak_)
         return self
-
-    def decision_function(self, X):
-        """Return f(X): (n,) for two classes, else (n, K)."""
-        values = self._values(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
-
-    def predict(self, X):
-        """Return the class of each row."""
-        values = self._values(X)
-        return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
 
 
 def numbered(n_classes):

@@ -1,6 +1,5 @@
 """Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -12,6 +11,7 @@ from ..solvers.kelm import class_targets, decompose, decompose_by_passes, solve_
 from ..solvers.kelm_cg import approximate, approximate_well, solve_cg
 from ..solvers.multiclass import ONE_VS_ALL, class_numbers
 from .kernel_or_nodes import PRECOMPUTED, KernelOrNodes
+from .values import OneVsAll, Targets
 
 SOLVERS = ('cholesky', 'svd', 'cg')
 
@@ -96,7 +96,7 @@ class KernelELM(KernelOrNodes):
         return X @ self.dual_coef_ if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
 
 
-class KernelELMClassifier(ClassifierMixin, KernelELM):
+class KernelELMClassifier(OneVsAll, KernelELM):
     """Train the kernel ELM for classes: targets of +-1, all classes in one solve.
 
     Parameters as in KernelELM; class_weight : None, balanced or a dictionary.
@@ -124,18 +124,8 @@ class KernelELMClassifier(ClassifierMixin, KernelELM):
             self.loo_score_ = float(np.average(found == codes, weights=weights))
         return self
 
-    def decision_function(self, X):
-        """Return f(X): (n,) for two classes, else (n, K)."""
-        values = self._values(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X):
-        """Return the class of each row."""
-        values = self._values(X)
-        return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
-
-
-class KernelELMRegressor(RegressorMixin, MultiOutputMixin, KernelELM):
+class KernelELMRegressor(Targets, KernelELM):
     """Train the kernel ELM for real targets. Parameters as in KernelELM."""
 
     def fit(self, X, y, sample_weight=None):
@@ -148,8 +138,3 @@ class KernelELMRegressor(RegressorMixin, MultiOutputMixin, KernelELM):
             squares = (self.loo_residuals_**2).mean(axis=1)
             self.loo_score_ = float(np.sqrt(np.average(squares, weights=weights)))
         return self
-
-    def predict(self, X):
-        """Return f(X), of the shape that y had."""
-        values = self._values(X)
-        return values[:, 0] if self.single_ else values

@@ -1,6 +1,4 @@
 """Train two-class machines, of sparse ELM, OELM or SphereSVM, in a reducer each, or in parts with a checking pass."""
-import os
-import tempfile
 import warnings
 from dataclasses import dataclass
 
@@ -19,11 +17,11 @@ from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes, report_blas
 from mr_elm.streaming.drivers.dual_rounds import close_gap
+from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.dual_problem import DualProblem, TrainedMachine
 from mr_elm.streaming.gathering import join, rows_from_piece
 from mr_elm.streaming.mr_dual import MRDual
-from mr_elm.streaming.submit import run_job
 
 REDUCERS = 8  # tasks, unless the user says mapreduce.job.reduces
 
@@ -140,16 +138,10 @@ def demand_memory(plan, problem, classes, options):
 def solve_on_reducers(plan, problem, options, runner):
     """Run the job that trains all machines: ((machine, part) -> TrainedMachine, Accounts)."""
     accounts, found = Accounts(plan), {}
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        path = os.path.join(folder, 'problem.npz')
-        problem.save(path)
-        arguments = ['--problem', path, '--bad-rows', options.bad_rows,
-                     *runner.reducers(min(problem.n_machines * options.partitions, REDUCERS))]
-        with run_job(MRDual, plan, arguments, runner, 'machines') as finished:
-            for key, value in finished.pairs(accounts):
-                kind, place = split_key(key)
-                found.setdefault(tuple(map(int, place)), {}).setdefault(kind, []).append(value)
-    accounts.settle(options.bad_rows)
+    n_reducers = min(problem.n_machines * options.partitions, REDUCERS)
+    for key, value in run_problem(MRDual, problem, accounts, options, runner, 'machines', n_reducers):
+        kind, place = split_key(key)
+        found.setdefault(tuple(map(int, place)), {}).setdefault(kind, []).append(value)
     return {place: trained_machine(records) for place, records in found.items()}, accounts
 
 

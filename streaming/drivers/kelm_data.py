@@ -18,12 +18,13 @@ from mr_elm.selection import score_values
 from mr_elm.solvers.esvm import class_weights
 from mr_elm.solvers.kelm import class_targets
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes
+from mr_elm.streaming.drivers.checks import check_labels, find_classes
+from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.gathering import Rows, gather
 from mr_elm.streaming.mr_place import MRPlace
-from mr_elm.streaming.submit import run_job, write_json
+from mr_elm.streaming.submit import write_json
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,13 @@ class KernelData:
     def model_arrays(self):
         """Name the arrays that place a row and X, as a model file does."""
         return {**self.problem.arrays, **vector_arrays(self.rows.X)}
+
+    @cached_property
+    def problem_file(self):
+        """Write the problem for tasks; the path."""
+        path = os.path.join(self.folder, 'problem.npz')
+        self.problem.save(path)
+        return path
 
     @cached_property
     def rows_file(self):
@@ -114,18 +122,12 @@ def gathered(plan, options, runner, check):
     plan, summary, classes, problem, kernel = begin(plan, options, runner)
     check(plan, summary.n_rows, problem.n_features)
     accounts, pieces = Accounts(plan), []
+    pieces += [value for _, value in run_problem(MRPlace, problem, accounts, options, runner, 'rows')]
+    if summary.accounts is not None:
+        summary.accounts.compare(accounts)
+    if accounts.used != summary.n_rows:
+        raise AccountingError(f'{plan.name}: {summary.n_rows} rows were expected, {accounts.used} came')
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        path = os.path.join(folder, 'problem.npz')
-        problem.save(path)
-        arguments = ['--problem', path, '--bad-rows', options.bad_rows]
-        with run_job(MRPlace, plan, arguments, runner, 'rows') as finished:
-            pieces += [value for _, value in finished.pairs(accounts)]
-        accounts.settle(options.bad_rows)
-        if summary.accounts is not None:
-            summary.accounts.compare(accounts)
-        check_pack(plan, accounts)
-        if accounts.used != summary.n_rows:
-            raise AccountingError(f'{plan.name}: {summary.n_rows} rows were expected, {accounts.used} came')
         yield KernelData(plan, densified(gather(pieces)), problem, kernel, classes, summary, accounts, folder)
 
 

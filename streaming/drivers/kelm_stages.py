@@ -111,7 +111,7 @@ def demand_disk(data, emit, runner):
 
 def column_plan(data, runner, bad_rows):
     """Run the job that turns rows into columns, and plan its output as the input of Algorithm 1."""
-    problem, d = os.path.join(data.folder, 'problem.npz'), data.problem.n_features
+    problem, d = data.problem_file, data.problem.n_features
     a_record = max(1, min(RECORD_BYTES // (8 * data.n_rows), -(-d // COLUMN_GROUPS)))
     accounts, groups = Accounts(data.plan), {}
     arguments = ['--problem', problem, '--columns', str(a_record), '--bad-rows', bad_rows]

@@ -1,6 +1,4 @@
 """Choose kernel parameters and C by cross-validation on the reducers: one job, or two for double cross-validation."""
-import os
-import tempfile
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +7,10 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.wire import split_key
 from mr_elm.selection import Cell, Score, best_of, candidates
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.checks import check_pack
 from mr_elm.streaming.drivers.dual import REDUCERS, begin
+from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.mr_grid import MRGrid
-from mr_elm.streaming.submit import run_job
 
 
 @dataclass(frozen=True)
@@ -86,16 +83,9 @@ def share_of(plan, summary, options, search):
 def run_tasks(plan, problem, options, runner, stage):
     """Run the job over all tasks: task number -> list of Cell."""
     accounts, cells = Accounts(plan), {}
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        path = os.path.join(folder, 'problem.npz')
-        problem.save(path)
-        arguments = ['--problem', path, '--bad-rows', options.bad_rows,
-                     *runner.reducers(min(len(problem.header['tasks']), REDUCERS))]
-        with run_job(MRGrid, plan, arguments, runner, stage) as finished:
-            for key, value in finished.pairs(accounts):
-                cells[int(split_key(key)[1][0])] = [Cell(**cell) for cell in value['cells']]
-    accounts.settle(options.bad_rows)
-    check_pack(plan, accounts)
+    n_reducers = min(len(problem.header['tasks']), REDUCERS)
+    for key, value in run_problem(MRGrid, problem, accounts, options, runner, stage, n_reducers):
+        cells[int(split_key(key)[1][0])] = [Cell(**cell) for cell in value['cells']]
     return cells
 
 

@@ -1,6 +1,4 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
-import os
-import tempfile
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,13 +7,12 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.wire import split_key
 from mr_elm.selection import LeftOut, best_of, candidates
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.checks import check_pack
 from mr_elm.streaming.drivers.dual import REDUCERS
 from mr_elm.streaming.drivers.kelm import WHOLE
 from mr_elm.streaming.drivers.kelm_data import begin
+from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
-from mr_elm.streaming.submit import run_job
 
 
 @dataclass(frozen=True)
@@ -62,14 +59,7 @@ def share_of(plan, summary, options, search):
 def run_tasks(plan, problem, options, runner):
     """Run the job over all kernels: number -> list of scores."""
     accounts, found = Accounts(plan), {}
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        path = os.path.join(folder, 'problem.npz')
-        problem.save(path)
-        arguments = ['--problem', path, '--bad-rows', options.bad_rows,
-                     *runner.reducers(min(len(problem.header['kernels']), REDUCERS))]
-        with run_job(MRLeaveOneOut, plan, arguments, runner, 'leave-one-out') as finished:
-            for key, value in finished.pairs(accounts):
-                found[int(split_key(key)[1][0])] = value['scores']
-    accounts.settle(options.bad_rows)
-    check_pack(plan, accounts)
+    n_reducers = min(len(problem.header['kernels']), REDUCERS)
+    for key, value in run_problem(MRLeaveOneOut, problem, accounts, options, runner, 'leave-one-out', n_reducers):
+        found[int(split_key(key)[1][0])] = value['scores']
     return found

@@ -1,6 +1,4 @@
 """Choose map, scale, nu and L of PESVM: one job builds the sums of every fold, the finisher scores every cell."""
-import os
-import tempfile
 from collections import defaultdict
 from dataclasses import astuple, dataclass, replace
 
@@ -16,12 +14,12 @@ from mr_elm.solvers.esvm import class_weights, collect_sums, leading_sums
 from mr_elm.solvers.fold_grid import FoldGrid, total_of
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers import pesvm
-from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes, report_blas
+from mr_elm.streaming.drivers.checks import check_labels, find_classes, report_blas
+from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.drivers.summary import Summary, summarise
 from mr_elm.streaming.fold_problem import FoldProblem
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.streaming.mr_hits import MRHits
-from mr_elm.streaming.submit import run_job
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,11 @@ class Ground:
         check_labels(plan, summary, options.task)
         classes = None if options.numeric else find_classes(plan, summary)
         return cls(plan, options, summary, classes, class_weights(options.class_weight, classes))
+
+    @property
+    def known_plan(self):
+        """Return the plan with the width that the first pass found."""
+        return self.plan if self.plan.kind != 'libsvm' else self.plan.with_width(self.summary.columns.n_features)
 
     def options_for(self, kind, n_hidden, nu=1.0):
         """Return the PESVMOptions of one candidate."""
@@ -135,8 +138,8 @@ def demand_memory(plan, layers, search):
 
 def sum_up_folds(ground, problem, kinds, runner):
     """Run the job that sums up: (kind -> list of Sums a fold, Accounts)."""
-    tiles, named, accounts = defaultdict(dict), defaultdict(dict), Accounts(ground.plan)
-    for key, value in run_problem(MRFolds, ground, problem, 'folds', accounts, runner):
+    tiles, named, accounts = defaultdict(dict), defaultdict(dict), Accounts(ground.known_plan)
+    for key, value in run_pass(MRFolds, ground, problem, 'folds', accounts, runner):
         what, coordinates = split_key(key)
         place = int(coordinates[0]), int(coordinates[1])
         if what == 'gram':
@@ -155,20 +158,11 @@ def sum_up_folds(ground, problem, kinds, runner):
     return folds, accounts
 
 
-def run_problem(job, ground, problem, stage, accounts, runner):
-    """Run a job over all rows: yields its pairs."""
-    plan = ground.plan
-    plan = plan if plan.kind != 'libsvm' else plan.with_width(problem.layers[0].n_features)
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        path = os.path.join(folder, 'problem.npz')
-        problem.save(path)
-        arguments = ['--problem', path, '--bad-rows', ground.options.bad_rows]
-        with run_job(job, plan, arguments, runner, stage) as finished:
-            yield from finished.pairs(accounts)
-    accounts.settle(ground.options.bad_rows)
+def run_pass(job, ground, problem, stage, accounts, runner):
+    """Run a job over all rows, which must be those of the first pass: yields its pairs."""
+    yield from run_problem(job, problem, accounts, ground.options, runner, stage)
     if ground.summary.accounts is not None:
         ground.summary.accounts.compare(accounts)
-    check_pack(plan, accounts)
 
 
 def scores_of(kind, grid, search):
@@ -193,7 +187,7 @@ def count(ground, scores, layers, grids, header, search, runner):
             problem.arrays[f'scores-{number}-{fold}'] = np.hstack([
                 widened(B, layers[kind].n_hidden) for B in grids[kind].weights(fold, cells)])
     counted = {}
-    for key, value in run_problem(MRHits, ground, problem, 'held-out rows', Accounts(ground.plan), runner):
+    for key, value in run_pass(MRHits, ground, problem, 'held-out rows', Accounts(ground.known_plan), runner):
         for score, correct in zip(chosen[kinds[int(split_key(key)[1][0])]], value['correct'], strict=True):
             counted[id(score)] = replace(score, correct=correct, total=value['total'])
     return [counted.get(id(score), score) for score in scores]

@@ -1,0 +1,27 @@
+"""Turn decision values into what scikit-learn expects: classes from one machine a class, or targets."""
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+
+from ..solvers.multiclass import ONE_VS_ALL, class_numbers
+
+
+class OneVsAll(ClassifierMixin):
+    """Answer from `_values(X)`, (n, 1) for two classes, else (n, K)."""
+
+    def decision_function(self, X):
+        """Return f(X): (n,) for two classes, else (n, K)."""
+        values = self._values(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X):
+        """Return the class of each row."""
+        values = self._values(X)
+        return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
+
+
+class Targets(RegressorMixin, MultiOutputMixin):
+    """Answer from `_values(X)`, (n, K); `single_` tells that targets were (n,)."""
+
+    def predict(self, X):
+        """Return f(X), of the shape that y had."""
+        values = self._values(X)
+        return values[:, 0] if self.single_ else values
