@@ -41,7 +41,7 @@ class Pace(NamedTuple):
     """
 
     least: int = 64
-    most: int = 256
+    most: int = 512
     share: float = 0.25
     noise: float = 0.1
 
@@ -49,17 +49,17 @@ class Pace(NamedTuple):
 STEADY = Pace()
 
 
-def solve_by_blocks(problem, settings, start=None, near=None, pace=STEADY):
+def solve_by_blocks(problem, settings, start=None, decision=None, pace=STEADY):
     """Minimise a BoxQP and return its Result; `n_iter` counts blocks.
 
     start : alpha to begin with, (N,); clipped to the box. From 0 when None.
-    near : Result of the same rows and targets, from which few variables have to move to reach `start`, or None.
+    decision : (N,), decision values at `start`, which lies in the box; computed when None.
     """
     space = borrow()
     search = Search(problem, settings, space, pace)
     try:
         if start is not None:
-            search.begin_at(start, near)
+            search.begin_at(start, decision)
         return search.run()
     finally:
         give_back(space, {'rows': search.cache.touched_bytes})
@@ -84,15 +84,14 @@ class Search:
         """Tell which variables are free."""
         return free_variables(self.alpha, self.problem.upper)
 
-    def begin_at(self, start, near):
-        """Go to a given point, from 0 or from a point whose decision values are known."""
+    def begin_at(self, start, decision):
+        """Go to a given point."""
         self.alpha = np.clip(start, 0, self.problem.upper)
-        change = self.alpha
-        if near is not None:
-            change, factor = shortest_way(near.alpha, self.alpha)
-            self.gradient += factor * self.problem.targets * near.decision
-        moved = np.flatnonzero(change)
-        self.cache.move(moved, change[moved], self.problem.targets, self.gradient)
+        if decision is not None:
+            self.gradient = self.problem.targets * decision - 1
+            return
+        moved = np.flatnonzero(self.alpha)
+        self.cache.move(moved, self.alpha[moved], self.problem.targets, self.gradient)
 
     def run(self):
         """Solve blocks until the certificate confirms eps."""
@@ -210,18 +209,6 @@ class Search:
         change = self.minimise(block, self.cache.block(block, targets, room), tolerance, effort)
         self.cache.move(block, change, targets, self.gradient)
         self.tell()
-
-
-def shortest_way(alpha, goal):
-    """Return (change, factor) with goal = factor alpha + change, where change has few elements that are not 0.
-
-    Along a path of C most variables stay, or most grow with C.
-    """
-    bound = np.flatnonzero(goal > alpha)
-    ratio = goal[bound[0]] / alpha[bound[0]] if len(bound) and alpha[bound[0]] > 0 else 1.0
-    ways = [(np.where(np.isclose(goal, factor * alpha, rtol=1e-14, atol=0), 0, goal - factor * alpha), factor)
-            for factor in (1.0, ratio)]
-    return min(ways, key=lambda way: np.count_nonzero(way[0]))
 
 
 def largest(candidates, score, count):

@@ -98,7 +98,7 @@ def _best_partner(row, signs, s, i, a, g, upper, diagonal, inverse, gain, top, o
 
 
 @fast
-def _two_variables(qii, qjj, qij, gi, gj, ai, aj, ui, uj):
+def two_variables(qii, qjj, qij, gi, gj, ai, aj, ui, uj):
     """Return the minimiser (x_i, x_j) of the objective over the box of two variables: inside, or on one of 4 edges."""
     det = qii * qjj - qij * qij
     if det > 1e-12 * qii * qjj:
@@ -182,7 +182,7 @@ def pair_steps(Q, a, g, upper, diagonal, inverse, tolerance, max_steps):
         si, sj, other = s, 0.0, row
         if best > 0:
             other = Q[j]
-            xi, xj = _two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
+            xi, xj = two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
             si, sj = xi - a[i], xj - a[j]
             a[j] = xj
         a[i] += si
@@ -195,8 +195,8 @@ def pair_steps(Q, a, g, upper, diagonal, inverse, tolerance, max_steps):
 @fast
 def gather_block(slab, slots, columns, t, Q):
     """Fill Q with t_i t_j K_ij of a block, from the rows in `slots`; rising columns keep the reads near each other."""
-    n = len(columns)
+    n, narrow, signs = len(columns), columns.astype(np.int32), t[columns]
     for r in range(n):
-        row, tr = slab[slots[r]], t[columns[r]]
+        row, sign, out = slab[slots[r]], signs[r], Q[r]
         for c in range(n):
-            Q[r, c] = row[columns[c]] * (tr * t[columns[c]])
+            out[c] = row[narrow[c]] * (sign * signs[c])

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..features.kernel_rows import PrecomputedRows
 from .block_rule import solve_by_blocks
-from .box_qp import BoxQP, Result, Settings
+from .box_qp import TINY, BoxQP, Result, Settings
+from .loops import two_variables
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,38 @@ def walk_path(rows, targets, bounds, weights=None, settings=None, fold=None):
     rows : source of kernel rows, (N, N); best a ready one, see `ready_rows`.
     targets, weights : (N,) as in BoxQP; a weight of 0 holds a row out.
     """
-    settings, start, result, last = settings or Settings(), None, None, None
+    settings, start, result, last = settings or Settings(), (None, None), None, None
     for C in sorted(bounds):
         problem = BoxQP(rows, targets, C, weights)
-        if result is not None:  # what met its bound will mostly meet the next
-            start = np.where(result.alpha >= last, problem.upper, result.alpha)
-        result, last = solve_by_blocks(problem, settings, start, result), problem.upper
+        if last is not None:
+            start = step_along(problem, result, last)
+        result, last = solve_by_blocks(problem, settings, *start), problem
         yield PathPoint(C, fold, result)
+
+
+def step_along(problem, result, last):
+    """Return (alpha, decision values) to begin a problem with, from the result of the last one, of smaller bounds.
+
+    It is the lowest point a + x d + y e with 0 <= x, y <= 1, where d takes what is at its bound to the new one, and e
+    lets the free variables grow as much: d + e is a multiple of a, so that one product with K serves both.
+    """
+    a, t = result.alpha, problem.targets
+    support = np.flatnonzero(a)
+    if not len(support):
+        return a, result.decision
+    growth = problem.upper[support[0]] / last.upper[support[0]] - 1
+    bound = a >= last.upper
+    d, e = np.where(bound, problem.upper - a, 0), np.where(bound, 0, growth * a)
+    few = d if np.count_nonzero(d) < np.count_nonzero(e) else e
+    moved = np.flatnonzero(few)
+    product = problem.rows.weighted_sum(moved, (few * t)[moved])
+    other = growth * result.decision - product
+    f_d, f_e = (product, other) if few is d else (other, product)
+    g = t * result.decision - 1
+    curvature = max(d @ (t * f_d), TINY), max(e @ (t * f_e), TINY), d @ (t * f_e)
+    x, y = two_variables(*curvature, g @ d, g @ e, 0.0, 0.0, 1.0, 1.0)
+    start = np.where(bound & (x == 1), problem.upper, a + x * d + y * e)
+    return np.minimum(start, problem.upper), result.decision + x * f_d + y * f_e
 
 
 def walk_folds(rows, targets, bounds, folds, weights=None, settings=None):
