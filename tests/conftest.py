@@ -10,6 +10,7 @@ from sklearn.datasets import load_svmlight_file
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Keep a file's tests in one process, and all that share a cluster."""
     here = Path(__file__).parent
