@@ -24,7 +24,7 @@ demo: $(STAMP) ## train, evaluate and plot on two real data sets
 	$(BIN)/python -m mr_elm.experiments.demo build/demo
 
 test: $(STAMP) lint ## run all tests, on up to four cores
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
 
 test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (under 20 minutes; needs java and mvn)
 	$(BIN)/python -m pytest -m long tests/cluster

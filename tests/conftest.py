@@ -10,13 +10,18 @@ from sklearn.datasets import load_svmlight_file
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items):
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
     """Keep a file's tests in one process, and all that share a cluster."""
-    here = Path(__file__).parent
-    for item in items:
-        shared = item.path.relative_to(here).parts[0] in ('cluster', 'emr')
-        item.add_marker(pytest.mark.xdist_group(item.path.parent.name if shared else str(item.path.relative_to(here))))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition('::')[0]
+            folder = file.split('/')[1]
+            return folder if folder in ('cluster', 'emr') else file
+
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope='session')
