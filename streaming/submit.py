@@ -228,7 +228,10 @@ def tags(runner, key):
 def prepared(job_class, plan, job_arguments, runner, folder):
     """Make the job with its plan and its input written to a folder."""
     plan = runner.placed(plan)
-    arguments = ['-r', runner.alias, *conf_arguments(runner), *runner.arguments, *task_environment(),
+    conf = conf_arguments(runner)
+    if conf:  # mrjob would name a folder by the microsecond, which two drivers may share
+        conf += ['--local-tmp-dir', folder]
+    arguments = ['-r', runner.alias, *conf, *runner.arguments, *task_environment(),
                  '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *job_arguments]
     if runner.alias in EMBEDDED:
         arguments += ['--planned-splits', *write_splits(plan_splits(plan, runner.n_maps), folder)]
