@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import threading
 import time
 import zlib
 from collections import defaultdict
@@ -24,6 +25,7 @@ from reference.lines import hadoop_split
 REPORT = re.compile(rb'^reporter:(counter|status):(.*)$')
 BLOCK = 128 << 20
 SLOP = 1.1  # Hadoop lets the last split be a tenth longer
+STARTING = threading.Lock()  # a program that a forked process still holds open for writing cannot be started
 PLAIN = {'.gz': gzip.decompress, '.bz2': bz2.decompress}
 
 
@@ -160,20 +162,23 @@ class Streaming:
     def run_command(self, name, command, text, split, seen):
         """Run an attempt in a folder of its own; no shell is between."""
         folder = self.folder / f'{name}-{len(self.attempts)}'
-        shutil.copytree(self.shipped, folder, symlinks=True)
         variables = {re.sub(r'\W', '_', key): value for key, value in self.conf.items()}
         environment = {'PATH': os.environ['PATH'], 'HOME': str(folder), 'mapreduce_task_attempt_id': name,
                        **variables, **seen, **self.environment}
         start = time.monotonic()
-        done = subprocess.run(command, input=text, env=environment, cwd=folder, capture_output=True)
-        self.count(done.stderr)
+        with STARTING:
+            shutil.copytree(self.shipped, folder, symlinks=True)
+            process = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, err = process.communicate(text)
+        self.count(err)
         kind = 'map' if '_m_' in name else 'reduce'
         self.counters['Job Counters ', f'Total vcore-milliseconds taken by all {kind} tasks'] += round(
             1000 * (time.monotonic() - start))
         left = set(os.listdir(folder)) - set(os.listdir(self.shipped))
         shutil.rmtree(folder)
-        pairs = [line.partition(b'\t')[::2] for line in done.stdout.split(b'\n')[:-1]]
-        return Attempt(name, split, done.returncode, pairs, done.stderr, left)
+        pairs = [line.partition(b'\t')[::2] for line in out.split(b'\n')[:-1]]
+        return Attempt(name, split, process.returncode, pairs, err, left)
 
     def count(self, stderr):
         """Add up the counters that a task reported."""
