@@ -16,6 +16,7 @@ from .errors import DataFormatError
 from .gram import expand, unpack_upper
 from .io.blocks import widen
 from .models import HiddenNodeModel
+from .solvers.multiclass import class_targets
 
 
 @dataclass(frozen=True)
@@ -63,5 +64,4 @@ class LeaveOneOut:
             raise DataFormatError('rows that the model was trained on were expected, rows of class '
                                   f'{unknown[0]!r} came')
         codes = np.array([self.model.classes.index(name) for name in names])[block.codes]
-        T = np.where(codes[:, None] == np.arange(len(self.model.classes)), 1.0, -1.0)
-        return T[:, -1:] if T.shape[1] == 2 else T
+        return class_targets(codes, len(self.model.classes))

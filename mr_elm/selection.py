@@ -4,8 +4,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .features.landmarks import row_hashes
-from .solvers.kelm import class_targets, unweigh
-from .solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count, machines_of
+from .solvers.kelm import unweigh
+from .solvers.multiclass import ONE_VS_ALL, class_numbers, class_targets, machine_count, machines_of
 from .solvers.path import walk_path
 
 # Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5

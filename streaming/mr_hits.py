@@ -3,7 +3,7 @@ import numpy as np
 
 from mr_elm.io.blocks import take_rows
 from mr_elm.io.wire import make_key
-from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers
+from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
 from mr_elm.streaming.mr_folds import MRFolds
 
 
@@ -37,7 +37,7 @@ class MRHits(MRFolds):
     def count(self, number, scores, truth):
         """Count what the candidates on a layer, whose scores (n, K' P) stand side by side, label right."""
         n_classes = len(set(self.problem.header['index'].values()))
-        width = 1 if n_classes == 2 else n_classes
+        width = machine_count(n_classes, ONE_VS_ALL)
         correct = [int((class_numbers(scores[:, start:start + width], n_classes, ONE_VS_ALL) == truth).sum())
                    for start in range(0, scores.shape[1], width)]
         known = self.hits.get(number, {'correct': [0] * len(correct), 'total': 0})

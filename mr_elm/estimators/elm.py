@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..features.kernels import KERNELS
 from ..solvers import elm
+from ..solvers.multiclass import class_targets
 from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
 from .values import OneVsAll, Targets
 
@@ -45,8 +46,7 @@ class ELMClassifier(OneVsAll, UnifiedELM):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f'rows of two classes were expected, all are of one class, {self.classes_[0]!r}')
-        targets = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
-        self._fit_targets(X, targets[:, 1:] if len(self.classes_) == 2 else targets)
+        self._fit_targets(X, class_targets(codes, len(self.classes_)))
         return self
 
 

@@ -7,9 +7,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from ..features.kernel_rows import PrecomputedRows
 from ..features.kernel_tiles import kernel_product, lower_triangle
 from ..features.kernels import KERNELS
-from ..solvers.kelm import class_targets, decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
+from ..selection import score_values
+from ..solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
 from ..solvers.kelm_cg import approximate, approximate_well, solve_cg
-from ..solvers.multiclass import ONE_VS_ALL, class_numbers
+from ..solvers.multiclass import class_targets
 from .kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from .values import OneVsAll, Targets
 
@@ -120,8 +121,7 @@ class KernelELMClassifier(OneVsAll, KernelELM):
         T = class_targets(codes, len(self.classes_))
         self._fit_targets(X, T, weights)
         if self.leave_one_out:
-            found = class_numbers(T - self.loo_residuals_, len(self.classes_), ONE_VS_ALL)
-            self.loo_score_ = float(np.average(found == codes, weights=weights))
+            self.loo_score_ = score_values(T - self.loo_residuals_, codes, weights, len(self.classes_))['accuracy']
         return self
 
 

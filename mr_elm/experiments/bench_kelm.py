@@ -20,7 +20,8 @@ from ..estimators import KernelELMClassifier
 from ..features.kernel_tiles import lower_triangle
 from ..features.kernels import make_kernel, row_squares
 from ..io.formats import RowOptions
-from ..solvers.kelm import class_targets, decompose, solve_cholesky
+from ..solvers.kelm import decompose, solve_cholesky
+from ..solvers.multiclass import class_targets
 from ..streaming.drivers.kelm import KELMOptions
 from ..streaming.drivers.kelm_data import gathered
 from ..streaming.drivers.kelm_stages import by_columns, column_plan, grid_of, multiplier

@@ -1,6 +1,7 @@
 """Choose a solver of the box-constrained dual by its rule; compiled code is loaded when one is asked for."""
 from importlib import import_module
 
+from . import sphere_svm
 from .box_qp import Settings
 
 # rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
@@ -10,8 +11,8 @@ RULES = {
     'oelm': ('active_set', 'solve_oelm'),
     'bas': ('active_set', 'solve_bas'),
 }
-# method -> its rules, the default first; those of SphereSVM, another problem, are in `sphere_svm`
-METHOD_RULES = {'sparse-elm': ('block', 'paper'), 'oelm': ('oelm', 'bas'), 'sphere-svm': ('exact', 'paper')}
+# method -> its rules, the default first; SphereSVM is another problem
+METHOD_RULES = {'sparse-elm': ('block', 'paper'), 'oelm': ('oelm', 'bas'), 'sphere-svm': sphere_svm.RULES}
 
 
 def solve_dual(problem, rule='block', settings=None):

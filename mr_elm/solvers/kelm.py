@@ -44,17 +44,6 @@ class KernelSolution:
         return self.dual_coef / self.inverse_diagonal[:, None]
 
 
-def class_targets(numbers, n_classes):
-    """Return T, (N, K), of class numbers (N,): a column of +-1 a class, for two classes one (the last is positive).
-
-    n_classes 0 says that the numbers are targets.
-    """
-    if not n_classes:
-        return np.asarray(numbers, dtype=float)[:, None]
-    T = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)
-    return T[:, 1:] if n_classes == 2 else T
-
-
 def demand_C(C):
     """Raise ValueError when C is not a finite number above 0."""
     if not (C > 0 and np.isfinite(C)):

@@ -33,6 +33,17 @@ def class_pairs(n_classes):
     return list(combinations(range(n_classes), 2))
 
 
+def class_targets(numbers, n_classes):
+    """Return T, (N, K), of class numbers (N,): a column of +-1 a class, for two classes one (the last is positive).
+
+    n_classes 0 says that the numbers are targets.
+    """
+    if not n_classes:
+        return np.asarray(numbers, dtype=float)[:, None]
+    T = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)
+    return T[:, 1:] if n_classes == 2 else T
+
+
 def machine_count(n_classes, scheme):
     """Return P, the number of machines."""
     return len(class_pairs(n_classes)) if n_classes == 2 or scheme == ONE_VS_ONE else n_classes
