@@ -2,7 +2,6 @@
 import contextlib
 import glob
 import os
-import socket
 from pathlib import Path
 
 import pytest
