@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf
 
 from .errors import DataFormatError
 from .gram import expand, unpack_upper
 from .io.blocks import widen
 from .models import HiddenNodeModel
 from .solvers.multiclass import class_targets
+from .solvers.regularized import factor_ridge
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,11 @@ class LeaveOneOut:
     @classmethod
     def of(cls, model):
         """Factor the sums of a model. Raises ValueError when nu is too large for their rounding errors."""
-        parameters, gram = model.header['parameters'], unpack_upper(model.arrays['gram']).T
+        parameters, gram = model.header['parameters'], unpack_upper(model.arrays['gram'])
         if model.header['method'] == 'elm':
             gram = gram[:-1, :-1]
-        system = np.array(gram, order='F')
-        system[np.diag_indices_from(system)] += 1 / parameters.get('nu', parameters.get('C'))
-        factor, failed = dpotrf(system, lower=1, overwrite_a=1)
-        if failed:
+        factor = factor_ridge(gram, 1 / parameters.get('nu', parameters.get('C')))
+        if factor is None:
             raise ValueError('a smaller nu was expected: I/nu + E\'E is not positive definite in floating point')
         return cls(model, factor)
 

@@ -96,11 +96,10 @@ def explain_hadoop(error, running):
 
 def cause_of(stderr, syslog, diagnostics):
     """Return why a task failed: the exception of Python or, when nobody took what the task wrote, that of Hadoop."""
-    raised = cause_in(stderr)
-    cause = raised or diagnostics.strip().split('\n')[0]
-    if (raised or '').startswith('BrokenPipeError') or cause.endswith(UNWRITTEN):
-        return java_cause(syslog) or diagnostics.strip().split('\n')[0] or raised
-    return cause
+    raised, diagnosis = cause_in(stderr), diagnostics.strip().split('\n')[0]
+    if (raised or '').startswith('BrokenPipeError') or (raised or diagnosis).endswith(UNWRITTEN):
+        return java_cause(syslog) or diagnosis or raised
+    return raised or diagnosis
 
 
 def java_cause(log):

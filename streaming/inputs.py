@@ -59,7 +59,9 @@ class InputPlan:
                           for file in self.files]}
 
     def with_width(self, n_features):
-        """Fix the width of sparse rows."""
+        """Fix the width of sparse rows; others have theirs."""
+        if self.kind != 'libsvm':
+            return self
         return replace(self, files=[replace(file, format=replace(file.format, n_features=n_features))
                                     for file in self.files])
 

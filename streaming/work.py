@@ -9,7 +9,6 @@ import json
 import os
 import re
 import socket
-import time
 import uuid
 from getpass import getuser
 
@@ -20,7 +19,6 @@ from mr_elm.streaming.storage import store_of, written
 RECORD = {'format': 'mr_elm-work', 'version': 1}
 STAGING = re.compile(r'[a-z0-9]+://.*/mr_elm-[^/]+-[0-9a-f]{12}')
 FINAL = (ValueError, AccountingError)  # another try would end the same way; DataFormatError is one of them
-PAUSE, SETTLING = 1.0, 5  # seconds, and how often to look whether tasks of a failed job still write
 
 
 def new_staging(root='hdfs:///tmp'):
@@ -146,8 +144,6 @@ class Work:
                 self.end_jobs(self.staging)
             if not kept:
                 self.remove(self.staging)
-                if error is not None and not isinstance(error, FINAL):
-                    self.keep_removed(self.staging)
         except OSError as problem:
             self.reporter.say(f'{self.staging}: not all that a run left can be removed ({problem})')
 
@@ -156,14 +152,6 @@ class Work:
         for path in (staging, self.record):
             if path is not None and store_of(path).find(path):
                 store_of(path).remove(path)
-
-    def keep_removed(self, staging):
-        """Remove the folder of a failed run again while tasks that have not heard of it write there."""
-        for _ in range(SETTLING):
-            time.sleep(PAUSE)
-            if not store_of(staging).find(staging):
-                return
-            store_of(staging).remove(staging)
 
     def end_jobs(self, staging):
         """End the jobs of a run that still run: nobody waits for them."""

@@ -13,10 +13,10 @@ from functools import reduce
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf
 
 from .esvm import right_side
 from .increment import add_sums, largest_nu
+from .regularized import factor_ridge
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,6 @@ class Ordered:
         right = right_side(sums, numeric)
         squares = sums.counts if numeric else np.full(right.shape[1], sums.gram[-1, -1])
         return cls(whole[np.ix_(order, order)], right[order], squares)
-
 
     def without(self, other):
         """Return the sums of the rows that are not in another."""
@@ -105,10 +104,8 @@ def nested_weights(sums, nu, sizes):
     One factor and one forward substitution serve all sizes.
     """
     m = max(sizes) + 1
-    system = np.array(sums.gram[:m, :m], order='F')
-    system[np.diag_indices(m)] += 1 / nu
-    factor, failed = dpotrf(system, lower=1, overwrite_a=1)
-    if failed:
+    factor = factor_ridge(sums.gram[:m, :m], 1 / nu)
+    if factor is None:
         return [None] * len(sizes)
     half = solve_triangular(factor, sums.right[:m], lower=True, check_finite=False)
     return [solve_triangular(factor[:size + 1, :size + 1], half[:size + 1], lower=True, trans=1, check_finite=False)

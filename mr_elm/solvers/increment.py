@@ -12,12 +12,12 @@ import warnings
 from dataclasses import fields, replace
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
 
 from ..errors import AccountingError, NumericalWarning
 from ..exact_sum import add_pair
 from ..gram import pack_upper, unpack_upper
 from .esvm import Sums
+from .regularized import factor_ridge
 
 UNIT = np.finfo(float).eps / 2
 OF_CLASSES = ('class_sums', 'class_sums_low', 'counts', 'counts_low')
@@ -74,9 +74,7 @@ def demand_left(left, before, peak):
     """
     if (left.counts < -DOUBTFUL * UNIT * before.counts).any():
         raise AccountingError('rows to forget were expected to be in the model, more leave than are there')
-    system = left.gram.T.copy(order='F')
-    system[np.diag_indices_from(system)] += DOUBTFUL * UNIT * peak
-    if dpotrf(system, lower=1, overwrite_a=1)[1]:
+    if factor_ridge(left.gram, DOUBTFUL * UNIT * peak) is None:
         raise AccountingError('rows to forget were expected to be in the model, others came: what would be left is '
                               'no sum of rows (its matrix is not positive)')
 

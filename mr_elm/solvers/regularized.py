@@ -38,8 +38,7 @@ def solve_regularized(gram, right_side, nu):
         raise ValueError(f'nu: a number above 0 was expected, {nu} came')
     if not (np.isfinite(gram).all() and np.isfinite(right_side).all()):
         raise ValueError('finite sums were expected: hidden nodes overflowed on these rows (scale the features)')
-    system = gram.T.copy(order='F')
-    system[np.diag_indices_from(system)] += 1 / nu
+    system = with_ridge(gram, 1 / nu)
     norm = norm_one(system)
     factor, failed = dpotrf(system, lower=1, overwrite_a=1)
     if not failed:
@@ -48,6 +47,19 @@ def solve_regularized(gram, right_side, nu):
     warnings.warn(f'I/nu + E\'E is not positive definite in floating point at row {failed} of {len(gram)}; its '
                   'eigenvectors are used, a smaller nu would be sounder', NumericalWarning, stacklevel=2)
     return solve_by_eigenvectors(gram, right_side, nu)
+
+
+def with_ridge(gram, ridge):
+    """Return ridge I + G, (m, m) with the lower triangle filled, of G whose upper triangle is: LAPACK overwrites it."""
+    system = gram.T.copy(order='F')
+    system[np.diag_indices_from(system)] += ridge
+    return system
+
+
+def factor_ridge(gram, ridge):
+    """Return the lower Cholesky factor of ridge I + G, G with the upper triangle filled; None where it has none."""
+    factor, failed = dpotrf(with_ridge(gram, ridge), lower=1, overwrite_a=1)
+    return None if failed else factor
 
 
 def norm_one(system):

@@ -1,4 +1,6 @@
 """Check what a driver has learnt before and after its jobs, each in one place."""
+import numpy as np
+
 from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import DataFormatError
 from mr_elm.statistics import Classes
@@ -27,6 +29,20 @@ def find_classes(plan, summary):
         raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
                               'is this a regression (--task regression) or another column (--label-column)?')
     return classes
+
+
+def share_of(plan, summary, sample, memory, row_pair_bytes, need):
+    """Return the share of the rows to tune on. Raises DataFormatError when they do not fit into memory.
+
+    sample : about how many rows, or None for all. memory : of a task, in MB. row_pair_bytes : kept for each two rows.
+    need : what these are, for the message.
+    """
+    room = int(np.sqrt(memory * 1e6 / row_pair_bytes))
+    n = summary.n_rows if sample is None else min(sample, summary.n_rows)
+    if n > room:
+        raise DataFormatError(f'{plan.name}: at most {room:,} rows have {need} --memory {memory:g} MB, {n:,} came: '
+                              f'tune on a part of them (--sample {room}), or raise --memory')
+    return n / summary.n_rows
 
 
 def report_blas(accounts, runner):

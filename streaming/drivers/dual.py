@@ -82,7 +82,7 @@ def begin(plan, options, runner):
     summary = summarise(plan, runner, options.bad_rows)
     check_labels(plan, summary, 'classification')
     classes = find_classes(plan, summary)
-    plan = plan if plan.kind != 'libsvm' else plan.with_width(summary.columns.n_features)
+    plan = plan.with_width(summary.columns.n_features)
     return plan, summary, classes, state_problem(options, summary, classes)
 
 

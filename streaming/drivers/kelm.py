@@ -65,13 +65,8 @@ def train(plan, options, runner):
     plan : InputPlan. options : KELMOptions. runner : Runner.
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
-    chosen = {}
-
-    def check(plan, n_rows, n_features):
-        chosen['options'] = settle(plan, options, n_rows, n_features)
-
-    with gathered(plan, options, runner, check) as data:
-        options = chosen['options']
+    with gathered(plan, options, runner, settle) as data:
+        options = data.options
         with one_thread():
             solution, found = SOLVERS[options.solver](data, options, runner)
         report_blas(data.accounts, runner)

@@ -31,12 +31,13 @@ from mr_elm.streaming.submit import write_json
 class KernelData:
     """Hold what the kernel ELM is trained on.
 
-    plan : InputPlan of known width. rows : Rows, scaled, in input order. problem : DualProblem. kernel : Kernel.
-    classes : Classes, or None where labels are targets. summary : of the first pass. accounts : of the last.
-    folder : where files for tasks are.
+    plan : InputPlan of known width. options : KELMOptions, all chosen. rows : Rows, scaled, in input order.
+    problem : DualProblem. kernel : Kernel. classes : Classes, or None where labels are targets.
+    summary : of the first pass. accounts : of the last. folder : where files for tasks are.
     """
 
     plan: object
+    options: object
     rows: Rows
     problem: DualProblem
     kernel: Kernel
@@ -101,7 +102,7 @@ def begin(plan, options, runner):
     summary = summarise(plan, runner, options.bad_rows)
     check_labels(plan, summary, options.task)
     classes = None if options.numeric else find_classes(plan, summary)
-    plan = plan if plan.kind != 'libsvm' else plan.with_width(summary.columns.n_features)
+    plan = plan.with_width(summary.columns.n_features)
     offset, scale = choose_scaling(options.scale, summary.columns)
     d = summary.columns.n_features
     kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
@@ -114,21 +115,22 @@ def begin(plan, options, runner):
 
 
 @contextmanager
-def gathered(plan, options, runner, check):
+def gathered(plan, options, runner, settle):
     """Bring the rows to the driver; the context's value is a KernelData, whose files vanish at the end.
 
-    check : function of (plan, n_rows, n_features) that raises where a solver cannot take so many.
+    settle : function of (plan, options, n_rows, n_features) that returns the options with all choices made, or raises
+        where a solver cannot take so many.
     """
     plan, summary, classes, problem, kernel = begin(plan, options, runner)
-    check(plan, summary.n_rows, problem.n_features)
-    accounts, pieces = Accounts(plan), []
-    pieces += [value for _, value in run_problem(MRPlace, problem, accounts, options, runner, 'rows')]
+    options = settle(plan, options, summary.n_rows, problem.n_features)
+    accounts = Accounts(plan)
+    pieces = [value for _, value in run_problem(MRPlace, problem, accounts, options, runner, 'rows')]
     if summary.accounts is not None:
         summary.accounts.compare(accounts)
     if accounts.used != summary.n_rows:
         raise AccountingError(f'{plan.name}: {summary.n_rows} rows were expected, {accounts.used} came')
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        yield KernelData(plan, densified(gather(pieces)), problem, kernel, classes, summary, accounts, folder)
+        yield KernelData(plan, options, densified(gather(pieces)), problem, kernel, classes, summary, accounts, folder)
 
 
 def densified(rows):

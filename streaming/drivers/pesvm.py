@@ -155,7 +155,7 @@ def grid_of(model, plan, summary, weights=None, n_rows=0):
 
 def sum_up(plan, layer, steps, weights, options, runner):
     """Run the Gram job: (tiles, named sums, Accounts)."""
-    plan = plan if plan.kind != 'libsvm' else plan.with_width(layer.n_features)
+    plan = plan.with_width(layer.n_features)
     tiles, named_sums, accounts = {}, {}, Accounts(plan)
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'layer.npz')

@@ -1,16 +1,16 @@
 """Choose kernel parameters and C by cross-validation on the reducers: one job, or two for double cross-validation."""
 from dataclasses import dataclass
 
-import numpy as np
-
-from mr_elm.errors import DataFormatError
 from mr_elm.io.wire import split_key
 from mr_elm.selection import Cell, Score, best_of, candidates
 from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.drivers.checks import share_of
 from mr_elm.streaming.drivers.dual import REDUCERS, begin
 from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.mr_grid import MRGrid
+
+KEPT = 2 * 4  # bytes for each two rows: half of the memory for a matrix in float32
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def tune(plan, options, search, runner):
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
     plan, summary, _, problem = begin(plan, options, runner)
-    share = share_of(plan, summary, options, search)
+    share = share_of(plan, summary, search.sample, options.memory, KEPT, 'a kernel matrix in half of')
     header = {**problem.header, 'share': share, 'n_folds': search.n_folds, 'n_outer': search.n_outer}
     kernels, bounds = candidates(search.grid, problem.machine.kernel.kind, problem.n_features)
     kernels, bounds = search.kernels or kernels, search.bounds or bounds
@@ -67,17 +67,6 @@ def tune(plan, options, search, runner):
 def task(kernel, bounds, outer, tests_outer=False):
     """Describe a task: a kernel, the list of C, and the outer fold that is left out, or that is tested on."""
     return {'kernel': kernel, 'bounds': sorted(bounds), 'outer': outer, 'tests_outer': tests_outer}
-
-
-def share_of(plan, summary, options, search):
-    """Return the share of the rows to tune on. Raises DataFormatError when they do not fit into memory."""
-    room = int(np.sqrt(options.memory * 1e6 / 2 / 4))
-    n = summary.n_rows if search.sample is None else min(search.sample, summary.n_rows)
-    if n > room:
-        raise DataFormatError(f'{plan.name}: at most {room:,} rows have a kernel matrix in half of --memory '
-                              f'{options.memory:g} MB, {n:,} came: tune on a part of them (--sample {room}), or raise '
-                              '--memory')
-    return n / summary.n_rows
 
 
 def run_tasks(plan, problem, options, runner, stage):

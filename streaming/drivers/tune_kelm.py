@@ -1,12 +1,10 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
 from dataclasses import dataclass
 
-import numpy as np
-
-from mr_elm.errors import DataFormatError
 from mr_elm.io.wire import split_key
 from mr_elm.selection import LeftOut, best_of, candidates
 from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.drivers.checks import share_of
 from mr_elm.streaming.drivers.dual import REDUCERS
 from mr_elm.streaming.drivers.kelm import WHOLE
 from mr_elm.streaming.drivers.kelm_data import begin
@@ -38,22 +36,12 @@ def tune(plan, options, search, runner):
     plan, summary, _, problem, kernel = begin(plan, options, runner)
     kernels, strengths = candidates(search.grid, kernel.kind, problem.n_features)
     kernels = search.kernels or kernels
-    header = {**problem.header, 'share': share_of(plan, summary, options, search), 'kernel': kernel.name,
+    share = share_of(plan, summary, search.sample, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')
+    header = {**problem.header, 'share': share, 'kernel': kernel.name,
               'kernels': kernels, 'C': sorted(search.strengths or strengths)}
     found = run_tasks(plan, DualProblem(header, problem.arrays), options, runner)
     scores = [LeftOut(parameters, **score) for number, parameters in enumerate(kernels) for score in found[number]]
     return scores, best_of(scores)
-
-
-def share_of(plan, summary, options, search):
-    """Return the share of the rows to tune on. Raises DataFormatError when they do not fit into memory."""
-    room = int(np.sqrt(options.memory * 1e6 / 8 / WHOLE['svd']))
-    n = summary.n_rows if search.sample is None else min(search.sample, summary.n_rows)
-    if n > room:
-        raise DataFormatError(f'{plan.name}: at most {room:,} rows have an eigendecomposition in --memory '
-                              f'{options.memory:g} MB, {n:,} came: tune on a part of them (--sample {room}), or raise '
-                              '--memory')
-    return n / summary.n_rows
 
 
 def run_tasks(plan, problem, options, runner):

@@ -68,7 +68,7 @@ class Ground:
     @property
     def known_plan(self):
         """Return the plan with the width that the first pass found."""
-        return self.plan if self.plan.kind != 'libsvm' else self.plan.with_width(self.summary.columns.n_features)
+        return self.plan.with_width(self.summary.columns.n_features)
 
     def options_for(self, kind, n_hidden, nu=1.0):
         """Return the PESVMOptions of one candidate."""
