@@ -50,6 +50,19 @@ def write(tmp_path):
 
 
 @pytest.fixture
+def dense(write, csv_of, table):
+    """Write the test's own `table` of (X, labels) as CSV."""
+    return write('rows.csv', csv_of(table[1], table[0]))
+
+
+@pytest.fixture
+def packed(elm, dense, tmp_path):
+    """Pack the same rows into a few blocks."""
+    assert elm('pack', dense, '-o', tmp_path / 'pack', '--block-rows', 32, '-q').status == 0
+    return tmp_path / 'pack'
+
+
+@pytest.fixture
 def trained(elm, tmp_path, model_of):
     """Train quietly with few nodes: (header, arrays), and the path as `trained.path`."""
     def train(*arguments, n_hidden=20):

@@ -68,17 +68,6 @@ def table(rng):
     return X, (X[:, 0] > 0.4) * 1 + (X[:, 3] > -0.5)
 
 
-@pytest.fixture
-def dense(write, csv_of, table):
-    return write('rows.csv', csv_of(table[1], table[0]))
-
-
-@pytest.fixture
-def packed(elm, dense, tmp_path):
-    assert elm('pack', dense, '-o', tmp_path / 'pack', '--block-rows', 50, '-q').status == 0
-    return tmp_path / 'pack'
-
-
 @pytest.mark.parametrize('kind', MAPS)
 def test_dense_rows_of_several_classes(trained, dense, table, kind, maps):
     check_closed_form(trained(dense, '--map', kind, '--nu', 3, '--weight-scale', 0.7, *maps(2)), *table)

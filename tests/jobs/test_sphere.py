@@ -18,17 +18,6 @@ def table(rng):
 
 
 @pytest.fixture
-def dense(write, csv_of, table):
-    return write('rows.csv', csv_of(table[1], table[0]))
-
-
-@pytest.fixture
-def packed(elm, dense, tmp_path):
-    assert elm('pack', dense, '-o', tmp_path / 'pack', '--block-rows', 32, '-q').status == 0
-    return tmp_path / 'pack'
-
-
-@pytest.fixture
 def fit(elm, tmp_path, model_of):
     """Train quietly: (header, arrays), and the path as `fit.path`."""
     def train(path, *options):

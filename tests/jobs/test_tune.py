@@ -16,11 +16,6 @@ def table(rng):
 
 
 @pytest.fixture
-def rows(write, csv_of, table):
-    return write('rows.csv', csv_of(table[1], table[0]))
-
-
-@pytest.fixture
 def tune(elm, tmp_path):
     """Tune quietly: (what is printed, the table without seconds)."""
     def run(path, *options):
@@ -32,8 +27,8 @@ def tune(elm, tmp_path):
     return run
 
 
-def test_the_best_of_the_table_is_printed_and_trained(tune, rows, tmp_path, model_of):
-    best, table = tune(rows, '--model', tmp_path / 'm.npz', '--figure', tmp_path / 'map.png')
+def test_the_best_of_the_table_is_printed_and_trained(tune, dense, tmp_path, model_of):
+    best, table = tune(dense, '--model', tmp_path / 'm.npz', '--figure', tmp_path / 'map.png')
     assert [line[:2] for line in table] == [[sigma, C] for sigma in (0.5, 2.0) for C in (0.5, 5.0, 50.0)]
     assert best['accuracy'] == max(line[2] for line in table)
     parameters = model_of(tmp_path / 'm.npz')[0]['parameters']
@@ -41,36 +36,36 @@ def test_the_best_of_the_table_is_printed_and_trained(tune, rows, tmp_path, mode
     assert (tmp_path / 'map.png').read_bytes().startswith(b'\x89PNG')
 
 
-def test_splits_and_runners_do_not_show(tune, rows, maps):
-    one = tune(rows, '--nested', 2)
-    assert tune(rows, '--nested', 2, *maps(4)) == one
-    assert tune(rows, '--nested', 2, '-r', 'local', *maps(2)) == one
+def test_splits_and_runners_do_not_show(tune, dense, maps):
+    one = tune(dense, '--nested', 2)
+    assert tune(dense, '--nested', 2, *maps(4)) == one
+    assert tune(dense, '--nested', 2, '-r', 'local', *maps(2)) == one
 
 
-def test_outer_rows_do_not_choose(elm, tune, rows, table, write, csv_of):
+def test_outer_rows_do_not_choose(elm, tune, dense, table, write, csv_of):
     """The labels of the rows of an outer fold change how it is scored, not what is chosen for it."""
     from mr_elm.selection import fold_numbers
     from mr_elm.streaming.mr_grid import OUTER
     X, labels = table
     first = fold_numbers(X, 2, OUTER) == 0
     changed = write('changed.csv', csv_of(np.where(first, 2 - labels, labels), X))
-    honest, other = (tune(path, '--nested', 2)[0]['nested'] for path in (rows, changed))
+    honest, other = (tune(path, '--nested', 2)[0]['nested'] for path in (dense, changed))
     assert honest['chosen'][0] == other['chosen'][0] and honest['accuracy'] > other['accuracy'] + 0.1
 
 
-def test_a_sample_is_a_part_of_the_rows(tune, rows):
-    assert tune(rows, '--sample', 1000) == tune(rows)
-    assert tune(rows, '--sample', 90)[1] != tune(rows)[1]
+def test_a_sample_is_a_part_of_the_rows(tune, dense):
+    assert tune(dense, '--sample', 1000) == tune(dense)
+    assert tune(dense, '--sample', 90)[1] != tune(dense)[1]
 
 
-def test_rows_too_many_for_a_kernel_matrix_are_refused(elm, rows):
-    done = elm('tune', 'sparse-elm', rows, *GRID, '--memory', 0.1, '-q')
+def test_rows_too_many_for_a_kernel_matrix_are_refused(elm, dense):
+    done = elm('tune', 'sparse-elm', dense, *GRID, '--memory', 0.1, '-q')
     assert done.status == 1 and 'at most 111 rows' in done.err and '--sample 111' in done.err
 
 
 @pytest.mark.parametrize('options, said', [
     (('--folds', 1), '--folds'), (('--C', '1,x'), '--C'), (('--sigma', '0'), '--sigma'),
     (('--degree', '2'), '--degree')])
-def test_wrong_grids_are_wrong_usage(elm, rows, options, said):
-    done = elm('tune', 'sparse-elm', rows, *options)
+def test_wrong_grids_are_wrong_usage(elm, dense, options, said):
+    done = elm('tune', 'sparse-elm', dense, *options)
     assert done.status == 2 and said in done.err

@@ -18,11 +18,6 @@ def table(rng):
 
 
 @pytest.fixture
-def rows(write, csv_of, table):
-    return write('rows.csv', csv_of(table[1], table[0]))
-
-
-@pytest.fixture
 def tune(elm, tmp_path):
     """Tune quietly: (what is printed, the table)."""
     def run(path, *options):
@@ -39,9 +34,9 @@ def held_out(X, T, sigma, C):
     return cross_val_predict(ridge, X, T, cv=LeaveOneOut())
 
 
-def test_scores_are_those_of_brute_force_and_the_best_is_trained(tune, rows, table, tmp_path, model_of):
+def test_scores_are_those_of_brute_force_and_the_best_is_trained(tune, dense, table, tmp_path, model_of):
     X, labels = table
-    best, scores = tune(rows, '--model', tmp_path / 'm.npz', '--figure', tmp_path / 'map.png')
+    best, scores = tune(dense, '--model', tmp_path / 'm.npz', '--figure', tmp_path / 'map.png')
     T = np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
     assert [line[:2] for line in scores] == [[sigma, C] for sigma in (0.5, 2.0) for C in (0.5, 50.0)]
     for sigma, C, accuracy in scores:
@@ -61,18 +56,18 @@ def test_numbers_are_scored_by_their_error(tune, write, csv_of, table):
     assert best['rmse'] == min(line[2] for line in scores)
 
 
-def test_splits_do_not_show(tune, rows, maps):
-    assert tune(rows, *maps(3)) == tune(rows)
+def test_splits_do_not_show(tune, dense, maps):
+    assert tune(dense, *maps(3)) == tune(dense)
 
 
-def test_rows_too_many_for_a_decomposition_are_refused(elm, rows):
-    done = elm('tune', 'mr-kelm', rows, *GRID, '--memory', 0.05, '-q')
+def test_rows_too_many_for_a_decomposition_are_refused(elm, dense):
+    done = elm('tune', 'mr-kelm', dense, *GRID, '--memory', 0.05, '-q')
     assert done.status == 1 and 'at most 45 rows' in done.err and '--sample 45' in done.err
 
 
 @pytest.mark.parametrize('options, said', [
     (('--C', '1,x'), '--C'), (('--sigma', '0'), '--sigma'), (('--degree', '2'), '--degree'),
     (('--task', 'regression', '--figure', 'x.png'), '--figure')])
-def test_wrong_grids_are_wrong_usage(elm, rows, options, said):
-    done = elm('tune', 'mr-kelm', rows, *options)
+def test_wrong_grids_are_wrong_usage(elm, dense, options, said):
+    done = elm('tune', 'mr-kelm', dense, *options)
     assert done.status == 2 and said in done.err
