@@ -1,6 +1,7 @@
 """Tools for all tests."""
 import json
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,11 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
+
+
+def pytest_configure():
+    """Let tests interrupt programs also where a shell runs pytest in the background, and has SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)
