@@ -1,11 +1,13 @@
 """Score kernel parameters by cross-validation, each in one reducer that walks the path of C."""
 import warnings
 from dataclasses import asdict, replace
+from functools import cached_property
 
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.io.wire import make_key
 from mr_elm.selection import cross_validate, fold_numbers, sampled
 from mr_elm.solvers.path import ready_rows
+from mr_elm.solvers.workspace import Workspace
 from mr_elm.streaming.mr_problem import MRProblem, reporter
 
 SAMPLE, OUTER, INNER = 1, 2, 3  # what a row's hash decides, each with a key of its own
@@ -20,6 +22,11 @@ class MRGrid(MRProblem):
     Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI: the grid; the stage is
     ours.
     """
+
+    @cached_property
+    def space(self):
+        """Keep the memory of a kernel matrix for the next task."""
+        return Workspace()
 
     def map_block(self, block, place):
         """Send the rows of the sample to every task that trains or tests on them."""
@@ -45,7 +52,7 @@ class MRGrid(MRProblem):
         n_folds = problem.header[key]
         folds = fold_numbers(rows.X, n_folds, seed + (OUTER if task['tests_outer'] else INNER))
         machine = problem.machine_with(task['kernel'])
-        source = ready_rows(kernel_rows(machine.place(rows.X), machine.kernel))
+        source = ready_rows(kernel_rows(machine.place(rows.X), machine.kernel), space=self.space)
         settings = replace(machine.settings, report=reporter(self))
         cells = cross_validate(source, rows.numbers.astype(int), rows.weights, task['bounds'], folds,
                                [task['outer']] if task['tests_outer'] else range(n_folds), problem.n_classes,

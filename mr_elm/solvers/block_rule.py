@@ -20,8 +20,9 @@ import numpy as np
 
 from .block_step import Effort, minimise_block
 from .box_qp import conclude, free_variables, violations
+from .kept_block import KeptBlock
 from .row_cache import RowCache
-from .workspace import borrow, give_back
+from .workspace import borrowed
 
 BLOCK = 2048          # most variables in a block
 ROUNDS = 1000         # blocks before giving up
@@ -49,33 +50,33 @@ class Pace(NamedTuple):
 STEADY = Pace()
 
 
-def solve_by_blocks(problem, settings, start=None, decision=None, pace=STEADY):
+def solve_by_blocks(problem, settings, start=None, decision=None, pace=STEADY, kept=None):
     """Minimise a BoxQP and return its Result; `n_iter` counts blocks.
 
     start : alpha to begin with, (N,); clipped to the box. From 0 when None.
     decision : (N,), decision values at `start`, which lies in the box; computed when None.
+    kept : KeptBlock of another problem with the same rows and targets, or None.
     """
-    space = borrow()
-    search = Search(problem, settings, space, pace)
-    try:
-        if start is not None:
-            search.begin_at(start, decision)
-        return search.run()
-    finally:
-        give_back(space, {'rows': search.cache.touched_bytes})
+    if kept is None:
+        with borrowed() as space:
+            return solve_by_blocks(problem, settings, start, decision, pace, KeptBlock(space))
+    search = Search(problem, settings, kept, pace)
+    if start is not None:
+        search.begin_at(start, decision)
+    return search.run()
 
 
 class Search:
     """Hold one run: the point, its running gradient, and the rows met so far."""
 
-    def __init__(self, problem, settings, space, pace):
+    def __init__(self, problem, settings, kept, pace):
         self.started = time.process_time()
-        self.problem, self.settings, self.space, self.pace = problem, settings, space, pace
+        self.problem, self.settings, self.kept, self.pace = problem, settings, kept, pace
         n = problem.n_samples
         self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
         dtype = settings.dtype or ('float64' if self.eps < FLOAT64_BELOW else 'float32')
-        self.cache = RowCache(problem.rows, dtype, settings.cache_bytes, self.free, space)
+        self.cache = RowCache(problem.rows, dtype, settings.cache_bytes, self.free, kept.space)
         self.whole = n <= min(SMALL, self.cache.capacity)
         self.n_iter = self.n_certified = 0
         self.certified = self.cache.is_matrix
@@ -153,7 +154,7 @@ class Search:
         """Minimise over a block of variables; returns how much they changed. The gradient is left behind."""
         before, p = self.alpha[block], self.problem
         a, g = before.copy(), self.gradient[block]
-        minimise_block(Q, a, g, p.upper[block], p.curvature[block], tolerance, effort, self.space)
+        minimise_block(Q, a, g, p.upper[block], p.curvature[block], tolerance, effort, self.kept.space)
         self.alpha[block] = a
         self.certified = self.cache.is_matrix
         self.n_iter += 1
@@ -205,8 +206,8 @@ class Search:
         """Minimise over the block on cached rows and bring the gradient along."""
         targets = self.problem.targets
         self.cache.ensure(block)
-        room = self.space.array('block', (len(block), len(block)), self.cache.slab.dtype)
-        change = self.minimise(block, self.cache.block(block, targets, room), tolerance, effort)
+        block, Q = self.kept.bring(block, self.cache, targets)
+        change = self.minimise(block, Q, tolerance, effort)
         self.cache.move(block, change, targets, self.gradient)
         self.tell()
 

@@ -30,7 +30,10 @@ class Effort(NamedTuple):
 
 
 def minimise_block(Q, a, g, upper, diagonal, tolerance, effort, space):
-    """Minimise to a violation of tolerance, in place: pair steps, and Newton steps where pairs are slow."""
+    """Minimise to a violation of tolerance, in place: pair steps, and Newton steps where pairs are slow.
+
+    Q : (m, m), m >= n, its first n rows and columns count. a, g, upper, diagonal : (n,).
+    """
     most = max(effort.pairs, len(a) // WORTH) * len(a)
     if loops.pair_steps(Q, a, g, upper, diagonal, 1 / diagonal, tolerance, most) < most:
         return
@@ -67,7 +70,7 @@ def lower_end(Q, direction, start, g, upper):
 
 def times(Q, x):
     """Return Q x, in float64 for a symmetric Q of any type."""
-    total = np.zeros(len(Q))
+    total = np.zeros(len(x))
     moved = np.flatnonzero(x)
     add_rows(Q, moved, x[moved], total)
     return total
@@ -75,10 +78,9 @@ def times(Q, x):
 
 def rows_and_columns(Q, face, space):
     """Return Q[face, face] in the workspace."""
-    if len(face) == len(Q):
-        return Q
-    rows = np.take(Q, face, axis=0, out=space.array('rows of the face', (len(face), len(Q)), Q.dtype))
-    return np.take(rows, face, axis=1, out=space.array('face', (len(face), len(face)), Q.dtype))
+    inside = space.array('face', (len(face), len(face)), Q.dtype)
+    loops.gather_block(Q, face, face, np.ones(len(face), Q.dtype), inside)
+    return inside
 
 
 def solve_positive(matrix, right, space):

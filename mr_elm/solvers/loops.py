@@ -10,6 +10,7 @@ from ..compiled import jit
 
 fast = jit(fastmath=True)
 SETTLED, OUT_OF_STEPS = -1, -2
+LINE = 16  # numbers, about what a cache line holds
 
 
 @fast
@@ -45,15 +46,15 @@ def _winner(top, origin):
 
 @fast
 def _best_alone(a, g, upper, diagonal, inverse, gain, top, origin):
-    """Fill in what each variable's own step gains, and the lanes' maxima; return (the largest, whose it is)."""
+    """Return (the largest gain of a variable's own step, whose it is). In float32: it is only a choice."""
     top[:] = 0
     for start in range(0, len(a), len(top)):
         stop = min(start + len(top), len(a))
-        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], gain[start:stop]
+        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], gain[:stop - start]
         q, r = diagonal[start:stop], inverse[start:stop]
         for j in range(stop - start):
-            s = min(max(x[j] - h[j] * r[j], 0.0), u[j]) - x[j]
-            out[j] = -s * (h[j] + 0.5 * s * q[j])
+            s = min(max(-h[j] * r[j], -x[j]), u[j] - x[j])
+            out[j] = -s * (h[j] + np.float32(0.5) * s * q[j])
         _raise_maxima(out, start, top, origin)
     return _winner(top, origin)
 
@@ -74,22 +75,21 @@ def _worst_violator(a, g, upper, misfit):
 
 
 @fast
-def _best_partner(row, signs, s, i, a, g, upper, diagonal, inverse, gain, top, origin):
-    """Fill in what each j gains after i's step s, j's curvature less what i gives way; return (the largest, whose).
+def _best_partner(row, step, give, i, a, g, upper, diagonal, gain, top, origin):
+    """Return (the largest gain of a j after i's step, whose it is); j's curvature is less what i gives way.
 
-    Row i of Q is row * signs * signs_i. In float32: it is only a choice.
+    row is row i of Q, give is 1 / Q_ii. In float32: it is only a choice.
     """
     top[:] = 0
-    step, give, least = np.float32(s * signs[i]), np.float32(inverse[i]), np.float32(1e-6 * diagonal[i])
     for start in range(0, len(a), len(top)):
         stop = min(start + len(top), len(a))
-        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], gain[start:stop]
-        d, k, t = diagonal[start:stop], row[start:stop], signs[start:stop]
+        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], gain[:stop - start]
+        d, k = diagonal[start:stop], row[start:stop]
         for j in range(stop - start):
-            q = np.float32(k[j]) * np.float32(t[j])
-            slope = np.float32(h[j]) + step * q
-            curvature = max(np.float32(d[j]) - q * q * give, least)
-            sj = min(max(-slope / curvature, np.float32(-x[j])), np.float32(u[j] - x[j]))
+            q = np.float32(k[j])
+            slope = h[j] + step * q
+            curvature = max(d[j] - q * q * give, np.float32(1e-6) * d[j])
+            sj = min(max(-slope / curvature, -x[j]), u[j] - x[j])
             out[j] = -sj * (slope + np.float32(0.5) * sj * curvature)
         if start <= i < stop:
             out[i - start] = -1
@@ -166,37 +166,64 @@ def pair_steps(Q, a, g, upper, diagonal, inverse, tolerance, max_steps):
     """
     n, steps = len(a), 0
     lanes = lane_count(n)
-    gain, ones = np.empty(n, np.float32), np.ones(n)
-    top, origin = np.zeros(lanes, np.float32), np.zeros(lanes, np.int32)
+    gain, top, origin = np.empty(lanes, np.float32), np.zeros(lanes, np.float32), np.zeros(lanes, np.int32)
+    x, h, u = a.astype(np.float32), g.astype(np.float32), upper.astype(np.float32)  # what chooses looks at these
+    d, r = diagonal.astype(np.float32), inverse.astype(np.float32)
     while steps < max_steps:
-        best, i = _best_alone(a, g, upper, diagonal, inverse, gain, top, origin)
+        best, i = _best_alone(x, h, u, d, r, gain, top, origin)
         if best <= 0.25 * tolerance * tolerance * inverse[0]:
             moved = sweep(Q, a, g, upper, inverse, tolerance)
             steps += moved
             if moved == 0:
                 break
+            x[:] = a
+            h[:] = g
             continue
         s = _clipped_step(a[i], g[i], upper[i], inverse[i])
         row = Q[i]
-        best, j = _best_partner(row, ones, s, i, a, g, upper, diagonal, inverse, gain, top, origin)
+        best, j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, gain, top, origin)
         si, sj, other = s, 0.0, row
         if best > 0:
             other = Q[j]
             xi, xj = two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
             si, sj = xi - a[i], xj - a[j]
             a[j] = xj
+            x[j] = xj
         a[i] += si
+        x[i] = a[i]
         for k in range(n):
             g[k] += si * row[k] + sj * other[k]
+            h[k] = g[k]
         steps += 1
     return steps
 
 
 @fast
-def gather_block(slab, slots, columns, t, Q):
-    """Fill Q with t_i t_j K_ij of a block, from the rows in `slots`; rising columns keep the reads near each other."""
-    n, narrow, signs = len(columns), columns.astype(np.int32), t[columns]
+def gather_block(slab, slots, columns, signs, Q):
+    """Fill the start of Q with t_i t_j K_ij of a block, from the rows in `slots`; signs are the block's t.
+
+    Rising columns keep the reads near each other.
+    """
+    n, narrow = len(columns), columns.astype(np.int32)
     for r in range(n):
         row, sign, out = slab[slots[r]], signs[r], Q[r]
         for c in range(n):
             out[c] = row[narrow[c]] * (sign * signs[c])
+
+
+@fast
+def refresh_block(slab, slots, columns, signs, changed, Q):
+    """Do the same for a Q that holds the block already, but for the variables in `changed`, by symmetry."""
+    n, order = len(columns), np.argsort(columns).astype(np.int32)
+    rising, turned, part = columns[order].astype(np.int32), signs[order], np.empty(len(columns), Q.dtype)
+    for r in changed:
+        row, sign, out = slab[slots[r]], signs[r], Q[r]
+        for c in range(n):
+            part[c] = row[rising[c]] * (sign * turned[c])
+        for c in range(n):
+            out[order[c]] = part[c]
+    for start in range(0, n, LINE):
+        for c in changed:
+            row = Q[c]
+            for r in range(start, min(start + LINE, n)):
+                Q[r, c] = row[r]

@@ -12,7 +12,9 @@ import numpy as np
 from ..features.kernel_rows import PrecomputedRows
 from .block_rule import solve_by_blocks
 from .box_qp import TINY, BoxQP, Result, Settings
+from .kept_block import KeptBlock
 from .loops import two_variables
+from .workspace import Workspace, borrowed
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,14 @@ class PathPoint:
     result: Result
 
 
-def ready_rows(source, dtype=np.float32):
-    """Compute the whole kernel matrix of a source of rows and return its PrecomputedRows."""
-    everything = np.arange(source.n_samples)
-    return PrecomputedRows(source.rows(everything, np.dtype(dtype)), checked=True)
+def ready_rows(source, dtype=np.float32, space=None):
+    """Compute the whole kernel matrix of a source of rows and return its PrecomputedRows.
+
+    space : Workspace that lends the memory, for one matrix at a time, or None.
+    """
+    n = source.n_samples
+    matrix = (space or Workspace()).array('kernel matrix', (n, n), np.dtype(dtype))
+    return PrecomputedRows(source.rows(np.arange(n), matrix.dtype, matrix), checked=True)
 
 
 def walk_path(rows, targets, bounds, weights=None, settings=None, fold=None):
@@ -37,12 +43,14 @@ def walk_path(rows, targets, bounds, weights=None, settings=None, fold=None):
     targets, weights : (N,) as in BoxQP; a weight of 0 holds a row out.
     """
     settings, start, result, last = settings or Settings(), (None, None), None, None
-    for C in sorted(bounds):
-        problem = BoxQP(rows, targets, C, weights)
-        if last is not None:
-            start = step_along(problem, result, last)
-        result, last = solve_by_blocks(problem, settings, *start), problem
-        yield PathPoint(C, fold, result)
+    with borrowed() as space:
+        kept = KeptBlock(space)
+        for C in sorted(bounds):
+            problem = BoxQP(rows, targets, C, weights)
+            if last is not None:
+                start = step_along(problem, result, last)
+            result, last = solve_by_blocks(problem, settings, *start, kept=kept), problem
+            yield PathPoint(C, fold, result)
 
 
 def step_along(problem, result, last):

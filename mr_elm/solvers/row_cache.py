@@ -26,7 +26,7 @@ class RowCache:
     """
 
     def __init__(self, rows, dtype, max_bytes, precious=None, space=None):
-        self.rows, self.precious, self.n_computed = rows, precious, 0
+        self.rows, self.precious, self.space, self.n_computed = rows, precious, space or Workspace(), 0
         n = rows.n_samples
         self.is_matrix = isinstance(rows, PrecomputedRows)
         if self.is_matrix:
@@ -34,7 +34,7 @@ class RowCache:
         else:
             row_bytes = n * np.dtype(dtype).itemsize
             self.capacity = int(min(n, max(max_bytes // row_bytes, LEAST_ROWS)))
-            self.slab = (space or Workspace()).array('rows', (self.capacity, n), dtype)
+            self.slab = self.space.array('rows', (self.capacity, n), dtype)
             self.slot_of = np.full(n, -1)
         some = self.capacity if precious is None else max(SOFT_BYTES // self.slab[:1].nbytes, LEAST_ROWS)
         self._soft = min(self.capacity, some)
@@ -42,11 +42,6 @@ class RowCache:
         self._asked = np.zeros(self.capacity, np.int64)
         self._seen = np.zeros(n, bool)
         self._used = self._clock = self._again = 0
-
-    @property
-    def touched_bytes(self):
-        """Return how much of the slab was written to."""
-        return self.slab[:self._used].nbytes
 
     def ensure(self, indices):
         """Bring these rows (distinct, at most `capacity`) into the slab and return their slots."""
@@ -62,6 +57,7 @@ class RowCache:
     def _fill(self, missing):
         count = len(missing)
         slots = self._slots(count)
+        self.space.touched('rows', self.slab[:self._used].nbytes)
         self.slot_of[missing], self._row_in[slots], self._asked[slots] = slots, missing, self._clock
         self._again += np.count_nonzero(self._seen[missing])
         self._seen[missing] = True
@@ -103,7 +99,7 @@ class RowCache:
     def block(self, indices, targets, out=None):
         """Return Q[indices, indices] from rows already here; indices in increasing order are fastest."""
         Q = np.empty((len(indices), len(indices)), self.slab.dtype) if out is None else out
-        loops.gather_block(self.slab, self.slot_of[indices], indices, targets.astype(self.slab.dtype), Q)
+        loops.gather_block(self.slab, self.slot_of[indices], indices, targets[indices].astype(self.slab.dtype), Q)
         return Q
 
     def move(self, indices, change, targets, gradient):

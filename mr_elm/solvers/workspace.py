@@ -1,4 +1,6 @@
 """Keep large buffers from one solve to the next: bringing in new pages costs more than computing what they hold."""
+from contextlib import contextmanager
+
 import numpy as np
 
 KEEP_BYTES = 400_000_000  # a buffer that was touched further than this is given back to the system
@@ -9,7 +11,7 @@ class Workspace:
     """Hand out arrays by name, each on a buffer that is kept and grows when it has to; contents are arbitrary."""
 
     def __init__(self):
-        self._buffers = {}
+        self._buffers, self._touched = {}, {}
 
     def array(self, name, shape, dtype):
         """Return an uninitialised array; the next call with this name may reuse its memory."""
@@ -19,23 +21,28 @@ class Workspace:
             self._buffers[name] = np.empty(size, np.uint8)
         return self._buffers[name][:size].view(dtype).reshape(shape)
 
-    def forget(self, name):
-        """Give a buffer back to the system."""
-        self._buffers.pop(name, None)
+    def touched(self, name, size):
+        """Say how many bytes of a buffer were really used, which may be far fewer than it has."""
+        self._touched[name] = max(size, self._touched.get(name, 0))
+
+    def give_large_back(self):
+        """Give buffers that take much memory back to the system."""
+        for name, size in self._touched.items():
+            if size > KEEP_BYTES:
+                self._buffers.pop(name, None)
+        self._touched.clear()
 
 
-def borrow():
-    """Return a workspace nobody else uses."""
+@contextmanager
+def borrowed():
+    """Lend a workspace nobody else uses; it is kept for the next one."""
     try:
-        return _idle.pop()
+        workspace = _idle.pop()
     except IndexError:
-        return Workspace()
-
-
-def give_back(workspace, touched):
-    """Keep the workspace for the next solve; `touched` maps names to the bytes really used of large sparse buffers."""
-    for name, size in touched.items():
-        if size > KEEP_BYTES:
-            workspace.forget(name)
-    if not _idle:
-        _idle.append(workspace)
+        workspace = Workspace()
+    try:
+        yield workspace
+    finally:
+        workspace.give_large_back()
+        if not _idle:
+            _idle.append(workspace)
