@@ -12,6 +12,7 @@ from .options import (
     add_input_options,
     add_resume_option,
     add_runner_options,
+    add_task_option,
     make_runner,
     positive,
     row_options,
@@ -28,8 +29,7 @@ def pack(argv):
                         help='how features are kept (default: %(default)s)')
     parser.add_argument('--block-rows', type=positive, default=BLOCK_ROWS, metavar='N',
                         help='rows a block, fewer where rows are wide (default: %(default)s)')
-    parser.add_argument('--task', choices=('classification', 'regression'), default='classification',
-                        help='what the labels are (default: %(default)s)')
+    add_task_option(parser)
     parser.add_argument('--no-label', action='store_true', help='the rows have no label')
     add_runner_options(parser)
     add_resume_option(parser)

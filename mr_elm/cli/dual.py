@@ -7,7 +7,7 @@ from ..solvers.dual import METHOD_RULES
 from ..solvers.multiclass import SCHEMES
 from ..streaming.drivers import dual
 from .options import Parser, add_input_options, add_resume_option, add_runner_options, positive
-from .training import add_model_options, demand_positive, demand_seed, run
+from .training import add_class_weight_option, add_model_options, demand_positive, demand_seed, run
 
 STOP = 'violation of the optimality conditions at which to stop'
 STOPS = {'sphere-svm': 'gap at which to stop, relative to the objective; for --rule paper the eps of Algorithm 1'}
@@ -78,7 +78,7 @@ def add_solver_options(parser, method):
     group.add_argument('--max-iter', type=positive, metavar='N', help="bound on iterations (default: the solver's own)")
     group.add_argument('--multiclass', choices=SCHEMES, default=SCHEMES[0],
                        help='how two-class machines make several classes (default: %(default)s)')
-    group.add_argument('--class-weight', choices=('balanced',), help='let every class count the same')
+    add_class_weight_option(group)
     group.add_argument('--memory', type=float, default=1000.0, metavar='MB',
                        help='of a task, half of it for kernel values (default: %(default)s)')
 

@@ -4,8 +4,15 @@ from dataclasses import fields
 from ..streaming.drivers import kelm
 from ..streaming.drivers.kelm_stages import EMITS
 from .dual import add_kernel_options, check_kernel
-from .options import Parser, add_input_options, add_resume_option, add_runner_options, positive
-from .training import add_model_options, demand_positive, demand_seed, run
+from .options import Parser, add_input_options, add_resume_option, add_runner_options, add_task_option, positive
+from .training import (
+    add_class_weight_option,
+    add_model_options,
+    demand_classes,
+    demand_positive,
+    demand_seed,
+    run,
+)
 
 
 def train_mr_kelm(argv):
@@ -13,7 +20,8 @@ def train_mr_kelm(argv):
     parser = Parser('train mr-kelm', train_mr_kelm.__doc__)
     add_input_options(parser)
     add_model_options(parser)
-    add_task_options(parser)
+    add_task_option(parser)
+    add_class_weight_option(parser)
     add_kernel_options(parser, (), 'weight of the errors')
     add_kelm_options(parser)
     add_runner_options(parser)
@@ -28,13 +36,6 @@ def kelm_options(args):
     """Make the KELMOptions that the user asked for."""
     names = [field.name for field in fields(kelm.KELMOptions) if hasattr(args, field.name)]
     return kelm.KELMOptions(**{name: getattr(args, name) for name in names})
-
-
-def add_task_options(parser):
-    """Add what the labels are and what classes weigh."""
-    parser.add_argument('--task', choices=('classification', 'regression'), default='classification',
-                        help='what the labels are (default: %(default)s)')
-    parser.add_argument('--class-weight', choices=('balanced',), help='let every class count the same')
 
 
 def add_kelm_options(parser):
@@ -69,16 +70,10 @@ def check_kelm(parser, args):
     for name in ('tolerance', 'memory'):
         demand_positive(parser, f'--{name}', getattr(args, name))
     demand_seed(parser, args)
-    check_task(parser, args)
+    demand_classes(parser, args)
     if args.leave_one_out and args.solver == 'cg':
         parser.error('--leave-one-out: --solver cholesky or svd was expected, cg has no closed form')
     if args.emit and args.solver == 'cg':
         parser.error('--emit: --solver cholesky or svd was expected, cg never stores the kernel matrix')
     if args.rank and args.solver in (None, 'cholesky'):
         parser.error('--rank: --solver svd or cg was expected')
-
-
-def check_task(parser, args):
-    """Exit with 2 where what classes weigh is said of numbers."""
-    if args.class_weight and args.task == 'regression':
-        parser.error('--class-weight: classes were expected, --task is regression')

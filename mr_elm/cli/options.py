@@ -125,6 +125,12 @@ def positive(text):
     return int(text)
 
 
+def add_task_option(parser):
+    """Add what the labels are."""
+    parser.add_argument('--task', choices=('classification', 'regression'), default='classification',
+                        help='what the labels are (default: %(default)s)')
+
+
 def add_label_options(parser):
     """Add options for applying a model to rows."""
     parser.add_argument('--no-label', action='store_true', help='the rows have no label')

@@ -5,8 +5,15 @@ from functools import partial
 from ..features.hidden import NODES
 from ..streaming.drivers import auto, pesvm
 from .increment import living_model
-from .options import Parser, add_input_options, add_resume_option, add_runner_options
-from .training import add_model_options, demand_positive, demand_seed, run
+from .options import Parser, add_input_options, add_resume_option, add_runner_options, add_task_option
+from .training import (
+    add_class_weight_option,
+    add_model_options,
+    demand_classes,
+    demand_positive,
+    demand_seed,
+    run,
+)
 
 CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
@@ -27,8 +34,7 @@ def train(argv, method, strength, description):
     parser = Parser(f'train {method}', description)
     add_input_options(parser)
     add_model_options(parser)
-    parser.add_argument('--task', choices=('classification', 'regression'), default='classification',
-                        help='what the labels are (default: %(default)s)')
+    add_task_option(parser)
     add_gram_options(parser, method, strength)
     add_runner_options(parser)
     add_resume_option(parser)
@@ -90,7 +96,7 @@ def add_gram_options(parser, method, strength):
                        help='normal: deviation S/sqrt(d); uniform: between -S and S (default: %(default)s)')
     group.add_argument(strength, type=float, default=1.0, dest='nu', metavar='X',
                        help='weight of the errors against the size of the output weights (default: %(default)s)')
-    group.add_argument('--class-weight', choices=('balanced',), help='let every class count the same')
+    add_class_weight_option(group)
     if method == 'pesvm':
         group.add_argument('--auto', action='store_true', help='choose map, weight scale, nu and L by rows held out')
         group.add_argument('--budget', type=read_budget, metavar='L|SECONDSs', help='of --auto: at most so many nodes '
@@ -104,5 +110,4 @@ def check(parser, args, strength):
     for name, value in ((strength, args.nu), ('--weight-scale', args.weight_scale), ('--hidden', args.hidden)):
         demand_positive(parser, name, value)
     demand_seed(parser, args)
-    if args.class_weight and args.task == 'regression':
-        parser.error('--class-weight: classes were expected, --task is regression')
+    demand_classes(parser, args)

@@ -18,6 +18,11 @@ def add_model_options(parser, required=True):
     group.add_argument('--seed', type=int, default=0, help='seed of every random choice (default: %(default)s)')
 
 
+def add_class_weight_option(parser):
+    """Add what classes weigh."""
+    parser.add_argument('--class-weight', choices=('balanced',), help='let every class count the same')
+
+
 def run(driver, options, args, passed, **known):
     """Run a driver's training and write the model.
 
@@ -66,6 +71,12 @@ def demand_positive(parser, name, value):
     """Exit with 2 when a number is not finite and above 0; None passes."""
     if value is not None and not (value > 0 and math.isfinite(value)):
         parser.error(f'{name}: a number above 0 was expected, {value} came')
+
+
+def demand_classes(parser, args):
+    """Exit with 2 where what classes weigh is said of numbers."""
+    if args.class_weight and args.task == 'regression':
+        parser.error('--class-weight: classes were expected, --task is regression')
 
 
 def demand_seed(parser, args):

@@ -7,9 +7,17 @@ from ..streaming.drivers.tune_kelm import SearchOptions
 from ..streaming.drivers.tune_kelm import tune as search_grid
 from ..streaming.inputs import plan_inputs
 from ..streaming.storage import demand_free
-from .kelm import add_memory_option, add_task_options, check_task, kelm_options
-from .options import Parser, add_input_options, add_resume_option, add_runner_options, make_runner, row_options
-from .training import add_model_options, demand_positive, keep
+from .kelm import add_memory_option, kelm_options
+from .options import (
+    Parser,
+    add_input_options,
+    add_resume_option,
+    add_runner_options,
+    add_task_option,
+    make_runner,
+    row_options,
+)
+from .training import add_class_weight_option, add_model_options, demand_classes, demand_positive, keep
 from .tune_dual import add_grid_options, check_grid, kernels_of, write_scores
 
 
@@ -40,7 +48,8 @@ def make_parser():
                     'when --model is given.')
     add_input_options(parser)
     add_model_options(parser, required=False)
-    add_task_options(parser)
+    add_task_option(parser)
+    add_class_weight_option(parser)
     add_grid_options(parser, 'tune on', 'the accuracy')
     add_memory_option(parser, 'of a task, for a kernel matrix and its eigenvectors')
     add_runner_options(parser)
@@ -52,6 +61,6 @@ def check(parser, args):
     """Exit with 2 where options do not fit."""
     demand_positive(parser, '--memory', args.memory)
     check_grid(parser, args)
-    check_task(parser, args)
+    demand_classes(parser, args)
     if args.figure and args.task == 'regression':
         parser.error('--figure: classes were expected, --task is regression')

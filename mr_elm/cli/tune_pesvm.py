@@ -14,11 +14,20 @@ from .options import (
     add_input_options,
     add_resume_option,
     add_runner_options,
+    add_task_option,
     make_runner,
     positive,
     row_options,
 )
-from .training import add_model_options, demand_model_free, demand_positive, demand_seed, keep
+from .training import (
+    add_class_weight_option,
+    add_model_options,
+    demand_classes,
+    demand_model_free,
+    demand_positive,
+    demand_seed,
+    keep,
+)
 from .tune_dual import numbers
 
 NUS = [10.0**k for k in range(-4, 8)]
@@ -53,8 +62,7 @@ def make_parser():
                     'rows, count the rows that the best ones label right in a second; print the best.')
     add_input_options(parser)
     add_model_options(parser, required=False)
-    parser.add_argument('--task', choices=('classification', 'regression'), default='classification',
-                        help='what the labels are (default: %(default)s)')
+    add_task_option(parser)
     group = parser.add_argument_group('grid')
     group.add_argument('--map', type=maps, default=['sigmoid'], metavar='LIST',
                        help=f'of {", ".join(NODES)} (default: sigmoid)')
@@ -64,7 +72,7 @@ def make_parser():
     group.add_argument('--hidden', type=sizes, default=SIZES, metavar='LIST', help='default: 100, 200, ... 1000')
     group.add_argument('--folds', type=positive, default=5, metavar='K', help='default: %(default)s')
     group.add_argument('--weights', choices=('normal', 'uniform'), default='normal', help='default: %(default)s')
-    group.add_argument('--class-weight', choices=('balanced',), help='let every class count the same')
+    add_class_weight_option(group)
     group.add_argument('--count', type=positive, default=10, metavar='N',
                        help='cells whose held-out accuracy is counted in the second pass (default: %(default)s)')
     group.add_argument('--sample', type=positive, metavar='N', help='search on about so many rows, chosen by a hash')
@@ -96,8 +104,7 @@ def check(parser, args):
     demand_seed(parser, args)
     if args.folds < 2:
         parser.error('--folds: at least 2 folds were expected, 1 came')
-    if args.class_weight and args.task == 'regression':
-        parser.error('--class-weight: classes were expected, --task is regression')
+    demand_classes(parser, args)
 
 
 def report(found, args):

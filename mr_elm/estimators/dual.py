@@ -2,7 +2,6 @@
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..features.kernel_rows import PrecomputedRows, kernel_rows
@@ -12,6 +11,7 @@ from ..solvers.dual import METHOD_RULES, solve_dual
 from ..solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, fit_machines, votes_and_sums
 from ..solvers.sphere_svm import SphereProblem, solve_sphere
 from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+from .values import numbered_classes
 
 
 class DualClassifier(ClassifierMixin, KernelOrNodes):
@@ -37,11 +37,8 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     def fit(self, X, y, sample_weight=None):
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
         X, y = self._read(X, y=y)
-        check_classification_targets(y)
         self._demand_known_kernel()
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f'rows of two classes were expected, all are of one class, {self.classes_[0]!r}')
+        self.classes_, codes = numbered_classes(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=float)
         weights = self._bounds(codes, sample_weight)
@@ -141,16 +138,13 @@ class SphereSVMClassifier(DualClassifier):
     """
 
     _method = 'sphere-svm'
+    _kernels = (*KERNELS, PRECOMPUTED)
 
     def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, normalise=False, C=1.0, rule=None,
                  tol=1e-3, max_iter=None, cache_size=1000, multiclass=ONE_VS_ONE, class_weight=None, seed=0):
         super().__init__(kernel, sigma, gamma, degree, None, C, rule, tol, max_iter, cache_size, multiclass,
                          class_weight, seed)
         self.normalise = normalise
-
-    def _demand_known_kernel(self):
-        if self.kernel not in (*KERNELS, PRECOMPUTED):
-            raise ValueError(f'kernel: one of {", ".join([*KERNELS, PRECOMPUTED])} was expected, {self.kernel!r} came')
 
     def _solve(self, source, targets, weights, rule, settings):
         return solve_sphere(SphereProblem(source, targets, self.C, weights), rule, settings)

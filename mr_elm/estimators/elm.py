@@ -1,13 +1,12 @@
 """Offer the unified ELM."""
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..features.kernels import KERNELS
 from ..solvers import elm
 from ..solvers.multiclass import class_targets
 from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
-from .values import OneVsAll, Targets
+from .values import OneVsAll, Targets, numbered_classes
 
 
 class UnifiedELM(KernelOrNodes):
@@ -42,10 +41,7 @@ class ELMClassifier(OneVsAll, UnifiedELM):
     def fit(self, X, y):
         """Fit. Sets classes_ and model_."""
         X, y = self._read(X, y=y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f'rows of two classes were expected, all are of one class, {self.classes_[0]!r}')
+        self.classes_, codes = numbered_classes(y)
         self._fit_targets(X, class_targets(codes, len(self.classes_)))
         return self
 

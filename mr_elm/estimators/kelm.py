@@ -1,7 +1,6 @@
 """Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
 import numpy as np
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..features.kernel_rows import PrecomputedRows
@@ -12,7 +11,7 @@ from ..solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unwei
 from ..solvers.kelm_cg import approximate, approximate_well, solve_cg
 from ..solvers.multiclass import class_targets
 from .kernel_or_nodes import PRECOMPUTED, KernelOrNodes
-from .values import OneVsAll, Targets
+from .values import OneVsAll, Targets, numbered_classes
 
 SOLVERS = ('cholesky', 'svd', 'cg')
 
@@ -34,6 +33,7 @@ class KernelELM(KernelOrNodes):
     """
 
     _method = 'mr-kelm'
+    _kernels = (*KERNELS, PRECOMPUTED)
 
     def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, C=1.0, solver='cholesky', rank=None,
                  tol=1e-8, max_iter=200, leave_one_out=False, seed=0):
@@ -43,7 +43,7 @@ class KernelELM(KernelOrNodes):
 
     def _fit_targets(self, X, T, weights):
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
-        self._demand_known()
+        self._demand_fitting()
         kernel = None if self.kernel == PRECOMPUTED else self._make_kernel(X, weights)
         if kernel is None:
             PrecomputedRows(X)  # is it a kernel?
@@ -56,9 +56,8 @@ class KernelELM(KernelOrNodes):
         if kernel is not None:
             self._keep_kernel(kernel, X, solution.dual_coef)
 
-    def _demand_known(self):
-        if self.kernel not in (*KERNELS, PRECOMPUTED):
-            raise ValueError(f'kernel: one of {", ".join([*KERNELS, PRECOMPUTED])} was expected, {self.kernel!r} came')
+    def _demand_fitting(self):
+        self._demand_known_kernel()
         if self.solver not in SOLVERS:
             raise ValueError(f'solver: one of {", ".join(SOLVERS)} was expected, {self.solver!r} came')
         if self.leave_one_out and self.solver == 'cg':
@@ -111,10 +110,7 @@ class KernelELMClassifier(OneVsAll, KernelELM):
     def fit(self, X, y, sample_weight=None):
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
         X, y = self._read(X, y=y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f'rows of two classes were expected, all are of one class, {self.classes_[0]!r}')
+        self.classes_, codes = numbered_classes(y)
         weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
         if sample_weight is not None:
             weights = weights * _check_sample_weight(sample_weight, X, dtype=float)

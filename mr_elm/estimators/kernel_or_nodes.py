@@ -15,6 +15,8 @@ RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
 class KernelOrNodes(BaseEstimator):
     """Choose between kernels, random nodes and a ready matrix by one name, and hold the model."""
 
+    _kernels = (*KERNELS, *RANDOM_NODES, PRECOMPUTED)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != PRECOMPUTED
@@ -25,9 +27,8 @@ class KernelOrNodes(BaseEstimator):
         return validate_data(self, X, accept_sparse='csr', dtype=float, **how)
 
     def _demand_known_kernel(self):
-        if self.kernel not in (*KERNELS, *RANDOM_NODES, PRECOMPUTED):
-            raise ValueError(f'kernel: one of {", ".join([*KERNELS, *RANDOM_NODES, PRECOMPUTED])} was expected, '
-                             f'{self.kernel!r} came')
+        if self.kernel not in self._kernels:
+            raise ValueError(f'kernel: one of {", ".join(self._kernels)} was expected, {self.kernel!r} came')
 
     def _make_kernel(self, X, weights=None):
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}

@@ -1,5 +1,7 @@
 """Turn decision values into what scikit-learn expects: classes from one machine a class, or targets."""
+import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
 
 from ..solvers.multiclass import ONE_VS_ALL, class_numbers
 
@@ -16,6 +18,18 @@ class OneVsAll(ClassifierMixin):
         """Return the class of each row."""
         values = self._values(X)
         return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
+
+
+def numbered_classes(y):
+    """Return the classes of y in increasing order, and the number of each row's class, (n,) int.
+
+    Raises ValueError when y holds no classes, or one.
+    """
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f'rows of two classes were expected, all are of one class, {classes[0]!r}')
+    return classes, codes
 
 
 class Targets(RegressorMixin, MultiOutputMixin):
