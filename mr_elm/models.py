@@ -13,7 +13,7 @@ from .features.scaling import scale_rows
 from .gram import expand
 from .io.blocks import BLOCK_ROWS, widen
 from .io.csv_rows import number_or_none
-from .io.store import load_model
+from .io.store import load_model, save_model
 from .solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
 
 DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse
@@ -68,6 +68,10 @@ class Model:
     def predict(self, X):
         """Return a class number a row, (n,) int; for a regression a number a row."""
         return self.decide(self.decision_function(X))
+
+    def save(self, path):
+        """Write the model under exactly this name, whole or not at all."""
+        save_model(path, self.header, self.arrays)
 
     def decide(self, scores):
         """Turn decision values (n, K) into class numbers; a tie goes to the first class."""

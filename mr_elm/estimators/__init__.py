@@ -1,8 +1,30 @@
 """Offer the solvers as scikit-learn estimators: thin, over rows in memory that the caller has scaled."""
+from sklearn.base import BaseEstimator
+
+from ..models import Model
 from .dual import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from .elm import ELMClassifier, ELMRegressor
 from .esvm import ESVMClassifier, ESVMRegressor
 from .kelm import KernelELMClassifier, KernelELMRegressor
 
 __all__ = ['ELMClassifier', 'ELMRegressor', 'ESVMClassifier', 'ESVMRegressor', 'KernelELMClassifier',
-           'KernelELMRegressor', 'OELMClassifier', 'SparseELMClassifier', 'SphereSVMClassifier']
+           'KernelELMRegressor', 'OELMClassifier', 'SparseELMClassifier', 'SphereSVMClassifier', 'to_estimator']
+
+# task -> the estimators of all methods
+ESTIMATORS = {
+    'classification': (ESVMClassifier, ELMClassifier, SparseELMClassifier, OELMClassifier, SphereSVMClassifier,
+                       KernelELMClassifier),
+    'regression': (ESVMRegressor, ELMRegressor, KernelELMRegressor),
+}
+
+
+def to_estimator(model: Model) -> BaseEstimator:
+    """Return the fitted estimator of a model, wherever that was trained; it takes rows unscaled, as the model does.
+
+    Labels are numbers where all classes are, else text. An extreme SVM goes on learning and forgetting; a clone of the
+    estimator has the model's parameters but not its scaling. Raises ValueError when no estimator has its method.
+    """
+    for kind in ESTIMATORS[model.header['task']]:
+        if kind._method == model.header['method']:
+            return kind._of_model(model)
+    raise ValueError(f'a method that has an estimator was expected, {model.header["method"]!r} came')

@@ -1,8 +1,7 @@
 """Offer the machines of the dual: sparse ELM, optimisation ELM and SphereSVM."""
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..features.kernel_rows import PrecomputedRows, kernel_rows
 from ..features.kernels import KERNELS
@@ -11,7 +10,7 @@ from ..solvers.dual import METHOD_RULES, solve_dual
 from ..solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, fit_machines, votes_and_sums
 from ..solvers.sphere_svm import SphereProblem, solve_sphere
 from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
-from .values import numbered_classes
+from .values import numbered_classes, row_weights
 
 
 class DualClassifier(ClassifierMixin, KernelOrNodes):
@@ -39,9 +38,8 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         X, y = self._read(X, y=y)
         self._demand_known_kernel()
         self.classes_, codes = numbered_classes(y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=float)
-        weights = self._bounds(codes, sample_weight)
+        sample_weight = self._weights(X, sample_weight)
+        weights = row_weights(self.class_weight, self.classes_, codes, sample_weight)
         settings = Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed)
         fit = self._fit_nodes if self.kernel in RANDOM_NODES else self._fit_kernel
         machines = fit(X, codes, weights, settings, sample_weight)
@@ -50,18 +48,14 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         self.n_iter_ = max([1, *(result.n_iter for result in self.results_)])
         return self
 
-    def _bounds(self, codes, sample_weight):
-        """Return the weight of each row's bound."""
-        if sample_weight is None and self.class_weight is None:
-            return None
-        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
-        return of_class[codes] * (1.0 if sample_weight is None else sample_weight)
-
     def _rule(self):
         rules = METHOD_RULES[self._method]
         if self.rule is not None and self.rule not in rules:
             raise ValueError(f'rule: {" or ".join(rules)} was expected, {self.rule!r} came')
         return self.rule or rules[0]
+
+    def _told(self):
+        return {'solver': self._rule(), 'eps': self.tol, 'max_iter': self.max_iter}
 
     def _fit_kernel(self, X, codes, weights, settings, sample_weight):
         kernel = None if self.kernel == PRECOMPUTED else self._make_kernel(X, sample_weight)

@@ -6,7 +6,7 @@ from ..features.kernels import KERNELS
 from ..solvers import elm
 from ..solvers.multiclass import class_targets
 from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
-from .values import OneVsAll, Targets, numbered_classes
+from .values import OneVsAll, Targets, numbered_classes, row_weights
 
 
 class UnifiedELM(KernelOrNodes):
@@ -18,40 +18,46 @@ class UnifiedELM(KernelOrNodes):
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
 
-    def _fit_targets(self, X, T):
+    def _fit_targets(self, X, T, weights):
         self._demand_known_kernel()
         if self.kernel in RANDOM_NODES:
             layer = self._make_layer(X.shape[1])
-            self._keep_nodes(layer, elm.solve_nodes(outputs(layer, X), T, self.C))
+            self._keep_nodes(layer, elm.solve_nodes(outputs(layer, X), T, self.C, weights))
         elif self.kernel in KERNELS:
-            kernel = self._make_kernel(X)
-            self._keep_kernel(kernel, X, elm.solve_kernel(kernel.tile(X, X), T, self.C))
+            kernel = self._make_kernel(X, weights)
+            self._keep_kernel(kernel, X, elm.solve_kernel(kernel.tile(X, X), T, self.C, weights))
         else:
-            self.coefficients_ = elm.solve_kernel(X, T, self.C)
+            self.dual_coef_ = elm.solve_kernel(X.copy(), T, self.C, weights)
 
     def _values(self, X):
         check_is_fitted(self)
         X = self._read(X, reset=False)
-        return X @ self.coefficients_ if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
+        return X @ self.dual_coef_ if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
 
 
 class ELMClassifier(OneVsAll, UnifiedELM):
     """Train the unified ELM for classes: targets of +-1, all classes in one solve. Parameters as in DualClassifier."""
 
-    def fit(self, X, y):
+    def __init__(self, kernel='sigmoid', sigma=None, gamma=None, degree=3, n_hidden=200, C=1.0, class_weight=None,
+                 seed=0):
+        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed)
+        self.class_weight = class_weight
+
+    def fit(self, X, y, sample_weight=None):
         """Fit. Sets classes_ and model_."""
         X, y = self._read(X, y=y)
         self.classes_, codes = numbered_classes(y)
-        self._fit_targets(X, class_targets(codes, len(self.classes_)))
+        weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
+        self._fit_targets(X, class_targets(codes, len(self.classes_)), weights)
         return self
 
 
 class ELMRegressor(Targets, UnifiedELM):
     """Train the unified ELM for real targets. Parameters as in DualClassifier."""
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Fit. Sets model_."""
         X, y = self._read(X, y=y, multi_output=True, y_numeric=True)
         self.single_ = np.ndim(y) == 1
-        self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1))
+        self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1), self._weights(X, sample_weight))
         return self

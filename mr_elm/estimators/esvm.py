@@ -1,4 +1,6 @@
 """Offer the extreme SVM as scikit-learn estimators that live: rows come, rows leave, estimators merge."""
+from dataclasses import astuple, replace
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -6,15 +8,17 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..features.hidden import HiddenLayer, draw_nodes
 from ..gram import GridSteps
+from ..history import event, prolonged
 from ..models import HiddenNodeModel, layer_arrays
 from ..solvers.esvm import bounds_of, finish, sum_up
-from ..solvers.increment import add_sums, demand_left, only, placed, size_of, warn_of_doubt
+from ..solvers.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of, warn_of_doubt
 from ..statistics import Classes
+from .conversion import Convertible, describe
 from .kernel_or_nodes import RANDOM_NODES
-from .values import OneVsAll
+from .values import OneVsAll, row_weights
 
 
-class LivingESVM(BaseEstimator):
+class LivingESVM(Convertible, BaseEstimator):
     """Keep the sums of the rows, and solve whenever they change. Rows are taken as they are: scale them before.
 
     Parameters
@@ -25,6 +29,8 @@ class LivingESVM(BaseEstimator):
 
     Source: He et al., A parallel incremental extreme SVM classifier, 2011.
     """
+
+    _method = 'pesvm'
 
     def __init__(self, map='sigmoid', n_hidden=200, nu=1.0, weight_scale=1.0, weights='normal', seed=0):
         self.map, self.n_hidden, self.nu = map, n_hidden, nu
@@ -47,7 +53,7 @@ class LivingESVM(BaseEstimator):
         d = self.n_features_in_
         nodes = draw_nodes(self.map, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
         self.layer_ = HiddenLayer(self.map, *nodes, np.zeros(d), np.ones(d))
-        self.sums_, self.n_rows_, self.peak_ = None, 0, 0.0
+        self.sums_, self.n_rows_, self.peak_, self.history_ = None, 0, 0.0, []
 
     def _sums_of(self, X, y, sample_weight, classes=None):
         """Return the Sums of some rows, on grids fine enough for all rows so far."""
@@ -59,16 +65,43 @@ class LivingESVM(BaseEstimator):
             self.steps_ = steps  # coarser than before: what is there stays exact, to 2^-104 of what comes
         return sum_up(self.layer_, X, classes, y if targets is None else targets, self.steps_, sample_weight)
 
-    def _take(self, sums, n_rows, peak=0.0):
-        """Hold other sums, and solve."""
-        self.sums_, self.n_rows_ = sums, n_rows
+    def _take(self, sums, action, n_rows, peak=0.0):
+        """Hold other sums, and solve. action, n_rows : what was done, to how many rows."""
+        self.sums_, self.n_rows_ = sums, self.n_rows_ + (-n_rows if action == 'forget' else n_rows)
+        self.history_ = prolonged(self.history_, event(action, n_rows))
         self.peak_ = max(self.peak_, peak, size_of(sums))
         warn_of_doubt(self.nu, self.peak_)
-        classes = [str(name) for name in getattr(self, 'classes_', ())]
-        header = {'method': 'pesvm', 'task': 'regression' if self._numeric else 'classification', 'classes': classes,
-                  'n_features': self.n_features_in_, 'parameters': {'map': self.map, 'nu': self.nu}}
-        weights = finish(sums, self.nu, self._numeric).output_weights
-        self.model_ = HiddenNodeModel(header, {**layer_arrays(self.layer_), 'output_weights': weights})
+        solution = finish(sums, self.nu, self._numeric)
+        found = {'solver': solution.factorisation, 'condition': solution.condition}
+        arrays = {**layer_arrays(self.layer_), 'output_weights': solution.output_weights}
+        self.model_ = HiddenNodeModel(self._describe(found), arrays)
+
+    def _describe(self, found):
+        """Make the header of the model; what a model it was made of told of scaling and input stays."""
+        names = ('map', 'n_hidden', 'nu', 'weight_scale', 'weights', 'seed')
+        sigma = float(np.sqrt(self.n_features_in_) / self.weight_scale)
+        header = describe(self, self.n_rows_, {**{name: getattr(self, name) for name in names}, 'sigma': sigma,
+                                               **found, 'grid': list(astuple(self.steps_)), 'peak': self.peak_})
+        if hasattr(self, 'origin_'):
+            for name in ('scale', 'input'):
+                header['parameters'][name] = self.origin_['parameters'][name]
+            header['n_rows_rejected'] = self.origin_['n_rows_rejected']
+        return {**header, 'history': self.history_}
+
+    def to_model(self):
+        """Return the fitted model with its sums, for `mr-elm update`, `forget` and `merge`; see Convertible."""
+        check_is_fitted(self)
+        return replace(self.model_, arrays={**self.model_.arrays, **sum_arrays(self.sums_)})
+
+    @classmethod
+    def _of_model(cls, model):
+        """Make the fitted estimator of a model, which lives on with its scaling and nodes."""
+        estimator, parameters = super()._of_model(model), model.header['parameters']
+        estimator.origin_, estimator.history_ = model.header, model.header['history']
+        estimator.layer_, estimator.sums_ = model.layer, sums_of(model.arrays)
+        estimator.n_rows_, estimator.steps_ = model.header['n_rows_used'], GridSteps(*parameters['grid'])
+        estimator.peak_ = parameters.get('peak', size_of(estimator.sums_))
+        return estimator
 
     def _demand_alike(self, other):
         check_is_fitted(self)
@@ -85,9 +118,17 @@ class LivingESVM(BaseEstimator):
 
 
 class ESVMClassifier(OneVsAll, LivingESVM):
-    """Train the extreme SVM for classes. Parameters as in LivingESVM."""
+    """Train the extreme SVM for classes.
+
+    Parameters as in LivingESVM; class_weight : None, a dictionary, or balanced, which only `fit` knows.
+    """
 
     _numeric = False
+
+    def __init__(self, map='sigmoid', n_hidden=200, nu=1.0, weight_scale=1.0, weights='normal', class_weight=None,
+                 seed=0):
+        super().__init__(map, n_hidden, nu, weight_scale, weights, seed)
+        self.class_weight = class_weight
 
     def fit(self, X, y, sample_weight=None):
         """Fit. Sets classes_, sums_, model_."""
@@ -95,6 +136,7 @@ class ESVMClassifier(OneVsAll, LivingESVM):
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add rows, which may bring new classes: the same as to fit on all rows. classes : some to expect."""
+        self._demand_lasting_weights()
         return self._add(X, y, sample_weight, not hasattr(self, 'sums_'), classes)
 
     def _add(self, X, y, sample_weight, anew, classes=None):
@@ -107,10 +149,17 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         if anew:
             self._begin()
         before = None if anew else self._placed(self, joined)
-        sums = self._sums_of(X, np.searchsorted(joined, y), sample_weight, numbered(len(joined)))
+        codes = np.searchsorted(joined, y)
+        weights = row_weights(self.class_weight, joined, codes, sample_weight)
+        sums = self._sums_of(X, codes, weights, numbered(len(joined)))
         self.classes_ = joined
-        self._take(sums if anew else add_sums(before, sums), self.n_rows_ + len(y))
+        self._take(sums if anew else add_sums(before, sums), 'fit' if anew else 'update', len(y))
         return self
+
+    def _demand_lasting_weights(self):
+        if self.class_weight == 'balanced':
+            raise ValueError('class_weight: None or a dictionary was expected where rows come and leave: '
+                             'every row changes what balanced means for all')
 
     def _placed(self, of, classes):
         """Return the sums of an estimator in the order of other classes."""
@@ -125,14 +174,17 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         X, y, sample_weight = self._read(X, y, sample_weight, reset=False)
         if strangers := sorted(set(np.unique(y)) - set(self.classes_)):
             raise ValueError(f'rows of the classes {list(self.classes_)} were expected, {strangers[0]!r} came')
-        gone = self._sums_of(X, np.searchsorted(self.classes_, y), sample_weight, numbered(len(self.classes_)))
+        self._demand_lasting_weights()
+        codes = np.searchsorted(self.classes_, y)
+        weights = row_weights(self.class_weight, self.classes_, codes, sample_weight)
+        gone = self._sums_of(X, codes, weights, numbered(len(self.classes_)))
         sums = add_sums(self.sums_, gone, -1)
         demand_left(sums, self.sums_, self.peak_)
         kept = np.flatnonzero((sums.counts > 0) | (self.sums_.counts == 0))
         if len(kept) < 2:
             raise ValueError(f'rows of two classes were expected to be left, {len(kept)} would be')
         self.classes_ = self.classes_[kept]
-        self._take(only(sums, kept), self.n_rows_ - len(y))
+        self._take(only(sums, kept), 'forget', len(y))
         return self
 
     def merge(self, other):
@@ -141,7 +193,7 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         joined = np.unique(np.concatenate([self.classes_, other.classes_]))
         sums = add_sums(self._placed(self, joined), self._placed(other, joined))
         self.classes_ = joined
-        self._take(sums, self.n_rows_ + other.n_rows_, other.peak_)
+        self._take(sums, 'merge', other.n_rows_, other.peak_)
         return self
 
 
@@ -169,7 +221,7 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
         if anew:
             self._begin()
         sums = self._sums_of(X, y, sample_weight)
-        self._take(sums if anew else add_sums(self.sums_, sums), self.n_rows_ + len(y))
+        self._take(sums if anew else add_sums(self.sums_, sums), 'fit' if anew else 'update', len(y))
         return self
 
     def forget(self, X, y, sample_weight=None):
@@ -183,13 +235,13 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
             raise ValueError(f'fewer rows than the {self.n_rows_} that are there were expected, {len(y)} came')
         sums = add_sums(self.sums_, self._sums_of(X, y, sample_weight), -1)
         demand_left(sums, self.sums_, self.peak_)
-        self._take(sums, self.n_rows_ - len(y))
+        self._take(sums, 'forget', len(y))
         return self
 
     def merge(self, other):
         """Add the rows of an estimator that was fitted apart on the same nodes."""
         self._demand_alike(other)
-        self._take(add_sums(self.sums_, other.sums_), self.n_rows_ + other.n_rows_, other.peak_)
+        self._take(add_sums(self.sums_, other.sums_), 'merge', other.n_rows_, other.peak_)
         return self
 
     def predict(self, X):

@@ -1,7 +1,6 @@
 """Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
 import numpy as np
-from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..features.kernel_rows import PrecomputedRows
 from ..features.kernel_tiles import kernel_product, lower_triangle
@@ -11,7 +10,7 @@ from ..solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unwei
 from ..solvers.kelm_cg import approximate, approximate_well, solve_cg
 from ..solvers.multiclass import class_targets
 from .kernel_or_nodes import PRECOMPUTED, KernelOrNodes
-from .values import OneVsAll, Targets, numbered_classes
+from .values import OneVsAll, Targets, numbered_classes, row_weights
 
 SOLVERS = ('cholesky', 'svd', 'cg')
 
@@ -66,6 +65,9 @@ class KernelELM(KernelOrNodes):
             raise ValueError(f'solver: cholesky or svd without rank was expected for a ready matrix, {self.solver!r} '
                              'came')
 
+    def _told(self):
+        return {'solver': self.solver, 'rank': self.rank, 'tolerance': self.tol, 'max_passes': self.max_iter}
+
     def _takes_passes(self):
         return self.solver == 'cg' or self.solver == 'svd' and self.rank is not None
 
@@ -111,9 +113,7 @@ class KernelELMClassifier(OneVsAll, KernelELM):
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
         X, y = self._read(X, y=y)
         self.classes_, codes = numbered_classes(y)
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
-        if sample_weight is not None:
-            weights = weights * _check_sample_weight(sample_weight, X, dtype=float)
+        weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
         T = class_targets(codes, len(self.classes_))
         self._fit_targets(X, T, weights)
         if self.leave_one_out:
@@ -128,7 +128,7 @@ class KernelELMRegressor(Targets, KernelELM):
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""
         X, y = self._read(X, y=y, multi_output=True, y_numeric=True)
         self.single_ = np.ndim(y) == 1
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+        weights = self._weights(X, sample_weight)
         self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1), weights)
         if self.leave_one_out:
             squares = (self.loo_residuals_**2).mean(axis=1)

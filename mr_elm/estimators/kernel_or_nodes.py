@@ -1,18 +1,19 @@
 """Choose between kernels, random nodes and a ready matrix by one name: what the estimators of both have in common."""
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..features.hidden import NODES, HiddenLayer, draw_nodes
 from ..features.kernels import KERNELS, make_kernel, row_squares
 from ..models import HiddenNodeModel, KernelModel, layer_arrays, vector_arrays
 from ..solvers.multiclass import ONE_VS_ALL
+from .conversion import Convertible, describe
 
 PRECOMPUTED = 'precomputed'
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
 
 
-class KernelOrNodes(BaseEstimator):
+class KernelOrNodes(Convertible, BaseEstimator):
     """Choose between kernels, random nodes and a ready matrix by one name, and hold the model."""
 
     _kernels = (*KERNELS, *RANDOM_NODES, PRECOMPUTED)
@@ -24,7 +25,13 @@ class KernelOrNodes(BaseEstimator):
         return tags
 
     def _read(self, X, **how):
-        return validate_data(self, X, accept_sparse='csr', dtype=float, **how)
+        found = validate_data(self, X, accept_sparse='csr', dtype=float, **how)
+        if how.get('reset', True):
+            self.n_rows_ = found[0].shape[0]
+        return found
+
+    def _weights(self, X, sample_weight):
+        return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
 
     def _demand_known_kernel(self):
         if self.kernel not in self._kernels:
@@ -42,10 +49,12 @@ class KernelOrNodes(BaseEstimator):
 
     def _keep(self, kind, parameters, arrays, scheme=ONE_VS_ALL):
         """Make the model, with the header and arrays of a model file."""
-        classes = [str(name) for name in getattr(self, 'classes_', ())]
-        header = {'method': self._method, 'task': 'classification' if classes else 'regression', 'classes': classes,
-                  'n_features': self.n_features_in_, 'parameters': {**parameters, 'C': self.C, 'multiclass': scheme}}
-        self.model_ = kind(header, arrays)
+        parameters = {**parameters, **self._told(), 'C': self.C, 'seed': self.seed, 'multiclass': scheme}
+        self.model_ = kind(describe(self, self.n_rows_, parameters), arrays)
+
+    def _told(self):
+        """Return what a model tells of its solver."""
+        return {}
 
     def _keep_kernel(self, kernel, vectors, dual_coef, scheme=ONE_VS_ALL, intercept=None):
         d = self.n_features_in_
@@ -58,7 +67,7 @@ class KernelOrNodes(BaseEstimator):
     def _keep_nodes(self, layer, weights, scheme=ONE_VS_ALL):
         no_bias = np.zeros((1, weights.shape[1]))
         arrays = {**layer_arrays(layer), 'output_weights': np.concatenate([weights, no_bias])}
-        self._keep(HiddenNodeModel, {'map': layer.kind}, arrays, scheme)
+        self._keep(HiddenNodeModel, {'map': layer.kind, 'n_hidden': layer.n_hidden}, arrays, scheme)
 
 
 def variance(X, weights=None):

@@ -1,6 +1,7 @@
 """Turn decision values into what scikit-learn expects: classes from one machine a class, or targets."""
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..solvers.multiclass import ONE_VS_ALL, class_numbers
@@ -30,6 +31,14 @@ def numbered_classes(y):
     if len(classes) < 2:
         raise ValueError(f'rows of two classes were expected, all are of one class, {classes[0]!r}')
     return classes, codes
+
+
+def row_weights(class_weight, classes, codes, sample_weight=None):
+    """Return the weight of each row, (n,), as its class and its own weight say; None when all count once."""
+    if class_weight is None:
+        return sample_weight
+    weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
+    return weights if sample_weight is None else weights * sample_weight
 
 
 class Targets(RegressorMixin, MultiOutputMixin):

@@ -2,7 +2,8 @@
 
     min_B  1/2 |B|^2 + C/2 |H B - T|^2
 
-H (N, L) node outputs, T (N, K) targets, B (L, K) output weights, C > 0 the weight of the errors.
+H (N, L) node outputs, T (N, K) targets, B (L, K) output weights, C > 0 the weight of the errors. With row weights w
+it is the same problem of sH and sT, s_i = sqrt(w_i), and A is s times the solution of s Omega s and sT.
 
     L <= N:       B = (I/C + H'H)^-1 H'T            otherwise:  B = H'(I/C + HH')^-1 T
     kernel form:  f(x) = K(x, X) A,  A = (I/C + Omega)^-1 T,  Omega = K(X, X)
@@ -15,16 +16,25 @@ import numpy as np
 from .regularized import solve_regularized
 
 
-def solve_nodes(H, T, C):
-    """Return the output weights B, (L, K), from whichever side is smaller."""
+def solve_nodes(H, T, C, weights=None):
+    """Return the output weights B, (L, K), from whichever side is smaller; with weights (N,), H is overwritten."""
+    if weights is not None:
+        s = np.sqrt(weights)[:, None]
+        H *= s
+        T = T * s
     if H.shape[1] <= H.shape[0]:
         return solve_targets(H.T @ H, H.T @ T, C)
     return H.T @ solve_targets(H @ H.T, T, C)
 
 
-def solve_kernel(omega, T, C):
-    """Return the coefficients A, (N, K), of the kernel form; omega (N, N)."""
-    return solve_targets(omega, T, C)
+def solve_kernel(omega, T, C, weights=None):
+    """Return the coefficients A, (N, K), of the kernel form; with weights (N,), omega (N, N) is overwritten."""
+    if weights is None:
+        return solve_targets(omega, T, C)
+    s = np.sqrt(weights)[:, None]
+    omega *= s
+    omega *= s.T
+    return s * solve_targets(omega, T * s, C)
 
 
 def solve_targets(matrix, right, C):

@@ -6,15 +6,14 @@ import numpy as np
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.gram import GridSteps, assemble
+from mr_elm.history import event, prolonged
 from mr_elm.models import layer_arrays
 from mr_elm.solvers.esvm import Sums, collect_sums
 from mr_elm.solvers.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of
 from mr_elm.statistics import Classes, LabelTable
 from mr_elm.streaming.drivers.checks import check_labels, check_pack, report_blas
-from mr_elm.streaming.drivers.pesvm import check_counts, event, grid_of, options_of, solve, sum_up
+from mr_elm.streaming.drivers.pesvm import check_counts, grid_of, options_of, solve, sum_up
 from mr_elm.streaming.drivers.summary import summarise
-
-KEPT = 100  # events of a model's history, beside the first
 
 
 @dataclass(frozen=True)
@@ -212,8 +211,7 @@ def without_empty(classes, sums, plan):
 def solved(header, model, sums, batch, runner, done, peak):
     """Solve for the output weights of changed sums: (header, arrays)."""
     solution = solve(sums, options_of(header), runner, peak)
-    history = [*header['history'], done]
     parameters = {**header['parameters'], 'solver': solution.factorisation, 'condition': solution.condition,
                   'peak': peak, 'blas': sorted(set(header['parameters']['blas']) | batch.blas)}
     arrays = {**model.arrays, 'output_weights': solution.output_weights, **sum_arrays(sums)}
-    return {**header, 'parameters': parameters, 'history': history[:1] + history[1:][-KEPT:]}, arrays
+    return {**header, 'parameters': parameters, 'history': prolonged(header['history'], done)}, arrays

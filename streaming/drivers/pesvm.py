@@ -2,7 +2,6 @@
 import json
 import os
 import tempfile
-import time
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.gram import GridSteps, assemble
+from mr_elm.history import event
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import split_key
 from mr_elm.models import layer_arrays
@@ -191,10 +191,3 @@ def describe(summary, options, layer, steps, solution, classes, accounts):
             'grid': list(astuple(steps)), 'blas': sorted(accounts.blas | {describe_blas()}),
             'input': summary.input},
         'history': [event('train', accounts.used, rejected)]}
-
-
-def event(action, n_rows, rejected=None):
-    """Describe what was done to a model, for its history; SOURCE_DATE_EPOCH, where it is set, is the time."""
-    now = float(os.environ.get('SOURCE_DATE_EPOCH', time.time()))
-    return {'action': action, 'rows_used': n_rows, 'rows_rejected': rejected or {},
-            'when': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(now))}

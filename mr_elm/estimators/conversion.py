@@ -1,0 +1,81 @@
+"""Turn estimators into models, which files hold and the command line reads, and models into estimators."""
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..arithmetic import describe_blas
+from ..history import event
+from ..io.csv_rows import number_or_none
+from ..models import Model
+
+# what models call by other names than estimators
+RENAMED = {'map': 'kernel', 'normalised': 'normalise', 'solver': 'rule', 'eps': 'tol', 'tolerance': 'tol',
+           'max_passes': 'max_iter'}
+
+
+class Convertible:
+    """Give estimators that hold a `model_` the way to a model and back."""
+
+    def to_model(self) -> Model:
+        """Return the fitted model; its `save` writes a file that `mr-elm predict` reads.
+
+        Raises ValueError for a ready kernel matrix and for several targets, which model files do not hold.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, 'model_'):
+            raise ValueError('kernel: one of rows was expected, of a ready matrix there are no rows to keep')
+        if not getattr(self, 'single_', True):
+            raise ValueError('y: one target was expected, models hold no machine of several')
+        return self.model_
+
+    @classmethod
+    def _of_model(cls, model):
+        """Make the fitted estimator of a model of this method."""
+        estimator = cls(**shared_parameters(model, cls._get_param_names()))
+        estimator.n_features_in_, estimator.model_ = model.n_features, model
+        if model.numeric:
+            estimator.single_ = True
+        else:
+            estimator.classes_ = classes_of(model.classes)
+        for name in {'dual_coef', 'intercept'} & set(model.arrays):
+            setattr(estimator, f'{name}_', model.arrays[name])
+        return estimator
+
+
+def shared_parameters(model, names):
+    """Return the parameters of a model that an estimator with parameters of these names has too."""
+    shared = {}
+    for name, value in model.header['parameters'].items():
+        own = name if name in names else RENAMED.get(name)
+        if own in names:
+            shared[own] = value
+    if isinstance(shared.get('class_weight'), dict):
+        classes = dict(zip(model.classes, classes_of(model.classes).tolist(), strict=True))
+        shared['class_weight'] = {classes[name]: value for name, value in shared['class_weight'].items()}
+    return shared
+
+
+def classes_of(names):
+    """Return class names as labels: numbers where all are numbers in increasing order, else text."""
+    numbers = [number_or_none(name) for name in names]
+    if None in numbers or numbers != sorted(numbers):
+        return np.array(names)
+    return np.array(numbers, dtype=int if all(float(number).is_integer() for number in numbers) else float)
+
+
+def describe(estimator, n_rows, parameters):
+    """Make the header of a model that an estimator has fitted to n_rows unscaled rows."""
+    classes = [str(name) for name in getattr(estimator, 'classes_', ())]
+    weights = getattr(estimator, 'class_weight', None)
+    if isinstance(weights, dict):
+        weights = {str(name): plain(weight) for name, weight in weights.items()}
+    known = {'scale': 'none', 'class_weight': weights, 'blas': [describe_blas()],
+             'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None}}
+    return {'method': estimator._method, 'task': 'classification' if classes else 'regression', 'classes': classes,
+            'n_features': estimator.n_features_in_, 'n_rows_used': n_rows, 'n_rows_rejected': 0,
+            'parameters': {**{name: plain(value) for name, value in parameters.items()}, **known},
+            'history': [event('fit', n_rows)]}
+
+
+def plain(value):
+    """Return a number of numpy as one of Python, which JSON can hold."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,102 @@
+"""All estimators among scikit-learn's tools: weights, sparse rows, frames, pipelines, searches, pickles, memory."""
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mr_elm import estimators
+from mr_elm.estimators import ELMClassifier, ELMRegressor, ESVMClassifier, ESVMRegressor, SparseELMClassifier
+
+RNG = np.random.default_rng(1)
+X = RNG.standard_normal((80, 3))
+LABELS = np.where(X[:, 0] + X[:, 1]**2 > 1, 'in', 'out')
+TIMES = RNG.integers(0, 3, len(X))
+ALL = [getattr(estimators, name)() for name in estimators.__all__ if name[0].isupper()]
+CLASSIFIERS = [estimator for estimator in ALL if hasattr(estimator, 'decision_function')]
+
+
+def labels_for(estimator):
+    return LABELS if estimator in CLASSIFIERS else X[:, 0] * X[:, 1]
+
+
+def values(estimator, rows=X):
+    return getattr(estimator, 'decision_function', estimator.predict)(rows)
+
+
+def test_there_are_nine():
+    assert len(ALL) == 9 and len(CLASSIFIERS) == 6
+
+
+@pytest.mark.parametrize('estimator', [*ALL, ELMClassifier('gaussian'), ELMRegressor('linear')], ids=repr)
+def test_a_weight_says_how_often_a_row_is_there(estimator):
+    y = LABELS if hasattr(estimator, 'decision_function') else X[:, 0] * X[:, 1]
+    tight = {'tol': 1e-10} if 'tol' in estimator.get_params() else {}
+    weighted, repeated = clone(estimator).set_params(**tight), clone(estimator).set_params(**tight)
+    weighted.fit(X, y, sample_weight=TIMES)
+    repeated.fit(np.repeat(X, TIMES, axis=0), np.repeat(y, TIMES))
+    assert np.allclose(values(weighted), values(repeated), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize('estimator', CLASSIFIERS, ids=repr)
+def test_class_weights_are_row_weights(estimator):
+    by_class = clone(estimator).set_params(class_weight={'in': 3.0}).fit(X, LABELS)
+    by_row = clone(estimator).set_params(**({'sigma': 3**0.5} if 'sigma' in estimator.get_params() else {}))
+    by_class.set_params(**{name: value for name, value in by_row.get_params().items() if name == 'sigma'})
+    by_class.fit(X, LABELS)
+    by_row.fit(X, LABELS, sample_weight=np.where(LABELS == 'in', 3.0, 1.0))
+    assert np.allclose(values(by_class), values(by_row), rtol=0, atol=1e-6)
+    assert not np.allclose(values(by_class), values(clone(by_row).fit(X, LABELS)), rtol=0, atol=1e-3)
+
+
+def test_lasting_class_weights_hold_for_rows_that_come_and_leave():
+    model = ESVMClassifier(n_hidden=20, class_weight={'in': 3.0})
+    whole = clone(model).fit(X, LABELS)
+    parts = model.partial_fit(X[:50], LABELS[:50]).partial_fit(X[50:], LABELS[50:])
+    assert np.allclose(values(parts), values(whole), rtol=0, atol=1e-8)
+    left, first = parts.forget(X[50:], LABELS[50:]), clone(model).fit(X[:50], LABELS[:50])
+    assert np.allclose(values(left), values(first), rtol=0, atol=1e-8)
+    with pytest.raises(ValueError, match='balanced'):
+        ESVMClassifier(class_weight='balanced').partial_fit(X, LABELS)
+
+
+@pytest.mark.parametrize('estimator', ALL, ids=repr)
+def test_frames_pipelines_searches_and_pickles(estimator):
+    pandas = pytest.importorskip('pandas')
+    frame, y = pandas.DataFrame(X, columns=['a', 'b', 'c']), labels_for(estimator)
+    fitted = clone(estimator).fit(frame, y)
+    assert fitted.feature_names_in_.tolist() == ['a', 'b', 'c'] and fitted.n_features_in_ == 3
+    assert np.allclose(values(pickle.loads(pickle.dumps(fitted)), frame), values(clone(estimator).fit(X, y)))
+    strength = 'nu' if 'nu' in estimator.get_params() else 'C'
+    search = GridSearchCV(make_pipeline(StandardScaler(), clone(estimator)),
+                          {f'{type(estimator).__name__.lower()}__{strength}': np.array([0.1, 10])}, cv=2)
+    search.fit(frame, y)
+    assert search.best_score_ > (0.6 if estimator in CLASSIFIERS else 0)
+
+
+@pytest.mark.parametrize('estimator', ALL, ids=repr)
+def test_sparse_rows_are_rows(estimator):
+    y, thin = labels_for(estimator), sp.csr_matrix(X)
+    tight = {'tol': 1e-8} if 'tol' in estimator.get_params() else {}
+    dense, sparse = (clone(estimator).set_params(**tight).fit(rows, y) for rows in (X, thin))
+    assert np.allclose(values(sparse, thin), values(dense), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize('estimator, share', [
+    (ESVMClassifier(n_hidden=50), 0.6), (ESVMRegressor(n_hidden=50), 0.6), (ELMClassifier(n_hidden=50), 0.6),
+    (SparseELMClassifier(cache_size=1, max_iter=5), 2.1)], ids=repr)
+@pytest.mark.filterwarnings('ignore')
+def test_fitting_copies_rows_by_blocks_and_the_dual_keeps_them_centred_in_two_precisions(estimator, share):
+    wide = RNG.standard_normal((6000, 500))
+    y = wide[:, 0] if isinstance(estimator, ESVMRegressor) else np.where(wide[:, 0] > 0, 1, 0)
+    clone(estimator).fit(wide[:50], y[:50])  # imports and compiles
+    tracemalloc.start()
+    estimator.fit(wide, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < share * wide.nbytes, peak / wide.nbytes
