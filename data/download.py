@@ -71,7 +71,9 @@ def main(argv=None, prog='mr_elm.data.download'):
 
 def _parser(prog):
     parser = argparse.ArgumentParser(
-        prog=prog, description='Fetch public data sets as LIBSVM text.', allow_abbrev=False
+        prog=prog, description='Fetch public data sets as LIBSVM text, and check their digests.', allow_abbrev=False,
+        usage=f'{prog} NAME... [--to DIR]', formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f'examples:\n  {prog} --list\n  {prog} pendigits --to folder'
     )
     parser.add_argument('names', nargs='*', metavar='NAME', help='a data set of the registry')
     parser.add_argument('--to', default='.', metavar='DIR', help='folder for NAME.libsvm (default: the current one)')

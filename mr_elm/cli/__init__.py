@@ -12,7 +12,7 @@ COMMANDS = {
     'update': ('increment', 'add new rows to a model, without the old ones'),
     'forget': ('increment', 'take rows away from a model'),
     'merge': ('increment', 'add models that were trained apart'),
-    'predict': ('score', 'write a line a row: the label, with --scores also the decision values'),
+    'predict': ('score', 'write the label of each row, with --scores its decision values'),
     'evaluate': ('score', 'score a model on labelled rows'),
     'inspect': ('score', 'show what a model file says of itself'),
     'pack': ('data', 'keep rows as binary blocks, so that later jobs need not parse them'),
@@ -21,6 +21,12 @@ COMMANDS = {
     'generate': ('data', 'write rows of a seeded generator, or replicate a file'),
     'download': ('data', 'fetch a public data set and check it'),
 }
+FIRST_STEPS = """first steps:
+  mr-elm generate twonorm --rows 10000 --features 20 -o rows.csv
+  mr-elm train pesvm rows.csv --model m.npz
+  mr-elm evaluate m.npz rows.csv
+
+`mr-elm COMMAND --help` tells more; `mr-elm train --help` lists the methods."""
 EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 
 
@@ -80,8 +86,7 @@ def show_warning(message, category, filename, lineno, file=None, line=None):
 def usage():
     """List the commands."""
     lines = [f'  {name:10} {text}' for name, (_, text) in COMMANDS.items()]
-    return '\n'.join(['usage: mr-elm COMMAND ... [options] [runner options of mrjob]', '', *lines, '',
-                      '`mr-elm COMMAND --help` tells more.'])
+    return '\n'.join(['usage: mr-elm COMMAND ... [options] [runner options of mrjob]', '', *lines, '', FIRST_STEPS])
 
 
 def version():

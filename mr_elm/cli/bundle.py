@@ -1,7 +1,7 @@
 """mr-elm bundle: the Python environment of the nodes as one archive."""
 from ..streaming.bundle import make_bundle
 from ..streaming.progress import Reporter
-from .options import Parser
+from .options import Parser, add_debug_option, add_quiet_option
 
 
 def bundle(argv):
@@ -13,7 +13,7 @@ def bundle(argv):
                         help='where to keep it: a folder of this machine, hdfs:///... or s3://...')
     parser.add_argument('--python-prefix', metavar='PATH', help="where the nodes keep this version of Python, such as "
                         "/usr for /usr/bin/python3.11 (default: where it is on this machine)")
-    parser.add_argument('-q', '--quiet', action='store_true', help='print no progress')
-    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    add_quiet_option(parser)
+    add_debug_option(parser)
     args, _ = parser.parse(argv)
     print(make_bundle(args.output, Reporter(args.quiet), args.python_prefix))

@@ -4,7 +4,7 @@ import json
 import math
 
 from ..experiments.cost import Cluster, estimate, measure, read_counters
-from .options import Parser, positive
+from .options import Parser, add_debug_option, positive
 
 UNITS = {'rows': '', 'seconds_a_row': 's of a core', 'busy_seconds': 's', 'elapsed_seconds': 's', 'node_hours': 'h',
          'dollars': '$', 'core_hours': 'h', 'jobs': ''}
@@ -19,7 +19,8 @@ def cost(argv):
                     runs_jobs=False)
     parser.add_argument('--rows', type=positive, metavar='N', help='rows to train on')
     parser.add_argument('--features', type=positive, metavar='D', help='features of a row')
-    parser.add_argument('--hidden', type=positive, default=1000, metavar='L', help='default: %(default)s')
+    parser.add_argument('--hidden', type=positive, default=1000, metavar='L',
+                        help='hidden nodes (default: %(default)s)')
     parser.add_argument('--packed', action='store_true', help='the rows are packed: one job instead of two')
     parser.add_argument('--counters', nargs='+', metavar='LOG', help='instead of measuring here: logs of the jobs of '
                         'a training that has run, such as s3://bucket/logs/j-.../steps/s-.../syslog.gz')
@@ -28,7 +29,7 @@ def cost(argv):
                         '(default: %(default)s)')
     parser.add_argument('--price', type=price, metavar='P', help='dollars an hour for a machine, EMR included')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
-    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    add_debug_option(parser)
     args, _ = parser.parse(argv)
     if not args.counters and not (args.rows and args.features):
         parser.error('--rows and --features were expected, or --counters')

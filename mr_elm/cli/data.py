@@ -9,7 +9,9 @@ from ..streaming.drivers import pack as packing
 from ..streaming.storage import demand_free
 from .options import (
     Parser,
+    add_debug_option,
     add_input_options,
+    add_quiet_option,
     add_resume_option,
     add_runner_options,
     add_task_option,
@@ -50,13 +52,13 @@ def generate(argv):
     """Write rows of a generator, or a file many times over."""
     if argv[:1] == ['replicate']:
         return generate_replicate(argv[1:])
-    parser = Parser('generate', 'Write rows of a seeded generator as csv, label first (as LIBSVM text when OUT ends in '
-                    '.libsvm); `generate replicate INPUT --times M -o OUT` copies a file.', runs_jobs=False)
-    parser.add_argument('kind', choices=tuple(GENERATORS))
-    parser.add_argument('--rows', type=int, required=True, metavar='N')
-    parser.add_argument('--features', type=int, default=20, metavar='D', help='default: %(default)s')
-    parser.add_argument('--seed', type=int, default=0, help='default: %(default)s')
-    parser.add_argument('--classes', type=int, help='how many classes (blobs)')
+    parser = Parser('generate', 'Write rows of a seeded generator as csv, label first, or as LIBSVM text when OUT ends '
+                    'in .libsvm. To copy a file many times: mr-elm generate replicate.', runs_jobs=False)
+    parser.add_argument('kind', choices=tuple(GENERATORS), metavar='KIND', help=f'one of {", ".join(GENERATORS)}')
+    parser.add_argument('--rows', type=int, required=True, metavar='N', help='how many')
+    parser.add_argument('--features', type=int, default=20, metavar='D', help='of a row (default: %(default)s)')
+    parser.add_argument('--seed', type=int, default=0, help='of all that is drawn (default: %(default)s)')
+    parser.add_argument('--classes', type=int, metavar='K', help='how many classes (blobs)')
     add_target_options(parser)
     args, _ = parser.parse(argv)
     if args.classes is not None and args.kind != 'blobs':
@@ -70,8 +72,8 @@ def generate_replicate(argv):
     """Copy the rows of a file many times."""
     parser = Parser('generate replicate', 'Write a file of rows many times over, for sizeup experiments.',
                     runs_jobs=False)
-    parser.add_argument('input', metavar='INPUT')
-    parser.add_argument('--times', type=int, required=True, metavar='M')
+    parser.add_argument('input', metavar='INPUT', help='a file of rows')
+    parser.add_argument('--times', type=int, required=True, metavar='M', help='how often')
     parser.add_argument('--header', action='store_true', help='the first line names the columns: write it once')
     add_target_options(parser)
     args, _ = parser.parse(argv)
@@ -82,10 +84,11 @@ def generate_replicate(argv):
 
 def add_target_options(parser):
     """Add where rows are written."""
-    parser.add_argument('-o', '--output', required=True, metavar='OUT')
+    parser.add_argument('-o', '--output', required=True, metavar='OUT',
+                        help='where to write them; .libsvm says LIBSVM text')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
-    parser.add_argument('-q', '--quiet', action='store_true', help='print no progress (there is none)')
-    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    add_quiet_option(parser)
+    add_debug_option(parser)
 
 
 def download(argv):

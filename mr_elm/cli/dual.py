@@ -53,10 +53,11 @@ def add_kernel_options(parser, nodes=RANDOM_NODES, C='bound of the dual variable
     also = f', or random nodes: {", ".join(nodes)}' if nodes else ''
     group.add_argument('--kernel', choices=(*KERNELS, *nodes), default='gaussian', metavar='NAME',
                        help=f'{", ".join(KERNELS)}{also} (default: %(default)s)')
-    group.add_argument('--sigma', type=float, help='width of the gaussian or laplacian kernel (default: sqrt(d))')
-    group.add_argument('--gamma', type=float, help='gaussian: 1 / (2 sigma^2), instead of --sigma')
-    group.add_argument('--degree', type=int, help='polynomial: of (1 + u.v)^degree (default: 3)')
-    group.add_argument('--C', type=float, default=1.0, help=f'{C} (default: %(default)s)')
+    group.add_argument('--sigma', type=float, metavar='X',
+                       help='width of the gaussian or laplacian kernel (default: sqrt(d))')
+    group.add_argument('--gamma', type=float, metavar='X', help='gaussian: 1 / (2 sigma^2), instead of --sigma')
+    group.add_argument('--degree', type=int, metavar='N', help='polynomial: of (1 + u.v)^degree (default: 3)')
+    group.add_argument('--C', type=float, default=1.0, metavar='X', help=f'{C} (default: %(default)s)')
 
 
 def add_node_options(parser):
@@ -74,7 +75,8 @@ def add_solver_options(parser, method):
     rules = METHOD_RULES[method]
     group = parser.add_argument_group('solver')
     group.add_argument('--rule', choices=rules, default=rules[0], help='how kernels are solved (default: %(default)s)')
-    group.add_argument('--eps', type=float, default=1e-3, help=f'{STOPS.get(method, STOP)} (default: %(default)s)')
+    group.add_argument('--eps', type=float, default=1e-3, metavar='X',
+                       help=f'{STOPS.get(method, STOP)} (default: %(default)s)')
     group.add_argument('--max-iter', type=positive, metavar='N', help="bound on iterations (default: the solver's own)")
     group.add_argument('--multiclass', choices=SCHEMES, default=SCHEMES[0],
                        help='how two-class machines make several classes (default: %(default)s)')
@@ -89,7 +91,7 @@ def add_partition_options(parser):
     group.add_argument('--partitions', type=positive, default=1, metavar='P',
                        help='cut the rows of a machine into so many parts, solve these, then add the rows of all parts '
                             'that contradict the result until the duality gap over all rows is closed')
-    group.add_argument('--gap', type=float, default=1e-3,
+    group.add_argument('--gap', type=float, default=1e-3, metavar='X',
                        help='that gap, relative to the objective (default: %(default)s)')
 
 

@@ -3,7 +3,15 @@ from contextlib import ExitStack, contextmanager
 
 from ..streaming.drivers import increment
 from ..streaming.inputs import plan_inputs
-from .options import Parser, add_input_options, add_resume_option, add_runner_options, make_runner
+from .options import (
+    Parser,
+    add_debug_option,
+    add_input_options,
+    add_quiet_option,
+    add_resume_option,
+    add_runner_options,
+    make_runner,
+)
 from .score import fetched_model, rows_for
 from .training import demand_model_free, keep
 
@@ -23,8 +31,8 @@ def merge(argv):
     parser = Parser('merge', merge.__doc__, runs_jobs=False)
     parser.add_argument('inputs', nargs='+', metavar='MODEL', help='models of the same scaling and nodes (--like)')
     add_output_options(parser)
-    parser.add_argument('-q', '--quiet', action='store_true', help='print no progress')
-    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    add_quiet_option(parser)
+    add_debug_option(parser)
     parser.set_defaults(runner='inline', python=None, bundle=None, verbose=False, resume=False, bad_rows='stop')
     args, passed = parser.parse(argv)
     if len(args.inputs) < 2:

@@ -51,9 +51,10 @@ def add_kelm_options(parser):
     group.add_argument('--rank', type=positive, metavar='R',
                        help='svd: so many eigenvalues, by passes over the data, instead of all; cg: of the '
                             'preconditioner (default: twice the effective dimension, as --memory allows)')
-    group.add_argument('--tolerance', type=float, default=1e-8,
+    group.add_argument('--tolerance', type=float, default=1e-8, metavar='X',
                        help='cg: relative residual at which to stop (default: %(default)s)')
-    group.add_argument('--max-passes', type=positive, default=200, metavar='N', help='cg: default %(default)s')
+    group.add_argument('--max-passes', type=positive, default=200, metavar='N',
+                       help='cg: give up after so many (default: %(default)s)')
     group.add_argument('--leave-one-out', action='store_true',
                        help='cholesky, svd: tell the leave-one-out score, in closed form')
     add_memory_option(group, 'of this process, for the kernel matrix or the preconditioner')

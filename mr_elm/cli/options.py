@@ -3,6 +3,7 @@ import argparse
 import logging
 import os
 import sys
+from textwrap import fill
 
 from mrjob.options import _RUNNER_OPTS, _STEP_OPTS, _add_basic_args, _add_runner_args
 
@@ -10,6 +11,7 @@ from ..io.formats import MAX_FEATURES, RowOptions
 from ..streaming.progress import Reporter
 from ..streaming.storage import written
 from ..streaming.submit import EMBEDDED, REACH, Runner
+from .examples import examples_of, usage_of
 
 RUNNERS = (*EMBEDDED, *REACH)
 OUTPUT_DIR = '--output-dir'
@@ -19,9 +21,11 @@ class Parser(argparse.ArgumentParser):
     """Parse one command's options: no abbreviations, and mrjob's runner options set apart with their arity."""
 
     def __init__(self, command, description, runs_jobs=True):
-        more = 'Any other runner option of mrjob may follow, such as --num-cores 4 or -D mapreduce.job.maps=8.'
-        super().__init__(prog=f'mr-elm {command}', description=description, allow_abbrev=False,
-                         epilog=more if runs_jobs else None)
+        more = 'Any other runner option of mrjob may follow, such as --num-cores 4 or\n-D mapreduce.job.maps=8.'
+        parts = [examples_of(command), more if runs_jobs else '']
+        super().__init__(prog=f'mr-elm {command}', usage=usage_of(command), description=fill(description, 78),
+                         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+                         epilog='\n\n'.join(filter(None, parts)))
         self.runs_jobs = runs_jobs
 
     def parse(self, argv):
@@ -95,7 +99,7 @@ def add_input_options(parser):
     group = parser.add_argument_group('input')
     group.add_argument('--format', choices=('auto', 'csv', 'libsvm', 'packed'), default='auto',
                        help='how rows are written (default: look)')
-    group.add_argument('--delimiter', type=delimiter_of, default='auto',
+    group.add_argument('--delimiter', type=delimiter_of, default='auto', metavar='X',
                        help='one character, or "space" for white space (default: look)')
     group.add_argument('--header', choices=('auto', 'yes', 'no'), default='auto',
                        help='whether the first line of a csv file names the columns (default: look)')
@@ -141,22 +145,31 @@ def add_label_options(parser):
 def add_runner_options(parser):
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
-    group.add_argument('-r', '--runner', choices=RUNNERS, default='inline',
+    group.add_argument('-r', '--runner', choices=RUNNERS, default='inline', metavar='NAME',
                        help='inline: in this process; local: all cores; hadoop: a cluster; emr: one of Amazon '
                        '(default: %(default)s)')
     python = group.add_mutually_exclusive_group()
     python.add_argument('--python', metavar='PATH', help='hadoop, emr: the Python of the nodes, with numpy and scipy')
     python.add_argument('--bundle', metavar='ARCHIVE', help='hadoop, emr: what tasks need, from `mr-elm bundle`')
-    group.add_argument('-q', '--quiet', action='store_true', help='print no progress')
+    add_quiet_option(group)
     group.add_argument('-v', '--verbose', action='store_true', help="print mrjob's log too")
-    group.add_argument('--debug', action='store_true', help='show where an error came from')
+    add_debug_option(group)
+
+
+def add_quiet_option(parser):
+    """Add how loud a command is."""
+    parser.add_argument('-q', '--quiet', action='store_true', help='print no progress')
+
+
+def add_debug_option(parser):
+    """Add what is told of an error."""
+    parser.add_argument('--debug', action='store_true', help='show where an error came from')
 
 
 def add_resume_option(parser):
     """Add going on with a run that was cut short."""
-    parser.add_argument('--resume', action='store_true', help='hadoop, emr: go on with a run that did not finish, as '
-                        'OUTPUT.work beside the output records it; jobs that have finished are not run again. Where '
-                        'there is no record, and inline or local, all is run')
+    parser.add_argument('--resume', action='store_true', help='hadoop, emr: go on with a run that did not finish; jobs '
+                        'that OUTPUT.work, beside the output, records as finished are not run again')
 
 
 def row_options(args, **known):

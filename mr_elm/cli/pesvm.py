@@ -87,7 +87,8 @@ def train_like(parser, argv, args, passed, method):
 def add_gram_options(parser, method, strength):
     """Add the hidden nodes and the weight of the errors."""
     group = parser.add_argument_group(method)
-    group.add_argument('--map', choices=tuple(NODES), default='sigmoid', help='hidden nodes (default: %(default)s)')
+    group.add_argument('--map', choices=tuple(NODES), default='sigmoid', metavar='NAME',
+                       help=f'hidden nodes: {", ".join(NODES)} (default: %(default)s)')
     group.add_argument('--hidden', type=int, default=1000, metavar='L', help='how many of them (default: %(default)s)')
     group.add_argument('--weight-scale', type=float, default=1.0, metavar='S',
                        help='deviation of the pre-activations on scaled rows; a Gaussian has sigma = sqrt(d)/S '
@@ -99,8 +100,8 @@ def add_gram_options(parser, method, strength):
     add_class_weight_option(group)
     if method == 'pesvm':
         group.add_argument('--auto', action='store_true', help='choose map, weight scale, nu and L by rows held out')
-        group.add_argument('--budget', type=read_budget, metavar='L|SECONDSs', help='of --auto: at most so many nodes '
-                           '(2000), or about so many seconds of one core (60s) (default: 3000)')
+        group.add_argument('--budget', type=read_budget, metavar='L|Ts', help='of --auto: at most L nodes, as in '
+                           '2000, or about T seconds of one core, as in 60s (default: 3000)')
     group.add_argument('--like', metavar='MODEL', help='take scaling, nodes and the rest from a model, so that both '
                        'can be merged')
 

@@ -10,6 +10,7 @@ from ..streaming.inputs import plan_inputs
 from ..streaming.storage import demand_free, fetched
 from .options import (
     Parser,
+    add_debug_option,
     add_input_options,
     add_label_options,
     add_resume_option,
@@ -62,9 +63,9 @@ def evaluate(argv):
 def inspect(argv):
     """Show the header of a model."""
     parser = Parser('inspect', 'Show what a model file says of itself.', runs_jobs=False)
-    parser.add_argument('model', metavar='MODEL')
+    parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
-    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    add_debug_option(parser)
     args, _ = parser.parse(argv)
     with fetched_model(args.model) as (_, model):
         arrays = {name: list(array.shape) for name, array in model.arrays.items()}

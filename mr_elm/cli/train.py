@@ -1,10 +1,15 @@
 """mr-elm train METHOD INPUT... --model OUT.npz"""
 from .methods import run_method
 
-# method -> (module that knows its options, function)
-METHODS = {'pesvm': ('pesvm', 'train_pesvm'), 'elm': ('pesvm', 'train_elm'), 'sparse-elm': ('dual', 'train_sparse_elm'),
-           'oelm': ('dual', 'train_oelm'), 'sphere-svm': ('sphere', 'train_sphere_svm'),
-           'mr-kelm': ('kelm', 'train_mr_kelm')}
+# method -> (module that knows its options, function, what it is)
+METHODS = {
+    'pesvm': ('pesvm', 'train_pesvm', 'extreme SVM: ridge regression on random nodes, any number of rows'),
+    'elm': ('pesvm', 'train_elm', 'unified ELM: the same without a bias'),
+    'sparse-elm': ('dual', 'train_sparse_elm', 'sparse ELM: hinge loss on a kernel, by blocks of variables'),
+    'oelm': ('dual', 'train_oelm', 'optimisation ELM: the same machine, by active sets'),
+    'sphere-svm': ('sphere', 'train_sphere_svm', 'SphereSVM: squared hinge loss on a kernel, with a bias'),
+    'mr-kelm': ('kelm', 'train_mr_kelm', 'kernel ELM: ridge regression on a kernel'),
+}
 
 
 def train(argv):

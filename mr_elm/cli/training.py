@@ -13,9 +13,10 @@ def add_model_options(parser, required=True):
     group = parser.add_argument_group('model')
     group.add_argument('--model', required=required, metavar='OUT.npz', help='where to write the model')
     group.add_argument('--overwrite', action='store_true', help='replace a model that exists')
-    group.add_argument('--scale', choices=SCALES, default='standard',
-                       help='how features are scaled first (default: %(default)s)')
-    group.add_argument('--seed', type=int, default=0, help='seed of every random choice (default: %(default)s)')
+    group.add_argument('--scale', choices=SCALES, default='standard', metavar='NAME',
+                       help=f'how features are scaled first: {", ".join(SCALES)} (default: %(default)s)')
+    group.add_argument('--seed', type=int, default=0, metavar='N',
+                       help='seed of every random choice (default: %(default)s)')
 
 
 def add_class_weight_option(parser):

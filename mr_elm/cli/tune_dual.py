@@ -70,7 +70,7 @@ def make_parser(method):
     add_input_options(parser)
     add_model_options(parser, required=False)
     group = add_grid_options(parser, 'tune on', 'the accuracy')
-    group.add_argument('--folds', type=positive, default=5, metavar='K', help='default: %(default)s')
+    group.add_argument('--folds', type=positive, default=5, metavar='K', help='how many (default: %(default)s)')
     group.add_argument('--nested', type=positive, default=0, metavar='K',
                        help='double cross-validation: choose within each of K outer trainings, test outside')
     if method == 'sphere-svm':
@@ -85,7 +85,8 @@ def make_parser(method):
 def add_grid_options(parser, how, what):
     """Add the candidates, and where scores go; returns the group, for more."""
     group = parser.add_argument_group('grid')
-    group.add_argument('--kernel', choices=tuple(KERNELS), default='gaussian', help='default: %(default)s')
+    group.add_argument('--kernel', choices=tuple(KERNELS), default='gaussian', metavar='NAME',
+                       help=f'{", ".join(KERNELS)} (default: %(default)s)')
     group.add_argument('--grid', choices=GRIDS, default=GRIDS[0],
                        help="coarse: five widths around sqrt(d), five C; paper: Bai et al.'s 14 x 14 "
                             '(default: %(default)s)')

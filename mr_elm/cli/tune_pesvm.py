@@ -70,8 +70,9 @@ def make_parser():
                        help='default: 0.5,1,2')
     group.add_argument('--nu', type=numbers, default=NUS, metavar='LIST', help='default: 1e-4, 1e-3, ... 1e7')
     group.add_argument('--hidden', type=sizes, default=SIZES, metavar='LIST', help='default: 100, 200, ... 1000')
-    group.add_argument('--folds', type=positive, default=5, metavar='K', help='default: %(default)s')
-    group.add_argument('--weights', choices=('normal', 'uniform'), default='normal', help='default: %(default)s')
+    group.add_argument('--folds', type=positive, default=5, metavar='K', help='how many (default: %(default)s)')
+    group.add_argument('--weights', choices=('normal', 'uniform'), default='normal',
+                       help='how nodes are drawn (default: %(default)s)')
     add_class_weight_option(group)
     group.add_argument('--count', type=positive, default=10, metavar='N',
                        help='cells whose held-out accuracy is counted in the second pass (default: %(default)s)')

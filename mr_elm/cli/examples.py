@@ -1,0 +1,78 @@
+"""Show how each command is used: the form of its line, and lines that work, for the help of all commands."""
+
+JOBS = 'INPUT... [options]'
+
+# command -> (what follows it, lines that users type behind `mr-elm`, each with what it does)
+EXAMPLES = {
+    'train pesvm': (f'{JOBS} --model OUT.npz', {
+        'train pesvm rows.csv --model m.npz': '1,000 sigmoid nodes, in this process',
+        'train pesvm rows.csv --model m.npz --auto -r local': 'choose map, scale, nu and L; all cores',
+        'train pesvm hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'}),
+    'train elm': (f'{JOBS} --model OUT.npz', {
+        'train elm rows.csv --C 10 --model m.npz': '1,000 sigmoid nodes, without a bias',
+        'train elm rows.csv --task regression --map rbf --model m.npz': 'labels are numbers to predict'}),
+    'train sparse-elm': (f'{JOBS} --model OUT.npz', {
+        'train sparse-elm rows.csv --sigma 2 --C 10 --model m.npz': 'a Gaussian kernel',
+        'train sparse-elm rows.csv --partitions 8 --model m.npz -r local': 'more rows than a task holds'}),
+    'train oelm': (f'{JOBS} --model OUT.npz', {
+        'train oelm rows.csv --kernel polynomial --degree 2 --model m.npz': 'another kernel',
+        'train oelm rows.csv --kernel sigmoid --hidden 200 --model m.npz': 'random nodes'}),
+    'train sphere-svm': (f'{JOBS} --model OUT.npz', {
+        'train sphere-svm rows.csv --gamma 0.5 --C 10 --model m.npz': 'a Gaussian kernel',
+        'train sphere-svm rows.csv --kernel linear --normalise --model m.npz': 'a kernel that must be normalised'}),
+    'train mr-kelm': (f'{JOBS} --model OUT.npz', {
+        'train mr-kelm rows.csv --sigma 3 --C 100 --model m.npz': 'a Gaussian kernel',
+        'train mr-kelm rows.csv --solver cg --model m.npz -r local': 'never store the kernel matrix',
+        'train mr-kelm rows.csv --task regression --leave-one-out --model m.npz': 'tell the error too'}),
+    'tune pesvm': (JOBS, {
+        'tune pesvm rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
+        'tune pesvm rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),
+    'tune sparse-elm': (JOBS, {
+        'tune sparse-elm rows.csv --model best.npz': 'a coarse grid; keep the best model',
+        'tune sparse-elm rows.csv --sigma 0.5,1,2 --C 1,10 --table grid.csv': 'a grid of your own'}),
+    'tune oelm': (JOBS, {
+        'tune oelm rows.csv --grid paper --sample 2000 --figure grid.png': '14 x 14 on about 2,000 rows'}),
+    'tune sphere-svm': (JOBS, {
+        'tune sphere-svm rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'}),
+    'tune mr-kelm': (JOBS, {
+        'tune mr-kelm rows.csv --table grid.csv --model best.npz': 'by leave-one-out in closed form'}),
+    'update': ('MODEL INPUT... [options] --model OUT.npz', {
+        'update m.npz tuesday.csv --model m2.npz': 'the model of all rows, from the new ones alone'}),
+    'forget': ('MODEL INPUT... [options] --model OUT.npz', {
+        'forget m2.npz tuesday.csv --model m.npz --overwrite': 'as if these rows had never been there'}),
+    'merge': ('MODEL MODEL... --model OUT.npz [options]', {
+        'merge a.npz b.npz --model both.npz': 'where b was trained with --like a.npz'}),
+    'predict': ('MODEL INPUT... -o OUT [options]', {
+        'predict m.npz test.csv -o labels.txt': 'rows as in the training; labels are passed over',
+        'predict m.npz new.csv --no-label --scores -o out.txt': 'rows without a label; values too'}),
+    'evaluate': ('MODEL INPUT... [options]', {
+        'evaluate m.npz test.csv': 'a table',
+        'evaluate m.npz test.csv --json -q': 'one JSON object',
+        'evaluate m.npz rows.csv --leave-one-out': 'the rows of the training, each held out'}),
+    'inspect': ('MODEL [options]', {
+        'inspect m.npz': 'parameters, classes, rows used and rejected, history'}),
+    'pack': ('INPUT... -o DIR [options]', {
+        'pack rows.csv -o rows.packed --dtype float32': 'rows that will be read often',
+        'pack rows.csv -o hdfs:///rows -r hadoop': 'straight onto a cluster'}),
+    'bundle': ('-o FOLDER [options]', {
+        'bundle -o hdfs:///apps': 'then: mr-elm train ... -r hadoop --bundle PATH'}),
+    'cost': ('--instances K [options]', {
+        'cost --rows 100000000 --features 50 --instances 4 --price 0.24': 'before you rent',
+        'cost --counters syslog.gz --instances 4': 'from jobs that have run'}),
+    'generate': ('KIND --rows N -o OUT [options]', {
+        'generate twonorm --rows 100000 --features 20 -o rows.csv': 'two classes',
+        'generate blobs --rows 1000 --classes 5 -o rows.libsvm': 'five, as LIBSVM text'}),
+    'generate replicate': ('INPUT --times M -o OUT [options]', {
+        'generate replicate rows.csv --times 10 -o ten-times.csv': 'ten times the rows'}),
+}
+
+
+def usage_of(command):
+    """Return the line that a command is typed by, or None when it is not listed here."""
+    return f'mr-elm {command} {EXAMPLES[command][0]}' if command in EXAMPLES else None
+
+
+def examples_of(command):
+    """Return the examples of a command as text."""
+    lines = [f'  # {what}\n  mr-elm {line}' for line, what in EXAMPLES.get(command, ('', {}))[1].items()]
+    return '\n'.join(['examples:', *lines]) if lines else ''

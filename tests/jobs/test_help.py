@@ -1,0 +1,84 @@
+"""The help of all commands: 80 columns, an example that parses for each, nothing heavy imported to print it."""
+import argparse
+import shlex
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from mr_elm.cli import COMMANDS, main
+from mr_elm.cli.examples import EXAMPLES
+from mr_elm.cli.options import Parser
+from mr_elm.cli.train import METHODS as TRAINED
+from mr_elm.cli.tune import METHODS as TUNED
+
+OF_METHODS = {'train': TRAINED, 'tune': TUNED}
+LINES = [line for _, lines in EXAMPLES.values() for line in lines]
+
+
+class Parsed(Exception):
+    """What a command was asked for, before it begins."""
+
+
+def names():
+    for command in COMMANDS:
+        yield from [command, *(f'{command} {method}' for method in OF_METHODS.get(command, ()))]
+
+
+@pytest.fixture
+def parse(monkeypatch):
+    """Read a line as a command does, and stop before anything is done."""
+    real = Parser.parse
+
+    def stop(parser, argv):
+        raise Parsed(*real(parser, argv))
+
+    monkeypatch.setattr(Parser, 'parse', stop)
+    monkeypatch.setattr('mr_elm.streaming.submit.Runner.prepare', lambda *_: None)  # there need be no cluster
+
+    def run(line):
+        command, *rest = shlex.split(line)
+        with pytest.raises(Parsed) as parsed:
+            getattr(import_module(f'mr_elm.cli.{COMMANDS[command][0]}'), command)(rest)
+        return parsed.value.args
+    return run
+
+
+@pytest.mark.parametrize('name', ['', *names(), 'generate replicate'])
+def test_help_fits_into_80_columns_and_shows_an_example(name, capsys, monkeypatch):
+    monkeypatch.setenv('COLUMNS', '80')
+    try:
+        assert main([*name.split(), '--help']) == 0
+    except SystemExit as stop:
+        assert stop.code == 0
+    text = capsys.readouterr().out
+    typed = [line for line in text.splitlines() if line.startswith('  mr-elm ')]
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert text.startswith('usage: mr-elm') and (typed or name in OF_METHODS)
+
+
+@pytest.mark.parametrize('line', LINES)
+def test_examples_are_understood(line, parse):
+    args, _ = parse(line)
+    assert isinstance(args, argparse.Namespace)
+
+
+def test_every_option_says_what_it_is(monkeypatch):
+    def look(parser, argv):
+        raise Parsed([action.option_strings for action in parser._actions if not action.help])
+
+    monkeypatch.setattr(Parser, 'parse', look)
+    for name in EXAMPLES:
+        command, *rest = name.split()
+        with pytest.raises(Parsed) as silent:
+            getattr(import_module(f'mr_elm.cli.{COMMANDS[command][0]}'), command)(rest)
+        assert silent.value.args[0] == []
+
+
+def test_help_imports_nothing_heavy():
+    code = ('import sys; from mr_elm.cli import main; main(["--help"]); main(["--version"]); '
+            'main(["train", "--help"]); print(*sorted(sys.modules))')
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    loaded = {name.partition('.')[0] for name in done.stdout.splitlines()[-1].split()}
+    assert loaded & {'numpy', 'scipy', 'numba', 'sklearn', 'mrjob', 'boto3', 'matplotlib'} == set()
