@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mr_elm.cli import main
+from mr_elm.cli.options import Parser
 from mr_elm.io.wire import WireProtocol, split_key
 
 Result = namedtuple('Result', 'status out err')
@@ -27,6 +28,35 @@ def elm(capsys):
             status = stop.code
         return Result(status, *capsys.readouterr())
     return run
+
+
+class Stopped(BaseException):
+    """Where a command stops: with its Parser, and what that is to read."""
+
+
+@pytest.fixture
+def parser_of(monkeypatch):
+    """Give the Parser that a command line makes, and what that would read."""
+    def stop(parser, argv):
+        raise Stopped(parser, argv)
+
+    def find(argv):
+        with monkeypatch.context() as patch, pytest.raises(Stopped) as stopped:
+            patch.setattr(Parser, 'parse', stop)
+            main(argv)
+        return stopped.value.args
+    return find
+
+
+@pytest.fixture
+def parse(parser_of, monkeypatch):
+    """Read a command line as its command does, and do nothing; there need be no cluster."""
+    def read(argv):
+        parser, rest = parser_of(argv)
+        with monkeypatch.context() as patch:
+            patch.setattr('mr_elm.streaming.submit.Runner.prepare', lambda *_: None)
+            return parser.parse(rest)
+    return read
 
 
 @pytest.fixture
