@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench bench-full bench-hadoop table-sparse-elm table-sphere-svm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: help venv demo boundaries test lint docs dist bench bench-full bench-hadoop table-sparse-elm table-sphere-svm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
 export NODES VCORES MEMORY DATANODES PORT_BASE
@@ -19,6 +19,10 @@ $(STAMP): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $(STAMP)
+
+boundaries: $(STAMP) ## draw the boundary of each method between two tangled classes (build/boundaries.png)
+	@mkdir -p build
+	$(BIN)/python -m mr_elm.experiments.boundaries build/boundaries.png
 
 demo: $(STAMP) ## train, evaluate and plot on two real data sets
 	$(BIN)/python -m mr_elm.experiments.demo build/demo
@@ -38,8 +42,21 @@ hadoop-down: ## stop it
 hadoop-status: ## show its daemons
 	@$(PYTHON) hadoop-conf/cluster.py status
 
-lint: $(STAMP) ## check the style
+lint: $(STAMP) ## check style and types
 	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+docs: $(STAMP) ## build the documentation of the library (build/docs)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python -W error::UserWarning -m pdoc --template-directory docs --output-directory build/docs mr_elm mr_elm.data mr_elm.streaming
+
+dist: $(STAMP) ## build sdist and wheel, and run the demonstration by the wheel alone (build/dist)
+	rm -rf build/dist build/lib build/bdist.* build/wheel-venv
+	$(BIN)/python -m pip install --quiet --editable '.[dist]'
+	$(BIN)/python -m build --outdir build/dist .
+	$(PYTHON) -m venv build/wheel-venv
+	build/wheel-venv/bin/python -m pip install --quiet "$$(ls build/dist/*.whl)[sklearn,plot]"
+	cd build && wheel-venv/bin/mr-elm --version && wheel-venv/bin/python -m mr_elm.experiments.demo demo-of-wheel
 
 bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench*.json)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
@@ -74,4 +91,4 @@ test-all-pythons: ## run the tests on every supported Python that is installed
 	done
 
 clean: ## remove what was built
-	rm -rf build $(VENV) .venv-* *.egg-info .pytest_cache .ruff_cache
+	rm -rf build $(VENV) .venv-* *.egg-info .pytest_cache .ruff_cache .mypy_cache

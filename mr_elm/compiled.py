@@ -1,7 +1,7 @@
 """Compile loops with numba, and keep the machine code for the next process where there is a place for it."""
 import numba
 
-LOOPS = []  # all that are compiled one by one
+LOOPS: list = []  # all that are compiled one by one
 
 
 def jit(**options):

@@ -1,6 +1,8 @@
 """Hold trained models: frozen, read from a file, asked for decision values and labels."""
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,20 +10,21 @@ import scipy.sparse as sp
 from .errors import ModelFormatError
 from .features.hidden import DENSE_ENOUGH, NODES, HiddenLayer
 from .features.kernel_tiles import TILE_ROWS, KernelTiles
-from .features.kernels import KERNELS, make_kernel
+from .features.kernels import KERNELS, Kernel, make_kernel
 from .features.scaling import scale_rows
 from .gram import expand
 from .io.blocks import BLOCK_ROWS, widen
 from .io.csv_rows import number_or_none
 from .io.store import load_model, save_model
 from .solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
+from .typing import Floats, Rows
 
 DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse
 TILE_BYTES = 1 << 25  # what rows scored together may take as dense ones
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(ABC):
     """Hold what every model has; a kind of model says how many decision values a row has, and what they are.
 
     header : dictionary of the model file.
@@ -32,31 +35,31 @@ class Model:
     arrays: dict
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """Return the width of the rows."""
         return self.header['n_features']
 
     @property
-    def numeric(self):
+    def numeric(self) -> bool:
         """Tell whether the model predicts numbers."""
         return self.header['task'] == 'regression'
 
     @property
-    def classes(self):
+    def classes(self) -> list[str]:
         """Return the names of the classes."""
         return self.header['classes']
 
     @property
-    def scheme(self):
+    def scheme(self) -> str:
         """Say how several classes are told apart: one-vs-all, by the largest value, or one-vs-one, a vote of pairs."""
         return self.header['parameters'].get('multiclass', ONE_VS_ALL)
 
     @property
-    def n_scores(self):
+    def n_scores(self) -> int:
         """Return the number of decision values of a row: 1 for two classes or a regression."""
         return 1 if self.numeric else machine_count(len(self.classes), self.scheme)
 
-    def class_of(self, label):
+    def class_of(self, label: str) -> str:
         """Return the class that a label names ('1.0' and '1' are one), or the label itself when it is none."""
         return label if label in self.classes else self._class_of_number.get(number_or_none(label), label)
 
@@ -65,15 +68,23 @@ class Model:
         numbers = {name: number_or_none(name) for name in self.classes}
         return {} if None in numbers.values() else {number: name for name, number in numbers.items()}
 
-    def predict(self, X):
+    @abstractmethod
+    def decision_function(self, X: Rows) -> Floats:
+        """Return decision values: (n, n_scores)."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise KeyError or ValueError when parts are missing or do not fit."""
+
+    def predict(self, X: Rows) -> np.ndarray:
         """Return a class number a row, (n,) int; for a regression a number a row."""
         return self.decide(self.decision_function(X))
 
-    def save(self, path):
+    def save(self, path: str | PathLike) -> None:
         """Write the model under exactly this name, whole or not at all."""
         save_model(path, self.header, self.arrays)
 
-    def decide(self, scores):
+    def decide(self, scores: Floats) -> np.ndarray:
         """Turn decision values (n, K) into class numbers; a tie goes to the first class."""
         return scores[:, 0] if self.numeric else class_numbers(scores, len(self.classes), self.scheme)
 
@@ -83,17 +94,17 @@ class HiddenNodeModel(Model):
     """Predict from hidden nodes: f(x) = [Phi(x), -1] B."""
 
     @cached_property
-    def layer(self):
+    def layer(self) -> HiddenLayer:
         """Return the HiddenLayer."""
         return layer_of(self.header, self.arrays)
 
-    def check(self):
+    def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
         layer, weights = self.layer, self.arrays['output_weights']
         if layer.n_features != self.n_features or weights.shape != (layer.n_hidden + 1, self.n_scores):
             raise ValueError(f'output weights of shape {weights.shape} for {layer.n_hidden} nodes')
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n, K), K = 1 for two classes or a regression.
 
         X : (n, d) dense or CSR; narrower CSR rows are taken to end in zeros. Raises ValueError on another width.
@@ -110,7 +121,7 @@ class KernelModel(Model):
     """Predict from support vectors s on scaled rows z: f(z) = K(z, s) A + r."""
 
     @cached_property
-    def kernel(self):
+    def kernel(self) -> Kernel:
         """Return the Kernel."""
         parameters = self.header['parameters']
         known = KERNELS[parameters['kernel']].parameters if parameters['kernel'] in KERNELS else ()
@@ -118,18 +129,18 @@ class KernelModel(Model):
                            **{name: parameters.get(name) for name in known})
 
     @cached_property
-    def support_vectors(self):
+    def support_vectors(self) -> Rows:
         """Return the support vectors, (n_sv, d), dense unless they are too many."""
         vectors = vectors_of(self.arrays, self.n_features)
         small = sp.issparse(vectors) and vectors.shape[0] * vectors.shape[1] <= DENSE_VALUES
         return vectors.toarray() if small else vectors
 
     @cached_property
-    def tiles(self):
+    def tiles(self) -> KernelTiles:
         """Return the KernelTiles of the support vectors."""
         return KernelTiles(self.support_vectors, self.kernel)
 
-    def check(self):
+    def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
         n_vectors, d = vectors_of(self.arrays, self.n_features).shape
         wanted = {'feature_offset': (d,), 'feature_scale': (d,), 'dual_coef': (n_vectors, self.n_scores),
@@ -139,7 +150,7 @@ class KernelModel(Model):
                 raise ValueError(f'{name} of shape {self.arrays[name].shape} for {n_vectors} support vectors')
         self.kernel  # noqa: B018 - raises ValueError when the header names none
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n, P), computed in tiles, so that memory does not grow with the rows.
 
         X : (n, d) dense or CSR; narrower CSR rows are taken to end in zeros. Raises ValueError on another width.
@@ -154,7 +165,7 @@ class KernelModel(Model):
                                    scores[start:start + step])
         return scores
 
-    def placed(self, X):
+    def placed(self, X: Rows) -> Rows:
         """Scale rows, and make them dense where that multiplies faster."""
         Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
         dense = sp.issparse(Z) and not sp.issparse(self.support_vectors)
@@ -200,7 +211,7 @@ def layer_arrays(layer):
     return {'feature_offset': layer.offset, 'feature_scale': layer.scale, **nodes}
 
 
-def load_layer(path):
+def load_layer(path: str | PathLike) -> HiddenLayer:
     """Read the HiddenLayer of a model file, trained or not."""
     return layer_of(*load_model(path))
 
@@ -208,7 +219,7 @@ def load_layer(path):
 METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
 
 
-def read_model(path, name=None):
+def read_model(path: str | PathLike, name: str | None = None) -> Model:
     """Read a trained model, called `name` in messages. Raises ModelFormatError when the file is not one."""
     header, arrays = load_model(path, name)
     path = name or path

@@ -23,6 +23,11 @@ def to_estimator(model: Model) -> BaseEstimator:
 
     Labels are numbers where all classes are, else text. An extreme SVM goes on learning and forgetting; a clone of the
     estimator has the model's parameters but not its scaling. Raises ValueError when no estimator has its method.
+
+    >>> fitted = ESVMClassifier(n_hidden=10).fit([[0.0], [1.0], [2.0]], [5, 5, 7])
+    >>> again = to_estimator(fitted.to_model())
+    >>> again, again.classes_.tolist(), again.partial_fit([[3.0]], [9]).classes_.tolist()
+    (ESVMClassifier(n_hidden=10), [5, 7], [5, 7, 9])
     """
     for kind in ESTIMATORS[model.header['task']]:
         if kind._method == model.header['method']:

@@ -9,6 +9,7 @@ from ..solvers.box_qp import BoxQP, Settings
 from ..solvers.dual import METHOD_RULES, solve_dual
 from ..solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, fit_machines, votes_and_sums
 from ..solvers.sphere_svm import SphereProblem, solve_sphere
+from ..typing import ClassWeight, Floats, Labels, Rows, Weights
 from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
 from .values import numbered_classes, row_weights
 
@@ -27,13 +28,15 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
     """
 
-    def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, n_hidden=200, C=1.0, rule=None, tol=1e-3,
-                 max_iter=None, cache_size=1000, multiclass=ONE_VS_ONE, class_weight=None, seed=0):
+    def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
+                 degree: int = 3, n_hidden: int = 200, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
+                 max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
+                 class_weight: ClassWeight = None, seed: int = 0) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
         self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
         self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
         X, y = self._read(X, y=y)
         self._demand_known_kernel()
@@ -93,7 +96,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
             return X[:, self.support_] @ self.dual_coef_ + self.intercept_
         return self.model_.decision_function(X)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n,) for two classes, else (n, K), the largest of which is the class predicted.
 
         Of pairs: the votes of a class, with its sum of decision values squeezed into (-1/3, 1/3).
@@ -106,37 +109,51 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         votes, sums = votes_and_sums(values, len(self.classes_))
         return votes + sums / (3 * (np.abs(sums) + 1))
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> np.ndarray:
         """Return the class of each row."""
         decisions = self._decisions(X)
         return self.classes_[class_numbers(decisions, len(self.classes_), self.multiclass)]
 
 
 class SparseELMClassifier(DualClassifier):
-    """Train the sparse ELM of paper 001. Parameters as in DualClassifier; rule : block or paper."""
+    """Train the sparse ELM. Parameters as in DualClassifier; rule : block or paper.
+
+    Source: Bai et al., Sparse extreme learning machine for classification, 2014.
+
+    >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], ['same', 'same', 'apart', 'apart']
+    >>> SparseELMClassifier(sigma=0.5, C=10).fit(X, y).predict([[0.1, 0], [0.1, 0.9]]).tolist()
+    ['same', 'apart']
+    """
 
     _method = 'sparse-elm'
 
 
 class OELMClassifier(DualClassifier):
-    """Train the optimization ELM of paper 004. Parameters as in DualClassifier; rule : oelm or bas."""
+    """Train the optimisation ELM. Parameters as in DualClassifier; rule : oelm or bas.
+
+    Source: Zhao et al., An efficient active set method for optimization extreme learning machines.
+    """
 
     _method = 'oelm'
 
 
 class SphereSVMClassifier(DualClassifier):
-    """Train SphereSVM of paper 002. Parameters as in DualClassifier, but kernels only, and normalised ones.
+    """Train SphereSVM. Parameters as in DualClassifier, but kernels only, and normalised ones.
 
     normalise : divide K(u, v) by the root of K(u, u) K(v, v), which polynomial and linear need.
     rule : exact or paper. tol : relative gap of exact; eps of Algorithm 1 of paper.
+
+    Source: Strack et al., Sphere support vector machines for large classification tasks, 2013.
     """
 
     _method = 'sphere-svm'
     _kernels = (*KERNELS, PRECOMPUTED)
 
-    def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, normalise=False, C=1.0, rule=None,
-                 tol=1e-3, max_iter=None, cache_size=1000, multiclass=ONE_VS_ONE, class_weight=None, seed=0):
-        super().__init__(kernel, sigma, gamma, degree, None, C, rule, tol, max_iter, cache_size, multiclass,
+    def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
+                 degree: int = 3, normalise: bool = False, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
+                 max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
+                 class_weight: ClassWeight = None, seed: int = 0) -> None:
+        super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
                          class_weight, seed)
         self.normalise = normalise
 

@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..features.kernels import KERNELS
 from ..solvers import elm
 from ..solvers.multiclass import class_targets
+from ..typing import ClassWeight, Labels, Rows, Weights
 from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
 from .values import OneVsAll, Targets, numbered_classes, row_weights
 
@@ -14,7 +15,8 @@ class UnifiedELM(KernelOrNodes):
 
     _method = 'elm'
 
-    def __init__(self, kernel='sigmoid', sigma=None, gamma=None, degree=3, n_hidden=200, C=1.0, seed=0):
+    def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
+                 n_hidden: int = 200, C: float = 1.0, seed: int = 0) -> None:
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
 
@@ -38,12 +40,12 @@ class UnifiedELM(KernelOrNodes):
 class ELMClassifier(OneVsAll, UnifiedELM):
     """Train the unified ELM for classes: targets of +-1, all classes in one solve. Parameters as in DualClassifier."""
 
-    def __init__(self, kernel='sigmoid', sigma=None, gamma=None, degree=3, n_hidden=200, C=1.0, class_weight=None,
-                 seed=0):
+    def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
+                 n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0) -> None:
         super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed)
         self.class_weight = class_weight
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':
         """Fit. Sets classes_ and model_."""
         X, y = self._read(X, y=y)
         self.classes_, codes = numbered_classes(y)
@@ -55,7 +57,7 @@ class ELMClassifier(OneVsAll, UnifiedELM):
 class ELMRegressor(Targets, UnifiedELM):
     """Train the unified ELM for real targets. Parameters as in DualClassifier."""
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':
         """Fit. Sets model_."""
         X, y = self._read(X, y=y, multi_output=True, y_numeric=True)
         self.single_ = np.ndim(y) == 1

@@ -13,6 +13,7 @@ from ..models import HiddenNodeModel, layer_arrays
 from ..solvers.esvm import bounds_of, finish, sum_up
 from ..solvers.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of, warn_of_doubt
 from ..statistics import Classes
+from ..typing import ClassWeight, Floats, Labels, Rows, Weights
 from .conversion import Convertible, describe
 from .kernel_or_nodes import RANDOM_NODES
 from .values import OneVsAll, row_weights
@@ -32,7 +33,8 @@ class LivingESVM(Convertible, BaseEstimator):
 
     _method = 'pesvm'
 
-    def __init__(self, map='sigmoid', n_hidden=200, nu=1.0, weight_scale=1.0, weights='normal', seed=0):
+    def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
+                 weights: str = 'normal', seed: int = 0) -> None:
         self.map, self.n_hidden, self.nu = map, n_hidden, nu
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
 
@@ -88,7 +90,7 @@ class LivingESVM(Convertible, BaseEstimator):
             header['n_rows_rejected'] = self.origin_['n_rows_rejected']
         return {**header, 'history': self.history_}
 
-    def to_model(self):
+    def to_model(self) -> HiddenNodeModel:
         """Return the fitted model with its sums, for `mr-elm update`, `forget` and `merge`; see Convertible."""
         check_is_fitted(self)
         return replace(self.model_, arrays={**self.model_.arrays, **sum_arrays(self.sums_)})
@@ -121,20 +123,30 @@ class ESVMClassifier(OneVsAll, LivingESVM):
     """Train the extreme SVM for classes.
 
     Parameters as in LivingESVM; class_weight : None, a dictionary, or balanced, which only `fit` knows.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ESVMClassifier(n_hidden=50, nu=100).fit(X[:120], y[:120])
+    >>> before = model.decision_function(X)
+    >>> model.partial_fit(X[120:], y[120:]).forget(X[120:], y[120:]).n_rows_
+    120
+    >>> bool((model.decision_function(X) == before).all())
+    True
     """
 
     _numeric = False
 
-    def __init__(self, map='sigmoid', n_hidden=200, nu=1.0, weight_scale=1.0, weights='normal', class_weight=None,
-                 seed=0):
+    def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
+                 weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed)
         self.class_weight = class_weight
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMClassifier':
         """Fit. Sets classes_, sums_, model_."""
         return self._add(X, y, sample_weight, anew=True)
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,
+                    sample_weight: Weights = None) -> 'ESVMClassifier':
         """Add rows, which may bring new classes: the same as to fit on all rows. classes : some to expect."""
         self._demand_lasting_weights()
         return self._add(X, y, sample_weight, not hasattr(self, 'sums_'), classes)
@@ -165,7 +177,7 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         """Return the sums of an estimator in the order of other classes."""
         return placed(of.sums_, np.searchsorted(classes, of.classes_), len(classes))
 
-    def forget(self, X, y, sample_weight=None):
+    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMClassifier':
         """Take rows away, as if they had never been there; classes that lose their last row go too.
 
         Raises ValueError or AccountingError, and changes nothing, when the rows cannot have been there.
@@ -187,7 +199,7 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         self._take(only(sums, kept), 'forget', len(y))
         return self
 
-    def merge(self, other):
+    def merge(self, other: 'ESVMClassifier') -> 'ESVMClassifier':
         """Add the rows of an estimator that was fitted apart on the same nodes."""
         self._demand_alike(other)
         joined = np.unique(np.concatenate([self.classes_, other.classes_]))
@@ -208,11 +220,11 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
 
     _numeric = True
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
         """Fit. Sets sums_ and model_."""
         return self._add(X, y, sample_weight, anew=True)
 
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
         """Add rows: the same as to fit on all rows."""
         return self._add(X, y, sample_weight, not hasattr(self, 'sums_'))
 
@@ -224,7 +236,7 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
         self._take(sums if anew else add_sums(self.sums_, sums), 'fit' if anew else 'update', len(y))
         return self
 
-    def forget(self, X, y, sample_weight=None):
+    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
         """Take rows away, as if they had never been there.
 
         Raises ValueError or AccountingError, and changes nothing, when the rows cannot have been there.
@@ -238,12 +250,12 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
         self._take(sums, 'forget', len(y))
         return self
 
-    def merge(self, other):
+    def merge(self, other: 'ESVMRegressor') -> 'ESVMRegressor':
         """Add the rows of an estimator that was fitted apart on the same nodes."""
         self._demand_alike(other)
         self._take(add_sums(self.sums_, other.sums_), 'merge', other.n_rows_, other.peak_)
         return self
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Floats:
         """Return f(X), (n,)."""
         return self._values(X)[:, 0]

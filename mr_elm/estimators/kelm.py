@@ -9,6 +9,7 @@ from ..selection import score_values
 from ..solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
 from ..solvers.kelm_cg import approximate, approximate_well, solve_cg
 from ..solvers.multiclass import class_targets
+from ..typing import ClassWeight, Labels, Rows, Weights
 from .kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from .values import OneVsAll, Targets, numbered_classes, row_weights
 
@@ -34,8 +35,9 @@ class KernelELM(KernelOrNodes):
     _method = 'mr-kelm'
     _kernels = (*KERNELS, PRECOMPUTED)
 
-    def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, C=1.0, solver='cholesky', rank=None,
-                 tol=1e-8, max_iter=200, leave_one_out=False, seed=0):
+    def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
+                 degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
+                 tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False, seed: int = 0) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
         self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
         self.leave_one_out, self.seed = leave_one_out, seed
@@ -104,12 +106,14 @@ class KernelELMClassifier(OneVsAll, KernelELM):
     Parameters as in KernelELM; class_weight : None, balanced or a dictionary.
     """
 
-    def __init__(self, kernel='gaussian', sigma=None, gamma=None, degree=3, C=1.0, solver='cholesky', rank=None,
-                 tol=1e-8, max_iter=200, leave_one_out=False, class_weight=None, seed=0):
+    def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
+                 degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
+                 tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False,
+                 class_weight: ClassWeight = None, seed: int = 0) -> None:
         super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed)
         self.class_weight = class_weight
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
         X, y = self._read(X, y=y)
         self.classes_, codes = numbered_classes(y)
@@ -122,9 +126,15 @@ class KernelELMClassifier(OneVsAll, KernelELM):
 
 
 class KernelELMRegressor(Targets, KernelELM):
-    """Train the kernel ELM for real targets. Parameters as in KernelELM."""
+    """Train the kernel ELM for real targets. Parameters as in KernelELM.
 
-    def fit(self, X, y, sample_weight=None):
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = KernelELMRegressor('polynomial', degree=2, C=1e6).fit(X, [0, 1, 4, 9])
+    >>> model.predict([[1.5]]).round(3).tolist()
+    [2.25]
+    """
+
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""
         X, y = self._read(X, y=y, multi_output=True, y_numeric=True)
         self.single_ = np.ndim(y) == 1

@@ -5,17 +5,18 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..solvers.multiclass import ONE_VS_ALL, class_numbers
+from ..typing import Floats, Rows
 
 
 class OneVsAll(ClassifierMixin):
     """Answer from `_values(X)`, (n, 1) for two classes, else (n, K)."""
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Floats:
         """Return f(X): (n,) for two classes, else (n, K)."""
         values = self._values(X)
         return values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> np.ndarray:
         """Return the class of each row."""
         values = self._values(X)
         return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
@@ -44,7 +45,7 @@ def row_weights(class_weight, classes, codes, sample_weight=None):
 class Targets(RegressorMixin, MultiOutputMixin):
     """Answer from `_values(X)`, (n, K); `single_` tells that targets were (n,)."""
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> np.ndarray:
         """Return f(X), of the shape that y had."""
         values = self._values(X)
         return values[:, 0] if self.single_ else values

@@ -2,7 +2,7 @@
 from importlib import import_module
 
 from . import sphere_svm
-from .box_qp import Settings
+from .box_qp import BoxQP, Result, Settings
 
 # rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
 RULES = {
@@ -15,7 +15,7 @@ RULES = {
 METHOD_RULES = {'sparse-elm': ('block', 'paper'), 'oelm': ('oelm', 'bas'), 'sphere-svm': sphere_svm.RULES}
 
 
-def solve_dual(problem, rule='block', settings=None):
+def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = None) -> Result:
     """Minimise a BoxQP by the rule named and return its Result."""
     if rule not in RULES:
         raise ValueError(f'rule: one of {", ".join(RULES)} was expected, {rule!r} came')

@@ -13,11 +13,17 @@ eqs. 10-11 (paper 001).
 """
 import numpy as np
 
+from ..typing import Floats
 from .regularized import solve_regularized
 
 
-def solve_nodes(H, T, C, weights=None):
-    """Return the output weights B, (L, K), from whichever side is smaller; with weights (N,), H is overwritten."""
+def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
+    """Return the output weights B, (L, K), from whichever side is smaller; with weights (N,), H is overwritten.
+
+    >>> H, T = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0], [1.0]])
+    >>> solve_nodes(H, T, C=1.0).ravel().round(6).tolist()
+    [0.5, 0.4]
+    """
     if weights is not None:
         s = np.sqrt(weights)[:, None]
         H *= s
@@ -27,7 +33,7 @@ def solve_nodes(H, T, C, weights=None):
     return H.T @ solve_targets(H @ H.T, T, C)
 
 
-def solve_kernel(omega, T, C, weights=None):
+def solve_kernel(omega: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
     """Return the coefficients A, (N, K), of the kernel form; with weights (N,), omega (N, N) is overwritten."""
     if weights is None:
         return solve_targets(omega, T, C)

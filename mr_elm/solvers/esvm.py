@@ -14,9 +14,12 @@ import numpy as np
 
 from ..errors import AccountingError
 from ..exact_sum import add_pair
+from ..features.hidden import HiddenLayer
 from ..gram import SQUARES, TARGETS, GramSum, GridSteps, expand
 from ..io.blocks import BLOCK_ROWS, Block
-from .regularized import solve_regularized
+from ..statistics import Classes
+from ..typing import Floats, Rows
+from .regularized import Solution, solve_regularized
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,9 @@ def row_weights(block, weight_of_label=None):
     return weights if block.weights is None else weights * block.weights
 
 
-def fit_esvm(layer, X, classes, codes=None, targets=None, nu=1.0, sample_weight=None, node_bound=1.0):
+def fit_esvm(layer: HiddenLayer, X: Rows, classes: Classes | None, codes: np.ndarray | None = None,
+             targets: Floats | None = None, nu: float = 1.0, sample_weight: Floats | None = None,
+             node_bound: float = 1.0) -> tuple[Sums, Solution]:
     """Train in this process on rows that fit in memory: (Sums, Solution).
 
     layer : HiddenLayer.

@@ -27,6 +27,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from ..errors import NumericalWarning
+from ..typing import Floats
 
 TAIL = 0.01  # of 1/C: an omitted eigenvalue above this shows in the predictions
 
@@ -69,7 +70,7 @@ def unweigh(solution, s):
     return KernelSolution(solution.dual_coef * s[:, None], None if diagonal is None else diagonal * s**2)
 
 
-def solve_cholesky(omega, T, C, leave_one_out=False):
+def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = False) -> KernelSolution:
     """Return the KernelSolution of the whole system; omega, whose lower triangle is read, is overwritten.
 
     Raises ValueError when I/C + Omega is not positive.
@@ -127,7 +128,7 @@ class Decomposition:
         return np.array([row * inverse @ row for row in self.vectors]) + tail
 
 
-def decompose(omega):
+def decompose(omega: Floats) -> Decomposition:
     """Return the whole Decomposition of Omega, whose lower triangle is read; it is overwritten.
 
     What rounding makes negative is 0. Source: paper 003, eq. 4, where S = l + 1/C.

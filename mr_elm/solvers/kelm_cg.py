@@ -10,6 +10,7 @@ Source: O'Leary, The block conjugate gradient algorithm, 1980; Dubrulle, Retooli
 gradients, 2001 (BCGrQ); Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023. Not in paper 003.
 """
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from scipy.linalg.blas import dtrsm
 from ..errors import ConvergenceWarning
 from ..features.kernel_tiles import kernel_values
 from ..features.landmarks import row_hashes
+from ..typing import Floats
 from .kelm import KernelSolution, demand_C
 
 FLAT = 1e-12  # of the largest eigenvalue: below it the approximation is rounding
@@ -129,7 +131,9 @@ def turned(F, Q):
     return F[:, :Q.shape[1]]
 
 
-def solve_cg(multiply, T, C, preconditioner, tolerance=1e-8, max_passes=200, report=None):
+def solve_cg(multiply: Callable[[Floats], Floats], T: Floats, C: float, preconditioner: Preconditioner,
+             tolerance: float = 1e-8, max_passes: int = 200,
+             report: Callable[[int, float], None] | None = None) -> tuple[KernelSolution, int, float]:
     """Return (KernelSolution, passes, relative residual), the largest of any target, computed anew at the end.
 
     multiply : function V (N, k) -> Omega V, one pass. report : function (passes, residual) called after each pass.

@@ -14,6 +14,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from ..errors import NumericalWarning
+from ..typing import Floats
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Solution:
     factorisation: str
 
 
-def solve_regularized(gram, right_side, nu):
+def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
     """Solve (I/nu + G) B = R.
 
     gram : (m, m), upper triangle filled.

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 import numpy as np
 
 KEEP_BYTES = 400_000_000  # a buffer that was touched further than this is given back to the system
-_idle = []
+_idle: list = []
 
 
 class Workspace:

@@ -1,0 +1,42 @@
+"""What others call: it says its types, and its examples are true."""
+import doctest
+import inspect
+from importlib import import_module
+
+import pytest
+
+from mr_elm import estimators, models
+from mr_elm.solvers import dual, elm, esvm, kelm, kelm_cg, regularized
+
+EXAMPLES = ['mr_elm.estimators', 'mr_elm.estimators.dual', 'mr_elm.estimators.esvm', 'mr_elm.estimators.kelm',
+            'mr_elm.solvers.elm']
+FUNCTIONS = [estimators.to_estimator, models.read_model, models.load_layer, esvm.fit_esvm, elm.solve_nodes,
+             elm.solve_kernel, dual.solve_dual, kelm.solve_cholesky, kelm.decompose, kelm_cg.solve_cg,
+             regularized.solve_regularized]
+CLASSES = [*(getattr(estimators, name) for name in estimators.__all__ if name[0].isupper()),
+           models.Model, models.HiddenNodeModel, models.KernelModel]
+
+
+def methods(kind):
+    """Yield the public methods and properties of ours that a class has."""
+    for name, member in inspect.getmembers(kind):
+        function = getattr(member, 'fget', getattr(member, 'func', member))
+        ours = str(getattr(function, '__module__', '')).startswith('mr_elm')
+        if ours and inspect.isfunction(function) and (name == '__init__' or not name.startswith('_')):
+            yield function
+
+
+@pytest.mark.parametrize('name', EXAMPLES)
+def test_examples_are_true(name):
+    module = import_module(name)
+    results = doctest.testmod(module)
+    assert results.attempted > 0 and results.failed == 0
+
+
+@pytest.mark.parametrize('function', [*FUNCTIONS, *dict.fromkeys(f for kind in CLASSES for f in methods(kind))],
+                         ids=lambda function: function.__qualname__)
+def test_what_others_call_says_its_types(function):
+    signature = inspect.signature(function)
+    untyped = [name for name, parameter in signature.parameters.items()
+               if parameter.annotation is parameter.empty and name != 'self']
+    assert untyped == [] and signature.return_annotation is not signature.empty
