@@ -1,4 +1,4 @@
-"""Turn rows into columns, the input of paper 003: <colID, column>, one feature a record, or some."""
+"""Turn rows into columns, the input of Zhao et al., 2015: <colID, column>, one feature a record, or some."""
 import numpy as np
 
 from mr_elm.io.wire import make_key, split_key

@@ -1,4 +1,4 @@
-"""Compute the kernel matrix from the columns of the data: Algorithm 1 of paper 003, entry by entry or in tiles."""
+"""Compute the kernel matrix from columns of the data: Algorithm 1 of Zhao et al., 2015, entry by entry or in tiles."""
 import json
 import math
 from functools import cached_property

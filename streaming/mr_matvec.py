@@ -1,4 +1,4 @@
-"""Multiply U' with T and V with S^-1: Algorithm 2 of paper 003, corrected, entry by entry or in blocks."""
+"""Multiply U' with T and V with S^-1: Algorithm 2 of Zhao et al., 2015, corrected, entry by entry or in blocks."""
 import math
 
 from mr_elm.io.store import load_model

@@ -13,7 +13,7 @@ once. First along the steepest descent, which finds the face, then, on the free 
 Value reassignment between the two: released variables get the values of their own minimisers, two at a time, as many
 times as there are of them; those that would go straight back to their bound are then there before Newton's step.
 
-Source: Zhao et al., An efficient active set method for optimization extreme learning machines (paper 004), of which we
+Source: Zhao et al., An efficient active set method for optimization extreme learning machines, of which we
 have the text up to section 3.1; the reassignment is our reading of what it announces. Ours: the whole projected step
 where it falls lower than the first minimiser does; a ridge of 1e-12 on Q_SS, whose rank random nodes bound by L.
 """

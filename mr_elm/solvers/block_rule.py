@@ -10,8 +10,8 @@ variables, along the projected path (`block_step`). When the running gradient re
 float64 rows; where these do not confirm eps, they replace it and the search goes on, in float64 where rounded kernel
 values would hide the end (large C). Of a ready matrix the running gradient is exact and needs neither.
 
-Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014 (paper 001); the
-projected path is that of Zhao et al. (paper 004).
+Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; the
+projected path is that of Zhao et al..
 """
 import time
 from typing import NamedTuple

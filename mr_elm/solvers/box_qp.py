@@ -6,8 +6,8 @@ a (N,) dual variables, t targets of +1 and -1, C_i = C times the weight of row i
 f(x) = sum_i a_i t_i K(x, x_i), so that g_i = t_i f(x_i) - 1. Optimal: g >= 0 at 0, g <= 0 at C_i, g = 0 between.
 Duality gap: primal - dual = a'g + sum_i C_i max(0, -g_i).
 
-Source: Bai et al., Sparse extreme learning machine for classification, 2014, eq. 17 (paper 001); Zhao et al., An
-efficient active set method for optimization extreme learning machines, eq. 2 (paper 004). Neither has a bias, so there
+Source: Bai et al., Sparse extreme learning machine for classification, 2014, eq. 17; Zhao et al., An
+efficient active set method for optimization extreme learning machines, eq. 2. Neither has a bias, so there
 is no sum constraint. Ours: a bound for each row (weights; a row of bound 0 is left out); the certificate, which is of
 the whole problem and in float64.
 """

@@ -9,7 +9,7 @@ it is the same problem of sH and sT, s_i = sqrt(w_i), and A is s times the solut
     kernel form:  f(x) = K(x, X) A,  A = (I/C + Omega)^-1 T,  Omega = K(X, X)
 
 Source: Huang et al., Extreme learning machine for regression and multiclass classification, 2012; Bai et al., 2014,
-eqs. 10-11 (paper 001).
+eqs. 10-11.
 """
 import numpy as np
 

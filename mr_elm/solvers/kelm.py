@@ -11,10 +11,10 @@ row weights w the ridge is 1/(C w_i): in s_i = sqrt(w_i), A = s (I/C + s Omega s
     truncated:      k of the eigenvalues l, the others taken as 0: A = U ((l + 1/C)^-1 - C) U'T + C T
     leave-one-out:  t_i - f^(-i)(x_i) = A_i / ((I/C + Omega)^-1)_ii
 
-Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015 (paper 003), eqs. 1-6; Huang
+Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015, eqs. 1-6; Huang
 et al., Extreme learning machine for regression and multiclass classification, 2012.
 
-Errata of paper 003, corrected here and in `matrix_products.py`: eq. 1 prints H+ for H' and leaves the inverse out; its
+Errata of Zhao et al., corrected here and in `matrix_products`: eq. 1 prints H+ for H' and leaves the inverse out; its
 kernel replaces H H', not H'H; eq. 6 prints V S U'T where eq. 5 gives V S^-1 U'T; Algorithm 2, line 11, prints Z[i] T[i]
 for both matrices, where V needs Z[i] / S[i] and U needs the pair (i, U[row, i] T[row]); I/C and the last product stand
 in no stage of it; Algorithm 1 emits (i, i) twice, as (i, j) and as (j, i).
@@ -131,7 +131,7 @@ class Decomposition:
 def decompose(omega: Floats) -> Decomposition:
     """Return the whole Decomposition of Omega, whose lower triangle is read; it is overwritten.
 
-    What rounding makes negative is 0. Source: paper 003, eq. 4, where S = l + 1/C.
+    What rounding makes negative is 0. Source: Zhao et al., eq. 4, where S = l + 1/C.
     """
     values, vectors = eigh(omega.T, lower=False, overwrite_a=True, check_finite=False, driver='evd')
     return Decomposition(np.maximum(values[::-1], 0.0), vectors[:, ::-1])

@@ -7,7 +7,7 @@ The directions of all targets share one Krylov space, so that several targets ta
 are kept as Q rho with Q' M^-1 Q = I; directions in which they vanish are dropped, which keeps the small systems sound.
 
 Source: O'Leary, The block conjugate gradient algorithm, 1980; Dubrulle, Retooling the method of block conjugate
-gradients, 2001 (BCGrQ); Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023. Not in paper 003.
+gradients, 2001 (BCGrQ); Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023. Not in Zhao et al., 2015.
 """
 import warnings
 from collections.abc import Callable

@@ -61,7 +61,7 @@ def _best_alone(a, g, upper, diagonal, inverse, gain, top, origin):
 
 @fast
 def _worst_violator(a, g, upper, misfit):
-    """Fill in the violation of each variable, -J of paper 001; return (the largest, whose it is)."""
+    """Fill in the violation of each variable, -J of Bai et al.; return (the largest, whose it is)."""
     top, origin = np.zeros(256), np.zeros(256, np.int32)
     for start in range(0, len(a), len(top)):
         stop = min(start + len(top), len(a))
@@ -122,7 +122,7 @@ def two_variables(qii, qjj, qij, gi, gj, ai, aj, ui, uj):
 
 @fast
 def paper_steps(slab, slot_of, t, a, g, upper, inverse, tolerance, max_steps):
-    """Step one variable at a time, the worst violator of all, as paper 001 does.
+    """Step one variable at a time, the worst violator of all, as Bai et al. do.
 
     Returns (steps made, i): i is a variable whose row is not in the slab, or SETTLED, or OUT_OF_STEPS.
     """

@@ -6,7 +6,7 @@
 A row of U' is a column of U; with rows of U itself the pair is (U, i): Z[i] T[row] instead. S, the singular values of
 I/C + Omega, and T come from the distributed cache.
 
-Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015 (paper 003), Algorithm 2.
+Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015, Algorithm 2.
 """
 U, V = 'U', 'V'
 

@@ -3,7 +3,7 @@
 A scheme lists machines: which rows each of them sees, and which of these are positive. Pairs run i < j in class order,
 j positive; two classes have one machine, the last class positive. Rows that any machine uses are kept once.
 
-Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI (paper 001): one against one
+Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI: one against one
 with a majority vote. Ours: ties go to the class with the larger sum of decision values; one against all.
 """
 from dataclasses import dataclass

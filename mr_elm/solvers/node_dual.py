@@ -5,7 +5,7 @@
 h(x) the outputs of L nodes, a row of H (N, L); f(x) = h(x) beta; g_i = t_i f(x_i) - 1; other symbols: box_qp, K = HH'.
 A step costs L, or the row's values other than 0 where H is CSR, and not N: HH' is never formed.
 
-Source: Hsieh et al., A dual coordinate descent method for large-scale linear SVM, 2008, on the problem of paper 001,
+Source: Hsieh et al., A dual coordinate descent method for large-scale linear SVM, 2008, on the problem of Bai et al.,
 eq. 17 with 24. Ours: every few passes a minimum over the free variables and the violators; their matrix has rank at
 most L, and Newton steps with a ridge go along null directions until a bound stops them.
 """

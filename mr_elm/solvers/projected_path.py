@@ -1,6 +1,6 @@
 """Follow the projected path P(a + mu d), on which every variable stops at its own bound.
 
-Source: Zhao et al., An efficient active set method for optimization extreme learning machines, section 3.1 (paper 004).
+Source: Zhao et al., An efficient active set method for optimization extreme learning machines, section 3.1.
 """
 import numpy as np
 

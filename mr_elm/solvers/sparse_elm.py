@@ -9,7 +9,7 @@
 
 The objective falls at every step. With large C it can take millions of steps: `block_rule` takes far fewer.
 
-Source: Bai et al., Sparse extreme learning machine for classification, 2014, Algorithm 1 (paper 001). Ours: the bound
+Source: Bai et al., Sparse extreme learning machine for classification, 2014, Algorithm 1. Ours: the bound
 on the steps, and the certificate.
 """
 import time
