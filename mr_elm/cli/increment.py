@@ -25,7 +25,8 @@ def merge(argv):
     add_output_options(parser)
     parser.add_argument('-q', '--quiet', action='store_true', help='print no progress')
     parser.add_argument('--debug', action='store_true', help='show where an error came from')
-    parser.set_defaults(runner='inline', python=None, bundle=None, verbose=False, resume=False, bad_rows='stop')
+    parser.set_defaults(runner='inline', python=None, bundle=None, verbose=False, resume=False, trace=None,
+                        bad_rows='stop')
     args, passed = parser.parse(argv)
     if len(args.inputs) < 2:
         parser.error(f'at least two models were expected, {len(args.inputs)} came')

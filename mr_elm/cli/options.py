@@ -144,6 +144,8 @@ def add_runner_options(parser):
     group.add_argument('-q', '--quiet', action='store_true', help='print no progress')
     group.add_argument('-v', '--verbose', action='store_true', help="print mrjob's log too")
     group.add_argument('--debug', action='store_true', help='show where an error came from')
+    group.add_argument('--trace', metavar='FILE', help='append what each job took, seconds and bytes by stage: a JSON '
+                       'object a line')
 
 
 def add_resume_option(parser):
@@ -167,7 +169,7 @@ def make_runner(args, passed, output=None):
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
     return Runner(args.runner, passed, Reporter(args.quiet), args.python, args.bundle, output,
-                  output is not None and args.resume)
+                  output is not None and args.resume, args.trace)
 
 
 def write_rejected(path, accounts, runner):
