@@ -26,7 +26,8 @@ class Method:
     emit : (Problem, map tasks) -> numbers that a job sends through the shuffle.
     reduce : Problem -> operations of the reducers of a job; reducers : how many of them can share these.
     solve : Problem -> operations of the driver.
-    broadcast : Problem -> numbers that every node must have before it starts.
+    gather : Problem -> numbers that the driver reads; broadcast : those that every node must have before a job.
+    passes : whether every job does the work again, not one of them. most : rows, beyond which memory ends it.
     bound : which resource ends the scaling, in words.
     """
 
@@ -37,8 +38,11 @@ class Method:
     solve: Callable
     bound: str
     reduce: Callable = lambda p: 0.0
+    gather: Callable = lambda p: 0.0
     broadcast: Callable = lambda p: 0.0
     reducers: int = 1
+    passes: bool = False
+    most: float = float('inf')
     kind: str = 'ndc'
 
 
@@ -72,17 +76,19 @@ METHODS = {
     'mr-kelm-tiles': Method(
         ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'tiles', '--C', '10'), Problem(4000, 6000, 0),
         work=lambda p: p.rows**2 * p.features, emit=lambda p, maps: maps * p.rows**2 / 2, solve=lambda p: p.rows**3 / 3,
-        bound=f'every map task sends all N^2/2 distances; {TRIANGLE}', broadcast=lambda p: 0.0, reducers=8),
+        gather=rows_of, reducers=8, most=1e5, bound=f'every map task sends all N^2/2 distances; {TRIANGLE}'),
     'mr-kelm-rows': Method(
         ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'rows', '--C', '10'), Problem(10_000, 500, 0),
-        work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows**3 / 3, bound=TRIANGLE, broadcast=rows_of),
+        work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows**3 / 3, gather=rows_of, broadcast=rows_of,
+        most=1e5, bound=TRIANGLE),
     'mr-kelm-cg': Method(
         ('train', 'mr-kelm', '{data}', '--solver', 'cg', '--rank', '300', '--C', '1', '--tolerance', '1e-6'),
         Problem(40_000, 50, 0), work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows * 300**2,
-        bound='each pass is a job that must start, and every node needs all of X', broadcast=rows_of),
+        gather=rows_of, broadcast=rows_of, passes=True, most=1e7,
+        bound='each pass is a job that must start, and every node needs all of X'),
     'sparse-elm': Method(
         ('train', 'sparse-elm', '{data}', '--C', '1'), Problem(20_000, 50, 0), kind='blobs',
         work=rows_of, emit=lambda p, maps: 2 * p.rows * p.features, solve=lambda p: 0.0,
-        reduce=lambda p: p.rows**2 * p.features, reducers=3,
+        reduce=lambda p: p.rows**2 * p.features, reducers=3, most=1e6,
         bound='each machine, a pair of classes, is solved in one reducer'),
 }
