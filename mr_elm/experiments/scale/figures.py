@@ -32,10 +32,11 @@ def draw_curves(axes, experiment, curves):
     for colour, (key, curve) in zip(COLOURS * len(curves), curves.items(), strict=False):
         x, y = [ratio.x for ratio in curve], [ratio.value for ratio in curve]
         spread = [[r.value - r.least for r in curve], [r.largest - r.value for r in curve]]
-        axes.errorbar(x, y, spread, marker='o', color=colour, capsize=4, linewidth=2, label=name_of(key))
-        axes.plot(x, [ratio.map_only for ratio in curve], ':', marker='.', color=colour, linewidth=1.2,
-                  label='  map stage alone')
+        axes.plot(x, [ratio.map_only for ratio in curve], ':', marker='.', color=colour, linewidth=1.2)
+        axes.errorbar(x, y, spread, marker='o', color=colour, capsize=4, linewidth=2, elinewidth=1.2)
+        axes.plot([], [], marker='o', color=colour, linewidth=2, label=name_of(key))  # a mark without the spread's bar
         axes.annotate(f'{y[-1]:.2f}', (x[-1], y[-1]), xytext=(7, -3), textcoords='offset points', color=colour)
+    axes.plot([], [], ':', marker='.', color='#4a4a4a', linewidth=1.2, label='the map stage alone')
     across = sorted({ratio.x for curve in curves.values() for ratio in curve})
     axes.set_xticks(across, [f'{x:g}' for x in across])
     axes.margins(x=0.12)

@@ -33,8 +33,8 @@ def check(forecast):
               f'{foretold:.1f} s', f'{foretold / seconds - 1:+.0%}']
              for (_, _, nodes, problem), seconds, fitted, foretold in forecast.places]
     return [row(CHECK), row(['---'] * len(CHECK)), *map(row, cells), '',
-            f'Median error {forecast.error:.1%}; {forecast.error_left_out:.1%} where a place is foretold by the others. '
-            f'Tasks deviate by {forecast.costs.spread:.0%}.']
+            f'Median error {forecast.error:.1%}; {forecast.error_left_out:.1%} where a place is foretold by the others.'
+            f' Tasks deviate by {forecast.costs.spread:.0%}.']
 
 
 def walls(forecast):

@@ -96,7 +96,7 @@ def ways_round(problem):
     return {'blocks of 128 MB, one reducer': {},
             f'its {tiles} tiles over {tiles} reducers': {'reducers': tiles},
             'one map task a node, one reducer': {'whole': True},
-            f'a tree of sums, {TREE} at once': {'tree': TREE},
+            f'a tree of sums, {TREE} by {TREE}': {'tree': TREE},
             'all three': {'reducers': tiles, 'tree': TREE, 'whole': True}}
 
 

@@ -1,5 +1,5 @@
 """Draw what is foretold of a method: speedup, sizeup, scaleup, and where its wall stands."""
-from ..scale.figures import COLOURS, STAGE_COLOURS, clean
+from .figures import COLOURS, STAGE_COLOURS, clean, plural
 from .ratios import STAGES, short
 from .simulate import SIZEUP_NODES, TIMES, ways_round
 
@@ -46,7 +46,7 @@ def draw_sizeup(axes, forecast):
     rows = forecast.rows[len(forecast.rows) // 3]
     axes.loglog(TIMES, TIMES, label='in proportion to the rows', **DASHED)
     for colour, nodes in zip(COLOURS, SIZEUP_NODES, strict=False):
-        axes.loglog(TIMES, forecast.sizeup(nodes, rows), color=colour, linewidth=2, label=f'{nodes:,} nodes')
+        axes.loglog(TIMES, forecast.sizeup(nodes, rows), color=colour, linewidth=2, label=plural(nodes))
     axes.set(title=f'sizeup: T(mD) / T(D), D = {short(rows)} rows', xlabel='m, times the rows',
              ylabel='times the seconds')
 
