@@ -32,7 +32,8 @@ class Cluster:
     slots : tasks at once on a node. split : bytes of a map task, at most. bandwidth : bytes a second into a node, or
     None where the measured runs have paid for it. stragglers : share of tasks that take `slowdown` times as long.
     speculate : start these a second time. reducers : at most, where a method can use them. tree : so many partial sums
-    are added by a task of a job in between; 0 for none. whole : one map task a slot, whatever the split.
+    are added by a task of a job in between; 0 for none. waves : so many map tasks a slot, whatever the split; 0 for as
+    many as there are splits.
     """
 
     slots: int = 1
@@ -43,7 +44,7 @@ class Cluster:
     speculate: bool = True
     reducers: int | None = None
     tree: int = 0
-    whole: bool = False
+    waves: int = 0
 
 
 MEASURED = Cluster(split=np.inf, bandwidth=None, stragglers=0.0, speculate=False)  # where the runs were made
@@ -138,9 +139,10 @@ def predict(costs, problem, nodes, cluster=MEASURED, seed=0):
 
 
 def n_maps(problem, slots, cluster):
-    """Return the number of map tasks of a job: one a slot, or as many as there are splits."""
-    splits = 0 if cluster.whole else ceil(WIRE * problem.rows * problem.features / cluster.split)
-    return max(slots, splits, 1)
+    """Return the number of map tasks of a job: as many as there are splits, but at least one a slot."""
+    if cluster.waves:
+        return cluster.waves * slots
+    return max(slots, ceil(WIRE * problem.rows * problem.features / cluster.split))
 
 
 def map_seconds(costs, problem, maps, slots, cluster, seed):

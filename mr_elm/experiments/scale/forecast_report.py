@@ -8,7 +8,8 @@ from .simulate import KEPT, ways_round
 from .simulated_figure import draw_forecast
 
 CHECK = ('nodes', 'rows', 'measured', 'fitted', 'error', 'by the other places', 'error')
-REASONS = {'start': 'jobs must start and end', 'reduce': 'shuffle and reduce', 'driver': "the driver's part"}
+REASONS = {'start': 'jobs must start and end', 'map': 'tasks must start, and some are slow',
+           'reduce': 'shuffle and reduce', 'driver': "the driver's part"}
 
 
 def write_forecasts(forecasts, folder):

@@ -8,7 +8,7 @@ from .methods import METHODS, Problem
 from .runs import grouped
 
 KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
-TREE = 16
+TREE, WAVES = 16, 3
 SIZEUP_NODES = (1, 30, 1000)
 TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 TILE = 256
@@ -63,12 +63,12 @@ class Forecast:
         return [one / self.seconds(n * rows, n) for n in self.nodes]
 
     def wall(self, rows, **other):
-        """Return (nodes at which half of the ideal speed is left, the stage that has grown most); inf: not reached."""
-        one = self.seconds(rows, 1, **other)
+        """Return (nodes at which half of the ideal speed is lost, the stage that loses most); (inf, None): nowhere."""
+        one = self.stages(rows, 1, **other)
         for n in self.nodes:
             stages = self.stages(rows, n, **other)
-            if one / total(stages) < KEPT * n:
-                return n, max((stage for stage in stages if stage != 'map'), key=stages.get)
+            if total(one) / total(stages) < KEPT * n:
+                return n, max(stages, key=lambda stage: stages[stage] - one[stage] / n)
         return inf, None
 
 
@@ -95,9 +95,9 @@ def ways_round(problem):
     tiles = edges * (edges + 1) // 2
     return {'blocks of 128 MB, one reducer': {},
             f'its {tiles} tiles over {tiles} reducers': {'reducers': tiles},
-            'one map task a node, one reducer': {'whole': True},
+            f'{WAVES} map tasks a node, one reducer': {'waves': WAVES},
             f'a tree of sums, {TREE} by {TREE}': {'tree': TREE},
-            'all three': {'reducers': tiles, 'tree': TREE, 'whole': True}}
+            'all three': {'reducers': tiles, 'tree': TREE, 'waves': WAVES}}
 
 
 def spaced(low, high, steps=(1, 2, 5)):
