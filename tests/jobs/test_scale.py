@@ -59,6 +59,7 @@ def test_resume_runs_what_is_not_there(measured, elm, tmp_path, monkeypatch):
         return two
 
     monkeypatch.setattr(study, 'measure', measure)
+    monkeypatch.setattr(study, 'draw', lambda *_: [])
     words = ('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
     assert elm(*words, '--resume').status == 0 and asked == [2]
     assert read_runs(tmp_path / 'speedup.csv') == [one, two]

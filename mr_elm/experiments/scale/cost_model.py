@@ -9,7 +9,7 @@ work, sent, reduce, solve and gather are the formulas of methods.py, R = min(nod
 an operation's seconds and a start's, is fitted to the measured runs by non-negative least squares on relative errors.
 The tasks' spread is measured too. Bandwidth, stragglers and splits belong to a cluster that is not here: a Cluster.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -194,4 +194,5 @@ def validate(runs):
 
 def at_place(costs, run):
     """Return what the model says of a measured run."""
-    return total(predict(costs, run.problem, run.nodes))
+    waves = max(1, round(run.maps / run.jobs / run.nodes))
+    return total(predict(costs, run.problem, run.nodes, replace(MEASURED, waves=waves)))

@@ -21,8 +21,9 @@ def write_report(experiment, runs, folder):
     for key, curve in curves_of(experiment, runs).items():
         lines += [f'## {name_of(key)}', '', *table(experiment, curve), '']
         if experiment == 'sizeup' and len(curve) > 2:
-            lines += [f'Seconds of another row, from size to size, over those from the first to the last: '
-                      f'{", ".join(f"{value:.2f}" for value in increments(curve))}.', '']
+            lines += ['Seconds of another row, from size to size, over those from the first to the last: '
+                      f'{", ".join(f"{value:.2f}" for value in increments(curve))}; of the quickest runs '
+                      f'{", ".join(f"{value:.2f}" for value in increments(curve, min))}.', '']
     path.write_text('\n'.join(lines))
     return path
 
@@ -48,8 +49,8 @@ def row(texts):
     return f'| {" | ".join(texts)} |'
 
 
-def increments(curve):
+def increments(curve, typical=median):
     """Return seconds by work from each size to the next, over the same from the first size to the last."""
-    seconds, work = [median(run.seconds for run in ratio.runs) for ratio in curve], [ratio.ideal for ratio in curve]
+    seconds, work = [typical(run.seconds for run in ratio.runs) for ratio in curve], [ratio.ideal for ratio in curve]
     slopes = [(seconds[i + 1] - seconds[i]) / (work[i + 1] - work[i]) for i in range(len(work) - 1)]
     return [slope * (work[-1] - work[0]) / (seconds[-1] - seconds[0]) for slope in slopes]
