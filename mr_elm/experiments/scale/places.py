@@ -1,7 +1,9 @@
 """Bring the nodes that a run is measured on: processes of this machine, NodeManagers, machines of EMR."""
 import os
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from ...streaming.storage import store_of
@@ -43,7 +45,7 @@ class Remote(Local):
 
 
 class PseudoCluster(Remote):
-    """A node is a NodeManager of this machine that runs one task at once, of a Hadoop of its own.
+    """A node is a NodeManager that runs one task at once on a core of its own, of a Hadoop of this machine.
 
     A Hadoop that HADOOP_HOME names is left as it is: there a node is a map task that may run.
     """
@@ -64,17 +66,29 @@ class PseudoCluster(Remote):
         if self.own and nodes != self.nodes:
             self.manage('up', '--nodes', nodes, '--vcores', 1, '--memory', 3072, '--datanodes', 1, '--port-base',
                         self.port_base)
+            self.bind()
             os.environ['HADOOP_HOME'] = str(self.state / 'home')
             self.nodes = nodes
         return ['-r', 'hadoop', *properties({'mapreduce.job.maps': nodes, 'mapreduce.job.running.map.limit': nodes,
                                              'mapreduce.input.fileinputformat.split.minsize': size // nodes + 1})]
 
+    def bind(self):
+        """Bind each NodeManager, and so its tasks, to one core: else a node that is alone has all of them."""
+        if not hasattr(os, 'sched_setaffinity'):
+            return
+        cores = sorted(os.sched_getaffinity(0))
+        for number, process in re.findall(r'^nodemanager (\d+) +(\d+) ', self.manage('status'), re.MULTILINE):
+            for thread in os.listdir(f'/proc/{process}/task'):
+                with suppress(ProcessLookupError):
+                    os.sched_setaffinity(int(thread), {cores[(int(number) - 1) % len(cores)]})
+
     def manage(self, *words):
-        """Run cluster.py. Raises RuntimeError."""
+        """Run cluster.py; returns what it prints. Raises RuntimeError."""
         done = subprocess.run([sys.executable, CLUSTER, '--state', self.state, *map(str, words)], text=True,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                              capture_output=True)
         if done.returncode:
             raise RuntimeError(f'cluster.py {" ".join(map(str, words))}: {done.stderr.strip()}')
+        return done.stdout
 
     def close(self):
         """Stop the cluster."""
