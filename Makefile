@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo boundaries test lint docs dist bench bench-full bench-hadoop table-sparse-elm table-sphere-svm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: help venv demo boundaries test lint docs dist bench bench-full bench-hadoop speedup sizeup scaleup simulate table-sparse-elm table-sphere-svm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
 export NODES VCORES MEMORY DATANODES PORT_BASE
@@ -80,6 +80,23 @@ bench-hadoop: $(STAMP) ## measure on a local Hadoop of its own (build/bench-hado
 	@$(BENCH_CLUSTER) up --nodes 1 --port-base 24800
 	@HADOOP_HOME=build/hadoop-bench/home $(BIN)/python -m mr_elm.experiments.bench_hadoop build/bench-hadoop.json; \
 	  status=$$?; $(BENCH_CLUSTER) down; exit $$status
+
+# NODES, SIZES, FEATURES, HIDDEN and REPEATS where they are said; EXTRA for more, such as EXTRA=--resume
+SCALE = $(BIN)/mr-elm $@ -r $(or $(RUNNER),local) --method $(or $(METHOD),pesvm) $(if $(NODES),--nodes $(NODES)) \
+  $(if $(SIZES),--sizes $(SIZES)) $(if $(FEATURES),--features $(FEATURES)) $(if $(HIDDEN),--hidden $(HIDDEN)) \
+  $(if $(REPEATS),--repeats $(REPEATS)) $(EXTRA)
+
+speedup: $(STAMP) ## measure how much faster more nodes train (RUNNER=local METHOD=pesvm NODES="1 2" SIZES=2e6 REPEATS=3)
+	$(SCALE)
+
+sizeup: $(STAMP) ## measure how much longer more rows take (the same variables; EXTRA=--resume goes on)
+	$(SCALE)
+
+scaleup: $(STAMP) ## measure whether more nodes train on as many more rows in the same time (the same variables)
+	$(SCALE)
+
+simulate: $(STAMP) ## tell from the runs in build/*.csv how training would scale on 1000 nodes
+	$(BIN)/mr-elm simulate --trace $(wildcard build/speedup.csv build/sizeup.csv build/scaleup.csv) $(EXTRA)
 
 test-all-pythons: ## run the tests on every supported Python that is installed
 	@for version in 3.10 3.11 3.12 3.13; do \

@@ -18,6 +18,7 @@ from mr_elm.streaming.inputs import plan_splits
 from mr_elm.streaming.progress import Reporter
 from mr_elm.streaming.shipping import source_digest, zip_code
 from mr_elm.streaming.storage import copy, is_local, scheme_of
+from mr_elm.streaming.trace import traced
 from mr_elm.streaming.work import Work, copy_name, key_of, new_staging
 from mr_elm.streaming.yarn import Yarn
 
@@ -40,6 +41,7 @@ class Runner:
     python : the Python of the nodes, with numpy and scipy; None for `python3`, or for this one on the local cluster.
     bundle : archive with Python's environment and the code for the nodes, from `make_bundle`; or None.
     output : what the run makes, for the record of an unfinished run; resume : go on with that one.
+    trace : a file of this machine to write down what each job took, or None.
     clusters : the cluster of EMR that the jobs share, once there is one.
     """
 
@@ -50,6 +52,7 @@ class Runner:
     bundle: str | None = None
     output: str | None = None
     resume: bool = False
+    trace: str | None = None
     clusters: list = field(default_factory=list)
 
     def __enter__(self):
@@ -155,9 +158,7 @@ def pairs_of(arguments):
 def run_job(job_class, plan, job_arguments, runner, stage):
     """Run a job over a data set, or take what it wrote before; the context's value is `Finished`, to be read inside.
 
-    job_class : a subclass of MRRows.
-    plan : InputPlan.
-    job_arguments : options of the job.
+    job_class : a subclass of MRRows. plan : InputPlan. job_arguments : options of the job.
     stage : its name, for progress.
     """
     if runner.alias in EMBEDDED:
@@ -185,7 +186,8 @@ def ran(job_class, plan, job_arguments, output, runner, stage):
         job = prepared(job_class, plan, [*output, *job_arguments], runner, folder)
         with make_runner(job, runner) as running:
             # where the tasks of the embedded runners leave their counters; mrjob offers no public name for it
-            with runner.reporter.stage(stage, plan.size, running._get_local_tmp_dir()), progress_of(runner, stage):
+            with (runner.reporter.stage(stage, plan.size, running._get_local_tmp_dir()), progress_of(runner, stage),
+                  traced(runner.trace, running, stage, plan.size)):
                 run(running, job_class)
             if runner.alias == 'emr' and running._opts['pool_clusters']:
                 runner.clusters[:] = [running.get_cluster_id()]

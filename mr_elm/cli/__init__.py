@@ -18,6 +18,10 @@ COMMANDS = {
     'pack': ('data', 'keep rows as binary blocks, so that later jobs need not parse them'),
     'bundle': ('bundle', 'make one archive of all that the nodes of a cluster need'),
     'cost': ('cost', 'estimate the node-hours of a training on a rented cluster'),
+    'speedup': ('scale', 'measure how much faster more nodes train on the same rows'),
+    'sizeup': ('scale', 'measure how much longer the same nodes train on more rows'),
+    'scaleup': ('scale', 'measure whether more nodes train on as many more rows in the same time'),
+    'simulate': ('simulate', 'tell from such measurements how training would scale on a larger cluster'),
     'generate': ('data', 'write rows of a seeded generator, or replicate a file'),
     'download': ('data', 'fetch a public data set and check it'),
 }

@@ -33,7 +33,8 @@ def merge(argv):
     add_output_options(parser)
     add_quiet_option(parser)
     add_debug_option(parser)
-    parser.set_defaults(runner='inline', python=None, bundle=None, verbose=False, resume=False, bad_rows='stop')
+    parser.set_defaults(runner='inline', python=None, bundle=None, verbose=False, resume=False, trace=None,
+                        bad_rows='stop')
     args, passed = parser.parse(argv)
     if len(args.inputs) < 2:
         parser.error(f'at least two models were expected, {len(args.inputs)} came')

@@ -154,6 +154,8 @@ def add_runner_options(parser):
     add_quiet_option(group)
     group.add_argument('-v', '--verbose', action='store_true', help="print mrjob's log too")
     add_debug_option(group)
+    group.add_argument('--trace', metavar='FILE', help='append what each job took, seconds and bytes by stage: a JSON '
+                       'object a line')
 
 
 def add_quiet_option(parser):
@@ -186,7 +188,7 @@ def make_runner(args, passed, output=None):
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
     return Runner(args.runner, passed, Reporter(args.quiet), args.python, args.bundle, output,
-                  output is not None and args.resume)
+                  output is not None and args.resume, args.trace)
 
 
 def write_rejected(path, accounts, runner):

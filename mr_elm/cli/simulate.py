@@ -1,0 +1,69 @@
+"""mr-elm simulate: how training would scale on a larger cluster, by what it took on a small one."""
+import argparse
+from math import log10
+from pathlib import Path
+
+from ..experiments.scale.cost_model import Cluster
+from ..experiments.scale.forecast_report import write_forecasts
+from ..experiments.scale.runs import read_runs
+from ..experiments.scale.simulate import foretell, spaced
+from .options import Parser, positive
+
+LARGEST = 10**15
+
+
+def simulate(argv):
+    """Fit a cost model to measured runs, check it against them, and draw what it says of a larger cluster."""
+    parser = Parser('simulate', simulate.__doc__ + ' Map tasks are dealt out by list scheduling, with stragglers and '
+                    'their speculative copies. What comes out is simulated, and marked so.', runs_jobs=False)
+    parser.add_argument('--trace', nargs='+', required=True, metavar='CSV',
+                        help='runs of mr-elm speedup, sizeup or scaleup')
+    parser.add_argument('--nodes', type=span, default=(1, 1000), metavar='A..B', help='default: 1..1000')
+    parser.add_argument('--rows', type=span, default=(10**6, 10**11), metavar='A..B',
+                        help='default: 1e6..1e11, as far as the memory of the method goes')
+    parser.add_argument('--slots', type=positive, default=1, help='tasks at once on a node (default: %(default)s)')
+    parser.add_argument('--bandwidth', type=above_zero, default=1.0, metavar='GBIT',
+                        help='Gbit/s into a node (default: %(default)s)')
+    parser.add_argument('--split', type=above_zero, default=128.0, metavar='MB',
+                        help='a map task reads at most (default: %(default)s)')
+    parser.add_argument('--stragglers', type=float, default=0.02, metavar='P',
+                        help='share of tasks that are slow (default: %(default)s)')
+    parser.add_argument('--slowdown', type=above_zero, default=3.0, metavar='X',
+                        help='how much slower (default: %(default)s)')
+    parser.add_argument('--no-speculation', action='store_true', help='never start a slow task a second time')
+    parser.add_argument('-o', '--output', default='build', metavar='DIR',
+                        help='folder for simulated-*.png, .svg and simulated.md (default: %(default)s)')
+    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    args, _ = parser.parse(argv)
+    if not 0 <= args.stragglers <= 1:
+        parser.error(f'--stragglers: a share from 0 to 1 was expected, {args.stragglers:g} came')
+    cluster = Cluster(args.slots, args.split * 1e6, args.bandwidth * 1e9 / 8, args.stragglers, args.slowdown,
+                      not args.no_speculation)
+    runs = [run for path in args.trace for run in read_runs(path)]
+    decades = [10**k for k in range(15) if args.rows[0] <= 10**k <= args.rows[1]]
+    forecasts = foretell(runs, spaced(*args.nodes), decades or sorted(set(args.rows)), cluster)
+    Path(args.output).mkdir(parents=True, exist_ok=True)
+    print(write_forecasts(forecasts, Path(args.output)), end='')
+
+
+def span(text):
+    """Read A..B, whole numbers that may be written as 1e6."""
+    low, dots, high = text.partition('..')
+    try:
+        found = int(float(low)), int(float(high if dots else low))
+    except (ValueError, OverflowError):
+        found = 0, 0
+    if not 1 <= found[0] <= found[1] <= LARGEST:
+        raise argparse.ArgumentTypeError(f'A..B, from 1 to {log10(LARGEST):.0f} digits, was expected, {text!r} came')
+    return found
+
+
+def above_zero(text):
+    """Read a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float('inf'):
+        raise argparse.ArgumentTypeError(f'a number above 0 was expected, {text!r} came')
+    return value

@@ -1,0 +1,94 @@
+"""Say of each method how it is run, and what its work, its traffic and its last solve grow with.
+
+A method that is to be measured is an entry of METHODS; its formulas are in floating-point operations and in numbers
+sent, and what such an operation or number takes is measured (cost_model.py).
+"""
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Give the size of a training: N, d and L (0 where there are no hidden nodes)."""
+
+    rows: int
+    features: int
+    hidden: int
+
+
+@dataclass(frozen=True)
+class Method:
+    """Describe a method.
+
+    words : of mr-elm, where {data}, {base} and {hidden} stand for the rows, a model of a few of them, and L.
+    default : the Problem that is measured unless the user says otherwise. kind : of generated rows.
+    work : Problem -> operations of all map tasks of a job.
+    emit : (Problem, map tasks) -> numbers that a job sends through the shuffle.
+    reduce : Problem -> operations of the reducers of a job; reducers : how many of them can share these.
+    solve : Problem -> operations of the driver.
+    gather : Problem -> numbers that the driver reads; broadcast : those that every node must have before a job.
+    passes : whether every job does the work again, not one of them. most : rows, beyond which memory ends it.
+    bound : which resource ends the scaling, in words.
+    """
+
+    words: tuple
+    default: Problem
+    work: Callable
+    emit: Callable
+    solve: Callable
+    bound: str
+    reduce: Callable = lambda p: 0.0
+    gather: Callable = lambda p: 0.0
+    broadcast: Callable = lambda p: 0.0
+    reducers: int = 1
+    passes: bool = False
+    most: float = float('inf')
+    kind: str = 'ndc'
+
+
+def gram_work(p):
+    """Count a row's product with the weights, and its share in the upper triangle of E'E."""
+    return p.rows * p.hidden * (p.hidden + 2 * p.features)
+
+
+def gram_tiles(p, maps):
+    """Count high and low parts of the upper triangle, once a map task."""
+    return maps * (p.hidden + 1) * (p.hidden + 2)
+
+
+def kernel_work(p):
+    """Count the distances of all pairs of rows."""
+    return 2 * p.rows**2 * p.features
+
+
+def rows_of(p):
+    """Count the numbers of X."""
+    return p.rows * p.features
+
+
+ONE_REDUCER = 'every map task sends its tiles, 8/3 (L+1)(L+2) bytes and their high parts, to one reducer'
+GRAM = {'work': gram_work, 'emit': gram_tiles, 'solve': lambda p: p.hidden**3 / 3, 'bound': ONE_REDUCER}
+TRIANGLE = "the driver's Cholesky factor, N^3/3, cannot be shared"
+
+METHODS = {
+    'pesvm': Method(('train', 'pesvm', '{data}', '--hidden', '{hidden}'), Problem(2_000_000, 50, 1000), **GRAM),
+    'piesvm': Method(('update', '{base}', '{data}'), Problem(2_000_000, 50, 1000), **GRAM),
+    'mr-kelm-tiles': Method(
+        ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'tiles', '--C', '10'), Problem(4000, 6000, 0),
+        work=lambda p: p.rows**2 * p.features, emit=lambda p, maps: maps * p.rows**2 / 2, solve=lambda p: p.rows**3 / 3,
+        gather=rows_of, reducers=8, most=1e5, bound=f'every map task sends all N^2/2 distances; {TRIANGLE}'),
+    'mr-kelm-rows': Method(
+        ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'rows', '--C', '10'), Problem(10_000, 500, 0),
+        work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows**3 / 3, gather=rows_of, broadcast=rows_of,
+        most=1e5, bound=TRIANGLE),
+    'mr-kelm-cg': Method(
+        ('train', 'mr-kelm', '{data}', '--solver', 'cg', '--rank', '300', '--C', '0.1', '--tolerance', '1e-4'),
+        Problem(30_000, 50, 0), work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows * 300**2,
+        gather=rows_of, broadcast=rows_of, passes=True, most=1e7,
+        bound='each pass is a job that must start, and every node needs all of X'),
+    'sparse-elm': Method(
+        ('train', 'sparse-elm', '{data}', '--C', '1'), Problem(20_000, 50, 0), kind='blobs',
+        work=rows_of, emit=lambda p, maps: 2 * p.rows * p.features, solve=lambda p: 0.0,
+        reduce=lambda p: p.rows**2 * p.features, reducers=3, most=1e6,
+        bound='each machine, a pair of classes, is solved in one reducer'),
+}

@@ -1,0 +1,56 @@
+"""Write what an experiment found as Markdown."""
+import os
+import platform
+from statistics import median
+
+from .ratios import curves_of, name_of, stage_medians
+
+MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
+           'scaleup': 'T(1 node, D) / T(m nodes, mD)'}
+HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage', 'seconds', 'start', 'map',
+         'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs')
+
+
+def write_report(experiment, runs, folder):
+    """Write EXPERIMENT.md below a folder; its path."""
+    path = folder / f'{experiment}.md'
+    lines = [f'# {experiment.capitalize()}', '', f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats, on '
+             f'{os.cpu_count()} cores ({platform.processor() or platform.machine()}, Python '
+             f'{platform.python_version()}). Runs over the same rows made the same model, to the bit.', '',
+             f'![{experiment}]({experiment}.png)', '']
+    for key, curve in curves_of(experiment, runs).items():
+        lines += [f'## {name_of(key)}', '', *table(experiment, curve), '']
+        if experiment == 'sizeup' and len(curve) > 2:
+            lines += ['Seconds of another row, from size to size, over those from the first to the last: '
+                      f'{", ".join(f"{value:.2f}" for value in increments(curve))}; of the quickest runs '
+                      f'{", ".join(f"{value:.2f}" for value in increments(curve, min))}.', '']
+    path.write_text('\n'.join(lines))
+    return path
+
+
+def table(experiment, curve):
+    """Lay out a curve, a line a place."""
+    heads = [head.format(experiment) for head in HEADS]
+    return [row(heads), row(['---'] * len(heads)), *(row(cells(ratio)) for ratio in curve)]
+
+
+def cells(ratio):
+    """Write the cells of one place."""
+    run, stages = ratio.runs[0], stage_medians(ratio.runs)
+    megabytes = [median(getattr(one, name) for one in ratio.runs) / 1e6 for name in ('input_bytes', 'shuffle_bytes')]
+    return [str(run.nodes), f'{run.rows:,}', f'{ratio.value:.2f}', f'{ratio.least:.2f} to {ratio.largest:.2f}',
+            f'{ratio.ideal:.2f}', f'{ratio.map_only:.2f}', f'{median(one.seconds for one in ratio.runs):.2f}',
+            *(f'{seconds:.2f}' for seconds in stages.values()), *(f'{size:,.1f}' for size in megabytes),
+            str(len(ratio.runs))]
+
+
+def row(texts):
+    """Write a line of a table."""
+    return f'| {" | ".join(texts)} |'
+
+
+def increments(curve, typical=median):
+    """Return seconds by work from each size to the next, over the same from the first size to the last."""
+    seconds, work = [typical(run.seconds for run in ratio.runs) for ratio in curve], [ratio.ideal for ratio in curve]
+    slopes = [(seconds[i + 1] - seconds[i]) / (work[i + 1] - work[i]) for i in range(len(work) - 1)]
+    return [slope * (work[-1] - work[0]) / (seconds[-1] - seconds[0]) for slope in slopes]

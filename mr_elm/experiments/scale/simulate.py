@@ -1,0 +1,109 @@
+"""Foretell speedup, sizeup and scaleup on clusters that are not here, say where a method stops scaling, and why."""
+from dataclasses import dataclass, replace
+from math import inf
+from statistics import median
+
+from .cost_model import Cluster, Costs, fit, predict, total, validate
+from .methods import METHODS, Problem
+from .runs import grouped
+
+KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
+TREE, WAVES = 16, 3
+SIZEUP_NODES = (1, 30, 1000)
+TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+TILE = 256
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Hold what is foretold of a method, and what was measured.
+
+    places : what `validate` found. nodes, rows : lists to look at.
+    """
+
+    costs: Costs
+    places: list
+    default: Problem
+    nodes: list
+    rows: list
+    cluster: Cluster
+
+    @property
+    def error(self):
+        """Return the median error relative to the measured seconds, fitted to all places."""
+        return median(abs(fitted / seconds - 1) for _, seconds, fitted, _ in self.places)
+
+    @property
+    def error_left_out(self):
+        """Return the same where each place is foretold by the others; nan where there are none."""
+        return median(abs(foretold / seconds - 1) for _, seconds, _, foretold in self.places)
+
+    def stages(self, rows, nodes, **other):
+        """Return the seconds by stage of a run; other : properties of the Cluster to change."""
+        problem = replace(self.default, rows=round(rows))
+        return predict(self.costs, problem, nodes, replace(self.cluster, **other))
+
+    def seconds(self, rows, nodes, **other):
+        """Return the seconds of a run."""
+        return total(self.stages(rows, nodes, **other))
+
+    def speedup(self, rows, **other):
+        """Return T(1) / T(n) for every number of nodes."""
+        one = self.seconds(rows, 1, **other)
+        return [one / self.seconds(rows, n, **other) for n in self.nodes]
+
+    def sizeup(self, nodes, rows):
+        """Return T(m rows) / T(rows) for every m of TIMES."""
+        one = self.seconds(rows, nodes)
+        return [self.seconds(m * rows, nodes) / one for m in TIMES]
+
+    def scaleup(self, rows):
+        """Return T(1, rows) / T(n, n rows) for every number of nodes."""
+        one = self.seconds(rows, 1)
+        return [one / self.seconds(n * rows, n) for n in self.nodes]
+
+    def wall(self, rows, **other):
+        """Return (nodes at which half of the ideal speed is lost, the stage that loses most); (inf, None): nowhere."""
+        one = self.stages(rows, 1, **other)
+        for n in self.nodes:
+            stages = self.stages(rows, n, **other)
+            if total(one) / total(stages) < KEPT * n:
+                return n, max(stages, key=lambda stage: stages[stage] - one[stage] / n)
+        return inf, None
+
+
+def foretell(runs, nodes, rows, cluster):
+    """Return a Forecast for each method and runner. Raises ValueError where runs say too little."""
+    return [forecast_of(group, nodes, rows, cluster)
+            for group in grouped(runs, lambda run: (run.method, run.runner)).values()]
+
+
+def forecast_of(runs, nodes, rows, cluster):
+    """Return the Forecast of one method on one runner."""
+    first = runs[0]
+    if len({run.nodes for run in runs}) < 2 or not all(run.tasks for run in runs):
+        raise ValueError(f'{first.method} on {first.runner}: runs on at least two numbers of nodes, with the seconds '
+                         'of their tasks, were expected')
+    most = METHODS[first.method].most
+    known = [n for n in rows if n <= most] or [most / 100, most / 10, most]
+    return Forecast(fit(runs), validate(runs), first.problem, nodes, known, cluster)
+
+
+def ways_round(problem):
+    """Return ways to move the wall of the one reducer: name -> properties of the Cluster to change."""
+    edges = -(-(problem.hidden + 1) // TILE)
+    tiles = edges * (edges + 1) // 2
+    return {'blocks of 128 MB, one reducer': {},
+            f'its {tiles} tiles over {tiles} reducers': {'reducers': tiles},
+            f'{WAVES} map tasks a node, one reducer': {'waves': WAVES},
+            f'a tree of sums, {TREE} by {TREE}': {'tree': TREE},
+            'all three': {'reducers': tiles, 'tree': TREE, 'waves': WAVES}}
+
+
+def spaced(low, high, steps=(1, 2, 5)):
+    """List round numbers from low to high, evenly on a logarithmic axis; both ends are in."""
+    found, ten = {low, high}, 1
+    while ten <= high:
+        found |= {step * ten for step in steps if low <= step * ten <= high}
+        ten *= 10
+    return sorted(found)

@@ -1,0 +1,122 @@
+"""Speedup, sizeup and scaleup: what is run, what is written down, and what comes out of it."""
+import csv
+from dataclasses import replace
+
+import pytest
+
+from mr_elm.experiments.scale import study
+from mr_elm.experiments.scale.methods import METHODS, Problem
+from mr_elm.experiments.scale.ratios import curves_of
+from mr_elm.experiments.scale.report import increments
+from mr_elm.experiments.scale.runs import NAMES, Run, append_run, demand_same_model, read_runs
+from mr_elm.experiments.scale.study import plan_points
+
+SMALL = ('--sizes', 9000, '--features', 4, '--hidden', 6, '--repeats', 1, '-q')
+
+
+def run_of(experiment='speedup', nodes=1, rows=100, seconds=10.0, **other):
+    return Run(**{'experiment': experiment, 'runner': 'local', 'method': 'pesvm', 'nodes': nodes, 'rows': rows,
+                  'features': 4, 'hidden': 6, 'repeat': 0, 'seconds': seconds, 'start_seconds': 1.0,
+                  'map_seconds': seconds - 3, 'reduce_seconds': 1.0, 'driver_seconds': 1.0, 'input_bytes': 1,
+                  'shuffle_bytes': 1, 'output_bytes': 1, 'jobs': 1, 'maps': nodes, 'map_tasks': '1.5;2', 'model': 'a',
+                  **other})
+
+
+@pytest.fixture(scope='module')
+def measured(tmp_path_factory):
+    """Measure a small speedup once: the folder of what was written."""
+    from mr_elm.cli import main
+    folder = tmp_path_factory.mktemp('scale')
+    assert main([str(word) for word in ('speedup', '--nodes', 1, 2, '-o', folder, *SMALL)]) == 0
+    return folder
+
+
+def test_a_run_is_a_line_whose_stages_add_up(measured):
+    runs = read_runs(measured / 'speedup.csv')
+    assert [(run.method, run.nodes, run.rows, run.maps, run.jobs) for run in runs] == [
+        ('pesvm', 1, 9000, 1, 1), ('pesvm', 2, 9000, 2, 1)]
+    for run in runs:
+        stages = run.start_seconds + run.map_seconds + run.reduce_seconds + run.driver_seconds
+        assert run.seconds == pytest.approx(stages, abs=0.01)
+        assert [len(tasks) for tasks in run.tasks] == [run.maps]
+        assert max(run.tasks[0]) <= run.map_seconds + 0.01
+    assert runs[0].model == runs[1].model and runs[1].shuffle_bytes > 1.5 * runs[0].shuffle_bytes > 0
+
+
+def test_figures_and_a_page_come_with_it(measured):
+    assert (measured / 'speedup.png').read_bytes()[:4] == b'\x89PNG'
+    assert '</svg>' in (measured / 'speedup.svg').read_text()
+    assert '| 2 | 9,000 |' in (measured / 'speedup.md').read_text()
+
+
+def test_resume_runs_what_is_not_there(measured, elm, tmp_path, monkeypatch):
+    one, two = read_runs(measured / 'speedup.csv')
+    append_run(tmp_path / 'speedup.csv', one)
+    asked = []
+
+    def measure(point, *_):
+        asked.append(point.nodes)
+        return two
+
+    monkeypatch.setattr(study, 'measure', measure)
+    monkeypatch.setattr(study, 'draw', lambda *_: [])
+    words = ('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
+    assert elm(*words, '--resume').status == 0 and asked == [2]
+    assert read_runs(tmp_path / 'speedup.csv') == [one, two]
+    assert elm(*words, '--resume').status == 0 and asked == [2]
+    assert elm(*words).status == 0 and asked == [2, 1, 2]
+
+
+def test_another_model_of_the_same_rows_is_an_error(elm, tmp_path, monkeypatch):
+    monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(nodes=point.nodes, model=f'of {point.nodes}'))
+    done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
+    assert done.status == 1 and 'of 1, was expected, of 2 came' in done.err
+    demand_same_model([run_of(), run_of(rows=200, model='b'), run_of(method='piesvm', model='c')])
+
+
+def test_runs_survive_a_file(tmp_path):
+    runs = [run_of(), run_of(nodes=2, seconds=0.1 + 0.2, map_tasks='')]
+    for run in runs:
+        append_run(tmp_path / 'runs.csv', run)
+    assert read_runs(tmp_path / 'runs.csv') == runs
+    assert next(csv.reader((tmp_path / 'runs.csv').open())) == NAMES
+    (tmp_path / 'other.csv').write_text('a,b\n1,2\n')
+    with pytest.raises(ValueError, match='runs of mr-elm speedup'):
+        read_runs(tmp_path / 'other.csv')
+
+
+@pytest.mark.parametrize('experiment, expected', [
+    ('speedup', [(1, 800), (2, 800), (4, 800)]), ('scaleup', [(1, 800), (2, 1600), (4, 3200)]),
+    ('sizeup', [(4, 800)])])
+def test_what_is_run(experiment, expected):
+    points = plan_points(experiment, ['pesvm'], [1, 2, 4], [800], 2)
+    assert [(point.nodes, point.problem.rows) for point in points] == expected + expected[::-1]
+    assert {(point.problem.features, point.problem.hidden) for point in points} == {(50, 1000)}
+
+
+def test_ratios_are_of_medians_and_ideals_follow_the_work():
+    seconds = {1: (10.0, 11.0, 30.0), 2: (6.0, 5.0, 5.5)}
+    runs = [run_of(nodes=n, seconds=s, repeat=k) for n in seconds for k, s in enumerate(seconds[n])]
+    (one, two), = curves_of('speedup', runs).values()
+    assert (one.value, two.value, two.ideal) == (1.0, 2.0, 2.0) and two.least == 11 / 6 and two.largest == 11 / 5
+    assert two.map_only == 8.0 / 2.5
+    sizes = [run_of('sizeup', rows=100 * m, seconds=2.0 + m) for m in (1, 2, 4)]
+    curve, = curves_of('sizeup', sizes).values()
+    assert [ratio.ideal for ratio in curve] == [1, 2, 4] and increments(curve) == pytest.approx([1, 1])
+    grown = [replace(run_of('scaleup', nodes=n, rows=100 * n), method='mr-kelm-cg') for n in (1, 2)]
+    assert [ratio.ideal for ratio in next(iter(curves_of('scaleup', grown).values()))] == [1, 0.5]
+
+
+def test_a_place_must_be_there(elm, tmp_path):
+    assert 'S3' in elm('speedup', '-r', 'emr', '-o', tmp_path, *SMALL).err
+    assert elm('speedup', '--sizes', 'many', '-o', tmp_path).status == 2
+
+
+@pytest.mark.parametrize('name', METHODS)
+def test_a_method_tells_what_it_costs(name):
+    """Twice the rows are more work, and what is sent does not shrink with the tasks."""
+    method, p = METHODS[name], METHODS[name].default
+    twice = Problem(2 * p.rows, p.features, p.hidden)
+    assert method.work(twice) >= 2 * method.work(p) > 0
+    assert method.emit(p, 4) >= method.emit(p, 2) >= 0 and method.solve(twice) >= method.solve(p) >= 0
+    assert method.reducers >= 1
