@@ -5,10 +5,10 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench bench-full bench-hadoop table-sparse-elm table-sphere-svm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: help venv demo test lint bench bench-full bench-hadoop tables table-sparse-elm table-sphere-svm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
 
-# what hadoop-conf/cluster.py reads
-export NODES VCORES MEMORY DATANODES PORT_BASE
+# what hadoop-conf/cluster.py reads, and what the tables do
+export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 20
@@ -49,13 +49,21 @@ bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench*.
 bench-full: $(STAMP) ## measure the dual's solvers at full sizes: hours, goes on where it was stopped (build/bench-full.json)
 	$(BIN)/python -m mr_elm.experiments.bench_dual build/bench-full.json --full
 
-table-sparse-elm: $(STAMP) ## compare sparse ELM, unified ELM and SVC on the sets of MR_ELM_DATA (build/table-sparse-elm.md)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	$(BIN)/python -m mr_elm.experiments.table_sparse_elm build/table-sparse-elm.md
+# without its peers a comparison goes on, and names them
+PEERS = $(BIN)/python -m pip install --quiet --editable '.[bench]' || echo 'peers are missing' >&2
+TABLE = $(BIN)/python -m mr_elm.experiments.tables
 
-table-sphere-svm: $(STAMP) ## compare SphereSVM, L1- and L2-SVM on the sets of MR_ELM_DATA (build/table-sphere-svm.md)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	$(BIN)/python -m mr_elm.experiments.table_sphere_svm build/table-sphere-svm.md
+tables: $(STAMP) ## compare all machines with their peers, goes on where it was stopped (TRIALS=20 SETS="iris wine" MINUTES=; build/tables.md)
+	@$(PEERS)
+	@$(TABLE).everything build/tables.md
+
+table-sparse-elm: $(STAMP) ## the same for sparse ELM, unified ELM and SVC on the sets of their paper (build/table-sparse-elm.md)
+	@$(PEERS)
+	@$(TABLE).sparse_elm build/table-sparse-elm.md
+
+table-sphere-svm: $(STAMP) ## the same for SphereSVM, L1- and L2-SVM, by double cross-validation (build/table-sphere-svm.md)
+	@$(PEERS)
+	@$(TABLE).sphere_svm build/table-sphere-svm.md
 
 BENCH_CLUSTER = $(PYTHON) hadoop-conf/cluster.py --state build/hadoop-bench
 
