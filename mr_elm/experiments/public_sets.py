@@ -1,5 +1,6 @@
 """Find public data sets in the folders that MR_ELM_DATA names (colon between), or among those of scikit-learn."""
 import os
+import sys
 from pathlib import Path
 
 BUNDLED = {'iris': 'load_iris', 'wine': 'load_wine', 'digits': 'load_digits', 'wdbc': 'load_breast_cancer'}
@@ -18,6 +19,13 @@ def find_set(name):
 def is_there(name):
     """Say whether `read_set` can read a set."""
     return name in BUNDLED or find_set(name) is not None
+
+
+def have(name):
+    """Say whether a folder has a set; one that is left out is named on standard error."""
+    if find_set(name) is None:
+        print(f'{name}: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
+    return find_set(name) is not None
 
 
 def list_sets():

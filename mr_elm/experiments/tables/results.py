@@ -86,7 +86,7 @@ def overview(rows):
     methods = list(dict.fromkeys(row['method'] for row in rows))
     cells = {(row['set'], row['method']): row for row in rows}
     names = list(dict.fromkeys(row['set'] for row in rows))
-    lines = [f'| accuracy % | {" | ".join(methods)} |', '|---|' + '---|' * len(methods)]
+    lines = [f'| accuracy % | {" | ".join(methods)} |', '|---|' + '---:|' * len(methods)]
     for name in names:
         best = max(row['accuracy'] for row in rows if row['set'] == name)
         lines.append(f'| {name} | ' + ' | '.join(accuracy_of(cells.get((name, method)), best) for method in methods)
@@ -120,7 +120,7 @@ def totals(cells, names, methods):
 def details(rows):
     """Lay out all that was measured."""
     lines = ['| set | classes | features | training rows | method | trials | accuracy % | training s | testing s '
-             '| model bytes | support vectors | parameters |', '|---' * 12 + '|']
+             '| model bytes | support vectors | parameters |', '|---|---:|---:|---:|---|' + '---:|' * 6 + '---|']
     for row in rows:
         numbers = (f'{100 * row["accuracy"]:.2f} ± {100 * row["deviation"]:.2f}', f'{row["train_seconds"]:.3g}',
                    f'{row["test_seconds"]:.3g}', f'{row["model_bytes"]:,.0f}',
