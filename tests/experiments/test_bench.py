@@ -49,7 +49,7 @@ def test_the_status_is_that_of_the_parts_measured_now(tmp_path, parts):
 def test_a_resumed_run_measures_only_what_is_not_there(tmp_path, parts):
     out = str(tmp_path / 'b.json')
     bench.main([out, 'pesvm/map'])
-    bench.main([out, 'pesvm/map', 'kelm/fit', '--resume'])
+    bench.main([out, '--resume', 'pesvm/map', 'kelm/fit'])
     assert parts == ['pesvm/map', 'kelm/fit']
 
 

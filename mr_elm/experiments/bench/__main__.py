@@ -33,33 +33,35 @@ def chosen(names):
 
 
 class Report:
-    """Keep what was measured of each part, in OUT.json and OUT.md."""
+    """Keep what was measured of each part, in OUT.json and OUT.md. size : of the rows, one of SIZES."""
 
-    def __init__(self, path, parts=PARTS):
-        self.path, self.parts = Path(path), parts
+    def __init__(self, path, size=NORMAL):
+        self.path, self.size = Path(path), size
         self.found = json.loads(self.path.read_text())['parts'] if self.path.exists() else {}
 
     def add(self, part, rows, seconds):
-        """Keep the rows of a part in place of those that were there."""
-        self.found[part] = {'seconds': round(seconds, 1), 'rows': [record(row) for row in rows]}
-        self.found = {name: self.found[name] for name in self.parts if name in self.found}
+        """Keep the rows of a part in place of those that were there; one without rows, for want of data, is absent."""
+        found = {**self.found, part: {'seconds': round(seconds, 1), 'rows': [record(row) for row in rows]}}
+        self.found = {name: found[name] for name in PARTS if name in found and found[name]['rows']}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps({'machine': describe(), 'parts': self.found}, indent=1) + '\n')
+        kept = {'machine': describe(), 'size': self.size, 'parts': self.found}
+        self.path.write_text(json.dumps(kept, indent=1) + '\n')
         self.path.with_suffix('.md').write_text(self.markdown())
 
-    def rows(self, parts=None):
-        """Return the rows of some parts as dictionaries, all by default."""
-        return [{'part': part, **row} for part in (self.found if parts is None else parts) if part in self.found
-                for row in self.found[part]['rows']]
+    def rows(self, parts):
+        """Return the rows of some parts, as dictionaries."""
+        return [row for part in parts if part in self.found for row in self.found[part]['rows']]
 
     def markdown(self):
         """Lay out all rows, with how many targets are held and what is not measured."""
-        rows = self.rows()
+        rows = self.rows(self.found)
         counts = ', '.join(f'{sum(row["verdict"] == verdict for row in rows)} {verdict}' for verdict in VERDICTS)
         seconds = sum(part['seconds'] for part in self.found.values())
         lines = [f'{len(rows)} targets: {counts}. Measured in {seconds / 60:.0f} min on {describe_in_a_line()}.', '',
                  table(rows)]
-        if absent := [part for part in self.parts if part not in self.found]:
+        if self.size == QUICK:
+            lines[1:1] = ['', 'Few rows, for a look: the targets are about more of them.']
+        if absent := [part for part in PARTS if part not in self.found]:
             lines += ['', f'Not measured: {", ".join(absent)}.']
         return '\n'.join(lines) + '\n'
 
@@ -71,8 +73,8 @@ def main(words=None):
     parser.add_argument('names', metavar='NAME', nargs='*')
     parser.add_argument('--size', choices=SIZES, default=NORMAL)
     parser.add_argument('--resume', action='store_true')
-    given = parser.parse_args(words)
-    report, parts = Report(given.out), chosen(given.names)
+    given = parser.parse_intermixed_args(words)
+    report, parts = Report(given.out, given.size), chosen(given.names)
     with Bench(Path(given.out).parent, given.size) as bench, one_thread(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for part in parts:

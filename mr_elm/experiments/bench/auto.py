@@ -22,7 +22,6 @@ from ..timing import Row, mr_elm, processor_seconds
 
 SETS = ('letter', 'cod-rna', 'a9a', 'usps', 'shuttle', 'pendigits', 'magic', 'phoneme')
 SVC_C, SVC_GAMMA = (0.1, 1, 10, 100, 1000), (0.1, 0.4, 1.6, 6.4)  # gamma in 1/d
-SVC_ROWS = 5_000  # to choose them on
 D = 50
 GRID = Search((('sigmoid', 1.0),), tuple(10.0**k for k in range(-4, 8)), tuple(range(100, 1001, 100)), n_counted=0)
 
@@ -35,17 +34,18 @@ def parts(name):
     return [(X[rows].toarray(), y[rows]) for rows in (order[:cut], order[cut:])]
 
 
-def tuned_svc(name, path):
-    """Return accuracy, processor seconds, C and gamma of SVC, chosen on a sample, trained on all; from the file."""
-    known = json.loads(path.read_text()) if path.exists() else {}
-    if name not in known:
-        known[name] = measure_svc(name)
+def tuned_svc(name, bench):
+    """Return accuracy, processor seconds, C and gamma of SVC, chosen on a sample, trained on all; kept for good."""
+    path, n_rows = bench.kept / 'svc.json', bench.pick(1_000, 5_000)
+    known, key = json.loads(path.read_text()) if path.exists() else {}, f'{name}, chosen on {n_rows} rows'
+    if key not in known:
+        known[key] = measure_svc(name, n_rows)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(known, indent=1) + '\n')
-    return known[name]
+    return known[key]
 
 
-def measure_svc(name):
+def measure_svc(name, n_rows):
     """Choose C and gamma of SVC by 5 folds on a sample of the training rows, train it on all of them, and test it."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
@@ -54,7 +54,7 @@ def measure_svc(name):
     X, X_test = ((rows - mean) / np.where(deviation > 0, deviation, 1) for rows in (X, X_test))
     grid = {'C': SVC_C, 'gamma': [gamma / X.shape[1] for gamma in SVC_GAMMA]}
     search = GridSearchCV(SVC(cache_size=1000), grid, cv=5, refit=False)
-    seconds = processor_seconds(lambda: search.fit(X[:SVC_ROWS], y[:SVC_ROWS]))
+    seconds = processor_seconds(lambda: search.fit(X[:n_rows], y[:n_rows]))
     model = SVC(cache_size=1000, **search.best_params_)
     seconds += processor_seconds(lambda: model.fit(X, y))
     return {'accuracy': model.score(X_test, y_test), 'seconds': seconds, **search.best_params_}
@@ -80,7 +80,7 @@ def against_svc(bench):
     """Compare --auto with a tuned SVC on every set: accuracy and time."""
     rows, below, seconds = [], [], [0.0, 0.0]
     for name in filter(have, bench.pick(SETS[-1:], SETS)):
-        svc = tuned_svc(name, bench.kept / 'svc.json')
+        svc = tuned_svc(name, bench)
         accuracy, mine, chosen = automatic(name, bench.folder)
         below.append(100 * (svc['accuracy'] - accuracy))
         seconds = [seconds[0] + mine, seconds[1] + svc['seconds']]

@@ -3,6 +3,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..machine import commit
+from ..timing import Seconds, least_seconds
+
 QUICK, NORMAL, FULL = SIZES = ('quick', 'normal', 'full')
 
 
@@ -26,6 +29,16 @@ class Bench:
     def pick(self, quick, normal, full=None):
         """Return what the size asked for calls for; full is normal unless it is given."""
         return {QUICK: quick, NORMAL: normal, FULL: normal if full is None else full}[self.size]
+
+    def seconds(self, key, theirs, ours):
+        """Return the processor seconds of a peer's fit and of ours: the least of runs in turn.
+
+        At full size each is measured once and kept, so that a stopped run goes on: theirs for good, ours for this code.
+        """
+        if self.size != FULL:
+            return least_seconds([theirs, ours])
+        known = Seconds(self.kept / 'seconds.json')
+        return [known.of(f'peer, {key}', theirs), known.of(f'mr_elm {commit()}, {key}', ours)]
 
     def shared(self, kind):
         """Return the one kind(folder) of this run, closed at its end if it can be."""

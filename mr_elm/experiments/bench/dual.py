@@ -16,8 +16,8 @@ from ...solvers.box_qp import BoxQP, Settings
 from ...solvers.dual import solve_dual
 from ...solvers.path import ready_rows
 from ..public_sets import have, read_set
-from ..timing import Row, Seconds, least_seconds, processor_seconds
-from .context import FULL, QUICK
+from ..timing import Row, least_seconds, processor_seconds
+from .context import QUICK
 
 ROWS = {'quick': 3_000, 'normal': 10_000, 'full': None}  # of a set
 # name -> set, classes; gamma is a multiple of 1/d
@@ -76,17 +76,13 @@ def subsets(bench):
 
 def fit_ratios(name, X, y, bench):
     """Return (scale, C) -> SVC's seconds over ours."""
-    known = Seconds(bench.kept / 'seconds.json')
     found, d = {}, X.shape[1]
     for C in (1, 1000):
         sparse_elm(1 / d, C).fit(X[:2000], y[:2000])  # once uncounted: loads compiled code
     for scale, C in bench.pick(SOME[:2], SOME, ALL):
         key = f'{name} {len(y)} {scale:g} {C}'
-        pair = partial(svc(scale / d, C).fit, X, y), partial(sparse_elm(scale / d, C).fit, X, y)
-        if bench.size == FULL:
-            theirs, mine = (known.of(f'{who} {key}', fit) for who, fit in zip(('SVC', 'ours'), pair, strict=True))
-        else:
-            theirs, mine = least_seconds(pair)
+        theirs, mine = bench.seconds(f'fit on {key}', partial(svc(scale / d, C).fit, X, y),
+                                     partial(sparse_elm(scale / d, C).fit, X, y))
         found[scale, C] = theirs / mine
         print(f'{key}: SVC {theirs:.3f} s, ours {mine:.3f} s, {theirs / mine:.2f} x', file=sys.stderr, flush=True)
     return found

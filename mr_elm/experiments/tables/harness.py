@@ -183,5 +183,5 @@ def main(comparison, description):
                         help='of each set and method')
     parser.add_argument('--minutes', type=float, default=os.environ.get('MINUTES') or None,
                         help='start no trial after so many')
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     print(run(comparison, given.out, given.sets, given.trials, given.minutes))
