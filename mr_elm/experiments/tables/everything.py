@@ -47,7 +47,7 @@ def methods(n_features, n_classes):
                                {'rbfsampler__gamma': gammas, 'ridgeclassifier__alpha': ridge}),
         'Nystroem + ridge': (make_pipeline(Nystroem(n_components=N_LANDMARKS), RidgeClassifier()),
                              {'nystroem__gamma': gammas, 'ridgeclassifier__alpha': ridge}),
-        'MLP': (MLPClassifier(max_iter=1000), {'alpha': ALPHA})}
+        'MLP': (MLPClassifier(max_iter=500), {'alpha': ALPHA})}
     if find_spec('hpelm'):
         chosen['hpelm'] = HPELM(N_HIDDEN), {'C': bounds}
     return chosen

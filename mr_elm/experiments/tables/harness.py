@@ -86,10 +86,15 @@ def measure(machine, X, y, X_test, y_test):
 
 
 class Clock:
-    """Tell how much of a run is done and when it will end; know when its time is up."""
+    """Tell how much of a run is done and when it will end; know when its time is up.
 
-    def __init__(self, total, minutes):
-        self.total, self.done, self.start = total, 0, time.monotonic()
+    waiting : set -> trials to measure.
+    """
+
+    def __init__(self, waiting, minutes):
+        self.waiting, self.start = dict(waiting), time.monotonic()
+        self.work = {name: work_of(name) for name in waiting}
+        self.total, self.whole = self.n_left, self.work_left
         self.end = self.start + 60 * minutes if minutes else float('inf')
 
     @property
@@ -97,11 +102,29 @@ class Clock:
         """Say whether no more trials may begin."""
         return time.monotonic() > self.end
 
+    @property
+    def n_left(self):
+        """Count the trials to go."""
+        return sum(self.waiting.values())
+
+    @property
+    def work_left(self):
+        """Return what the trials to go take, by `work_of`."""
+        return sum(n * self.work[name] for name, n in self.waiting.items())
+
     def tell(self, what):
         """Say on standard error what was done, of how much, and the time left."""
-        left = (time.monotonic() - self.start) / max(self.done, 1) * (self.total - self.done)
-        print(f'{what}; {self.done} of {self.total} trials, about {left / 60:.0f} min left', file=sys.stderr,
-              flush=True)
+        done = max(self.whole - self.work_left, 1)
+        left = (time.monotonic() - self.start) / done * self.work_left
+        print(f'{what}; {self.total - self.n_left} of {self.total} trials, about {left / 60:.0f} min left',
+              file=sys.stderr, flush=True)
+
+
+def work_of(name):
+    """Guess what a trial on a set takes: a little, and more with its bytes, but rows beyond MOST are not taken."""
+    path = find_set(name)
+    size = path.stat().st_size * (4 if path.suffix == '.gz' else 1) if path else 0
+    return 50_000 + min(size, 2_000_000)
 
 
 def measure_set(comparison, name, n_trials, results, clock, left_out):
@@ -123,10 +146,11 @@ def measure_set(comparison, name, n_trials, results, clock, left_out):
             except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
                 left_out.append(f'{method} on {name}: {error}'.splitlines()[0])
                 del methods[method]
+                clock.waiting[name] -= len(set(range(n_trials)) - results.trials(name, method))
                 continue
             results.add({'set': name, 'method': method, 'trial': trial, 'rows': len(data[1]),
                          'n_features': data[0].shape[1], 'n_classes': len(np.unique(y)), **found})
-            clock.done += 1
+            clock.waiting[name] -= 1
         clock.tell(f'{name}, trial {trial + 1}')
 
 
@@ -145,10 +169,9 @@ def load_code(comparison):
         clone(estimator).fit(X.toarray()[:100], y[:100])
 
 
-def planned(comparison, names, n_trials, results):
-    """Count the trials that are still to be measured."""
-    return sum(n_trials - len([trial for trial in results.trials(name, method) if trial < n_trials])
-               for name in names for method in comparison.methods(2, 2))
+def count_waiting(comparison, name, n_trials, results):
+    """Count the trials of a set that are still to be measured."""
+    return sum(len(set(range(n_trials)) - results.trials(name, method)) for method in comparison.methods(2, 2))
 
 
 def run(comparison, out, names=(), n_trials=TRIALS, minutes=None):
@@ -157,15 +180,15 @@ def run(comparison, out, names=(), n_trials=TRIALS, minutes=None):
     here = [name for name in names if is_there(name)]
     left_out = [*comparison.absent, *(f'{name} is in no folder of MR_ELM_DATA' for name in names if name not in here)]
     results = Results(Path(out).with_suffix('.trials.csv'))
-    clock = Clock(planned(comparison, here, n_trials, results), minutes)
+    clock = Clock({name: count_waiting(comparison, name, n_trials, results) for name in here}, minutes)
     with one_thread(), warnings.catch_warnings():
         for complaint in COMPLAINTS:
             warnings.simplefilter('ignore', complaint)
         load_code(comparison)
         for name in here:
             measure_set(comparison, name, n_trials, results, clock, left_out)
-    if clock.is_over and clock.done < clock.total:
-        left_out.append(f'the time was up with {clock.total - clock.done} trials to go: the same command goes on')
+    if clock.n_left:
+        left_out.append(f'the time was up with {clock.n_left} trials to go: the same command goes on')
     return write_table(results, Path(out), here, comparison.notes, left_out)
 
 
