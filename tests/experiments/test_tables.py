@@ -71,7 +71,7 @@ def test_outer_folds_test_every_row_once():
     assert not any(set(train) & set(test) for train, test in folds)
 
 
-@pytest.mark.filterwarnings('ignore:n_components')
+@pytest.mark.filterwarnings('ignore')
 def test_every_machine_has_a_size_and_every_peer_is_there_or_named():
     X, y = load_wine(return_X_y=True)
     machines = everything.methods(X.shape[1], 3)
