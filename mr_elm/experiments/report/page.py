@@ -2,6 +2,7 @@
 import base64
 import mimetypes
 from html import escape
+from urllib.parse import unquote
 
 FOLDED = 40  # rows, from which a table is folded up
 LARGEST = 1_000_000  # bytes of a drawing to take instead of its picture
@@ -37,7 +38,7 @@ def from_markdown(text, folder):
 
 def figure_of(token, folder):
     """Return the figure of a token; only files below the folder are shown."""
-    path = folder / token.attrs['src']
+    path = folder / unquote(token.attrs['src'])
     inside = path.resolve().is_relative_to(folder.resolve())
     return figure(path if inside else folder / path.name, token.content)
 
