@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from ...arithmetic import one_thread
 from ..public_sets import find_set, is_there, read_bundled, read_set
-from .results import Results, write_table
+from .results import Results, summaries, write_table
 from .sizes import count_support, model_bytes
 
 TRIALS, MOST, TUNED_ON, N_GENES = 20, 4000, 1000, 60
@@ -189,7 +189,8 @@ def run(comparison, out, names=(), n_trials=TRIALS, minutes=None):
             measure_set(comparison, name, n_trials, results, clock, left_out)
     if clock.n_left:
         left_out.append(f'the time was up with {clock.n_left} trials to go: the same command goes on')
-    return write_table(results, Path(out), here, comparison.notes, left_out)
+    rows = summaries(results, here, comparison.methods(2, 2))
+    return write_table(rows, Path(out), comparison.notes, left_out)
 
 
 def by_size(names):

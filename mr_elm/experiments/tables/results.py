@@ -60,15 +60,14 @@ def summarise(rows):
             'parameters': shown if len(chosen) == 1 else 'chosen in each trial'}
 
 
-def summaries(results, names):
-    """Return the summary rows of some sets, methods in the order in which they were measured."""
-    pairs = dict.fromkeys((row['set'], row['method']) for row in results.rows)
-    return [summarise(results.of(*pair)) for name in names for pair in pairs if pair[0] == name]
+def summaries(results, names, methods):
+    """Return the summary rows of what was measured of some sets and methods, in this order."""
+    found = [results.of(name, method) for name in names for method in methods]
+    return [summarise(rows) for rows in found if rows]
 
 
-def write_table(results, out, names, notes, left_out):
-    """Write OUT.csv and OUT.md; returns the Markdown."""
-    rows = summaries(results, names)
+def write_table(rows, out, notes, left_out):
+    """Write summary rows to OUT.csv and OUT.md; returns the Markdown."""
     with open(out.with_suffix('.csv'), 'w', newline='') as stream:
         writer = csv.DictWriter(stream, SUMMARY, lineterminator='\n')
         writer.writeheader()

@@ -21,7 +21,8 @@ def model_bytes(machine):
 
 
 def count_support(machine):
-    """Return the number of rows that a machine keeps to answer from, '' for one that keeps none."""
-    if hasattr(machine, 'model_'):
-        return len(machine.model_.arrays['dual_coef']) if 'dual_coef' in machine.model_.arrays else ''
-    return len(machine.support_) if hasattr(machine, 'support_') else ''
+    """Return the number of rows that a machine is made of, '' for one that does not tell."""
+    if hasattr(machine, 'support_'):
+        return len(machine.support_)
+    coefficients = machine.model_.arrays.get('dual_coef') if hasattr(machine, 'model_') else None
+    return '' if coefficients is None else len(coefficients)
