@@ -97,23 +97,30 @@ def overview(rows):
 
 
 def accuracy_of(row, best):
-    """Write an accuracy, in bold where it is the best."""
+    """Write an accuracy and its deviation, in bold where it is the best."""
     if row is None:
         return ''
     shown = f'{100 * row["accuracy"]:.2f}'
-    return f'**{shown}**' if row['accuracy'] == best else shown
+    return f'{f"**{shown}**" if row["accuracy"] == best else shown} ± {100 * row["deviation"]:.2f}'
 
 
 def totals(cells, names, methods):
-    """Return lines of the mean accuracy and rank, and of the seconds in all, over the sets that all methods did."""
+    """Return lines of the mean accuracy and rank, and of sums, over the sets that all methods did."""
     ranks = [[1 + sum(cells[name, other]['accuracy'] > cells[name, method]['accuracy'] for other in methods)
               for method in methods] for name in names]
-    lines = [(f'mean of {len(names)} sets', [f'{100 * np.mean([cells[name, method]["accuracy"] for name in names]):.2f}'
-                                             for method in methods]),
+    means = [np.mean([cells[name, method]['accuracy'] for name in names]) for method in methods]
+    lines = [(f'mean of {len(names)} sets', [f'{100 * mean:.2f}' for mean in means]),
              ('mean rank', [f'{rank:.2f}' for rank in np.mean(ranks, axis=0)])]
-    for column, title in (('train_seconds', 'training s, one trial of each set'), ('test_seconds', 'testing s')):
-        lines.append((title, [f'{sum(cells[name, method][column] for name in names):.3g}' for method in methods]))
+    for column, title in (('train_seconds', 'training s, all sets once'), ('test_seconds', 'testing s'),
+                          ('model_bytes', 'model MB'), ('n_support', 'support vectors')):
+        sums = [[cells[name, method][column] for name in names] for method in methods]
+        lines.append((title, ['' if None in values else shown(sum(values), column) for values in sums]))
     return [f'| {title} | {" | ".join(values)} |' for title, values in lines]
+
+
+def shown(value, column):
+    """Write a sum of a column."""
+    return f'{value:,.0f}' if column == 'n_support' else f'{value / 1e6 if column == "model_bytes" else value:.3g}'
 
 
 def details(rows):
