@@ -56,9 +56,10 @@ def in_turn(actions, repeats=3):
     return times
 
 
-def compare(name, ours, reference, limit, at_most=True, repeats=3):
+def compare(name, ours, reference, limit, at_most=True, repeats=3, warm=True):
     """Time `ours` and `reference` in turn; the value is ours / reference, or reference / ours for an at-least claim."""
-    reference()  # once uncounted: the first run pays for pages and files that later ones find
+    if warm:
+        reference()  # once uncounted: the first run pays for pages and files that later ones find
     mine, theirs = in_turn([ours, reference], repeats)
     ratio = min(mine) / min(theirs) if at_most else min(theirs) / min(mine)
     moved = max(theirs) / min(theirs) - 1
