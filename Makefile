@@ -5,10 +5,11 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo boundaries test lint docs dist bench bench-full bench-hadoop speedup sizeup scaleup simulate table-sparse-elm table-sphere-svm test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: help venv demo boundaries test lint docs dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
+.PHONY: table-sparse-elm table-sphere-svm report test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
 
-# what hadoop-conf/cluster.py reads
-export NODES VCORES MEMORY DATANODES PORT_BASE
+# what hadoop-conf/cluster.py reads, and what the tables do
+export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 20
@@ -58,27 +59,44 @@ dist: $(STAMP) ## build sdist and wheel, and run the demonstration by the wheel 
 	build/wheel-venv/bin/python -m pip install --quiet "$$(ls build/dist/*.whl)[sklearn,plot]"
 	cd build && wheel-venv/bin/mr-elm --version && wheel-venv/bin/python -m mr_elm.experiments.demo demo-of-wheel
 
-bench: $(STAMP) ## measure against bare arithmetic and the rivals (build/bench*.json)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	@missed=0; for part in bench bench_dual bench_sphere bench_kelm bench_auto; do \
-	  $(BIN)/python -m mr_elm.experiments.$$part build/$$(echo $$part | tr _ -).json || missed=1; done; exit $$missed
+# without its peers a comparison goes on, and names them
+PEERS = $(BIN)/python -m pip install --quiet --editable '.[bench]' || echo 'peers are missing' >&2
+BENCH = $(BIN)/python -m mr_elm.experiments.bench
 
-bench-full: $(STAMP) ## measure the dual's solvers at full sizes: hours, goes on where it was stopped (build/bench-full.json)
-	$(BIN)/python -m mr_elm.experiments.bench_dual build/bench-full.json --full
+bench: $(STAMP) ## measure all that is claimed of speed, in half an hour (build/bench.md, .json)
+	@$(PEERS)
+	@$(BENCH) build/bench.json
 
-table-sparse-elm: $(STAMP) ## compare sparse ELM, unified ELM and SVC on the sets of MR_ELM_DATA (build/table-sparse-elm.md)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	$(BIN)/python -m mr_elm.experiments.table_sparse_elm build/table-sparse-elm.md
+bench-quick: $(STAMP) ## the same on few rows, in three minutes (build/bench-quick.md, .json)
+	@$(PEERS)
+	@$(BENCH) build/bench-quick.json --size quick
 
-table-sphere-svm: $(STAMP) ## compare SphereSVM, L1- and L2-SVM on the sets of MR_ELM_DATA (build/table-sphere-svm.md)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	$(BIN)/python -m mr_elm.experiments.table_sphere_svm build/table-sphere-svm.md
+bench-full: $(STAMP) ## the same on all rows: hours, goes on where it was stopped (build/bench-full.md, .json)
+	@$(PEERS)
+	@$(BENCH) build/bench-full.json --size full --resume
+
+TABLE = $(BIN)/python -m mr_elm.experiments.tables
+
+tables: $(STAMP) ## compare all machines with their peers, goes on where it was stopped (TRIALS=20 SETS="iris wine" MINUTES=; build/tables.md)
+	@$(PEERS)
+	@$(TABLE).everything build/tables.md
+
+table-sparse-elm: $(STAMP) ## the same for sparse ELM, unified ELM and SVC on the sets of their paper (build/table-sparse-elm.md)
+	@$(PEERS)
+	@$(TABLE).sparse_elm build/table-sparse-elm.md
+
+table-sphere-svm: $(STAMP) ## the same for SphereSVM, L1- and L2-SVM, by double cross-validation (build/table-sphere-svm.md)
+	@$(PEERS)
+	@$(TABLE).sphere_svm build/table-sphere-svm.md
+
+report: $(STAMP) ## gather all tables and figures of build/ on one page (build/report.html)
+	@$(BIN)/python -m mr_elm.experiments.report build/report.html
 
 BENCH_CLUSTER = $(PYTHON) hadoop-conf/cluster.py --state build/hadoop-bench
 
-bench-hadoop: $(STAMP) ## measure on a local Hadoop of its own (build/bench-hadoop.json)
+bench-hadoop: $(STAMP) ## measure on a local Hadoop of its own too (rows of build/bench.md, .json)
 	@$(BENCH_CLUSTER) up --nodes 1 --port-base 24800
-	@HADOOP_HOME=build/hadoop-bench/home $(BIN)/python -m mr_elm.experiments.bench_hadoop build/bench-hadoop.json; \
+	@HADOOP_HOME=build/hadoop-bench/home $(BENCH) build/bench.json hadoop; \
 	  status=$$?; $(BENCH_CLUSTER) down; exit $$status
 
 # NODES, SIZES, FEATURES, HIDDEN and REPEATS where they are said; EXTRA for more, such as EXTRA=--resume

@@ -1,21 +1,58 @@
-"""Find public data sets in the folders that MR_ELM_DATA names (colon between)."""
+"""Find public data sets in the folders that MR_ELM_DATA names (colon between), or among those of scikit-learn."""
 import os
+import sys
 from pathlib import Path
+
+BUNDLED = {'iris': 'load_iris', 'wine': 'load_wine', 'digits': 'load_digits', 'wdbc': 'load_breast_cancer'}
+
+
+def folders():
+    """Return the folders of MR_ELM_DATA."""
+    return [Path(folder) for folder in os.environ.get('MR_ELM_DATA', '').split(':') if folder]
 
 
 def find_set(name):
     """Return the path of NAME.libsvm, plain or compressed, or None."""
-    folders = [Path(folder) for folder in os.environ.get('MR_ELM_DATA', '').split(':') if folder]
-    return next((path for folder in folders for path in sorted(folder.glob(f'{name}.libsvm*'))), None)
+    return next((path for folder in folders() for path in sorted(folder.glob(f'{name}.libsvm*'))), None)
+
+
+def is_there(name):
+    """Say whether `read_set` can read a set."""
+    return name in BUNDLED or find_set(name) is not None
+
+
+def have(name):
+    """Say whether a folder has a set; one that is left out is named on standard error."""
+    if find_set(name) is None:
+        print(f'{name}: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
+    return find_set(name) is not None
+
+
+def list_sets():
+    """Return the names of all sets in the folders; those of scikit-learn when there are none."""
+    found = {path.name.partition('.libsvm')[0] for folder in folders() for path in folder.glob('*.libsvm*')}
+    return sorted(found or BUNDLED)
 
 
 def read_set(name, classes=None):
     """Read a set, or its rows of some classes: (X CSR, y). Raises FileNotFoundError when no folder has it."""
     import numpy as np
-    from sklearn.datasets import load_svmlight_file
-    path = find_set(name)
-    if path is None:
-        raise FileNotFoundError(f'{name}.libsvm was expected in a folder of MR_ELM_DATA, none has it')
-    X, y = load_svmlight_file(str(path))
+    X, y = read_bundled(name) if find_set(name) is None else read_file(find_set(name))
     kept = slice(None) if classes is None else np.flatnonzero(np.isin(y, classes))
     return X[kept], y[kept]
+
+
+def read_file(path):
+    """Read a file of LIBSVM text."""
+    from sklearn.datasets import load_svmlight_file
+    return load_svmlight_file(str(path))
+
+
+def read_bundled(name):
+    """Read a set that scikit-learn brings along."""
+    import sklearn.datasets
+    from scipy.sparse import csr_matrix
+    if name not in BUNDLED:
+        raise FileNotFoundError(f'{name}.libsvm was expected in a folder of MR_ELM_DATA, none has it')
+    X, y = getattr(sklearn.datasets, BUNDLED[name])(return_X_y=True)
+    return csr_matrix(X), y

@@ -9,14 +9,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
+LONG = 4  # seconds, beyond which a measurement is not repeated
 STEADY = 0.10  # a reference that moves more than this says nothing
+VERDICTS = MET, MISSED, UNKNOWN = ('met', 'missed', 'not measurable')
 
 
 @dataclass
 class Row:
     """Report one claim: a value, what it must be, and whether it held.
 
-    value : a ratio or a share; limit : the claim; at_most : its direction.
+    value : a ratio or a share; limit : the target; at_most : its direction; note : the seconds behind it.
     """
 
     name: str
@@ -28,9 +30,9 @@ class Row:
     @property
     def verdict(self):
         """Say met, missed or not measurable."""
-        if self.note.startswith('not measurable'):
-            return 'not measurable'
-        return 'met' if (self.value <= self.limit) == self.at_most or self.value == self.limit else 'missed'
+        if self.note.startswith(UNKNOWN):
+            return UNKNOWN
+        return MET if (self.value <= self.limit) == self.at_most or self.value == self.limit else MISSED
 
     @property
     def claim(self):
@@ -54,14 +56,15 @@ def in_turn(actions, repeats=3):
     return times
 
 
-def compare(name, ours, reference, limit, at_most=True, repeats=3):
+def compare(name, ours, reference, limit, at_most=True, repeats=3, warm=True):
     """Time `ours` and `reference` in turn; the value is ours / reference, or reference / ours for an at-least claim."""
-    reference()  # once uncounted: the first run pays for pages and files that later ones find
+    if warm:
+        reference()  # once uncounted: the first run pays for pages and files that later ones find
     mine, theirs = in_turn([ours, reference], repeats)
     ratio = min(mine) / min(theirs) if at_most else min(theirs) / min(mine)
     moved = max(theirs) / min(theirs) - 1
     note = f'{min(mine):.2f} s against {min(theirs):.2f} s, which moved by {moved:.0%}'
-    return Row(name, ratio, limit, at_most, note if moved <= STEADY else f'not measurable: {note}')
+    return Row(name, ratio, limit, at_most, note if moved <= STEADY else f'{UNKNOWN}: {note}')
 
 
 def mr_elm(*args):
@@ -87,14 +90,49 @@ def peak_memory(*args):
     return int(done.stdout) * 1024
 
 
+def record(row):
+    """Return a Row as a dictionary, its claim and verdict in words."""
+    return {**asdict(row), 'claim': row.claim, 'verdict': row.verdict}
+
+
 def table(rows):
-    """Lay rows out as Markdown."""
-    lines = ['| what | measured | claim | verdict | seconds |', '|---|---|---|---|---|']
-    return '\n'.join(lines + [f'| {row.name} | {row.value:.2f} | {row.claim} | {row.verdict} | {row.note} |'
-                              for row in rows])
+    """Lay rows out as Markdown: dictionaries of `record`."""
+    lines = ['| what | measured | target | verdict | seconds and more |', '|---|---:|---|---|---|']
+    return '\n'.join(lines + [f'| {row["name"]} | {row["value"]:.2f} | {row["claim"]} | {shown(row["verdict"])} '
+                              f'| {row["note"].removeprefix(UNKNOWN + ": ")} |' for row in rows])
 
 
-def save(rows, path):
-    """Write rows as JSON."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(json.dumps([{**asdict(row), 'verdict': row.verdict} for row in rows], indent=1) + '\n')
+def shown(verdict):
+    """Write a verdict, in bold when a target is missed."""
+    return f'**{verdict}**' if verdict == MISSED else verdict
+
+
+class Seconds:
+    """Keep measured seconds in a JSON file, so that each is measured once."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def of(self, key, action):
+        """Return the processor seconds of `action`, from the file when it has them."""
+        if key not in self.known:
+            self.known[key] = processor_seconds(action)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(json.dumps(self.known, indent=1) + '\n')
+        return self.known[key]
+
+
+def least_seconds(actions):
+    """Run the actions in turn, and once more where that is soon done: the least processor seconds of each."""
+    first = [processor_seconds(action) for action in actions]
+    if sum(first) > LONG:
+        return first
+    return [min(seconds, processor_seconds(action)) for seconds, action in zip(first, actions, strict=True)]
+
+
+def processor_seconds(action):
+    """Return the processor seconds of this process that a call takes."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start

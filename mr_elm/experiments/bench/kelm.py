@@ -1,37 +1,30 @@
 """Measure the kernel ELM against bare arithmetic, against its paper's stages, and against scikit-learn.
 
-    python -m mr_elm.experiments.bench_kelm OUT.json [NAME...]
-
 In processor seconds, one BLAS thread a process. Data are generated: rows of normal numbers, ten classes.
 """
 import io
 import json
 import os
-import sys
-import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ..arithmetic import one_thread
-from ..estimators import KernelELMClassifier
-from ..features.kernel_tiles import lower_triangle
-from ..features.kernels import make_kernel, row_squares
-from ..io.formats import RowOptions
-from ..solvers.kelm import decompose, solve_cholesky
-from ..solvers.multiclass import class_targets
-from ..streaming.drivers.kelm import KELMOptions
-from ..streaming.drivers.kelm_data import gathered
-from ..streaming.drivers.kelm_stages import by_columns, column_plan, grid_of, multiplier
-from ..streaming.inputs import plan_inputs
-from ..streaming.mr_kernel import MRKernel
-from ..streaming.submit import Runner, write_json
-from .timing import Row, mr_elm, save, table
+from ...estimators import KernelELMClassifier
+from ...features.kernel_tiles import lower_triangle
+from ...features.kernels import make_kernel, row_squares
+from ...io.formats import RowOptions
+from ...solvers.kelm import decompose, solve_cholesky
+from ...solvers.multiclass import class_targets
+from ...streaming.drivers.kelm import KELMOptions
+from ...streaming.drivers.kelm_data import gathered
+from ...streaming.drivers.kelm_stages import by_columns, column_plan, grid_of, multiplier
+from ...streaming.inputs import plan_inputs
+from ...streaming.mr_kernel import MRKernel
+from ...streaming.submit import Runner, write_json
+from ..timing import Row, mr_elm
 
 D, CLASSES = 50, 10
-ROWS, SVD_ROWS, PAIR_ROWS, PASS_ROWS = 10_000, 3_000, 1_000, 100_000
 PAIR_FEATURES = 20
 
 
@@ -81,18 +74,19 @@ def times_faster(name, ours, theirs, limit):
     return Row(name, theirs / ours, limit, False, f'{ours:.2f} s against {theirs:.2f} s')
 
 
-def whole_fit(folder):
+def whole_fit(bench):
     """Compare fits by Cholesky with the bare script, the command line and scikit-learn."""
     from sklearn.kernel_ridge import KernelRidge
-    X, codes = draw(ROWS)
+    n = bench.pick(3_000, 10_000)
+    X, codes = draw(n)
     T, sigma = class_targets(codes, CLASSES), D**0.5
     KernelELMClassifier(sigma=sigma).fit(X[:1000], codes[:1000])  # once uncounted: loads compiled code
     bare, ours = (min(user_seconds(action) for _ in range(2)) for action in (
         lambda: bare_fit(X, T), lambda: KernelELMClassifier(sigma=sigma).fit(X, codes)))
     ridge = user_seconds(lambda: KernelRidge(alpha=1.0, kernel='rbf', gamma=1 / (2 * D)).fit(X, T))
-    path = write_csv(folder / 'rows.csv', X, codes)
-    command = user_seconds(lambda: mr_elm('train', 'mr-kelm', path, '--model', folder / 'm.npz'))
-    name = f'{ROWS:,} x {D}, {CLASSES} classes'
+    path = write_csv(bench.folder / 'rows.csv', X, codes)
+    command = user_seconds(lambda: mr_elm('train', 'mr-kelm', path, '--model', bench.folder / 'm.npz'))
+    name = f'{n:,} x {D}, {CLASSES} classes'
     return [Row(f'fit by cholesky, {name}, against the bare script', ours / bare, 1.3, True,
                 f'{ours:.2f} s against {bare:.2f} s'),
             Row('the same by mr-elm train -r inline, from csv', command / bare, 2.0, True,
@@ -100,15 +94,16 @@ def whole_fit(folder):
             times_faster("the same fit, times faster than scikit-learn's KernelRidge", ours, ridge, 1.0)]
 
 
-def decompositions(folder):
+def decompositions(bench):
     """Compare Cholesky with the paper's SVD and with the eigenvectors that stand for it here."""
-    X, codes = draw(SVD_ROWS)
+    n = bench.pick(1_000, 3_000)
+    X, codes = draw(n)
     T, omega = class_targets(codes, CLASSES), lower_triangle(X, make_kernel('gaussian', D))
-    system = np.tril(omega) + np.tril(omega, -1).T + np.eye(SVD_ROWS)
+    system = np.tril(omega) + np.tril(omega, -1).T + np.eye(n)
     ours = user_seconds(lambda: solve_cholesky(omega.copy(), T, 1.0))
     eigen = user_seconds(lambda: decompose(omega.copy()).solve(T, 1.0))
     svd = user_seconds(lambda: np.linalg.svd(system))
-    return [times_faster(f'cholesky at {SVD_ROWS:,} rows, times faster than the SVD of I/C + Omega', ours, svd, 20.0),
+    return [times_faster(f'cholesky at {n:,} rows, times faster than the SVD of I/C + Omega', ours, svd, 20.0),
             times_faster('eigenvectors, by which --solver svd goes, times faster than the SVD', eigen, svd, 1.0)]
 
 
@@ -120,16 +115,17 @@ def ready(path, runner, **options):
         yield data
 
 
-def emissions(folder):
+def emissions(bench):
     """Compare Algorithm 1 in tiles with the same entry by entry."""
-    path, runner = write_csv(folder / 'pairs.csv', *draw(PAIR_ROWS, PAIR_FEATURES)), Runner()
+    n, runner = bench.pick(200, 1_000), Runner()
+    path = write_csv(bench.folder / 'pairs.csv', *draw(n, PAIR_FEATURES))
     seconds, lines = {}, {}
     with ready(path, runner) as data:
         for emit in ('tiles', 'entries'):
-            omega = np.empty((PAIR_ROWS, PAIR_ROWS))
+            omega = np.empty((n, n))
             seconds[emit] = user_seconds(by_columns, data, emit, runner, 'stop', omega)
             lines[emit] = mapped(data, emit, runner)
-    name = f'Algorithm 1 in tiles, {PAIR_ROWS:,} x {PAIR_FEATURES}, against entry by entry'
+    name = f'Algorithm 1 in tiles, {n:,} x {PAIR_FEATURES}, against entry by entry'
     (tile_bytes, tile_records), (entry_bytes, entry_records) = lines['tiles'], lines['entries']
     return [times_faster(f'{name}: times faster', seconds['tiles'], seconds['entries'], 50.0),
             Row('the same: times fewer bytes shuffled', entry_bytes / tile_bytes, 15.0, False,
@@ -150,18 +146,19 @@ def mapped(data, emit, runner):
     return len(written), written.count(b'\n')
 
 
-def one_pass(folder):
+def one_pass(bench):
     """Compare a pass of conjugate gradients on all cores with its bare arithmetic on one."""
-    X, codes = draw(PASS_ROWS)
+    n, folder = bench.pick(10_000, 100_000), bench.folder
+    X, codes = draw(n)
     path, runner = folder / 'many.packed', Runner('local')
     mr_elm('pack', write_csv(folder / 'many.csv', X, codes), '-o', path)
-    V = np.random.default_rng(1).standard_normal((PASS_ROWS, CLASSES))
+    V = np.random.default_rng(1).standard_normal((n, CLASSES))
     with ready(path, runner) as data:
         multiply = multiplier(data, runner, 'stop')
         ours = user_seconds(lambda: multiply(V))
         share = 10  # of the rows: the rest take as long
-        bare = share * user_seconds(bare_product, data.rows.X, V, PASS_ROWS // share)
-    return [Row(f'a pass of cg with -r local, {PASS_ROWS:,} x {D}, {CLASSES} vectors, against GEMM, exp, GEMM',
+        bare = share * user_seconds(bare_product, data.rows.X, V, n // share)
+    return [Row(f'a pass of cg with -r local, {n:,} x {D}, {CLASSES} vectors, against GEMM, exp, GEMM',
                 ours / bare, 1.5, True, f'{ours:.1f} s against {bare:.1f} s of processors')]
 
 
@@ -179,20 +176,4 @@ def bare_product(X, V, n_rows):
             K @ V[left:left + 2048]
 
 
-MEASUREMENTS = {'fit': whole_fit, 'decompositions': decompositions, 'emissions': emissions, 'pass': one_pass}
-
-
-def main(out, names):
-    """Measure, print the table, write JSON; returns 1 when a claim was missed."""
-    rows = []
-    with tempfile.TemporaryDirectory(prefix='mr_elm-bench-') as folder, one_thread():
-        for name in names or MEASUREMENTS:
-            print(f'{name} ...', file=sys.stderr, flush=True)
-            rows += MEASUREMENTS[name](Path(folder))
-            save(rows, out)
-    print(table(rows))
-    return int(any(row.verdict == 'missed' for row in rows))
-
-
-if __name__ == '__main__':
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+PARTS = {'fit': whole_fit, 'decompositions': decompositions, 'emissions': emissions, 'pass': one_pass}

@@ -1,36 +1,31 @@
 """Measure `--auto` against a tuned SVC, the cost of a grid against one training, and of an update against all.
 
-    python -m mr_elm.experiments.bench_auto OUT.json [NAME...]
-
 Processor seconds on one thread. Data sets are looked for in the folders that MR_ELM_DATA names; those that are not
-there are left out. What SVC needed is kept in svc.json beside OUT.json and not measured again.
+there are left out. What SVC needed is kept in svc.json and not measured again.
 """
 import json
 import sys
-import tempfile
-import warnings
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from pathlib import Path
+from itertools import repeat
+from multiprocessing import get_context
 
 import numpy as np
 
-from ..arithmetic import one_thread
-from ..data.generators import generate, write_rows
-from ..io.formats import RowOptions
-from ..models import HiddenNodeModel
-from ..solvers.fold_grid import FoldGrid
-from ..streaming.drivers import auto, increment, pesvm
-from ..streaming.drivers.tune_pesvm import Ground, Search, look
-from ..streaming.inputs import plan_inputs
-from ..streaming.submit import Runner
-from .bench_dual import processor_seconds
-from .public_sets import find_set, read_set
-from .timing import Row, mr_elm, save, table
+from ...data.generators import generate, write_rows
+from ...io.formats import RowOptions
+from ...models import HiddenNodeModel
+from ...solvers.fold_grid import FoldGrid
+from ...streaming.drivers import auto, increment, pesvm
+from ...streaming.drivers.tune_pesvm import Ground, Search, look
+from ...streaming.inputs import plan_inputs
+from ...streaming.submit import Runner
+from ..public_sets import have, read_set
+from ..timing import Row, mr_elm, processor_seconds
 
 SETS = ('letter', 'cod-rna', 'a9a', 'usps', 'shuttle', 'pendigits', 'magic', 'phoneme')
 SVC_C, SVC_GAMMA = (0.1, 1, 10, 100, 1000), (0.1, 0.4, 1.6, 6.4)  # gamma in 1/d
-SVC_ROWS = 5_000  # to choose them on
-ROWS, D = 1_000_000, 50
+D = 50
 GRID = Search((('sigmoid', 1.0),), tuple(10.0**k for k in range(-4, 8)), tuple(range(100, 1001, 100)), n_counted=0)
 
 
@@ -42,17 +37,21 @@ def parts(name):
     return [(X[rows].toarray(), y[rows]) for rows in (order[:cut], order[cut:])]
 
 
-def tuned_svc(name, path):
-    """Return accuracy, processor seconds, C and gamma of SVC, chosen on a sample, trained on all; from the file."""
-    known = json.loads(path.read_text()) if path.exists() else {}
-    if name not in known:
-        known[name] = measure_svc(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(known, indent=1) + '\n')
-    return known[name]
+def tuned_svcs(names, bench):
+    """Return name -> accuracy, processor seconds, C and gamma of a tuned SVC; kept for good, measured on all cores."""
+    path, n_rows = bench.kept / 'svc.json', bench.pick(1_000, 5_000)
+    known, keys = json.loads(path.read_text()) if path.exists() else {}, {
+        name: f'{name}, chosen on {n_rows} rows' for name in names}
+    waiting = [name for name in names if keys[name] not in known]
+    with ProcessPoolExecutor(mp_context=get_context('spawn')) as workers:
+        for name, found in zip(waiting, workers.map(measure_svc, waiting, repeat(n_rows)), strict=True):
+            known[keys[name]] = found
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(known, indent=1) + '\n')
+    return {name: known[keys[name]] for name in names}
 
 
-def measure_svc(name):
+def measure_svc(name, n_rows):
     """Choose C and gamma of SVC by 5 folds on a sample of the training rows, train it on all of them, and test it."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
@@ -61,7 +60,7 @@ def measure_svc(name):
     X, X_test = ((rows - mean) / np.where(deviation > 0, deviation, 1) for rows in (X, X_test))
     grid = {'C': SVC_C, 'gamma': [gamma / X.shape[1] for gamma in SVC_GAMMA]}
     search = GridSearchCV(SVC(cache_size=1000), grid, cv=5, refit=False)
-    seconds = processor_seconds(lambda: search.fit(X[:SVC_ROWS], y[:SVC_ROWS]))
+    seconds = processor_seconds(lambda: search.fit(X[:n_rows], y[:n_rows]))
     model = SVC(cache_size=1000, **search.best_params_)
     seconds += processor_seconds(lambda: model.fit(X, y))
     return {'accuracy': model.score(X_test, y_test), 'seconds': seconds, **search.best_params_}
@@ -83,21 +82,17 @@ def automatic(name, folder):
     return float((said == y_test).mean()), seconds, chosen
 
 
-def against_svc(out, folder):
+def against_svc(bench):
     """Compare --auto with a tuned SVC on every set: accuracy and time."""
     rows, below, seconds = [], [], [0.0, 0.0]
-    for name in SETS:
-        if find_set(name) is None:
-            print(f'{name}: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
-            continue
-        svc = tuned_svc(name, Path(out).with_name('svc.json'))
-        accuracy, mine, chosen = automatic(name, folder)
+    for name, svc in tuned_svcs(list(filter(have, bench.pick(SETS[-1:], SETS))), bench).items():
+        accuracy, mine, chosen = automatic(name, bench.folder)
         below.append(100 * (svc['accuracy'] - accuracy))
         seconds = [seconds[0] + mine, seconds[1] + svc['seconds']]
         rows.append(Row(f'--auto on {name}, points below a tuned SVC', below[-1], 2.0, True,
                         f'{100 * accuracy:.2f} % in {mine:.1f} s against {100 * svc["accuracy"]:.2f} % in '
                         f'{svc["seconds"]:.1f} s; {chosen}'))
-        print(rows[-1], file=sys.stderr, flush=True)
+        print(f'{name}: {rows[-1].note}', file=sys.stderr, flush=True)
     if below:
         rows.append(Row('the same, mean over the sets', float(np.mean(below)), 0.7, True, ''))
         rows.append(Row('seconds of --auto over those of SVC, all sets', seconds[0] / seconds[1], 0.1, True,
@@ -114,9 +109,10 @@ def packed(folder, n_rows, seed):
     return plan_inputs([str(path.with_suffix('.packed'))], RowOptions())
 
 
-def living(out, folder):
+def living(bench):
     """Compare a grid with one training, and an update by 1 % of the rows with a training on all."""
-    plan, new, options, runner = packed(folder, ROWS, 1), packed(folder, ROWS // 100, 2), pesvm.PESVMOptions(), Runner()
+    n, options, runner = bench.pick(100_000, 1_000_000), pesvm.PESVMOptions(), Runner()
+    plan, new = packed(bench.folder, n, 1), packed(bench.folder, n // 100, 2)
     made, found = [], []
     pesvm.train(new, options, runner)  # once uncounted: loads compiled code
     whole = processor_seconds(lambda: made.extend(pesvm.train(plan, options, runner)))
@@ -124,7 +120,7 @@ def living(out, folder):
     folds, = found[0].folds.values()
     finisher = processor_seconds(lambda: FoldGrid(folds, False).score(GRID.nus, GRID.sizes))
     update = processor_seconds(partial(increment.update, HiddenNodeModel(*made[:2]), new, runner))
-    data = f'{ROWS:,} x {D} packed rows, L = 1000'
+    data = f'{n:,} x {D} packed rows, L = 1000'
     return [Row(f'grid of 12 nu x 10 L x 5 folds, over one training, {data}', grid / whole, 1.5, True,
                 f'{grid:.1f} s against {whole:.1f} s'),
             Row('its finisher, minutes', finisher / 60, 2.0, True, f'{finisher:.1f} s'),
@@ -132,20 +128,4 @@ def living(out, folder):
                 f'{update:.2f} s against {whole:.1f} s')]
 
 
-MEASUREMENTS = {'auto': against_svc, 'living': living}
-
-
-def main(out, names):
-    """Measure, print the table, write JSON; returns 1 when a claim was missed."""
-    rows = []
-    with tempfile.TemporaryDirectory(prefix='mr_elm-bench-') as folder, one_thread(), warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        for name in names or MEASUREMENTS:
-            rows += MEASUREMENTS[name](out, Path(folder))
-            save(rows, out)
-    print(table(rows))
-    return int(any(row.verdict == 'missed' for row in rows))
-
-
-if __name__ == '__main__':
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+PARTS = {'auto': against_svc, 'living': living}

@@ -1,39 +1,34 @@
 """Measure PESVM against bare arithmetic and against its rivals, on one thread.
 
-    python -m mr_elm.experiments.bench OUT.json [NAME...]
-
-Every ratio comes from runs in turn, minima compared. Data are generated; a9a is looked for in the folders that
-MR_ELM_DATA names, as a9a.libsvm or a9a.libsvm.gz.
+Every ratio comes from runs in turn, minima compared. Data are generated, but for a9a, of a folder of MR_ELM_DATA.
 """
 import io
 import json
-import sys
-import tempfile
 from dataclasses import astuple
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from ..arithmetic import one_thread
-from ..data.generators import generate, write_rows
-from ..features.hidden import HiddenLayer, draw_nodes
-from ..features.scaling import choose_scaling
-from ..gram import GridSteps
-from ..io.formats import RowOptions
-from ..io.store import save_model
-from ..models import layer_arrays
-from ..solvers.esvm import fit_esvm
-from ..statistics import Classes, ColumnStatistics, LabelTable
-from ..streaming.inputs import plan_inputs
-from ..streaming.mr_gram import MRGram
-from ..streaming.submit import write_json
-from .public_sets import find_set
-from .timing import Row, compare, in_turn, mr_elm, peak_memory, save, stage_seconds, table
+from ...data.generators import generate, write_rows
+from ...features.hidden import HiddenLayer, draw_nodes
+from ...features.scaling import choose_scaling
+from ...gram import GridSteps
+from ...io.formats import RowOptions
+from ...io.store import save_model
+from ...models import layer_arrays
+from ...solvers.esvm import fit_esvm
+from ...statistics import Classes, ColumnStatistics, LabelTable
+from ...streaming.inputs import plan_inputs
+from ...streaming.mr_gram import MRGram
+from ...streaming.submit import write_json
+from ..public_sets import have, read_set
+from ..timing import Row, compare, in_turn, mr_elm, peak_memory, stage_seconds
+from .context import QUICK
 
 D, L = 50, 1000
-ROWS = 200_000
 
 
 class Files:
@@ -83,9 +78,15 @@ def bare_script(path, W):
     bare_arithmetic(rows[:, 1:], rows[:, 0], W)
 
 
-def map_stage(files):
+def rows_of(bench):
+    """Return how many rows are usual."""
+    return bench.pick(20_000, 200_000)
+
+
+def map_stage(bench):
     """Time the map task of the Gram job, from csv to its last emitted tile."""
-    path = files.csv(ROWS)
+    files, n = bench.shared(Files), rows_of(bench)
+    path = files.csv(n)
     plan = plan_inputs([str(path)], RowOptions())
     layer = random_layer(D)
     save_model(files.folder / 'layer.npz', {'parameters': {'map': 'sigmoid', 'sigma': 1.0}}, layer_arrays(layer))
@@ -98,7 +99,7 @@ def map_stage(files):
         job.sandbox(stdin=io.BytesIO(split))
         job.run_mapper()
 
-    row = compare('map stage, 200,000 x 50 csv, against the bare script', run,
+    row = compare(f'map stage, {n:,} x {D} csv, against the bare script', run,
                   lambda: bare_script(path, layer.weights.T), 1.25)
     emitted = len(job.stdout.getvalue())
     bound = 8 * (L + 1 + 2) * (L + 2 + 2) / 2
@@ -111,9 +112,10 @@ def random_layer(d):
     return HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, d), np.zeros(d), np.ones(d))
 
 
-def end_to_end(files):
+def end_to_end(bench):
     """Time the command line inline, from packed rows and from csv."""
-    path, packed, W = files.csv(ROWS), files.packed(ROWS), random_layer(D).weights.T
+    files, n = bench.shared(Files), rows_of(bench)
+    path, packed, W = files.csv(n), files.packed(n), random_layer(D).weights.T
     rows = np.loadtxt(path, delimiter=',')
     X, y = np.ascontiguousarray(rows[:, 1:]), rows[:, 0]
     return [compare('train inline from packed rows, against the bare arithmetic', lambda: train(packed, files),
@@ -122,35 +124,32 @@ def end_to_end(files):
                     lambda: bare_script(path, W), 1.8)]
 
 
-def two_cores(files):
+def two_cores(bench):
     """Time -r local on two cores against inline."""
-    packed, stages = files.packed(2_000_000), {'inline': [], 'local': []}
+    if bench.size == QUICK:
+        return []
+    files, n = bench.shared(Files), 2_000_000
+    packed, stages = files.packed(n), {'inline': [], 'local': []}
 
     def run(runner, *options):
         stages[runner].append(stage_seconds(train(packed, files, '-r', runner, *options), 'Gram'))
 
-    row = compare('train with -r local on 2 cores, 2,000,000 packed rows, times faster than inline',
-                  lambda: run('local', '--num-cores', '2'), lambda: run('inline'), 1.5, at_most=False)
+    row = compare(f'train with -r local on 2 cores, {n:,} packed rows, times faster than inline',
+                  lambda: run('local', '--num-cores', '2'), lambda: run('inline'), 1.5, at_most=False, warm=False)
     local, inline = min(stages['local']), min(stages['inline'])
     return [row, Row('the same, Gram job alone', inline / local, 1.7, False, f'{local:.2f} s against {inline:.2f} s')]
 
 
-def rivals(files):
+def rivals(bench):
     """Time a fit in process against hpelm and scikit-learn."""
-    X, y = np.concatenate([X for X, _ in generate('ndc', ROWS, D, 1)]), np.concatenate(
-        [y for _, y in generate('ndc', ROWS, D, 1)])
-    rows = rival_rows('200,000 x 50 NDC', X, y)
-    path = find_set('a9a')
-    if path is None:
-        print('a9a: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
-        return rows
-    from sklearn.datasets import load_svmlight_file
-    return rows + rival_rows('a9a', *load_svmlight_file(str(path)))
+    n = rows_of(bench)
+    blocks = list(generate('ndc', n, D, 1))
+    rows = rival_rows(f'{n:,} x {D} NDC', *(np.concatenate(part) for part in zip(*blocks, strict=True)))
+    return rows + (rival_rows('a9a', *read_set('a9a')) if bench.size != QUICK and have('a9a') else [])
 
 
 def rival_rows(name, X, y):
     """Compare fits of one data set."""
-    from hpelm import ELM
     from sklearn.kernel_approximation import RBFSampler
     from sklearn.linear_model import RidgeClassifier
     from sklearn.pipeline import make_pipeline
@@ -165,6 +164,7 @@ def rival_rows(name, X, y):
         fit_esvm(layer, X, Classes.of(table_of_labels), codes)
 
     def theirs():
+        from hpelm import ELM
         elm = ELM(X.shape[1], 1, precision='double')
         elm.add_neurons(L, 'sigm')
         elm.train(dense, targets, 'r')
@@ -172,46 +172,34 @@ def rival_rows(name, X, y):
     def sklearn():
         make_pipeline(RBFSampler(n_components=L, gamma=1 / X.shape[1], random_state=0), RidgeClassifier()).fit(X, y)
 
-    return [compare(f'fit on {name}, times faster than hpelm', ours, theirs, 1.0, at_most=False),
+    hpelm = [compare(f'fit on {name}, times faster than hpelm', ours, theirs, 1.0, at_most=False)
+             ] if find_spec('hpelm') else []
+    return [*hpelm,
             compare(f'fit on {name}, times faster than RBFSampler + RidgeClassifier', ours, sklearn, 1.0,
                     at_most=False)]
 
 
-def memory(files):
-    """Compare the peak memory at 100,000 and 1,000,000 rows."""
+def memory(bench):
+    """Compare the peak memory of few and of ten times as many rows."""
+    files, sizes = bench.shared(Files), bench.pick((20_000, 200_000), (100_000, 1_000_000))
     options = ('--hidden', L, '--model', files.model(), '--overwrite')
-    small, large = (peak_memory('train', 'pesvm', files.packed(n), *options) for n in (100_000, 1_000_000))
-    return [Row('peak memory at 1,000,000 rows over that at 100,000', large / small, 1.05, True,
+    small, large = (peak_memory('train', 'pesvm', files.packed(n), *options) for n in sizes)
+    return [Row('peak memory at {1:,} rows over that at {0:,}'.format(*sizes), large / small, 1.05, True,
                 f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
 
 
-def linear(files):
+def linear(bench):
     """Check that time grows with the rows alone."""
-    sizes = (100_000, 300_000, 1_000_000)
+    if bench.size == QUICK:
+        return []
+    files, sizes = bench.shared(Files), (100_000, 300_000, 1_000_000)
     packs = [files.packed(n) for n in sizes]
     a, b, c = (min(times) for times in in_turn([lambda path=path: train(path, files) for path in packs]))
     growth = (c - b) / (b - a) / 3.5
     note = f'{a:.2f} s, {b:.2f} s, {c:.2f} s'
-    return [Row('(T(1e6) - T(3e5)) / (T(3e5) - T(1e5)) / 3.5', growth, 1.1, True, note),
+    return [Row('(T({2:,}) - T({1:,})) / (T({1:,}) - T({0:,})) / 3.5'.format(*sizes), growth, 1.1, True, note),
             Row('the same, from below', growth, 0.9, False, note)]
 
 
-MEASUREMENTS = {'map': map_stage, 'end-to-end': end_to_end, 'two-cores': two_cores, 'rivals': rivals,
+PARTS = {'map': map_stage, 'end-to-end': end_to_end, 'two-cores': two_cores, 'rivals': rivals,
                 'memory': memory, 'linear': linear}
-
-
-def main(out, names):
-    """Measure, print the table, write JSON; returns 1 when a claim was missed."""
-    rows = []
-    with tempfile.TemporaryDirectory(prefix='mr_elm-bench-') as folder, one_thread():
-        files = Files(folder)
-        for name in names or MEASUREMENTS:
-            print(f'{name} ...', file=sys.stderr, flush=True)
-            rows += MEASUREMENTS[name](files)
-            save(rows, out)
-    print(table(rows))
-    return int(any(row.verdict == 'missed' for row in rows))
-
-
-if __name__ == '__main__':
-    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -1,43 +1,39 @@
 """Measure PESVM on a Hadoop against the bare Streaming job and against -r local.
 
-    python -m mr_elm.experiments.bench_hadoop OUT.json [NAME...]
-
 Needs a Hadoop (HADOOP_HOME); two map tasks run at once. The bare job is the same mapper and reducer submitted with
 `hadoop jar`, its environment in HDFS already; the empty job is Streaming with nothing to do.
 """
 import json
 import re
 import subprocess
-import sys
-import tempfile
 import uuid
 from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 
-from ..data.generators import generate, write_rows
-from ..features.hidden import HiddenLayer, draw_nodes
-from ..gram import GridSteps
-from ..io.formats import RowOptions
-from ..io.packed import MANIFEST
-from ..io.store import save_model
-from ..models import layer_arrays
-from ..streaming import mr_gram
-from ..streaming.bundle import UNPACKED, make_bundle
-from ..streaming.failures import get_json
-from ..streaming.hadoop import HadoopRunner, find_home, hadoop_bin, read_configuration
-from ..streaming.inputs import plan_inputs
-from ..streaming.progress import Reporter
-from ..streaming.storage import store_of
-from ..streaming.submit import write_json
-from .timing import Row, in_turn, mr_elm, save, table
+from ...data.generators import generate, write_rows
+from ...features.hidden import HiddenLayer, draw_nodes
+from ...gram import GridSteps
+from ...io.formats import RowOptions
+from ...io.packed import MANIFEST
+from ...io.store import save_model
+from ...models import layer_arrays
+from ...streaming import mr_gram
+from ...streaming.bundle import UNPACKED, make_bundle
+from ...streaming.failures import get_json
+from ...streaming.hadoop import HadoopRunner, find_home, hadoop_bin, read_configuration
+from ...streaming.inputs import plan_inputs
+from ...streaming.progress import Reporter
+from ...streaming.storage import store_of
+from ...streaming.submit import write_json
+from ..timing import Row, in_turn, mr_elm
 
 D, L, ROWS = 50, 1000, 1_000_000
 STAGES = {'map': 'avgMapTime', 'shuffle': 'avgShuffleTime', 'merge': 'avgMergeTime', 'reduce': 'avgReduceTime'}
 
 
-class Bench:
+class Cluster:
     """Keep rows, here and in HDFS, and the environment of the tasks, while measuring."""
 
     def __init__(self, folder):
@@ -120,11 +116,12 @@ class Bench:
 
 def against_bare(bench):
     """Compare training on 1,000,000 packed rows with the bare Streaming job."""
-    _, rows = bench.pack(1)
+    cluster = bench.shared(Cluster)
+    _, rows = cluster.pack(1)
     said = []
-    bench.empty()  # once uncounted: the first job unpacks the environment
-    ours, bare = in_turn([lambda: said.append(bench.on_hadoop(rows)), lambda: bench.bare(rows)])
-    seconds, job = bench.stages(said[int(np.argmin(ours))])
+    cluster.empty()  # once uncounted: the first job unpacks the environment
+    ours, bare = in_turn([lambda: said.append(cluster.on_hadoop(rows)), lambda: cluster.bare(rows)])
+    seconds, job = cluster.stages(said[int(np.argmin(ours))])
     parts = ', '.join(f'{name} {value:.1f} s' for name, value in seconds.items())
     overhead = min(ours) - job
     return [Row('train on 1,000,000 x 50 packed rows in HDFS, against the bare Streaming job', min(ours) / min(bare),
@@ -135,32 +132,13 @@ def against_bare(bench):
 
 def against_local(bench):
     """Compare training on 4,000,000 packed rows with an empty job and -r local."""
-    local, remote = bench.pack(4)
-    ours, here, empty = in_turn([lambda: bench.on_hadoop(remote),
-                                 lambda: bench.train(local, '-r', 'local', '--num-cores', '2'), bench.empty], 2)
+    cluster = bench.shared(Cluster)
+    local, remote = cluster.pack(4)
+    ours, here, empty = in_turn([lambda: cluster.on_hadoop(remote),
+                                 lambda: cluster.train(local, '-r', 'local', '--num-cores', '2'), cluster.empty], 2)
     limit = min(empty) + 1.5 * min(here)
     return [Row('train on 4,000,000 rows, over an empty job + 1.5 x -r local', min(ours) / limit, 1.0, True,
                 f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
 
 
-MEASUREMENTS = {'bare': against_bare, 'local': against_local}
-
-
-def main(out, names):
-    """Measure, print the table, write JSON; returns 1 when a claim was missed."""
-    with tempfile.TemporaryDirectory(prefix='mr_elm-bench-') as folder:
-        bench = Bench(folder)
-        try:
-            rows = []
-            for name in names or MEASUREMENTS:
-                print(f'{name} ...', file=sys.stderr, flush=True)
-                rows += MEASUREMENTS[name](bench)
-                save(rows, out)
-        finally:
-            bench.close()
-    print(table(rows))
-    return int(any(row.verdict == 'missed' for row in rows))
-
-
-if __name__ == '__main__':
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+PARTS = {'bare': against_bare, 'local': against_local}

@@ -1,0 +1,1 @@
+"""One page of everything that was measured: no server, nothing from elsewhere."""

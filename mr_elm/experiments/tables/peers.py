@@ -1,0 +1,51 @@
+"""Offer machines of others as scikit-learn estimators, where they are none."""
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+
+HARD = 1e6
+
+
+class L2SVC(ClassifierMixin, BaseEstimator):
+    """Train LIBSVM's hard margin on K + I/C, which is the L2 machine with a bias that costs nothing."""
+
+    def __init__(self, gamma=1.0, C=1.0):
+        self.gamma, self.C = gamma, C
+
+    def fit(self, X, y):
+        """Fit. Sets support_, support_vectors_, dual_coef_, intercept_ and classes_."""
+        K = rbf_kernel(X, gamma=self.gamma)
+        K.flat[::len(K) + 1] += 1 / self.C
+        self.rows_, self.machine_ = X, SVC(kernel='precomputed', C=HARD, cache_size=500).fit(K, y)
+        for name in ('support_', 'dual_coef_', 'intercept_', 'classes_'):
+            setattr(self, name, getattr(self.machine_, name))
+        self.support_vectors_ = X[self.support_]
+        return self
+
+    def predict(self, X):
+        """Return the class of each row."""
+        return self.machine_.predict(rbf_kernel(X, self.rows_, gamma=self.gamma))
+
+
+class HPELM(ClassifierMixin, BaseEstimator):
+    """Train hpelm's ELM with sigmoid nodes. C : weight of the errors."""
+
+    def __init__(self, n_hidden=1000, C=1.0, seed=0):
+        self.n_hidden, self.C, self.seed = n_hidden, C, seed
+
+    def fit(self, X, y):
+        """Fit. Sets classes_, nodes_ and output_weights_."""
+        from hpelm import ELM
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        np.random.seed(self.seed)  # hpelm draws its nodes from numpy's global generator
+        self.machine_ = ELM(X.shape[1], len(self.classes_), norm=1 / self.C, precision='double')
+        self.machine_.add_neurons(self.n_hidden, 'sigm')
+        self.machine_.train(X, np.eye(len(self.classes_))[codes], 'c')
+        self.nodes_ = [part for _, _, *parts in self.machine_.nnet.neurons for part in parts]
+        self.output_weights_ = self.machine_.nnet.get_B()
+        return self
+
+    def predict(self, X):
+        """Return the class of each row."""
+        return self.classes_[self.machine_.predict(X).argmax(axis=1)]

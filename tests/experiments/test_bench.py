@@ -1,0 +1,75 @@
+"""The benchmark: one table of all targets, in which a missed one shows, and a status that tells."""
+import json
+
+import pytest
+
+from mr_elm.experiments.bench import __main__ as bench
+from mr_elm.experiments.timing import Row, Seconds
+
+HELD, MISSED = Row('a', 0.5, 1.0, True, '1 s'), Row('b', 2.0, 3.0, False, '2 s')
+UNKNOWN = Row('c', 9.0, 1.0, True, 'not measurable: it moved')
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """Put three parts in place of the real ones; the value counts how often each ran."""
+    ran = []
+
+    def part(name, *rows):
+        return name, lambda bench: ran.append(name) or list(rows)
+
+    for name, run in (part('pesvm/map', HELD), part('dual/grid', MISSED), part('kelm/fit', UNKNOWN)):
+        monkeypatch.setitem(bench.PARTS, name, run)
+    return ran
+
+
+def test_the_table_marks_what_was_missed(tmp_path, parts, capsys):
+    assert bench.main([str(tmp_path / 'b.json'), 'pesvm/map', 'dual/grid', 'kelm/fit']) == 1
+    said = capsys.readouterr().out
+    assert said.strip() == (tmp_path / 'b.md').read_text().strip()
+    assert '3 targets: 1 met, 1 missed, 1 not measurable' in said
+    assert '| a | 0.50 | at most 1 | met | 1 s |' in said
+    assert '| b | 2.00 | at least 3 | **missed** | 2 s |' in said
+    assert '| c | 9.00 | at most 1 | not measurable | it moved |' in said
+    assert 'Not measured: ' in said and 'hadoop/bare' in said
+    found = json.loads((tmp_path / 'b.json').read_text())
+    assert [row['verdict'] for part in found['parts'].values() for row in part['rows']] == [
+        'met', 'missed', 'not measurable']
+    assert found['machine']['numpy']
+
+
+def test_the_status_is_that_of_the_parts_measured_now(tmp_path, parts):
+    out = str(tmp_path / 'b.json')
+    assert bench.main([out, 'dual/grid']) == 1
+    assert bench.main([out, 'dual/grid', '--size', 'quick']) == 0
+    assert bench.main([out, 'pesvm/map', 'kelm/fit']) == 0
+    assert set(json.loads((tmp_path / 'b.json').read_text())['parts']) == {'dual/grid', 'pesvm/map', 'kelm/fit'}
+
+
+def test_a_resumed_run_measures_only_what_is_not_there(tmp_path, parts):
+    out = str(tmp_path / 'b.json')
+    bench.main([out, 'pesvm/map'])
+    bench.main([out, '--resume', 'pesvm/map', 'kelm/fit'])
+    assert parts == ['pesvm/map', 'kelm/fit']
+
+
+def test_without_names_all_is_measured_that_needs_no_cluster():
+    chosen = bench.chosen([])
+    assert set(bench.PARTS) - set(chosen) == {'hadoop/bare', 'hadoop/local'}
+    assert bench.chosen(['hadoop', 'dual/grid']) == ['dual/grid', 'hadoop/bare', 'hadoop/local']
+    with pytest.raises(ValueError, match='nothing'):
+        bench.chosen(['nothing'])
+
+
+def test_a_real_part_compares_two_real_fits(tmp_path):
+    bench.main([str(tmp_path / 'b.json'), 'kelm/decompositions', '--size', 'quick'])
+    rows = json.loads((tmp_path / 'b.json').read_text())['parts']['kelm/decompositions']['rows']
+    assert len(rows) == 2 and all(row['value'] > 0 for row in rows)
+
+
+def test_seconds_are_measured_once(tmp_path):
+    ran = []
+    for _ in range(2):
+        seconds = Seconds(tmp_path / 'seconds.json').of('a', lambda: ran.append(1))
+        assert seconds >= 0
+    assert len(ran) == 1
