@@ -5,6 +5,7 @@ sent, and what such an operation or number takes is measured (cost_model.py).
 """
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def rows_of(p):
 
 
 ONE_REDUCER = 'every map task sends its tiles, 8/3 (L+1)(L+2) bytes and their high parts, to one reducer'
-GRAM = {'work': gram_work, 'emit': gram_tiles, 'solve': lambda p: p.hidden**3 / 3, 'bound': ONE_REDUCER}
+GRAM: dict[str, Any] = {'work': gram_work, 'emit': gram_tiles, 'solve': lambda p: p.hidden**3 / 3, 'bound': ONE_REDUCER}
 TRIANGLE = "the driver's Cholesky factor, N^3/3, cannot be shared"
 
 METHODS = {
