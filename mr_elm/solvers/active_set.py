@@ -46,7 +46,10 @@ class Walk:
         self.certified = False
 
     def block(self, indices):
-        """Return Q[indices, indices]."""
+        """Return Q[indices, indices], made of these rows alone where the cache has no room for all of them."""
+        if len(indices) > self.cache.capacity:
+            own = self.problem.targets[indices]
+            return self.problem.rows.take(indices).rows(np.arange(len(indices))) * own * own[:, None]
         self.cache.ensure(indices)
         return self.cache.block(indices, self.problem.targets)
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from mr_elm.cli.examples import EXAMPLES
+from mr_elm.data.registry import DATA_SETS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / 'README.md').read_text(encoding='utf-8')
@@ -76,13 +77,12 @@ def test_every_block_that_needs_only_this_machine_runs(elm, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize('body', [body for tag, body in BLOCKS if tag.startswith('sh ')])
-def test_blocks_that_need_more_are_understood(body, parse, parser_of, tmp_path, monkeypatch):
+def test_blocks_that_need_more_are_understood(body, parse):
     targets = re.findall(r'^([a-z-]+):', (ROOT / 'Makefile').read_text(encoding='utf-8'), flags=re.MULTILINE)
     for words in commands(body):
         if words[0] == 'make':
             assert words[1] in targets
         elif words[:2] == ['mr-elm', 'download']:
-            from mr_elm.data.registry import DATA_SETS
             assert words[2] in DATA_SETS
         elif words[0] == 'mr-elm':
             parse(words[1:])

@@ -198,6 +198,16 @@ def test_csr_rows_give_the_dense_answer():
     assert thin.objective == pytest.approx(dense.objective, rel=1e-12)
 
 
+@pytest.mark.parametrize('rule', ['oelm', 'bas'])
+def test_more_free_variables_than_the_cache_has_room_for(rule):
+    rng = np.random.default_rng(0)
+    X, t = rng.standard_normal((200, 20)), rng.choice([-1.0, 1.0], 200)
+    full, small = (solve_dual(gaussian_problem(X, t, 0.02, 10), rule, Settings(eps=1e-6, cache_bytes=size))
+                   for size in (1 << 30, 1))
+    assert np.count_nonzero((full.alpha > 0) & (full.alpha < 10)) > 64
+    assert small.objective == pytest.approx(full.objective, rel=1e-9)
+
+
 def test_a_small_cache_changes_nothing_but_the_work():
     X, t = noisy_rows(600, seed=11)
     full = solve_dual(gaussian_problem(X, t, 0.4, 1), 'block', TIGHT)
