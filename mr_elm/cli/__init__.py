@@ -20,8 +20,8 @@ COMMANDS = {
     'cost': ('cost', 'estimate the node-hours of a training on a rented cluster'),
     'speedup': ('scale', 'measure how much faster more nodes train on the same rows'),
     'sizeup': ('scale', 'measure how much longer the same nodes train on more rows'),
-    'scaleup': ('scale', 'measure whether more nodes train on as many more rows in the same time'),
-    'simulate': ('simulate', 'tell from such measurements how training would scale on a larger cluster'),
+    'scaleup': ('scale', 'measure whether more nodes train on more rows in the same time'),
+    'simulate': ('simulate', 'tell from such measurements how a larger cluster would do'),
     'generate': ('data', 'write rows of a seeded generator, or replicate a file'),
     'download': ('data', 'fetch a public data set and check it'),
 }

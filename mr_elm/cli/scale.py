@@ -4,7 +4,7 @@ import os
 from ..experiments.scale.methods import METHODS
 from ..experiments.scale.places import PLACES
 from ..experiments.scale.study import run_study
-from .options import Parser, positive
+from .options import Parser, add_debug_option, add_quiet_option, positive
 
 
 def speedup(argv):
@@ -29,22 +29,24 @@ def study(argv, experiment, description):
                         help='what a node is. local: a map process; hadoop: a NodeManager bound to a core, of a Hadoop '
                              'of its own on this machine (where HADOOP_HOME names another one: a map task); emr: a '
                              'core instance (default: %(default)s)')
-    parser.add_argument('--method', nargs='+', choices=tuple(METHODS), default=['pesvm'], help='default: pesvm')
+    parser.add_argument('--method', nargs='+', choices=tuple(METHODS), default=['pesvm'], metavar='NAME',
+                        help=f'some of {", ".join(METHODS)} (default: pesvm)')
     parser.add_argument('--nodes', nargs='+', type=positive, default=powers(os.cpu_count()), metavar='N',
                         help='numbers of nodes; sizeup takes the last (default: powers of 2, up to the cores)')
     parser.add_argument('--sizes', nargs='+', type=size, default=(), metavar='N', help='numbers of rows, such as 2e6; '
                         'scaleup takes the first for one node (default: as the method is measured best)')
     parser.add_argument('--features', type=positive, metavar='D', help='features of a row')
     parser.add_argument('--hidden', type=positive, metavar='L', help='hidden nodes, where the method has them')
-    parser.add_argument('--repeats', type=positive, default=3, metavar='K', help='default: %(default)s')
+    parser.add_argument('--repeats', type=positive, default=3, metavar='K',
+                        help='how often each run is made (default: %(default)s)')
     parser.add_argument('-o', '--output', default='build', metavar='DIR',
                         help=f'folder for {experiment}.csv, .png, .svg and .md (default: %(default)s)')
     parser.add_argument('--store', metavar='URI', help='emr: a folder on S3 for the rows')
     parser.add_argument('--port-base', type=positive, default=25100, metavar='PORT',
                         help='hadoop: first port of the cluster (default: %(default)s)')
     parser.add_argument('--resume', action='store_true', help=f'go on with the runs in {experiment}.csv')
-    parser.add_argument('-q', '--quiet', action='store_true', help='print no progress')
-    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    add_quiet_option(parser)
+    add_debug_option(parser)
     parser.set_defaults(inputs=())
     args, passed = parser.parse(argv)
     for path in run_study(experiment, args, passed):

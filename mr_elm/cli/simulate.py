@@ -7,7 +7,7 @@ from ..experiments.scale.cost_model import Cluster
 from ..experiments.scale.forecast_report import write_forecasts
 from ..experiments.scale.runs import read_runs
 from ..experiments.scale.simulate import foretell, spaced
-from .options import Parser, positive
+from .options import Parser, add_debug_option, positive
 
 LARGEST = 10**15
 
@@ -18,10 +18,12 @@ def simulate(argv):
                     'their speculative copies. What comes out is simulated, and marked so.', runs_jobs=False)
     parser.add_argument('--trace', nargs='+', required=True, metavar='CSV',
                         help='runs of mr-elm speedup, sizeup or scaleup')
-    parser.add_argument('--nodes', type=span, default=(1, 1000), metavar='A..B', help='default: 1..1000')
+    parser.add_argument('--nodes', type=span, default=(1, 1000), metavar='A..B',
+                        help='numbers of nodes (default: 1..1000)')
     parser.add_argument('--rows', type=span, default=(10**6, 10**11), metavar='A..B',
-                        help='default: 1e6..1e11, as far as the memory of the method goes')
-    parser.add_argument('--slots', type=positive, default=1, help='tasks at once on a node (default: %(default)s)')
+                        help='numbers of rows (default: 1e6..1e11, as far as the memory of the method goes)')
+    parser.add_argument('--slots', type=positive, default=1, metavar='N',
+                        help='tasks at once on a node (default: %(default)s)')
     parser.add_argument('--bandwidth', type=above_zero, default=1.0, metavar='GBIT',
                         help='Gbit/s into a node (default: %(default)s)')
     parser.add_argument('--split', type=above_zero, default=128.0, metavar='MB',
@@ -33,7 +35,7 @@ def simulate(argv):
     parser.add_argument('--no-speculation', action='store_true', help='never start a slow task a second time')
     parser.add_argument('-o', '--output', default='build', metavar='DIR',
                         help='folder for simulated-*.png, .svg and simulated.md (default: %(default)s)')
-    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    add_debug_option(parser)
     args, _ = parser.parse(argv)
     if not 0 <= args.stragglers <= 1:
         parser.error(f'--stragglers: a share from 0 to 1 was expected, {args.stragglers:g} came')
