@@ -41,4 +41,6 @@ SECTIONS = (
             'make table-sphere-svm', ('table-sphere-svm.md',)),
     Section('demo', 'One Gram serves every number of hidden nodes', 'The demonstration on two sets of scikit-learn.',
             'make demo', ('demo/accuracy.png',)),
+    Section('boundaries', 'Boundaries', 'What each method draws between two tangled classes.', 'make boundaries',
+            ('boundaries.png',)),
 )
