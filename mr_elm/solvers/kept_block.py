@@ -3,7 +3,7 @@ import numpy as np
 
 from . import loops
 
-SPARE = 1.5  # the matrix is made so much larger than the block, for later ones
+SPARE = 1.1  # the matrix is made so much larger than the block, for later ones
 ANEW = 0.2   # share of new variables from which on the whole block is gathered again
 
 
@@ -43,6 +43,6 @@ class KeptBlock:
         return self.members, self.matrix
 
     def _make_room(self, n, n_samples, dtype):
-        side = min(int(SPARE * n) + 1, n_samples)
+        side, self.matrix = min(int(SPARE * n) + 1, n_samples), None
         self.matrix = self.space.array('block', (side, side), dtype)
         self.members, self.place_of = np.zeros(0, int), np.full(n_samples, -1)
