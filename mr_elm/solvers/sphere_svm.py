@@ -27,7 +27,7 @@ optimum has k~b = 1 where b > 0, b'k~b = sum b = 1 / |c|^2. The certificate come
 Both return b, so that f is divided by |c|^2: it is about 1 on the margin, to be compared and summed between machines.
 A weight w_i of a row stands for w_i rows: C w_i in the place of C.
 
-Source: Strack et al., Sphere support vector machines for large classification tasks, 2013 (paper 002), Algorithm 1,
+Source: Strack et al., Sphere support vector machines for large classification tasks, 2013, Algorithm 1,
 whose printed text breaks off behind line 20.
 """
 import time

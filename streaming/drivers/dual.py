@@ -9,6 +9,7 @@ from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.features.scaling import choose_scaling
+from mr_elm.history import event
 from mr_elm.io.wire import split_key
 from mr_elm.models import layer_arrays, vector_arrays
 from mr_elm.solvers.dual import METHOD_RULES
@@ -201,4 +202,4 @@ def describe(header, summary, options, machines, accounts):
             'parameters': {**header['parameters'], 'scale': options.scale, 'class_weight': options.class_weight,
                            'partitions': options.partitions, 'certificates': certificates,
                            'blas': sorted(accounts.blas | {describe_blas()}), 'input': summary.input},
-            'history': [{'action': 'train', 'rows_used': accounts.used, 'rows_rejected': summary.rejected}]}
+            'history': [event('train', accounts.used, summary.rejected)]}

@@ -5,6 +5,7 @@ import numpy as np
 
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.errors import DataFormatError
+from mr_elm.history import event
 from mr_elm.solvers.kelm import (
     KernelSolution,
     decompose,
@@ -172,4 +173,4 @@ def describe(data, options, found):
             **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,
             'class_weight': options.class_weight, 'blas': sorted(data.accounts.blas | {describe_blas()}),
             'input': data.summary.input},
-        'history': [{'action': 'train', 'rows_used': data.n_rows, 'rows_rejected': rejected}]}
+        'history': [event('train', data.n_rows, rejected)]}
