@@ -84,7 +84,7 @@ METHODS = {
         most=1e5, bound=TRIANGLE),
     'mr-kelm-cg': Method(
         ('train', 'mr-kelm', '{data}', '--solver', 'cg', '--rank', '300', '--C', '0.1', '--tolerance', '1e-4'),
-        Problem(30_000, 50, 0), work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows * 300**2,
+        Problem(60_000, 50, 0), work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows * 300**2,
         gather=rows_of, broadcast=rows_of, passes=True, most=1e7,
         bound='each pass is a job that must start, and every node needs all of X'),
     'sparse-elm': Method(
