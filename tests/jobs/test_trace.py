@@ -7,15 +7,14 @@ import numpy as np
 def test_a_trace_accounts_for_every_job_and_task(elm, write, csv_of, rng, tmp_path):
     rows = write('rows.csv', csv_of(rng.integers(2, size=300), rng.standard_normal((300, 3))))
     trace = tmp_path / 'trace'
-    for runner, n_maps in (('inline', 1), ('local', 2)):
-        cores = ('--num-cores', 2) if runner == 'local' else ()
-        done = elm('train', 'pesvm', rows, '--hidden', 5, '--model', tmp_path / runner, '-q', '-r', runner, *cores,
-                   '--trace', trace)
+    for number in (1, 2):
+        done = elm('train', 'pesvm', rows, '--hidden', 5, '--model', tmp_path / f'{number}.npz', '-q', '--trace', trace,
+                   '-D', f'mapreduce.job.maps={number}')
         assert done.status == 0, done.err
         jobs = [json.loads(line) for line in trace.read_text().splitlines()][-2:]
         assert [job['stage'] for job in jobs] == ['statistics', 'Gram']
         for job in jobs:
-            assert job['runner'] == runner and len(job['map_tasks']) == n_maps and job['reduce_tasks']
+            assert job['runner'] == 'inline' and len(job['map_tasks']) == number and job['reduce_tasks']
             assert job['input_bytes'] == rows.stat().st_size and min(job['shuffle_bytes'], job['output_bytes']) > 0
             assert min(job['start_seconds'], job['map_seconds'], job['reduce_seconds']) >= 0
             assert np.isclose(job['seconds'], job['start_seconds'] + job['map_seconds'] + job['reduce_seconds'])

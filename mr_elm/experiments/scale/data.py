@@ -25,7 +25,7 @@ class Rows:
             whole, rest = divmod(problem.rows, FRESH)
             csv = [self.csv(kind, FRESH, problem.features, number) for number in range(whole)]
             csv += [self.csv(kind, rest, problem.features)] if rest else []
-            mr_elm('pack', *csv, '-o', folder, '-r', 'local')
+            mr_elm('pack', *csv, '-o', folder, '-r', 'local' if whole else 'inline')
             for path in csv:
                 path.unlink()
         return folder
