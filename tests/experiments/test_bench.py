@@ -1,10 +1,13 @@
 """The benchmark: one table of all targets, in which a missed one shows, and a status that tells."""
 import json
 
+import numpy as np
 import pytest
 
 from mr_elm.experiments.bench import __main__ as bench
+from mr_elm.experiments.bench import kelm
 from mr_elm.experiments.timing import Row, Seconds
+from mr_elm.streaming.submit import Runner
 
 HELD, MISSED = Row('a', 0.5, 1.0, True, '1 s'), Row('b', 2.0, 3.0, False, '2 s')
 UNKNOWN = Row('c', 9.0, 1.0, True, 'not measurable: it moved')
@@ -65,6 +68,16 @@ def test_a_real_part_compares_two_real_fits(tmp_path):
     bench.main([str(tmp_path / 'b.json'), 'kelm/decompositions', '--size', 'quick'])
     rows = json.loads((tmp_path / 'b.json').read_text())['parts']['kelm/decompositions']['rows']
     assert len(rows) == 2 and all(row['value'] > 0 for row in rows)
+
+
+def test_stages_of_the_kernel_machine_are_called_as_training_calls_them(tmp_path):
+    runner = Runner()
+    with kelm.ready(kelm.write_csv(tmp_path / 'rows.csv', *kelm.draw(30, 4)), runner) as data:
+        V, omega = np.ones((30, 2)), np.empty((30, 30))
+        kelm.by_columns(data, 'tiles', runner, 'stop', omega)
+        np.testing.assert_allclose(kelm.multiplier(data, runner, 'stop')(V)[:, 0],
+                                   np.tril(omega).sum(axis=1) + np.tril(omega, -1).sum(axis=0), rtol=1e-9)
+        assert kelm.mapped(data, 'entries', runner)[1] > kelm.mapped(data, 'tiles', runner)[1] > 0
 
 
 def test_seconds_are_measured_once(tmp_path):

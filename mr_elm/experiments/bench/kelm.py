@@ -111,7 +111,7 @@ def decompositions(bench):
 def ready(path, runner, **options):
     """Bring rows to this process as training does; the context's value is a KernelData."""
     plan = plan_inputs([str(path)], RowOptions())
-    with gathered(plan, KELMOptions(**options), runner, lambda *_: None) as data:
+    with gathered(plan, KELMOptions(**options), runner, lambda plan, options, *_: options) as data:
         yield data
 
 
