@@ -3,33 +3,20 @@
     sh        commands of mr-elm, which must succeed
     console   commands, each behind a $, and what they print: the same words, on stdout about the same numbers
     python    statements, all blocks in one namespace
-    sh setup, hadoop, emr, network      not run: lines of mr-elm must parse, targets of make exist
+    sh setup, hadoop, emr, network      not run here: lines of mr-elm must parse, targets of make exist
     text      not code
 """
 import re
-import shlex
 import subprocess
-from pathlib import Path
-from textwrap import dedent
 
 import numpy as np
 import pytest
+from reference.readme import BLOCKS, README, ROOT, commands
 
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.data.registry import DATA_SETS
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / 'README.md').read_text(encoding='utf-8')
-BLOCKS = [(tag, dedent(body)) for _, tag, body in
-          re.findall(r'^( *)```([a-z ]+)\n(.*?)^ *```$', README, flags=re.MULTILINE | re.DOTALL)]
 NUMBER = re.compile(r'-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?')
-
-
-def commands(body):
-    """Yield the words of each command of a block, lines that end in a backslash joined."""
-    for line in body.replace('\\\n', ' ').splitlines():
-        if words := shlex.split(line, comments=True):
-            yield words
 
 
 def masked(text):
