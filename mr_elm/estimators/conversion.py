@@ -1,4 +1,6 @@
 """Turn estimators into models, which files hold and the command line reads, and models into estimators."""
+from functools import cache
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -68,12 +70,18 @@ def describe(estimator, n_rows, parameters):
     weights = getattr(estimator, 'class_weight', None)
     if isinstance(weights, dict):
         weights = {str(name): plain(weight) for name, weight in weights.items()}
-    known = {'scale': 'none', 'class_weight': weights, 'blas': [describe_blas()],
+    known = {'scale': 'none', 'class_weight': weights, 'blas': [blas()],
              'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None}}
     return {'method': estimator._method, 'task': 'classification' if classes else 'regression', 'classes': classes,
             'n_features': estimator.n_features_in_, 'n_rows_used': n_rows, 'n_rows_rejected': 0,
             'parameters': {**{name: plain(value) for name, value in parameters.items()}, **known},
             'history': [event('fit', n_rows)]}
+
+
+@cache
+def blas():
+    """Name the arithmetic, once: to look for it takes longer than a small fit."""
+    return describe_blas()
 
 
 def plain(value):
