@@ -10,6 +10,8 @@ from sklearn.datasets import load_svmlight_file
 
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
 
+SHARED = ('emr', 'cluster')  # folders of tests
+
 
 def pytest_configure():
     """Let tests interrupt programs also where a shell runs pytest in the background, and has SIGINT ignored."""
@@ -18,14 +20,21 @@ def pytest_configure():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Keep a file's tests in one process, and all that share a cluster."""
+    """Keep a file's tests in one process, and all that share a cluster; these are few and long, so they begin early."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition('::')[0]
             folder = file.split('/')[1]
-            return folder if folder in ('cluster', 'emr') else file
+            return folder if folder in SHARED else file
+
+        def _assign_work_unit(self, node):
+            if all(self.assigned_work.values()):  # each process has its first file, and compiles loops for all
+                for folder in SHARED:
+                    if folder in self.workqueue:
+                        self.workqueue.move_to_end(folder, last=False)
+            super()._assign_work_unit(node)
 
     return ByFile(config, log)
 
