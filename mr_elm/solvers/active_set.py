@@ -13,8 +13,8 @@ once. First along the steepest descent, which finds the face, then, on the free 
 Value reassignment between the two: released variables get the values of their own minimisers, two at a time, as many
 times as there are of them; those that would go straight back to their bound are then there before Newton's step.
 
-Source: Zhao et al., An efficient active set method for optimization extreme learning machines, of which we
-have the text up to section 3.1; the reassignment is our reading of what it announces. Ours: the whole projected step
+Source: Zhao et al., An efficient active set method for optimization extreme learning machines, of which we have
+the text up to section 3.1; the reassignment is our reading of what it announces. Ours: the whole projected step
 where it falls lower than the first minimiser does; a ridge of 1e-12 on Q_SS, whose rank random nodes bound by L.
 """
 import time
@@ -46,10 +46,9 @@ class Walk:
         self.certified = False
 
     def block(self, indices):
-        """Return Q[indices, indices], made of these rows alone where the cache has no room for all of them."""
+        """Return Q[indices, indices], of cached rows where the cache has room for all of them."""
         if len(indices) > self.cache.capacity:
-            own = self.problem.targets[indices]
-            return self.problem.rows.take(indices).rows(np.arange(len(indices))) * own * own[:, None]
+            return self.problem.block(indices)
         self.cache.ensure(indices)
         return self.cache.block(indices, self.problem.targets)
 

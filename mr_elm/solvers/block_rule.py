@@ -10,8 +10,8 @@ variables, along the projected path (`block_step`). When the running gradient re
 float64 rows; where these do not confirm eps, they replace it and the search goes on, in float64 where rounded kernel
 values would hide the end (large C). Of a ready matrix the running gradient is exact and needs neither.
 
-Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; the
-projected path is that of Zhao et al..
+Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; the projected
+path is that of Zhao et al.
 """
 import time
 from typing import NamedTuple
@@ -143,10 +143,8 @@ class Search:
             face = np.flatnonzero(self.free() | (self.misfit() > 0.1 * self.eps))
             if 8 * len(face)**2 > self.settings.cache_bytes:
                 return
-            t = p.targets[face]
-            Q = p.rows.take(face).rows(np.arange(len(face))) * np.outer(t, t)
             self.n_certified += len(face)
-            self.minimise(face, Q, 0.8 * self.eps, POLISH)
+            self.minimise(face, p.block(face), 0.8 * self.eps, POLISH)
             self.certify()
             self.tell()
 

@@ -118,6 +118,11 @@ class BoxQP:
         decision = self.rows.weighted_sum(support, (alpha * self.targets)[support])
         return self.targets * decision - 1, len(support)
 
+    def block(self, indices):
+        """Return Q[indices, indices] in float64, made of these rows alone."""
+        t = self.targets[indices]
+        return self.rows.take(indices).rows(np.arange(len(indices))) * np.outer(t, t)
+
 
 def check_targets(targets, n):
     """Return targets as floats. Raises ValueError when they are not n values of +1 and -1."""

@@ -24,21 +24,21 @@ class KeptBlock:
         wanted : (n,) rising, with rows in the RowCache.
         Q : (m, m), m >= n; its first n rows and columns count.
         """
-        n, signs = len(wanted), targets.astype(cache.slab.dtype)
-        if self.matrix is None or len(self.matrix) < n or self.matrix.dtype != cache.slab.dtype:
-            self._make_room(n, len(targets), cache.slab.dtype)
+        n, dtype = len(wanted), cache.slab.dtype
+        if self.matrix is None or len(self.matrix) < n or self.matrix.dtype != dtype:
+            self._make_room(n, len(targets), dtype)
         place = self.place_of[wanted]
         stays = (place >= 0) & (place < n)
         self.place_of[self.members] = -1
         if np.count_nonzero(stays) < (1 - ANEW) * n:
             self.members = wanted
-            loops.gather_block(cache.slab, cache.slot_of[wanted], wanted, signs[wanted], self.matrix)
+            loops.gather_block(cache.slab, cache.slot_of[wanted], wanted, targets[wanted].astype(dtype), self.matrix)
         else:
             changed = np.setdiff1d(np.arange(n), place[stays], assume_unique=True)
             self.members = np.empty(n, int)
             self.members[place[stays]], self.members[changed] = wanted[stays], wanted[~stays]
-            loops.refresh_block(cache.slab, cache.slot_of[self.members], self.members, signs[self.members],
-                                changed, self.matrix)
+            loops.refresh_block(cache.slab, cache.slot_of[self.members], self.members,
+                                targets[self.members].astype(dtype), changed, self.matrix)
         self.place_of[self.members] = np.arange(n)
         return self.members, self.matrix
 

@@ -96,9 +96,9 @@ class RowCache:
             free &= ~self.precious()[self._row_in[:self._used]]
         return np.flatnonzero(free)
 
-    def block(self, indices, targets, out=None):
+    def block(self, indices, targets):
         """Return Q[indices, indices] from rows already here; indices in increasing order are fastest."""
-        Q = np.empty((len(indices), len(indices)), self.slab.dtype) if out is None else out
+        Q = np.empty((len(indices), len(indices)), self.slab.dtype)
         loops.gather_block(self.slab, self.slot_of[indices], indices, targets[indices].astype(self.slab.dtype), Q)
         return Q
 
