@@ -12,7 +12,7 @@ from . import loops
 from .box_qp import free_variables, violations
 from .projected_path import path_minimum
 
-WORTH = 300  # variables: for each so many of a block, a pair step a variable is cheap beside Newton's factorisation
+WORTH = 150  # variables: for each so many of a block, a pair step a variable is cheap beside Newton's factorisation
 
 
 class Effort(NamedTuple):

@@ -1,8 +1,9 @@
 """Choose who steps next and how far, compiled; letters as in `box_qp`: a, g, upper, t, Q, K.
 
-Rows of K lie in a slab, one a slot; `slot_of[i]` is row i's slot, or -1. LLVM vectorises neither an arg-max nor a
-maximum, so that selection keeps some maxima (lanes) side by side, each with the start of the stretch it came from, and
-compares them at the end. Loops return instead of an index SETTLED, when no variable is left to move, or OUT_OF_STEPS.
+Rows of K lie in a slab, one a slot; `slot_of[i]` is row i's slot, or -1. Loops return instead of an index SETTLED,
+when no variable is left to move, or OUT_OF_STEPS. LLVM vectorises a maximum of integers but not of floats, nor an
+arg-max: selection compares the bits of numbers, whose order is theirs where they are not negative, and then looks for
+the largest, a stretch at a time.
 """
 import numpy as np
 
@@ -11,12 +12,7 @@ from ..compiled import jit
 fast = jit(fastmath=True)
 SETTLED, OUT_OF_STEPS = -1, -2
 LINE = 16  # numbers, about what a cache line holds
-
-
-@fast
-def lane_count(n):
-    """Return how many lanes suit n variables: few when comparing them at the end would cost as much as filling them."""
-    return 64 if n < 2000 else 256
+STRETCH = 64  # numbers looked at together, then one by one where the largest is among them
 
 
 @fast
@@ -26,75 +22,59 @@ def _clipped_step(a, g, upper, inverse):
 
 
 @fast
-def _raise_maxima(scores, start, top, origin):
-    """Let the scores of one stretch compete, lane by lane."""
-    here = np.int32(start)
-    for j in range(len(scores)):
-        origin[j] = here if scores[j] > top[j] else origin[j]
-        top[j] = max(top[j], scores[j])
+def _largest(bits):
+    """Return where the largest of some numbers of at least 0 is, from their bits."""
+    best, at = bits[0], 0
+    for j in range(len(bits)):
+        best = max(best, bits[j])
+    while at + STRETCH <= len(bits):
+        found = 0
+        for j in range(at, at + STRETCH):
+            found |= bits[j] == best
+        if found:
+            break
+        at += STRETCH
+    while bits[at] != best:
+        at += 1
+    return at
 
 
 @fast
-def _winner(top, origin):
-    """Return (the largest maximum, its index in the whole array)."""
-    best, lane = top[0], 0
-    for j in range(1, len(top)):
-        if top[j] > best:
-            best, lane = top[j], j
-    return best, origin[lane] + lane
-
-
-@fast
-def _best_alone(a, g, upper, diagonal, inverse, gain, top, origin):
+def _best_alone(a, g, upper, diagonal, inverse, gain, bits):
     """Return (the largest gain of a variable's own step, whose it is). In float32: it is only a choice."""
-    top[:] = 0
-    for start in range(0, len(a), len(top)):
-        stop = min(start + len(top), len(a))
-        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], gain[:stop - start]
-        q, r = diagonal[start:stop], inverse[start:stop]
-        for j in range(stop - start):
-            s = min(max(-h[j] * r[j], -x[j]), u[j] - x[j])
-            out[j] = -s * (h[j] + np.float32(0.5) * s * q[j])
-        _raise_maxima(out, start, top, origin)
-    return _winner(top, origin)
+    for j in range(len(a)):
+        s = min(max(-g[j] * inverse[j], -a[j]), upper[j] - a[j])
+        gain[j] = -s * (g[j] + np.float32(0.5) * s * diagonal[j])
+    i = _largest(bits)
+    return gain[i], i
 
 
 @fast
-def _worst_violator(a, g, upper, misfit):
+def _worst_violator(a, g, upper, misfit, bits):
     """Fill in the violation of each variable, -J of Bai et al.; return (the largest, whose it is)."""
-    top, origin = np.zeros(256), np.zeros(256, np.int32)
-    for start in range(0, len(a), len(top)):
-        stop = min(start + len(top), len(a))
-        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], misfit[start:stop]
-        for j in range(stop - start):
-            up = -h[j] if x[j] < u[j] else 0.0
-            down = h[j] if x[j] > 0.0 else 0.0
-            out[j] = max(up, down)
-        _raise_maxima(out, start, top, origin)
-    return _winner(top, origin)
+    for j in range(len(a)):
+        up = -g[j] if a[j] < upper[j] else 0.0
+        down = g[j] if a[j] > 0.0 else 0.0
+        misfit[j] = max(max(up, down), 0.0)
+    i = _largest(bits)
+    return misfit[i], i
 
 
 @fast
-def _best_partner(row, step, give, i, a, g, upper, diagonal, gain, top, origin):
+def _best_partner(row, step, give, i, a, g, upper, diagonal, gain, bits):
     """Return (the largest gain of a j after i's step, whose it is); j's curvature is less what i gives way.
 
     row is row i of Q, give is 1 / Q_ii. In float32: it is only a choice.
     """
-    top[:] = 0
-    for start in range(0, len(a), len(top)):
-        stop = min(start + len(top), len(a))
-        x, h, u, out = a[start:stop], g[start:stop], upper[start:stop], gain[:stop - start]
-        d, k = diagonal[start:stop], row[start:stop]
-        for j in range(stop - start):
-            q = np.float32(k[j])
-            slope = h[j] + step * q
-            curvature = max(d[j] - q * q * give, np.float32(1e-6) * d[j])
-            sj = min(max(-slope / curvature, -x[j]), u[j] - x[j])
-            out[j] = -sj * (slope + np.float32(0.5) * sj * curvature)
-        if start <= i < stop:
-            out[i - start] = -1
-        _raise_maxima(out, start, top, origin)
-    return _winner(top, origin)
+    for j in range(len(a)):
+        q = np.float32(row[j])
+        slope = g[j] + step * q
+        curvature = max(diagonal[j] - q * q * give, np.float32(1e-6) * diagonal[j])
+        s = min(max(-slope / curvature, -a[j]), upper[j] - a[j])
+        gain[j] = -s * (slope + np.float32(0.5) * s * curvature)
+    gain[i] = -1
+    j = _largest(bits)
+    return gain[j], j
 
 
 @fast
@@ -128,8 +108,9 @@ def paper_steps(slab, slot_of, t, a, g, upper, inverse, tolerance, max_steps):
     """
     n = len(a)
     misfit = np.empty(n)
+    bits = misfit.view(np.int64)
     for step in range(max_steps):
-        worst, i = _worst_violator(a, g, upper, misfit)
+        worst, i = _worst_violator(a, g, upper, misfit, bits)
         if worst <= tolerance:
             return step, SETTLED
         if slot_of[i] < 0:
@@ -165,12 +146,12 @@ def pair_steps(Q, a, g, upper, diagonal, inverse, tolerance, max_steps):
     Returns the steps made; fewer than max_steps when no variable of the block violates by more than tolerance.
     """
     n, steps = len(a), 0
-    lanes = lane_count(n)
-    gain, top, origin = np.empty(lanes, np.float32), np.zeros(lanes, np.float32), np.zeros(lanes, np.int32)
+    gain = np.empty(n, np.float32)
+    bits = gain.view(np.int32)
     x, h, u = a.astype(np.float32), g.astype(np.float32), upper.astype(np.float32)  # what chooses looks at these
     d, r = diagonal.astype(np.float32), inverse.astype(np.float32)
     while steps < max_steps:
-        best, i = _best_alone(x, h, u, d, r, gain, top, origin)
+        best, i = _best_alone(x, h, u, d, r, gain, bits)
         if best <= 0.25 * tolerance * tolerance * inverse[0]:
             moved = sweep(Q, a, g, upper, inverse, tolerance)
             steps += moved
@@ -181,7 +162,7 @@ def pair_steps(Q, a, g, upper, diagonal, inverse, tolerance, max_steps):
             continue
         s = _clipped_step(a[i], g[i], upper[i], inverse[i])
         row = Q[i]
-        best, j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, gain, top, origin)
+        best, j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, gain, bits)
         si, sj, other = s, 0.0, row
         if best > 0:
             other = Q[j]
