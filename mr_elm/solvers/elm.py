@@ -14,6 +14,7 @@ eqs. 10-11.
 import numpy as np
 
 from ..typing import Floats
+from .kelm import KernelSolution, demand_C, unweigh, weigh
 from .regularized import solve_regularized
 
 
@@ -24,10 +25,9 @@ def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -
     >>> solve_nodes(H, T, C=1.0).ravel().round(6).tolist()
     [0.5, 0.4]
     """
-    if weights is not None:
-        s = np.sqrt(weights)[:, None]
-        H *= s
-        T = T * s
+    s, T = weigh(None, T, weights)
+    if s is not None:
+        H *= s[:, None]
     if H.shape[1] <= H.shape[0]:
         return solve_targets(H.T @ H, H.T @ T, C)
     return H.T @ solve_targets(H @ H.T, T, C)
@@ -35,16 +35,11 @@ def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -
 
 def solve_kernel(omega: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
     """Return the coefficients A, (N, K), of the kernel form; with weights (N,), omega (N, N) is overwritten."""
-    if weights is None:
-        return solve_targets(omega, T, C)
-    s = np.sqrt(weights)[:, None]
-    omega *= s
-    omega *= s.T
-    return s * solve_targets(omega, T * s, C)
+    s, T = weigh(omega, T, weights)
+    return unweigh(KernelSolution(solve_targets(omega, T, C)), s).dual_coef
 
 
 def solve_targets(matrix, right, C):
     """Return (I/C + matrix)^-1 right. Raises ValueError when C <= 0."""
-    if not (C > 0 and np.isfinite(C)):
-        raise ValueError(f'C: a finite number above 0 was expected, {C} came')
+    demand_C(C)
     return solve_regularized(matrix, np.asfortranarray(right), C).output_weights
