@@ -1,7 +1,6 @@
 """Offer the machines of the dual: sparse ELM, optimisation ELM and SphereSVM."""
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from ..features.kernel_rows import PrecomputedRows, kernel_rows
 from ..features.kernels import KERNELS
@@ -89,19 +88,15 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         self._keep_nodes(layer, np.column_stack([result.beta for result in machines.results]), self.multiclass)
         return machines
 
-    def _decisions(self, X):
-        check_is_fitted(self)
-        X = self._read(X, reset=False)
-        if self.kernel == PRECOMPUTED:
-            return X[:, self.support_] @ self.dual_coef_ + self.intercept_
-        return self.model_.decision_function(X)
+    def _values_of(self, K):
+        return K[:, self.support_] @ self.dual_coef_ + self.intercept_
 
     def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n,) for two classes, else (n, K), the largest of which is the class predicted.
 
         Of pairs: the votes of a class, with its sum of decision values squeezed into (-1/3, 1/3).
         """
-        values = self._decisions(X)
+        values = self._values(X)
         if len(self.classes_) == 2:
             return values[:, 0]
         if self.multiclass == ONE_VS_ALL:
@@ -111,8 +106,8 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class of each row."""
-        decisions = self._decisions(X)
-        return self.classes_[class_numbers(decisions, len(self.classes_), self.multiclass)]
+        values = self._values(X)
+        return self.classes_[class_numbers(values, len(self.classes_), self.multiclass)]
 
 
 class SparseELMClassifier(DualClassifier):

@@ -1,12 +1,11 @@
 """Offer the unified ELM."""
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..features.kernels import KERNELS
 from ..solvers import elm
 from ..solvers.multiclass import class_targets
 from ..typing import ClassWeight, Labels, Rows, Weights
-from .kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+from .kernel_or_nodes import RANDOM_NODES, KernelOrNodes, outputs
 from .values import OneVsAll, Targets, numbered_classes, row_weights
 
 
@@ -30,11 +29,6 @@ class UnifiedELM(KernelOrNodes):
             self._keep_kernel(kernel, X, elm.solve_kernel(kernel.tile(X, X), T, self.C, weights))
         else:
             self.dual_coef_ = elm.solve_kernel(X.copy(), T, self.C, weights)
-
-    def _values(self, X):
-        check_is_fitted(self)
-        X = self._read(X, reset=False)
-        return X @ self.dual_coef_ if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
 
 
 class ELMClassifier(OneVsAll, UnifiedELM):

@@ -1,6 +1,5 @@
 """Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..features.kernel_rows import PrecomputedRows
 from ..features.kernel_tiles import kernel_product, lower_triangle
@@ -93,11 +92,6 @@ class KernelELM(KernelOrNodes):
             approximate_well(X, kernel, self.C, n, s, self.seed))
         solution, self.n_iter_, _ = solve_cg(multiply, T, self.C, M, self.tol, self.max_iter)
         return unweigh(solution, s)
-
-    def _values(self, X):
-        check_is_fitted(self)
-        X = self._read(X, reset=False)
-        return X @ self.dual_coef_ if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
 
 
 class KernelELMClassifier(OneVsAll, KernelELM):

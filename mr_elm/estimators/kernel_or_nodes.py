@@ -1,7 +1,7 @@
 """Choose between kernels, random nodes and a ready matrix by one name: what the estimators of both have in common."""
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..features.hidden import NODES, HiddenLayer, draw_nodes
 from ..features.kernels import KERNELS, make_kernel, row_squares
@@ -46,6 +46,16 @@ class KernelOrNodes(Convertible, BaseEstimator):
             raise ValueError(f'n_hidden: a number of at least 1 was expected, {self.n_hidden} came')
         nodes = draw_nodes(self.kernel, self.n_hidden, d, self.seed)
         return HiddenLayer(self.kernel, *nodes, np.zeros(d), np.ones(d))
+
+    def _values(self, X):
+        """Return the decision values of all machines, (n, P)."""
+        check_is_fitted(self)
+        X = self._read(X, reset=False)
+        return self._values_of(X) if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
+
+    def _values_of(self, K):
+        """Return the decision values of rows of a ready matrix, (n, N)."""
+        return K @ self.dual_coef_
 
     def _keep(self, kind, parameters, arrays, scheme=ONE_VS_ALL):
         """Make the model, with the header and arrays of a model file."""
