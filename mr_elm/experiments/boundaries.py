@@ -14,6 +14,7 @@ from ..estimators import (
     SparseELMClassifier,
     SphereSVMClassifier,
 )
+from .figure import drawn
 
 EDGE = 4  # of the square that rows are drawn from
 WIDTH = 1
@@ -58,15 +59,10 @@ def kept(estimator):
 
 def draw(fitted, X, y, test, path):
     """Draw the decision values of every estimator over the plane, boundary and margin, rows and support vectors."""
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-    figure, panels = pyplot.subplots(2, 3, figsize=(12, 8.2), layout='constrained', sharex=True, sharey=True)
-    for axes, (title, estimator) in zip(panels.flat, fitted.items(), strict=True):
-        draw_panel(axes, estimator, X, y)
-        axes.set_title(f'{title}\n{estimator.score(*test):.1%} right{kept(estimator)}', fontsize=10)
-    figure.savefig(path, dpi=120, format='png')
-    pyplot.close(figure)
+    with drawn(path, rows=2, columns=3, dpi=120, figsize=(12, 8.2), sharex=True, sharey=True) as (_, panels):
+        for axes, (title, estimator) in zip(panels.flat, fitted.items(), strict=True):
+            draw_panel(axes, estimator, X, y)
+            axes.set_title(f'{title}\n{estimator.score(*test):.1%} right{kept(estimator)}', fontsize=10)
 
 
 def draw_panel(axes, estimator, X, y):

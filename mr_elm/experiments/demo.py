@@ -19,6 +19,7 @@ from ..streaming.drivers import pesvm, score
 from ..streaming.inputs import plan_inputs
 from ..streaming.progress import Reporter
 from ..streaming.submit import Runner
+from .figure import drawn
 
 N_HIDDEN = 1000
 SIZES = (10, 20, 50, 100, 200, 300, 500, 700, 1000)
@@ -84,20 +85,15 @@ def accuracy(model, X, y):
 
 def draw(curves, path):
     """Draw accuracy against the number of hidden nodes."""
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-    figure, axes = pyplot.subplots(figsize=(7, 4.2), layout='constrained')
-    for name, values in curves.items():
-        axes.plot(SIZES, values, marker='o', label=name)
-    axes.set(xscale='log', xlabel='hidden nodes', ylabel='accuracy on held-out rows',
-             title='PESVM: one Gram serves every number of hidden nodes')
-    axes.set_xticks(SIZES, [str(size) for size in SIZES], minor=False)
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
-    axes.legend(loc='lower right')
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    with drawn(path, figsize=(7, 4.2)) as (_, axes):
+        for name, values in curves.items():
+            axes.plot(SIZES, values, marker='o', label=name)
+        axes.set(xscale='log', xlabel='hidden nodes', ylabel='accuracy on held-out rows',
+                 title='PESVM: one Gram serves every number of hidden nodes')
+        axes.set_xticks(SIZES, [str(size) for size in SIZES], minor=False)
+        axes.minorticks_off()
+        axes.grid(alpha=0.3)
+        axes.legend(loc='lower right')
 
 
 if __name__ == '__main__':

@@ -1,22 +1,19 @@
 """Draw what cross-validation says of hidden nodes."""
 import numpy as np
 
+from .figure import drawn
+
 
 def draw(scores, best, path):
     """Draw the error over nu and L for the best kind of nodes, and the least error over the weight scale of every map.
 
     scores : list of NodeScore over a full grid. best : the one chosen. path : of the png.
     """
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), layout='constrained')
-    image = heat_map(left, [score for score in scores
-                            if (score.map, score.weight_scale) == (best.map, best.weight_scale)], best)
-    figure.colorbar(image, ax=left, label='held-out squared error')
-    curves(right, scores)
-    figure.savefig(path, dpi=150, format='png')
-    pyplot.close(figure)
+    with drawn(path, columns=2, figsize=(11, 4.2)) as (figure, (left, right)):
+        image = heat_map(left, [score for score in scores
+                                if (score.map, score.weight_scale) == (best.map, best.weight_scale)], best)
+        figure.colorbar(image, ax=left, label='held-out squared error')
+        curves(right, scores)
 
 
 def heat_map(axes, scores, best):

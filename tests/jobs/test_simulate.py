@@ -127,6 +127,7 @@ def test_the_command_draws_and_says_what_is_simulated(tmp_path, capsys):
     assert re.search(r'Median error [01]\.\d%', page) and 'scales up to' in page
     assert page == (tmp_path / 'simulated.md').read_text()
     assert (tmp_path / 'simulated-pesvm-local.png').stat().st_size > 10_000
+    assert '</svg>' in (tmp_path / 'simulated-pesvm-local.svg').read_text()
 
 
 def test_runs_that_say_too_little_are_refused(tmp_path, capsys):

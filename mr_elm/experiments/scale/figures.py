@@ -1,4 +1,5 @@
 """Draw speedup, sizeup and scaleup: the curves beside their ideals, and where the seconds of each run went."""
+from ..figure import drawn
 from .ratios import STAGES, curves_of, name_of, short, stage_medians
 
 COLOURS = ('#1b6ca8', '#d1495b', '#2e933c', '#edae49', '#7b4b94', '#4a4a4a')
@@ -9,18 +10,11 @@ AXES = {'speedup': ('nodes', 'times faster than on the fewest'), 'sizeup': ('tim
 
 def draw(experiment, runs, folder):
     """Draw the figure of an experiment; the paths of its png and svg."""
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-    curves = curves_of(experiment, runs)
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11.5, 4.6), layout='constrained', width_ratios=(1, 1.15))
-    draw_curves(left, experiment, curves)
-    draw_stages(right, curves)
-    figure.suptitle(f'{experiment.capitalize()}, measured', fontsize=13, x=0.02, ha='left', weight='bold')
-    paths = [folder / f'{experiment}.{kind}' for kind in ('png', 'svg')]
-    for path in paths:
-        figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    curves, paths = curves_of(experiment, runs), [folder / f'{experiment}.{kind}' for kind in ('png', 'svg')]
+    with drawn(*paths, columns=2, figsize=(11.5, 4.6), width_ratios=(1, 1.15)) as (figure, (left, right)):
+        draw_curves(left, experiment, curves)
+        draw_stages(right, curves)
+        figure.suptitle(f'{experiment.capitalize()}, measured', fontsize=13, x=0.02, ha='left', weight='bold')
     return paths
 
 

@@ -19,8 +19,7 @@ def write_forecasts(forecasts, folder):
              'cluster.', '']
     for forecast in forecasts:
         name = f'simulated-{forecast.costs.method}-{forecast.costs.runner}'
-        for kind in ('png', 'svg'):
-            draw_forecast(forecast, folder / f'{name}.{kind}')
+        draw_forecast(forecast, [folder / f'{name}.{kind}' for kind in ('png', 'svg')])
         lines += [f'## {forecast.costs.method}, by runs on {forecast.costs.runner}', '', f'![{name}]({name}.png)', '',
                   *check(forecast), '', *walls(forecast), '']
     text = '\n'.join(lines)

@@ -1,4 +1,5 @@
 """Draw what is foretold of a method: speedup, sizeup, scaleup, and where its wall stands."""
+from ..figure import drawn
 from .figures import COLOURS, STAGE_COLOURS, clean, plural
 from .ratios import STAGES, short
 from .simulate import SIZEUP_NODES, TIMES, ways_round
@@ -6,22 +7,17 @@ from .simulate import SIZEUP_NODES, TIMES, ways_round
 DASHED = {'linestyle': '--', 'color': '#9aa0a6', 'linewidth': 1.2}
 
 
-def draw_forecast(forecast, path):
-    """Draw a Forecast as four panels, to a path that ends in .png or .svg."""
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-    figure, axes = pyplot.subplots(2, 2, figsize=(12, 9), layout='constrained')
-    for draw, panel in zip((draw_speedup, draw_sizeup, draw_scaleup, draw_wall), axes.flat, strict=True):
-        draw(panel, forecast)
-        panel.grid(alpha=0.25, which='major')
-        panel.legend(frameon=False, fontsize=9)
-        clean(panel)
+def draw_forecast(forecast, paths):
+    """Draw a Forecast as four panels, to paths that end in .png or .svg."""
     costs = forecast.costs
-    figure.suptitle(f'SIMULATED: {costs.method} by what runs on {costs.runner} took '
-                    f'(median error there {forecast.error:.0%})', fontsize=13, x=0.02, ha='left', weight='bold')
-    figure.savefig(path, dpi=130)
-    pyplot.close(figure)
+    with drawn(*paths, rows=2, columns=2, dpi=130, figsize=(12, 9)) as (figure, axes):
+        for draw, panel in zip((draw_speedup, draw_sizeup, draw_scaleup, draw_wall), axes.flat, strict=True):
+            draw(panel, forecast)
+            panel.grid(alpha=0.25, which='major')
+            panel.legend(frameon=False, fontsize=9)
+            clean(panel)
+        figure.suptitle(f'SIMULATED: {costs.method} by what runs on {costs.runner} took '
+                        f'(median error there {forecast.error:.0%})', fontsize=13, x=0.02, ha='left', weight='bold')
 
 
 def draw_speedup(axes, forecast):

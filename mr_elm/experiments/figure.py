@@ -1,0 +1,20 @@
+"""Open a figure to draw in, and write it to files."""
+from contextlib import contextmanager
+
+
+@contextmanager
+def drawn(*paths, rows=1, columns=1, dpi=150, **look):
+    """Give a figure and the axes of its panels; it is written to all paths at the end, and closed.
+
+    paths : those that end in .svg become drawings, all others png. dpi : of a png. look : options of pyplot.subplots.
+    """
+    import matplotlib
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(rows, columns, layout='constrained', **look)
+    try:
+        yield figure, axes
+        for path in paths:
+            figure.savefig(path, dpi=dpi, format='svg' if str(path).endswith('.svg') else 'png')
+    finally:
+        pyplot.close(figure)
