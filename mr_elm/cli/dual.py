@@ -6,8 +6,8 @@ from ..features.kernels import KERNELS
 from ..solvers.dual import METHOD_RULES
 from ..solvers.multiclass import SCHEMES
 from ..streaming.drivers import dual
-from .options import Parser, add_input_options, add_resume_option, add_runner_options, positive
-from .training import add_class_weight_option, add_model_options, demand_positive, demand_seed, run
+from .options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options, positive
+from .training import add_class_weight_option, add_model_options, demand_seed, run
 
 STOP = 'violation of the optimality conditions at which to stop'
 STOPS = {'sphere-svm': 'gap at which to stop, relative to the objective; for --rule paper the eps of Algorithm 1'}
@@ -53,18 +53,19 @@ def add_kernel_options(parser, nodes=RANDOM_NODES, C='bound of the dual variable
     also = f', or random nodes: {", ".join(nodes)}' if nodes else ''
     group.add_argument('--kernel', choices=(*KERNELS, *nodes), default='gaussian', metavar='NAME',
                        help=f'{", ".join(KERNELS)}{also} (default: %(default)s)')
-    group.add_argument('--sigma', type=float, metavar='X',
+    group.add_argument('--sigma', type=above_zero, metavar='X',
                        help='width of the gaussian or laplacian kernel (default: sqrt(d))')
-    group.add_argument('--gamma', type=float, metavar='X', help='gaussian: 1 / (2 sigma^2), instead of --sigma')
-    group.add_argument('--degree', type=int, metavar='N', help='polynomial: of (1 + u.v)^degree (default: 3)')
-    group.add_argument('--C', type=float, default=1.0, metavar='X', help=f'{C} (default: %(default)s)')
+    group.add_argument('--gamma', type=above_zero, metavar='X', help='gaussian: 1 / (2 sigma^2), instead of --sigma')
+    group.add_argument('--degree', type=positive, metavar='N', help='polynomial: of (1 + u.v)^degree (default: 3)')
+    group.add_argument('--C', type=above_zero, default=1.0, metavar='X', help=f'{C} (default: %(default)s)')
 
 
 def add_node_options(parser):
     """Add the parameters of random nodes."""
     group = parser.add_argument_group('random nodes')
-    group.add_argument('--hidden', type=int, default=1000, metavar='L', help='how many of them (default: %(default)s)')
-    group.add_argument('--weight-scale', type=float, default=1.0, metavar='S',
+    group.add_argument('--hidden', type=positive, default=1000, metavar='L',
+                       help='how many of them (default: %(default)s)')
+    group.add_argument('--weight-scale', type=above_zero, default=1.0, metavar='S',
                        help='deviation of the pre-activations on scaled rows (default: %(default)s)')
     group.add_argument('--weights', choices=('normal', 'uniform'), default='normal',
                        help='normal: deviation S/sqrt(d); uniform: between -S and S (default: %(default)s)')
@@ -75,13 +76,13 @@ def add_solver_options(parser, method):
     rules = METHOD_RULES[method]
     group = parser.add_argument_group('solver')
     group.add_argument('--rule', choices=rules, default=rules[0], help='how kernels are solved (default: %(default)s)')
-    group.add_argument('--eps', type=float, default=1e-3, metavar='X',
+    group.add_argument('--eps', type=above_zero, default=1e-3, metavar='X',
                        help=f'{STOPS.get(method, STOP)} (default: %(default)s)')
     group.add_argument('--max-iter', type=positive, metavar='N', help="bound on iterations (default: the solver's own)")
     group.add_argument('--multiclass', choices=SCHEMES, default=SCHEMES[0],
                        help='how two-class machines make several classes (default: %(default)s)')
     add_class_weight_option(group)
-    group.add_argument('--memory', type=float, default=1000.0, metavar='MB',
+    group.add_argument('--memory', type=above_zero, default=1000.0, metavar='MB',
                        help='of a task, half of it for kernel values (default: %(default)s)')
 
 
@@ -91,22 +92,18 @@ def add_partition_options(parser):
     group.add_argument('--partitions', type=positive, default=1, metavar='P',
                        help='cut the rows of a machine into so many parts, solve these, then add the rows of all parts '
                             'that contradict the result until the duality gap over all rows is closed')
-    group.add_argument('--gap', type=float, default=1e-3, metavar='X',
+    group.add_argument('--gap', type=above_zero, default=1e-3, metavar='X',
                        help='that gap, relative to the objective (default: %(default)s)')
 
 
 def check_dual(parser, args):
-    """Exit with 2 where a number is out of its range."""
-    for name in ('eps', 'memory', 'gap', 'weight_scale', 'hidden'):
-        demand_positive(parser, f'--{name.replace("_", "-")}', getattr(args, name, None))
+    """Exit with 2 where options do not fit."""
     check_kernel(parser, args)
     demand_seed(parser, args)
 
 
 def check_kernel(parser, args):
-    """Exit with 2 where C or a parameter of the kernel is out of its range, or belongs to another kernel."""
-    for name in ('C', 'sigma', 'gamma', 'degree'):
-        demand_positive(parser, f'--{name}', getattr(args, name))
+    """Exit with 2 where a parameter belongs to another kernel."""
     known = KERNELS[args.kernel].parameters if args.kernel in KERNELS else ()
     for name in ('sigma', 'gamma', 'degree'):
         if getattr(args, name) is not None and name not in known:

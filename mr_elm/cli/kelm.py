@@ -4,15 +4,16 @@ from dataclasses import fields
 from ..streaming.drivers import kelm
 from ..streaming.drivers.kelm_stages import EMITS
 from .dual import add_kernel_options, check_kernel
-from .options import Parser, add_input_options, add_resume_option, add_runner_options, add_task_option, positive
-from .training import (
-    add_class_weight_option,
-    add_model_options,
-    demand_classes,
-    demand_positive,
-    demand_seed,
-    run,
+from .options import (
+    Parser,
+    above_zero,
+    add_input_options,
+    add_resume_option,
+    add_runner_options,
+    add_task_option,
+    positive,
 )
+from .training import add_class_weight_option, add_model_options, demand_classes, demand_seed, run
 
 
 def train_mr_kelm(argv):
@@ -51,7 +52,7 @@ def add_kelm_options(parser):
     group.add_argument('--rank', type=positive, metavar='R',
                        help='svd: so many eigenvalues, by passes over the data, instead of all; cg: of the '
                             'preconditioner (default: twice the effective dimension, as --memory allows)')
-    group.add_argument('--tolerance', type=float, default=1e-8, metavar='X',
+    group.add_argument('--tolerance', type=above_zero, default=1e-8, metavar='X',
                        help='cg: relative residual at which to stop (default: %(default)s)')
     group.add_argument('--max-passes', type=positive, default=200, metavar='N',
                        help='cg: give up after so many (default: %(default)s)')
@@ -62,14 +63,12 @@ def add_kelm_options(parser):
 
 def add_memory_option(parser, use):
     """Add the memory for matrices."""
-    parser.add_argument('--memory', type=float, default=4000.0, metavar='MB', help=f'{use} (default: %(default)s)')
+    parser.add_argument('--memory', type=above_zero, default=4000.0, metavar='MB', help=f'{use} (default: %(default)s)')
 
 
 def check_kelm(parser, args):
     """Exit with 2 where options do not fit."""
     check_kernel(parser, args)
-    for name in ('tolerance', 'memory'):
-        demand_positive(parser, f'--{name}', getattr(args, name))
     demand_seed(parser, args)
     demand_classes(parser, args)
     if args.leave_one_out and args.solver == 'cg':

@@ -129,6 +129,17 @@ def positive(text):
     return int(text)
 
 
+def above_zero(text):
+    """Read a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float('inf'):
+        raise argparse.ArgumentTypeError(f'a number above 0 was expected, {text!r} came')
+    return value
+
+
 def add_task_option(parser):
     """Add what the labels are."""
     parser.add_argument('--task', choices=('classification', 'regression'), default='classification',

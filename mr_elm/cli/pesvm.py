@@ -5,15 +5,16 @@ from functools import partial
 from ..features.hidden import NODES
 from ..streaming.drivers import auto, pesvm
 from .increment import living_model
-from .options import Parser, add_input_options, add_resume_option, add_runner_options, add_task_option
-from .training import (
-    add_class_weight_option,
-    add_model_options,
-    demand_classes,
-    demand_positive,
-    demand_seed,
-    run,
+from .options import (
+    Parser,
+    above_zero,
+    add_input_options,
+    add_resume_option,
+    add_runner_options,
+    add_task_option,
+    positive,
 )
+from .training import add_class_weight_option, add_model_options, demand_classes, demand_seed, run
 
 CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
@@ -39,7 +40,7 @@ def train(argv, method, strength, description):
     add_runner_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
-    check(parser, args, strength)
+    check(parser, args)
     budget = budget_of(parser, argv, args)
     if args.like is not None:
         train_like(parser, argv, args, passed, method)
@@ -89,13 +90,14 @@ def add_gram_options(parser, method, strength):
     group = parser.add_argument_group(method)
     group.add_argument('--map', choices=tuple(NODES), default='sigmoid', metavar='NAME',
                        help=f'hidden nodes: {", ".join(NODES)} (default: %(default)s)')
-    group.add_argument('--hidden', type=int, default=1000, metavar='L', help='how many of them (default: %(default)s)')
-    group.add_argument('--weight-scale', type=float, default=1.0, metavar='S',
+    group.add_argument('--hidden', type=positive, default=1000, metavar='L',
+                       help='how many of them (default: %(default)s)')
+    group.add_argument('--weight-scale', type=above_zero, default=1.0, metavar='S',
                        help='deviation of the pre-activations on scaled rows; a Gaussian has sigma = sqrt(d)/S '
                             '(default: %(default)s)')
     group.add_argument('--weights', choices=('normal', 'uniform'), default='normal',
                        help='normal: deviation S/sqrt(d); uniform: between -S and S (default: %(default)s)')
-    group.add_argument(strength, type=float, default=1.0, dest='nu', metavar='X',
+    group.add_argument(strength, type=above_zero, default=1.0, dest='nu', metavar='X',
                        help='weight of the errors against the size of the output weights (default: %(default)s)')
     add_class_weight_option(group)
     if method == 'pesvm':
@@ -106,9 +108,7 @@ def add_gram_options(parser, method, strength):
                        'can be merged')
 
 
-def check(parser, args, strength):
-    """Exit with 2 where a number is out of its range."""
-    for name, value in ((strength, args.nu), ('--weight-scale', args.weight_scale), ('--hidden', args.hidden)):
-        demand_positive(parser, name, value)
+def check(parser, args):
+    """Exit with 2 where options do not fit."""
     demand_seed(parser, args)
     demand_classes(parser, args)

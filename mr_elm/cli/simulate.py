@@ -7,7 +7,7 @@ from ..experiments.scale.cost_model import Cluster
 from ..experiments.scale.forecast_report import write_forecasts
 from ..experiments.scale.runs import read_runs
 from ..experiments.scale.simulate import foretell, spaced
-from .options import Parser, add_debug_option, positive
+from .options import Parser, above_zero, add_debug_option, positive
 
 LARGEST = 10**15
 
@@ -58,14 +58,3 @@ def span(text):
     if not 1 <= found[0] <= found[1] <= LARGEST:
         raise argparse.ArgumentTypeError(f'A..B, from 1 to {log10(LARGEST):.0f} digits, was expected, {text!r} came')
     return found
-
-
-def above_zero(text):
-    """Read a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float('inf'):
-        raise argparse.ArgumentTypeError(f'a number above 0 was expected, {text!r} came')
-    return value

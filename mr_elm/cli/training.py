@@ -1,6 +1,4 @@
 """Do what training has in common, whatever the method: where the model goes, and writing it."""
-import math
-
 from ..features.scaling import SCALES
 from ..io.store import save_model
 from ..streaming.inputs import plan_inputs
@@ -66,12 +64,6 @@ def size_of(header, arrays):
     if 'dual_coef' in arrays:
         return f'{len(arrays["dual_coef"]):,} support vectors'
     return f'{header["parameters"]["n_hidden"]} hidden nodes'
-
-
-def demand_positive(parser, name, value):
-    """Exit with 2 when a number is not finite and above 0; None passes."""
-    if value is not None and not (value > 0 and math.isfinite(value)):
-        parser.error(f'{name}: a number above 0 was expected, {value} came')
 
 
 def demand_classes(parser, args):

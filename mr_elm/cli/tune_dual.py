@@ -25,7 +25,7 @@ from .options import (
     row_options,
 )
 from .sphere import add_normalise_option, check_sphere
-from .training import add_model_options, demand_positive, demand_seed, keep
+from .training import add_model_options, demand_seed, keep
 
 
 def tune_sparse_elm(argv):
@@ -112,8 +112,6 @@ def numbers(text):
 
 def check_tune(parser, args):
     """Exit with 2 where options do not fit."""
-    for name in ('eps', 'memory', 'gap'):
-        demand_positive(parser, f'--{name}', getattr(args, name))
     check_grid(parser, args)
     for name in ('folds', 'nested'):
         if getattr(args, name) == 1:

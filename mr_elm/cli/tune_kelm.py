@@ -17,7 +17,7 @@ from .options import (
     make_runner,
     row_options,
 )
-from .training import add_class_weight_option, add_model_options, demand_classes, demand_positive, keep
+from .training import add_class_weight_option, add_model_options, demand_classes, keep
 from .tune_dual import add_grid_options, check_grid, kernels_of, write_scores
 
 
@@ -59,7 +59,6 @@ def make_parser():
 
 def check(parser, args):
     """Exit with 2 where options do not fit."""
-    demand_positive(parser, '--memory', args.memory)
     check_grid(parser, args)
     demand_classes(parser, args)
     if args.figure and args.task == 'regression':

@@ -11,6 +11,7 @@ from ..streaming.inputs import plan_inputs
 from ..streaming.storage import demand_free, written
 from .options import (
     Parser,
+    above_zero,
     add_input_options,
     add_resume_option,
     add_runner_options,
@@ -24,7 +25,6 @@ from .training import (
     add_model_options,
     demand_classes,
     demand_model_free,
-    demand_positive,
     demand_seed,
     keep,
 )
@@ -77,7 +77,7 @@ def make_parser():
     group.add_argument('--count', type=positive, default=10, metavar='N',
                        help='cells whose held-out accuracy is counted in the second pass (default: %(default)s)')
     group.add_argument('--sample', type=positive, metavar='N', help='search on about so many rows, chosen by a hash')
-    group.add_argument('--memory', type=float, default=2000.0, metavar='MB',
+    group.add_argument('--memory', type=above_zero, default=2000.0, metavar='MB',
                        help='that the sums of a task may take (default: %(default)s)')
     group.add_argument('--table', metavar='OUT.csv', help='where to write all cells')
     group.add_argument('--figure', metavar='OUT.png', help='where to draw nu against L, and the error over the scale')
@@ -101,7 +101,6 @@ def sizes(text):
 
 def check(parser, args):
     """Exit with 2 where options do not fit."""
-    demand_positive(parser, '--memory', args.memory)
     demand_seed(parser, args)
     if args.folds < 2:
         parser.error('--folds: at least 2 folds were expected, 1 came')
