@@ -16,18 +16,15 @@ from sklearn.svm import SVC, LinearSVC
 from ...estimators import ESVMClassifier, KernelELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from ...selection import COARSE_C, COARSE_WIDTHS
 from ..public_sets import list_sets
-from .harness import MOST, TUNED_ON, Comparison, by_size, halves, main
+from .harness import CHOSEN_ONCE, OF_HALVES, SECONDS, Comparison, by_size, halves, main
 from .peers import HPELM
 
 N_HIDDEN, N_LANDMARKS = 1000, 500
 MAPS = {'map': ['sigmoid', 'rbf'], 'weight_scale': [1.0, 2.0, 4.0], 'nu': [1.0, 100.0, 1e4, 1e6]}
 ALPHA = [1e-4, 1e-2, 1.0]
-NOTES = (f'Each trial is another stratified half of the rows for training (at most {MOST:,}), the other half for '
-         'testing (at most twice as many); attributes are scaled to [-1, 1] on the training half. Parameters are '
-         f'chosen once a set and method, by 5-fold cross-validation on {TUNED_ON:,} rows of the first training half, '
-         f'from at most 25 settings. PESVM, hpelm and RBFSampler have {N_HIDDEN:,} nodes, Nystroem {N_LANDMARKS} '
-         'landmarks, the MLP one layer of 100. Seconds are processor seconds of one thread, for one '
-         'trial; bytes are those of the arrays that a machine predicts from.')
+NOTES = (f'{OF_HALVES} Parameters are {CHOSEN_ONCE}, from at most 25 settings. PESVM, hpelm and RBFSampler have '
+         f'{N_HIDDEN:,} nodes, Nystroem {N_LANDMARKS} landmarks, the MLP one layer of 100. {SECONDS}; bytes are those '
+         'of the arrays that a machine predicts from.')
 
 
 def methods(n_features, n_classes):

@@ -21,6 +21,12 @@ from .results import Results, summaries, write_table
 from .sizes import count_support, model_bytes
 
 TRIALS, MOST, TUNED_ON, N_GENES = 20, 4000, 1000, 60
+# what `halves` does, and how parameters are chosen and seconds counted, for the reader of a table
+OF_HALVES = (f'Each trial is another stratified half of the rows for training (at most {MOST:,}), the other half for '
+             'testing (at most twice as many); attributes are scaled to [-1, 1] on the training half.')
+CHOSEN_ONCE = (f'chosen once a set and method, by 5-fold cross-validation on {TUNED_ON:,} rows of the first training '
+               'half')
+SECONDS = 'Seconds are processor seconds of one thread, for one trial'
 COMPLAINTS = (ConvergenceWarning, UserWarning, FutureWarning, RuntimeWarning)
 
 

@@ -12,17 +12,14 @@ from sklearn.svm import SVC
 
 from ...estimators import ELMClassifier, SparseELMClassifier
 from ...selection import COARSE_C, COARSE_WIDTHS
-from .harness import MOST, N_GENES, TUNED_ON, Comparison, halves, main
+from .harness import CHOSEN_ONCE, N_GENES, OF_HALVES, SECONDS, Comparison, halves, main
 
 BINARY = ('australian', 'breast-cancer', 'diabetes', 'heart', 'ionosphere', 'liver-disorders', 'mushrooms', 'svmguide1',
           'magic', 'cod-rna')
 GENES = ('colon-cancer', 'leukemia')
 SEVERAL = ('iris', 'wine', 'vowel', 'segment', 'dna', 'usps')
-NOTES = (f'Each trial is another stratified half of the rows for training (at most {MOST:,}), the other half for '
-         'testing (at most twice as many); attributes are scaled to [-1, 1] on the training half. C and the width of '
-         f'the kernel are chosen once a set and method, by 5-fold cross-validation on {TUNED_ON:,} rows of the first '
-         f'training half. Of the gene sets the {N_GENES} genes count that an mRMR selection keeps on the training '
-         'half. Seconds are processor seconds of one thread, for one trial.')
+NOTES = (f'{OF_HALVES} C and the width of the kernel are {CHOSEN_ONCE}. Of the gene sets the {N_GENES} genes count '
+         f'that an mRMR selection keeps on the training half. {SECONDS}.')
 
 
 def methods(n_features, n_classes):
