@@ -1,8 +1,7 @@
 """Write what an experiment found as Markdown."""
-import os
-import platform
 from statistics import median
 
+from ..machine import describe_in_a_line
 from .ratios import curves_of, name_of, stage_medians
 
 MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
@@ -15,8 +14,7 @@ def write_report(experiment, runs, folder):
     """Write EXPERIMENT.md below a folder; its path."""
     path = folder / f'{experiment}.md'
     lines = [f'# {experiment.capitalize()}', '', f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats, on '
-             f'{os.cpu_count()} cores ({platform.processor() or platform.machine()}, Python '
-             f'{platform.python_version()}). Runs over the same rows made the same model, to the bit.', '',
+             f'{describe_in_a_line()}. Runs over the same rows made the same model, to the bit.', '',
              f'![{experiment}]({experiment}.png)', '']
     for key, curve in curves_of(experiment, runs).items():
         lines += [f'## {name_of(key)}', '', *table(experiment, curve), '']
