@@ -84,7 +84,7 @@ def main(words=None):
             start = time.monotonic()
             report.add(part, PARTS[part](bench), time.monotonic() - start)
     print(report.markdown())
-    missed = any(row['verdict'] == 'missed' for row in report.rows(parts))
+    missed = any(row['verdict'] == MISSED for row in report.rows(parts))
     return int(missed and given.size != QUICK)
 
 

@@ -16,7 +16,6 @@ from ...data.generators import generate, write_rows
 from ...features.hidden import HiddenLayer, draw_nodes
 from ...gram import GridSteps
 from ...io.formats import RowOptions
-from ...io.packed import MANIFEST
 from ...io.store import save_model
 from ...models import layer_arrays
 from ...streaming import mr_gram
@@ -27,6 +26,7 @@ from ...streaming.inputs import plan_inputs
 from ...streaming.progress import Reporter
 from ...streaming.storage import store_of
 from ...streaming.submit import write_json
+from ..scale.data import put_pack
 from ..timing import Row, in_turn, mr_elm
 
 D, L, ROWS = 50, 1000, 1_000_000
@@ -51,8 +51,7 @@ class Cluster:
             file.hardlink_to(files[0])
         local, remote = self.folder / f'{times}.packed', f'{self.remote}/{times}.packed'
         mr_elm('pack', *files, '-o', local)
-        for file in sorted(local.iterdir(), key=lambda file: file.name == MANIFEST):
-            store_of(remote).put(str(file), f'{remote}/{file.name}')
+        put_pack(local, remote)
         return local, remote
 
     def two_maps(self, folder):

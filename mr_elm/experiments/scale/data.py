@@ -3,6 +3,8 @@ import shutil
 from pathlib import Path
 
 from ...data.generators import generate, write_rows
+from ...io.packed import MANIFEST
+from ...streaming.storage import store_of
 from ..timing import mr_elm
 
 FRESH = 250_000  # rows that are drawn; more rows are these again, because only their number matters
@@ -20,7 +22,7 @@ class Rows:
     def packed(self, kind, problem):
         """Return the folder of packed rows of a Problem."""
         folder = self.folder / f'{kind}-{problem.rows}x{problem.features}.packed'
-        if not (folder / '_manifest.json').exists():
+        if not (folder / MANIFEST).exists():
             shutil.rmtree(folder, ignore_errors=True)
             whole, rest = divmod(problem.rows, FRESH)
             csv = [self.csv(kind, FRESH, problem.features, number) for number in range(whole)]
@@ -48,3 +50,9 @@ class Rows:
             mr_elm('train', 'pesvm', csv, '--hidden', problem.hidden, '--model', path)
             csv.unlink()
         return path
+
+
+def put_pack(packed, there):
+    """Copy a packed folder of this machine to any place, the manifest last: where that is, all is."""
+    for file in sorted(packed.iterdir(), key=lambda file: file.name == MANIFEST):
+        store_of(there).put(str(file), f'{there}/{file.name}')

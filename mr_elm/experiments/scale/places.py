@@ -6,7 +6,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from ...io.packed import MANIFEST
 from ...streaming.storage import store_of
+from .data import put_pack
 
 CLUSTER = Path(__file__).resolve().parents[3] / 'hadoop-conf' / 'cluster.py'
 
@@ -35,12 +37,10 @@ class Remote(Local):
     """Rows are copied to where the cluster reads them."""
 
     def put(self, packed):
-        """Copy a packed folder, the manifest last; its path there."""
+        """Copy a packed folder unless it is there; its path there."""
         there = f'{self.folder}/{packed.name}'
-        files = sorted(packed.iterdir(), key=lambda file: file.name.startswith('_'))
-        if store_of(there).find(f'{there}/{files[-1].name}') is None:
-            for file in files:
-                store_of(there).put(str(file), f'{there}/{file.name}')
+        if store_of(there).find(f'{there}/{MANIFEST}') is None:
+            put_pack(packed, there)
         return there
 
 
