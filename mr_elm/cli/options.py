@@ -9,8 +9,8 @@ from mrjob.options import _RUNNER_OPTS, _STEP_OPTS, _add_basic_args, _add_runner
 
 from ..io.formats import MAX_FEATURES, RowOptions
 from ..streaming.progress import Reporter
+from ..streaming.runner import EMBEDDED, REACH, Runner
 from ..streaming.storage import written
-from ..streaming.submit import EMBEDDED, REACH, Runner
 from .examples import examples_of, usage_of
 
 RUNNERS = (*EMBEDDED, *REACH)

@@ -21,8 +21,8 @@ from ..io.formats import RowOptions
 from ..streaming.drivers import pesvm
 from ..streaming.drivers.pack import pack
 from ..streaming.inputs import plan_inputs
+from ..streaming.runner import Runner
 from ..streaming.storage import fetched
-from ..streaming.submit import Runner
 from .timing import wall
 
 START = 360.0  # seconds until a cluster of EMR takes its first job

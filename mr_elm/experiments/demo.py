@@ -18,7 +18,7 @@ from ..solvers.increment import sums_of
 from ..streaming.drivers import pesvm, score
 from ..streaming.inputs import plan_inputs
 from ..streaming.progress import Reporter
-from ..streaming.submit import Runner
+from ..streaming.runner import Runner
 from .figure import drawn
 
 N_HIDDEN = 1000

@@ -23,8 +23,9 @@ from mr_elm.streaming.mr_kernel import TILE, MRKernel
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.mr_matvec import MRMatvec
 from mr_elm.streaming.mr_product import MRProduct
+from mr_elm.streaming.runner import EMBEDDED
 from mr_elm.streaming.storage import store_of
-from mr_elm.streaming.submit import EMBEDDED, run_job
+from mr_elm.streaming.submit import run_job
 
 ENTRY_BYTES = 48  # of one entry on the wire
 WIRE = 4 / 3  # bytes of base64 a byte

@@ -8,8 +8,9 @@ from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.summary import demand_rows, survey, write_manifest
 from mr_elm.streaming.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
+from mr_elm.streaming.runner import EMBEDDED
 from mr_elm.streaming.storage import store_of
-from mr_elm.streaming.submit import EMBEDDED, run_job
+from mr_elm.streaming.submit import run_job
 
 
 def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_ROWS, bad_rows='stop'):

@@ -7,7 +7,7 @@ import pytest
 from mr_elm.experiments.bench import __main__ as bench
 from mr_elm.experiments.bench import kelm
 from mr_elm.experiments.timing import Row, Seconds
-from mr_elm.streaming.submit import Runner
+from mr_elm.streaming.runner import Runner
 
 HELD, MISSED = Row('a', 0.5, 1.0, True, '1 s'), Row('b', 2.0, 3.0, False, '2 s')
 UNKNOWN = Row('c', 9.0, 1.0, True, 'not measurable: it moved')

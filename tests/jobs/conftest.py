@@ -54,7 +54,7 @@ def parse(parser_of, monkeypatch):
     def read(argv):
         parser, rest = parser_of(argv)
         with monkeypatch.context() as patch:
-            patch.setattr('mr_elm.streaming.submit.Runner.prepare', lambda *_: None)
+            patch.setattr('mr_elm.streaming.runner.Runner.prepare', lambda *_: None)
             return parser.parse(rest)
     return read
 

@@ -15,7 +15,8 @@ from mr_elm.models import layer_arrays
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.inputs import plan_inputs
 from mr_elm.streaming.mr_gram import MRGram
-from mr_elm.streaming.submit import Runner, run_job
+from mr_elm.streaming.runner import Runner
+from mr_elm.streaming.submit import run_job
 
 D = 3
 

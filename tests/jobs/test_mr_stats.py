@@ -9,7 +9,7 @@ from mr_elm.statistics import Classes
 from mr_elm.streaming import mr_stats
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.inputs import plan_inputs
-from mr_elm.streaming.submit import Runner
+from mr_elm.streaming.runner import Runner
 
 
 def summary_of(path, n_maps=1, options=None, **named):

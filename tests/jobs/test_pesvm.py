@@ -11,7 +11,7 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.formats import RowOptions
 from mr_elm.streaming.drivers import pesvm
 from mr_elm.streaming.inputs import plan_inputs
-from mr_elm.streaming.submit import Runner
+from mr_elm.streaming.runner import Runner
 
 N, D = 600, 5
 MAPS = ('sigmoid', 'tanh', 'sine', 'rff', 'relu', 'hardlimit', 'rbf', 'multiquadric', 'nystrom')

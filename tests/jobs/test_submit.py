@@ -1,42 +1,5 @@
-"""The one place that makes runners: what users' options mean, and what tasks are told."""
+"""The one place that makes runners of mrjob: configuration files, folders of stages, nothing left behind."""
 import pytest
-
-from mr_elm.streaming import submit
-from mr_elm.streaming.submit import Runner, conf_arguments
-
-
-def test_inline_plans_one_task_and_local_one_a_core(monkeypatch):
-    monkeypatch.setattr(submit.os, 'cpu_count', lambda: 6)
-    assert Runner('inline').n_maps == 1
-    assert Runner('local').n_maps == 6
-    assert Runner('local', ('--num-cores', '3')).n_maps == 3
-    assert Runner('local', ('--num-cores=4',)).n_maps == 4
-
-
-@pytest.mark.parametrize('alias', ['inline', 'local'])
-@pytest.mark.parametrize('arguments', [
-    ('-D', 'mapreduce.job.maps=7'), ('--jobconf', 'mapreduce.job.maps=7'), ('--jobconf=mapreduce.job.maps=7',),
-    ('-D', 'mapreduce.job.maps=2', '--num-cores', '5', '-D', 'mapreduce.job.maps=7', '-D', 'mapreduce.job.mapsx=3')])
-def test_the_last_number_of_maps_wins(alias, arguments):
-    assert Runner(alias, arguments).n_maps == 7
-
-
-def test_the_value_of_another_option_is_not_mistaken_for_an_option():
-    assert Runner('local', ('--owner', 'me', '--num-cores', '3', '--label', 'mapreduce.job.maps=9')).n_maps == 3
-
-
-def test_a_number_of_maps_that_is_none_is_refused():
-    with pytest.raises(ValueError, match=r"mapreduce\.job\.maps.*'many'"):
-        _ = Runner('inline', ('-D', 'mapreduce.job.maps=many')).n_maps
-
-
-def test_configuration_files_of_mrjob_are_left_out_unless_named(monkeypatch):
-    monkeypatch.delenv('MRJOB_CONF', raising=False)
-    assert conf_arguments(Runner()) == ['--no-conf']
-    for named in (('-c', 'x.conf'), ('--conf-path', 'x.conf'), ('--conf-path=x.conf',)):
-        assert conf_arguments(Runner('inline', named)) == []
-    monkeypatch.setenv('MRJOB_CONF', 'x.conf')
-    assert conf_arguments(Runner()) == []
 
 
 @pytest.mark.parametrize('how', ['option', 'environment', 'none'])

@@ -19,7 +19,7 @@ from ...solvers.fold_grid import FoldGrid
 from ...streaming.drivers import auto, increment, pesvm
 from ...streaming.drivers.tune_pesvm import Ground, Search, look
 from ...streaming.inputs import plan_inputs
-from ...streaming.submit import Runner
+from ...streaming.runner import Runner
 from ..public_sets import have, read_set
 from ..timing import Row, mr_elm, processor_seconds
 

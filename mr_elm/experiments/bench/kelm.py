@@ -21,7 +21,8 @@ from ...streaming.drivers.kelm_data import gathered
 from ...streaming.drivers.kelm_stages import by_columns, column_plan, grid_of, multiplier
 from ...streaming.inputs import plan_inputs
 from ...streaming.mr_kernel import MRKernel
-from ...streaming.submit import Runner, write_json
+from ...streaming.runner import Runner
+from ...streaming.submit import write_json
 from ..timing import Row, mr_elm
 
 D, CLASSES = 50, 10
