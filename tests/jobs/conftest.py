@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.files import GOOD
 
 from mr_elm.cli import main
 from mr_elm.cli.options import Parser
@@ -77,6 +78,12 @@ def write(tmp_path):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
     return file
+
+
+@pytest.fixture
+def rows(write):
+    """Write 60 rows of two classes as CSV."""
+    return write('rows.csv', GOOD)
 
 
 @pytest.fixture

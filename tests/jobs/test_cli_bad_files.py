@@ -1,0 +1,122 @@
+"""Files and rows that cannot be used: the same sentence from every runner, no model."""
+import bz2
+import gzip
+import re
+
+import pytest
+from reference.files import FEW, GOOD, SPARSE
+
+
+def lines_with(text, at):
+    lines = GOOD.splitlines()
+    return '\n'.join([*lines[:at - 1], text, *lines[at - 1:]]) + '\n'
+
+
+BAD = {  # name: (content, what the message holds)
+    'width.csv': (lines_with('1,2', 57), 'line 57: wrong width: 3 fields were expected, 2 came'),
+    'wide.csv': (lines_with('1,2,3,4', 58), 'line 58: wrong width: 3 fields were expected, 4 came'),
+    'word.csv': (lines_with('1,two,3', 61), "line 61: not a number: column 2 holds 'two'"),
+    'gap.csv': (lines_with('1,,3', 2), 'line 2: not a number: column 2'),
+    'nan.csv': (lines_with('1,3,nan', 60), "line 60: nan or infinite: column 3 holds 'nan'"),
+    'inf.csv': (lines_with('0,1e999,3', 59), "line 59: nan or infinite: column 2 holds '1e999'"),
+    'no-label.csv': (lines_with(',1,3', 55), 'line 55: missing label'),
+    'nul.csv': (lines_with('1,2,3', 300) + GOOD * 5 + '1,2\0,3\n', 'line 362: binary data'),
+    'crlf.csv': (lines_with('1,2', 50).replace('\n', '\r\n'), 'line 50: wrong width'),
+    'header.csv': ('y,a,b\n\n' + lines_with('1,2', 57), 'line 59: wrong width'),
+    'zero.libsvm': (SPARSE + '1 0:3 1:2\n', 'line 41: index below 1'),
+    'descend.libsvm': (SPARSE + '1 3:3 1:2\n', 'line 41: indices not rising'),
+    'huge.libsvm': (SPARSE + '1 1:3 999999999999:2\n', 'line 41: index too large'),
+    'pair.libsvm': (SPARSE + '1 1:3 x:2\n', 'line 41: bad index'),
+    'no-label.libsvm': (SPARSE + '1:3 2:4\n', 'line 41: missing label'),
+    'many.csv': (''.join(f'{i / 7:.4f},{i % 5}\n' for i in range(60)), '--task regression'),
+    'one-class.csv': ('1,2,3\n1,3,4\n' * 20, "every row has the label '1'"),
+    'empty.csv': ('', 'the file is empty'), 'blank.csv': ('\n \n\n', 'the file is empty'),
+    'header-only.csv': ('y,a,b\n', 'only a header line'), 'binary.csv': (bytes(range(256)) * 40, 'binary data'),
+    'cut.csv.gz': (gzip.compress(GOOD.encode() * 50)[:-40], 'cut short or damaged'),
+    'cut.csv.bz2': (bz2.compress(GOOD.encode() * 50)[:-40], 'cut short or damaged'),
+    'fake.csv.gz': (GOOD, 'damaged'), 'label-only.csv': ('1\n2\n' * 9, 'at least one feature')}
+
+
+def check_refusal(done, path, what, tmp_path):
+    assert (done.status, done.out) == (1, '')
+    assert re.fullmatch(r'mr-elm: [^\n]*\n', done.err) and str(path) in done.err and what in done.err
+    assert not list(tmp_path.glob('m.npz*'))
+
+
+@pytest.mark.parametrize('n', [1, 4])
+@pytest.mark.parametrize('name', BAD)
+def test_a_bad_file_is_refused_with_its_line(elm, write, tmp_path, maps, name, n):
+    path = write(name, BAD[name][0])
+    done = elm('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '-q', *maps(n))
+    check_refusal(done, path, BAD[name][1], tmp_path)
+
+
+@pytest.mark.parametrize('name', ['word.csv', 'huge.libsvm', 'cut.csv.gz', 'one-class.csv'])
+def test_the_program_says_the_same_on_all_cores(elm, program, write, tmp_path, name):
+    path = write(name, BAD[name][0])
+    options = ['train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '-q']
+    done = program(*options, '-r', 'local', '--num-cores', 4)
+    check_refusal(done, path, BAD[name][1], tmp_path)
+    assert done.err == elm(*options).err
+
+
+@pytest.mark.parametrize('name', ['width.csv', 'no-label.libsvm', 'empty.csv', 'header-only.csv', 'binary.csv'])
+def test_the_program_prints_one_sentence_and_nothing_else(program, write, tmp_path, name):
+    path = write(name, BAD[name][0])
+    done = program('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '-q')
+    check_refusal(done, path, BAD[name][1], tmp_path)
+
+
+@pytest.mark.parametrize('n', [1, 4])
+def test_the_first_of_several_bad_rows_is_named(elm, write, tmp_path, maps, n):
+    good = GOOD.splitlines()
+    path = write('rows.csv', '\n'.join([*good[:20], '1,x,2', *good[20:40], '1', *good[40:], '1,nan,2']))
+    done = elm('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '-q', *maps(n))
+    check_refusal(done, path, 'line 21: not a number', tmp_path)
+
+
+def test_the_bad_file_of_several_is_named(elm, write, tmp_path, maps):
+    folder = write('d/a.csv', GOOD).parent
+    bad = write('d/b.csv', lines_with('1,2', 30))
+    write('d/c.csv', GOOD)
+    done = elm('train', 'pesvm', folder, *FEW, '--model', tmp_path / 'm.npz', '-q', *maps(5))
+    check_refusal(done, bad, 'line 30: ', tmp_path)
+
+
+def test_the_wrong_column_as_label_is_explained(elm, rows, tmp_path):
+    done = elm('train', 'pesvm', rows, '--label-column', 1, *FEW, '--model', tmp_path / 'm.npz', '-q')
+    check_refusal(done, rows, '--label-column', tmp_path)
+    assert '--task regression' in done.err
+
+
+@pytest.mark.parametrize(('options', 'what'), [
+    (['--label-column', '3'], 'rows have 3 fields'), (['--label-column', 'y'], "a column named 'y'"),
+    (['--weight-column', '-4'], 'rows have 3 fields'), (['--n-features', '7'], '7 features were expected'),
+    (['--task', 'regression', '--label-column', 'z'], "a column named 'z'")])
+def test_columns_that_are_not_there_are_an_error(elm, rows, tmp_path, options, what):
+    done = elm('train', 'pesvm', rows, *options, *FEW, '--model', tmp_path / 'm.npz', '-q')
+    check_refusal(done, rows, what, tmp_path)
+
+
+@pytest.mark.parametrize('weight', ['0', '-1', 'nan', 'x', ''])
+def test_weights_must_be_positive_numbers(elm, write, tmp_path, weight):
+    path = write('rows.csv', '0,1,2\n1,1,3\n' * 9 + f'1,{weight},3\n')
+    done = elm('train', 'pesvm', path, '--weight-column', 1, *FEW, '--model', tmp_path / 'm.npz', '-q')
+    check_refusal(done, path, 'line 19: ', tmp_path)
+
+
+@pytest.mark.parametrize('bad', ['1 3:1 50:abc', '1 3:1 50:nan', '1 50:1 4:1', '1 70:1 3'])
+def test_both_passes_give_the_same_reason_for_a_row_that_is_also_too_wide(elm, write, tmp_path, bad):
+    good = ''.join(f'{i % 2} 1:{i} 10:{i * i % 7}\n' for i in range(40))
+    path = write('rows.libsvm', good + bad + '\n')
+    said = elm('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '--bad-rows', 'skip')
+    assert said.status == 0 and (tmp_path / 'm.npz.rejected').read_bytes().endswith(bad.encode() + b'\n')
+
+
+def test_rows_left_out_are_listed_in_their_own_bytes(elm, write, tmp_path, model_of):
+    bad = '\u5317\u4eac,1,2\n'
+    path = write('rows.csv', ''.join(f'{i / 7},{i},{i * i % 7}\n' for i in range(40)) + bad)
+    said = elm('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '--bad-rows', 'skip', '--task',
+               'regression')
+    assert said.status == 0 and (tmp_path / 'm.npz').exists()
+    assert (tmp_path / 'm.npz.rejected').read_text(encoding='utf-8').endswith(bad)

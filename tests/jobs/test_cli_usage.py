@@ -1,0 +1,108 @@
+"""How the command line is used: options, help, exit codes, one sentence an error."""
+import os
+import re
+
+import pytest
+from reference.files import FEW, GOOD
+
+from mr_elm.cli import COMMANDS, main
+from mr_elm.cli.train import METHODS as TRAINED
+from mr_elm.cli.tune import METHODS as TUNED
+
+
+@pytest.mark.parametrize('arguments', [
+    [], ['no-such-command'], ['train'], ['train', 'no-such-method'], ['train', 'pesvm'], ['train', 'pesvm', 'x.csv'],
+    ['train', 'pesvm', '--model', 'm.npz'], ['train', 'pesvm', 'x.csv', '--model'], ['predict', 'm.npz'],
+    ['predict', 'm.npz', 'x.csv'], ['evaluate', 'm.npz'], ['evaluate', 'm.npz', 'x.csv', '--no-label'], ['inspect'],
+    ['pack', 'x.csv'], ['generate', 'blobs', '-o', 'x'], ['generate', 'no-such-kind', '--rows', '3', '-o', 'x'],
+    ['generate', 'ndc', '--classes', '3', '--rows', '3', '-o', 'x'], ['download'], ['download', 'no-such-set']],
+    ids=lambda arguments: ' '.join(arguments) or 'nothing')
+def test_wrong_usage_is_2_and_goes_to_standard_error(elm, arguments):
+    done = elm(*arguments)
+    assert (done.status, done.out) == (2, '') and done.err
+
+
+@pytest.mark.parametrize('options', [
+    ['--hid', '5'], ['--mod', 'n.npz'], ['--overw'], ['--num-core', '2'], ['--hidden', '0'], ['--hidden', 'x'],
+    ['--nu', '0'], ['--nu', '-1'], ['--nu', 'nan'], ['--nu', 'inf'], ['--weight-scale', '0'], ['--seed', '-1'],
+    ['--seed', str(2**64)], ['--map', 'x'], ['--scale', 'x'], ['--n-features', '0'], ['--max-features', '-3'],
+    ['--delimiter', ''], ['--delimiter', 'ab'], ['--bad-rows', 'x'], ['-r', 'x'], ['--num-cores'], ['-D'], ['-o', 'x'],
+    ['--mapper'], ['--reducer'], ['--combiner'], ['--step-num', '0'], ['--step-num=0'], ['--steps'], ['--spark'],
+    ['--plan', 'x'], ['--planned-splits'], ['--no-such-option'], ['--class-weight', 'balanced', '--task', 'regression'],
+    ['-z']], ids=' '.join)
+def test_options_that_are_not_for_users_or_out_of_range_are_wrong_usage(elm, rows, tmp_path, options):
+    done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', *options)
+    assert (done.status, done.out) == (2, '') and 'error: ' in done.err
+    assert sorted(os.listdir(tmp_path)) == ['rows.csv']
+
+
+@pytest.mark.parametrize('options', [
+    ['-D', 'some.key=some value'], ['-Dsome.key=value'], ['--jobconf=a.b=c'], ['--num-cores', '2'], ['--num-cores=2'],
+    ['--cleanup', 'ALL'], ['--no-conf'], ['--read-logs'], ['--cmdenv', 'A=-b'], ['--owner=--hidden'],
+    ['-r', 'inline'], ['-rinline'], ['--seed', str(2**64 - 1), '--map', 'nystrom']], ids=' '.join)
+def test_options_of_mrjob_pass_with_their_arity(trained, rows, options):
+    assert trained(*options, rows)[0]['n_rows_used'] == 60
+    assert trained(rows, *options)[0]['n_rows_used'] == 60
+
+
+@pytest.mark.parametrize('options', [['-q'], ['--quiet'], ['-qr', 'inline'], ['-qrinline']], ids=' '.join)
+def test_short_options_may_be_written_together(elm, rows, tmp_path, options):
+    assert elm('train', 'pesvm', rows, *FEW, '--model', tmp_path / 'm.npz', *options) == (0, '', '')
+
+
+def test_a_value_may_look_like_an_option(elm, write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write('-q', ''.join(f'{i},{i % 2}\n' for i in range(30)))
+    assert elm('train', 'pesvm', '--label-column', '-1', *FEW, '-q', '--model=-m', '--', '-q') == (0, '', '')
+    assert sorted(os.listdir(tmp_path)) == ['-m', '-q']
+
+
+METHOD_COMMANDS = [*(f'train {method}' for method in TRAINED), *(f'tune {method}' for method in TUNED)]
+
+
+@pytest.mark.parametrize('command', [*COMMANDS, *METHOD_COMMANDS, 'generate replicate'])
+def test_every_command_has_help(elm, command):
+    for flag in ('--help', '-h'):
+        done = elm(*command.split(), flag)
+        assert done.status == 0 and done.err == '' and command.split()[0] in done.out
+
+
+def test_the_program_has_help_and_a_version(program):
+    done = program('--help')
+    assert (done.status, done.err) == (0, '') and all(command in done.out for command in COMMANDS)
+    done = program('--version')
+    assert (done.status, done.err) == (0, '') and re.fullmatch(r'mr_elm \d+\.\d+\S*\n', done.out)
+
+
+def test_debug_shows_where_an_error_came_from(elm, write, tmp_path):
+    arguments = ['train', 'pesvm', write('rows.csv', GOOD + '1,2\n'), *FEW, '--model', tmp_path / 'm.npz', '-q']
+    plain, debug = elm(*arguments), elm(*arguments, '--debug')
+    assert 'Traceback' not in plain.err and 'Traceback' in debug.err and debug.err.endswith(plain.err)
+    assert plain.status == debug.status == 1
+
+
+def test_an_error_nobody_thought_of_is_one_sentence_too(elm, rows, tmp_path, monkeypatch):
+    def fail(*arguments):
+        raise ZeroDivisionError('two\nlines')
+    monkeypatch.setattr('mr_elm.streaming.drivers.pesvm.train', fail)
+    done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz')
+    assert done == (1, '', 'mr-elm: ZeroDivisionError: two lines (--debug shows where)\n')
+
+
+def test_an_interrupt_is_not_an_error_with_a_trace(capsys, rows, tmp_path, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+    monkeypatch.setattr('mr_elm.streaming.drivers.pesvm.train', interrupt)
+    assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz')]) == 130
+    assert capsys.readouterr().err == 'mr-elm: interrupted\n' and not (tmp_path / 'm.npz').exists()
+
+
+def test_the_log_of_mrjob_goes_to_standard_error_on_demand(program, rows, tmp_path):
+    done = program('train', 'pesvm', rows, *FEW, '--model', tmp_path / 'm.npz', '-v')
+    assert (done.status, done.out) == (0, '') and 'Running step 1 of 1' in done.err
+
+
+@pytest.mark.parametrize('command', [('inspect', 'm.npz'), ('generate', 'blobs', '--rows', 3, '-o', 'x.csv')])
+def test_commands_without_jobs_take_no_options_of_mrjob(elm, command):
+    said = elm(*command, '--num-cores', 2)
+    assert said.status == 2 and '--num-cores' in said.err
