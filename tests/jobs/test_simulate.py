@@ -101,7 +101,7 @@ def test_more_nodes_are_never_slower_without_stragglers_while_tasks_are_many():
 def test_a_wall_stands_where_one_reducer_is_busy_and_moves():
     runs = [made_up(costs_of('pesvm', 1), nodes, Problem(10**6, 50, 1000)) for nodes in (1, 2)]
     forecast, = foretell(runs, spaced(1, 1000), [1e9], QUIET)
-    ways = list(ways_round(Problem(10**6, 50, 1000)).values())
+    ways = list(ways_round(Problem(10**6, 50, 1000), QUIET).values())
     nodes, stage = forecast.wall(1e9)
     assert stage == 'reduce' and nodes < 1000
     assert all(forecast.wall(1e9, **way)[0] > nodes for way in ways[1:])

@@ -1,13 +1,14 @@
 """Tell the seconds of a run from its size and the nodes, by what measured runs took.
 
-    seconds = jobs * job_start                                             a job starts and ends
+    seconds = jobs * (job_start + 8 broadcast / bandwidth)                 a job starts and ends; nodes get the rows
             + makespan of M tasks of task_start + operation * work / M     on the slots of n nodes, list scheduling
             + jobs * reduce_start + (byte + 1/bandwidth) * sent / R + reduce_operation * reduce / R
             + driver_start + driver_operation * solve + driver_number * gather
 
-work, sent, reduce, solve and gather are the formulas of methods.py, R = min(nodes, reducers that can share). The rest,
-an operation's seconds and a start's, is fitted to the measured runs by non-negative least squares on relative errors.
-The tasks' spread is measured too. Bandwidth, stragglers and splits belong to a cluster that is not here: a Cluster.
+work, sent, reduce, solve, gather and broadcast are the formulas of methods.py, R = min(slots, reducers that can share).
+The rest, an operation's seconds and a start's, is fitted to the measured runs by non-negative least squares on relative
+errors. The tasks' spread is measured too. Bandwidth, stragglers and splits belong to a cluster that is not here: a
+Cluster.
 """
 from dataclasses import dataclass, replace
 from math import ceil

@@ -59,4 +59,4 @@ def reached(forecast, rows, **other):
 def name_ways(forecast, rows):
     """Write how far each way round the wall leads."""
     return '; '.join(f'{name}: {reached(forecast, rows, **other)}'
-                     for name, other in ways_round(forecast.default).items())
+                     for name, other in ways_round(forecast.default, forecast.cluster).items())

@@ -67,7 +67,7 @@ def rows_of(p):
     return p.rows * p.features
 
 
-ONE_REDUCER = 'every map task sends its tiles, 8/3 (L+1)(L+2) bytes and their high parts, to one reducer'
+ONE_REDUCER = 'every map task sends high and low parts of its tiles, 32/3 (L+1)(L+2) bytes, to one reducer'
 GRAM: dict[str, Any] = {'work': gram_work, 'emit': gram_tiles, 'solve': lambda p: p.hidden**3 / 3, 'bound': ONE_REDUCER}
 TRIANGLE = "the driver's Cholesky factor, N^3/3, cannot be shared"
 

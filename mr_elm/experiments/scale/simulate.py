@@ -3,6 +3,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
 
+from ...gram import TILE
 from .cost_model import Cluster, Costs, fit, predict, total, validate
 from .methods import METHODS, Problem
 from .runs import grouped
@@ -11,7 +12,6 @@ KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
 TREE, WAVES = 16, 3
 SIZEUP_NODES = (1, 30, 1000)
 TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-TILE = 256
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ def forecast_of(runs, nodes, rows, cluster):
     return Forecast(fit(runs), validate(runs), first.problem, nodes, known, cluster)
 
 
-def ways_round(problem):
+def ways_round(problem, cluster):
     """Return ways to move the wall of the one reducer: name -> properties of the Cluster to change."""
     edges = -(-(problem.hidden + 1) // TILE)
     tiles = edges * (edges + 1) // 2
-    return {'blocks of 128 MB, one reducer': {},
+    return {f'blocks of {cluster.split / 1e6:g} MB, one reducer': {},
             f'its {tiles} tiles over {tiles} reducers': {'reducers': tiles},
-            f'{WAVES} map tasks a node, one reducer': {'waves': WAVES},
+            f'{WAVES * cluster.slots} map tasks a node, one reducer': {'waves': WAVES},
             f'a tree of sums, {TREE} by {TREE}': {'tree': TREE},
             'all three': {'reducers': tiles, 'tree': TREE, 'waves': WAVES}}
 

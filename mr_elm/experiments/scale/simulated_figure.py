@@ -63,7 +63,7 @@ def draw_wall(axes, forecast):
     if forecast.default.hidden:
         one = forecast.seconds(rows, 1)
         axes.loglog(forecast.nodes, [one / n for n in forecast.nodes], label='ideal', **DASHED)
-        for colour, (name, other) in zip(COLOURS, ways_round(forecast.default).items(), strict=False):
+        for colour, (name, other) in zip(COLOURS, ways_round(forecast.default, forecast.cluster).items(), strict=False):
             axes.loglog(forecast.nodes, [forecast.seconds(rows, n, **other) for n in forecast.nodes], color=colour,
                         linewidth=2, label=name)
         axes.set(title=f'moving the wall, {short(rows)} rows')
