@@ -67,10 +67,14 @@ def compare(name, ours, reference, limit, at_most=True, repeats=3, warm=True):
     return Row(name, ratio, limit, at_most, note if moved <= STEADY else f'{UNKNOWN}: {note}')
 
 
+def command_of(args):
+    """Return the words of a command line of mr-elm."""
+    return [str(Path(sys.executable).parent / 'mr-elm'), *map(str, args)]
+
+
 def mr_elm(*args):
     """Run the command line on one BLAS thread; returns what it said on standard error. Raises RuntimeError."""
-    done = subprocess.run([str(Path(sys.executable).parent / 'mr-elm'), *map(str, args)], text=True,
-                          capture_output=True, env={**os.environ, **ONE_THREAD})
+    done = subprocess.run(command_of(args), text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
     if done.returncode:
         raise RuntimeError(f'mr-elm {" ".join(map(str, args))}: {done.stderr}')
     return done.stderr
@@ -85,7 +89,7 @@ def peak_memory(*args):
     """Run the command line and return its largest resident set in bytes."""
     code = ('import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); '
             'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)')
-    command = [sys.executable, '-c', code, str(Path(sys.executable).parent / 'mr-elm'), *map(str, args)]
+    command = [sys.executable, '-c', code, *command_of(args)]
     done = subprocess.run(command, check=True, text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
     return int(done.stdout) * 1024
 

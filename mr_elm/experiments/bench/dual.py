@@ -19,9 +19,9 @@ from ...solvers.path import ready_rows
 from ...solvers.workspace import Workspace
 from ..public_sets import have, read_set
 from ..timing import Row, least_seconds, processor_seconds
-from .context import QUICK
+from .context import FULL, NORMAL, QUICK
 
-ROWS = {'quick': 3_000, 'normal': 10_000, 'full': None}  # of a set
+ROWS = {QUICK: 3_000, NORMAL: 10_000, FULL: None}  # of a set
 # name -> set, classes; gamma is a multiple of 1/d
 SETS = {
     'covtype': ('covtype-20k', (1, 2)), 'usps': ('usps', None), 'w8a': ('w8a', None), 'a9a': ('a9a', None),

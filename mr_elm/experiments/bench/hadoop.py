@@ -13,11 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from ...data.generators import generate, write_rows
-from ...features.hidden import HiddenLayer, draw_nodes
 from ...gram import GridSteps
 from ...io.formats import RowOptions
-from ...io.store import save_model
-from ...models import layer_arrays
 from ...streaming import mr_gram
 from ...streaming.bundle import UNPACKED, make_bundle
 from ...streaming.failures import get_json
@@ -27,9 +24,11 @@ from ...streaming.progress import Reporter
 from ...streaming.storage import store_of
 from ...streaming.submit import write_json
 from ..scale.data import put_pack
+from ..scale.places import properties
 from ..timing import Row, in_turn, mr_elm
+from .pesvm import D, L, random_layer, save_layer
 
-D, L, ROWS = 50, 1000, 1_000_000
+ROWS = 1_000_000
 STAGES = {'map': 'avgMapTime', 'shuffle': 'avgShuffleTime', 'merge': 'avgMergeTime', 'reduce': 'avgReduceTime'}
 
 
@@ -57,9 +56,8 @@ class Cluster:
     def two_maps(self, folder):
         """Return the properties that cut a folder of HDFS into two map tasks."""
         size = sum(entry.size for entry in store_of(folder).entries(folder))
-        return [word for key, value in (('mapreduce.job.maps', 2), ('mapreduce.job.reduces', 1),
-                                        ('mapreduce.input.fileinputformat.split.minsize', size // 2 + 1))
-                for word in ('-D', f'{key}={value}')]
+        return properties({'mapreduce.job.maps': 2, 'mapreduce.job.reduces': 1,
+                           'mapreduce.input.fileinputformat.split.minsize': size // 2 + 1})
 
     def train(self, rows, *options):
         """Train from the command line; returns what it said."""
@@ -84,14 +82,13 @@ class Cluster:
 
     def bare(self, rows):
         """Run the map and reduce tasks of the Gram job, nothing else."""
-        layer = HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, D), np.zeros(D), np.ones(D))
-        save_model(self.folder / 'layer.npz', {'parameters': {'map': 'sigmoid', 'sigma': 1.0}}, layer_arrays(layer))
+        layer = save_layer(random_layer(D), self.folder)
         plan = write_json(self.folder / 'plan.json', plan_inputs([rows], RowOptions()).to_json())
-        words = ['--step-num=0', '--layer', 'layer.npz', '--plan', 'plan.json',
+        words = ['--step-num=0', '--layer', layer.name, '--plan', 'plan.json',
                  '--grid', json.dumps(astuple(GridSteps.of(1.0)), separators=(',', ':'))]
         task = ' '.join([f'{UNPACKED}/bin/python', 'mr_gram.py', *words])
         return self.streaming(rows, f'{task} --mapper', f'{task} --reducer',
-                              [mr_gram.__file__, self.folder / 'layer.npz', plan])
+                              [mr_gram.__file__, layer, plan])
 
     def empty(self):
         """Run a job over one line that does nothing."""

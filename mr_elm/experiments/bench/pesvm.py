@@ -89,8 +89,7 @@ def map_stage(bench):
     path = files.csv(n)
     plan = plan_inputs([str(path)], RowOptions())
     layer = random_layer(D)
-    save_model(files.folder / 'layer.npz', {'parameters': {'map': 'sigmoid', 'sigma': 1.0}}, layer_arrays(layer))
-    job = MRGram(args=['--mapper', '--step-num=0', '--planned-splits', '--layer', str(files.folder / 'layer.npz'),
+    job = MRGram(args=['--mapper', '--step-num=0', '--planned-splits', '--layer', str(save_layer(layer, files.folder)),
                        '--grid', json.dumps(astuple(GridSteps.of(1.0))),
                        '--plan', write_json(str(files.folder / 'plan.json'), plan.to_json())])
     split = f'[[0, 0, {plan.size}]]\n'.encode()
@@ -110,6 +109,12 @@ def map_stage(bench):
 def random_layer(d):
     """Draw a hidden layer for standardised rows."""
     return HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, d), np.zeros(d), np.ones(d))
+
+
+def save_layer(layer, folder):
+    """Write a layer as the Gram job reads it; the path of layer.npz."""
+    save_model(folder / 'layer.npz', {'parameters': {'map': layer.kind, 'sigma': 1.0}}, layer_arrays(layer))
+    return folder / 'layer.npz'
 
 
 def end_to_end(bench):
@@ -163,7 +168,7 @@ def rival_rows(name, X, y):
         table_of_labels = LabelTable({str(value): [1, [0, 0, k], 1.0] for k, value in enumerate(values)})
         fit_esvm(layer, X, Classes.of(table_of_labels), codes)
 
-    def theirs():
+    def hpelm():
         from hpelm import ELM
         elm = ELM(X.shape[1], 1, precision='double')
         elm.add_neurons(L, 'sigm')
@@ -172,11 +177,10 @@ def rival_rows(name, X, y):
     def sklearn():
         make_pipeline(RBFSampler(n_components=L, gamma=1 / X.shape[1], random_state=0), RidgeClassifier()).fit(X, y)
 
-    hpelm = [compare(f'fit on {name}, times faster than hpelm', ours, theirs, 1.0, at_most=False)
-             ] if find_spec('hpelm') else []
-    return [*hpelm,
-            compare(f'fit on {name}, times faster than RBFSampler + RidgeClassifier', ours, sklearn, 1.0,
-                    at_most=False)]
+    peers = {'hpelm': hpelm} if find_spec('hpelm') else {}
+    peers['RBFSampler + RidgeClassifier'] = sklearn
+    return [compare(f'fit on {name}, times faster than {peer}', ours, fit, 1.0, at_most=False)
+            for peer, fit in peers.items()]
 
 
 def memory(bench):
@@ -201,5 +205,5 @@ def linear(bench):
             Row('the same, from below', growth, 0.9, False, note)]
 
 
-PARTS = {'map': map_stage, 'end-to-end': end_to_end, 'two-cores': two_cores, 'rivals': rivals,
-                'memory': memory, 'linear': linear}
+PARTS = {'map': map_stage, 'end-to-end': end_to_end, 'two-cores': two_cores, 'rivals': rivals, 'memory': memory,
+         'linear': linear}
