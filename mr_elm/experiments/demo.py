@@ -34,11 +34,12 @@ def main(folder):
     print(f'{"data set":15} {"rows":>6} {"features":>9} {"classes":>8} {"accuracy":>9} {"seconds":>8}')
     for name, load in DATA.items():
         files, test = write_rows(name, load(return_X_y=True), folder)
+        path = os.path.join(folder, f'{slug(name)}.npz')
         start = time.perf_counter()
-        model = train(files[0], os.path.join(folder, f'{slug(name)}.npz'), runner)
+        model = train(files[0], path, runner)
         seconds = time.perf_counter() - start
         test_plan = plan_inputs(files[1:], RowOptions())
-        scores, _ = score.evaluate(os.path.join(folder, f'{slug(name)}.npz'), model, test_plan, runner)
+        scores, _ = score.evaluate(path, model, test_plan, runner)
         print(f'{name:15} {model.header["n_rows_used"]:6} {model.n_features:9} {len(model.classes):8} '
               f'{scores["accuracy"]:9.4f} {seconds:8.1f}', flush=True)
         curves[name] = [accuracy(nested(model, size), *test) for size in SIZES]

@@ -19,11 +19,11 @@ def measure(point, place, rows, options):
     method = METHODS[point.method]
     packed = rows.packed(method.kind, point.problem)
     size = sum(file.stat().st_size for file in packed.iterdir())
-    there = place.bring(point.nodes, size)
+    on_nodes = place.bring(point.nodes, size)
     names = {'data': place.put(packed), 'hidden': point.problem.hidden}
     if '{base}' in method.words:
         names['base'] = rows.base(method.kind, point.problem)
-    words = [word.format(**names) for word in method.words] + there
+    words = [word.format(**names) for word in method.words] + on_nodes
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         model, trace = Path(folder, 'model.npz'), Path(folder, 'trace')
         began = time.perf_counter()

@@ -12,7 +12,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from .data import Rows
-from .figures import draw
+from .figures import draw, plural
 from .measure import measure
 from .methods import METHODS, Problem
 from .places import PLACES
@@ -106,7 +106,7 @@ def followed(points, quiet):
               bar_format='{desc} {percentage:3.0f}%|{bar}| {elapsed} gone, {remaining} left') as bar:
         for point in points:
             bar.set_description_str(f'{point.experiment} {point.method}: {point.problem.rows:,} rows, '
-                                    f'{point.nodes} {"node" if point.nodes == 1 else "nodes"}, run {point.repeat + 1}')
+                                    f'{plural(point.nodes)}, run {point.repeat + 1}')
             yield point
             bar.update(weight(point))
 

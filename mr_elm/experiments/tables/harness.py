@@ -20,7 +20,10 @@ from ..public_sets import find_set, is_there, read_bundled, read_set
 from .results import Results, summaries, write_table
 from .sizes import count_support, model_bytes
 
-TRIALS, MOST, TUNED_ON, N_GENES = 20, 4000, 1000, 60
+TRIALS = 20  # of each set and method
+MOST = 4000  # rows to train on
+TUNED_ON = 1000  # of them, when parameters are chosen
+N_GENES = 60  # features that are kept of a set of genes
 # what `halves` does, and how parameters are chosen and seconds counted, for the reader of a table
 OF_HALVES = (f'Each trial is another stratified half of the rows for training (at most {MOST:,}), the other half for '
              'testing (at most twice as many); attributes are scaled to [-1, 1] on the training half.')

@@ -4,7 +4,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-HARD = 1e6
+HARD = 1e6  # C of a margin that is as good as hard
 
 
 class L2SVC(ClassifierMixin, BaseEstimator):

@@ -17,7 +17,7 @@ class Results:
     """Keep one row a trial; a line that a killed run left unfinished is dropped."""
 
     def __init__(self, path):
-        self.path, self.rows = path, []
+        self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text() if path.exists() else ''
         whole = text[:text.rfind('\n') + 1] or ','.join(COLUMNS) + '\n'
@@ -28,8 +28,7 @@ class Results:
     def add(self, row):
         """Keep a trial, on disk too."""
         line = io.StringIO()
-        csv.DictWriter(line, COLUMNS, lineterminator='\n').writerow(
-            {name: f'{value:.6g}' if isinstance(value, float) else value for name, value in row.items()})
+        csv.DictWriter(line, COLUMNS, lineterminator='\n').writerow(rounded(row))
         with open(self.path, 'a') as stream:
             stream.write(line.getvalue())
         self.rows += csv.DictReader(line.getvalue().splitlines(), COLUMNS)
@@ -47,17 +46,22 @@ class Results:
         return next((json.loads(row['parameters']) for row in self.of(name, method)), None)
 
 
+def rounded(row):
+    """Write the real numbers of a row with 6 digits."""
+    return {name: f'{value:.6g}' if isinstance(value, float) else value for name, value in row.items()}
+
+
 def summarise(rows):
     """Return the means of a method's trials on a set, and the deviation of the accuracy."""
     first, accuracies = rows[0], [float(row['accuracy']) for row in rows]
     chosen = {row['parameters'] for row in rows}
-    shown = ', '.join(f'{key.rpartition("__")[2]} {value:.3g}' if isinstance(value, float) else f'{value}'
+    words = ', '.join(f'{key.rpartition("__")[2]} {value:.3g}' if isinstance(value, float) else f'{value}'
                       for key, value in json.loads(first['parameters']).items())
     known = {name: [float(row[name]) for row in rows if row[name] != ''] for name in MEANS}
     return {**{name: first[name] for name in ('set', 'method', 'rows', 'n_features', 'n_classes')},
             'trials': len(rows), 'accuracy': np.mean(accuracies), 'deviation': np.std(accuracies),
             **{name: np.mean(values) if values else None for name, values in known.items()},
-            'parameters': shown if len(chosen) == 1 else 'chosen in each trial'}
+            'parameters': words if len(chosen) == 1 else 'chosen in each trial'}
 
 
 def summaries(results, names, methods):
@@ -71,8 +75,7 @@ def write_table(rows, out, notes, left_out):
     with open(out.with_suffix('.csv'), 'w', newline='') as stream:
         writer = csv.DictWriter(stream, SUMMARY, lineterminator='\n')
         writer.writeheader()
-        writer.writerows({name: f'{value:.6g}' if isinstance(value, float) else value for name, value in row.items()}
-                         for row in rows)
+        writer.writerows(map(rounded, rows))
     parts = [notes, f'Measured on {describe_in_a_line()}.', overview(rows), details(rows)]
     if left_out:
         parts.append('Left out:\n\n' + '\n'.join(f'* {reason}' for reason in left_out))
@@ -100,8 +103,8 @@ def accuracy_of(row, best):
     """Write an accuracy and its deviation, in bold where it is the best."""
     if row is None:
         return ''
-    shown = f'{100 * row["accuracy"]:.2f}'
-    return f'{f"**{shown}**" if row["accuracy"] == best else shown} ± {100 * row["deviation"]:.2f}'
+    mean = f'{100 * row["accuracy"]:.2f}'
+    return f'{f"**{mean}**" if row["accuracy"] == best else mean} ± {100 * row["deviation"]:.2f}'
 
 
 def totals(cells, names, methods):
