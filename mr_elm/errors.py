@@ -13,10 +13,6 @@ class AccountingError(RuntimeError):
     """Say that rows or tiles were lost or counted twice between two stages."""
 
 
-class NotFittedError(ValueError, AttributeError):
-    """Say that an estimator was asked to predict before it was fitted."""
-
-
 class ConvergenceWarning(UserWarning):
     """Warn that an iteration ended before its tolerance was met."""
 
