@@ -40,8 +40,8 @@ def parts(name):
 def tuned_svcs(names, bench):
     """Return name -> accuracy, processor seconds, C and gamma of a tuned SVC; kept for good, measured on all cores."""
     path, n_rows = bench.kept / 'svc.json', bench.pick(1_000, 5_000)
-    known, keys = json.loads(path.read_text()) if path.exists() else {}, {
-        name: f'{name}, chosen on {n_rows} rows' for name in names}
+    known = json.loads(path.read_text()) if path.exists() else {}
+    keys = {name: f'{name}, chosen on {n_rows} rows' for name in names}
     waiting = [name for name in names if keys[name] not in known]
     with ProcessPoolExecutor(mp_context=get_context('spawn')) as workers:
         for name, found in zip(waiting, workers.map(measure_svc, waiting, repeat(n_rows)), strict=True):
