@@ -44,7 +44,9 @@ def study(argv, experiment, description):
     parser.add_argument('--store', metavar='URI', help='emr: a folder on S3 for the rows')
     parser.add_argument('--port-base', type=positive, default=25100, metavar='PORT',
                         help='hadoop: first port of the cluster (default: %(default)s)')
-    parser.add_argument('--resume', action='store_true', help=f'go on with the runs in {experiment}.csv')
+    parser.add_argument('--resume', action='store_true',
+                        help=f'go on with the runs in {experiment}.csv; without it those of the same runner and '
+                             'methods are made anew')
     add_quiet_option(parser)
     add_debug_option(parser)
     parser.set_defaults(inputs=())

@@ -1,5 +1,7 @@
 """mr-elm simulate: how training would scale on a larger cluster, by what it took on a small one."""
 import argparse
+import sys
+from functools import partial
 from math import log10
 from pathlib import Path
 
@@ -43,7 +45,8 @@ def simulate(argv):
                       not args.no_speculation)
     runs = [run for path in args.trace for run in read_runs(path)]
     decades = [10**k for k in range(15) if args.rows[0] <= 10**k <= args.rows[1]]
-    forecasts = foretell(runs, spaced(*args.nodes), decades or sorted(set(args.rows)), cluster)
+    forecasts = foretell(runs, spaced(*args.nodes), decades or sorted(set(args.rows)), cluster,
+                         partial(print, file=sys.stderr))
     Path(args.output).mkdir(parents=True, exist_ok=True)
     print(write_forecasts(forecasts, Path(args.output)), end='')
 

@@ -8,7 +8,7 @@ from mr_elm.experiments.scale import study
 from mr_elm.experiments.scale.methods import METHODS, Problem
 from mr_elm.experiments.scale.ratios import curves_of
 from mr_elm.experiments.scale.report import increments
-from mr_elm.experiments.scale.runs import NAMES, Run, append_run, demand_same_model, read_runs
+from mr_elm.experiments.scale.runs import NAMES, Run, append_run, demand_same_model, read_runs, write_runs
 from mr_elm.experiments.scale.study import plan_points
 
 SMALL = ('--sizes', 9000, '--features', 4, '--hidden', 6, '--repeats', 1, '-q')
@@ -51,7 +51,7 @@ def test_figures_and_a_page_come_with_it(measured):
 
 def test_resume_runs_what_is_not_there(measured, elm, tmp_path, monkeypatch):
     one, two = read_runs(measured / 'speedup.csv')
-    append_run(tmp_path / 'speedup.csv', one)
+    write_runs(tmp_path / 'speedup.csv', [one])
     asked = []
 
     def measure(point, *_):
@@ -67,6 +67,15 @@ def test_resume_runs_what_is_not_there(measured, elm, tmp_path, monkeypatch):
     assert elm(*words).status == 0 and asked == [2, 1, 2]
 
 
+def test_runs_of_other_runners_and_methods_stay(elm, tmp_path, monkeypatch):
+    others = [run_of(runner='hadoop'), run_of(method='piesvm', model='of others')]
+    write_runs(tmp_path / 'speedup.csv', [*others, run_of(seconds=99.0)])
+    monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(seconds=1.0))
+    monkeypatch.setattr(study, 'draw', lambda *_: [])
+    assert elm('speedup', '--nodes', 1, '-o', tmp_path, *SMALL).status == 0
+    assert read_runs(tmp_path / 'speedup.csv') == [*others, run_of(seconds=1.0)]
+
+
 def test_another_model_of_the_same_rows_is_an_error(elm, tmp_path, monkeypatch):
     monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(nodes=point.nodes, model=f'of {point.nodes}'))
     done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
@@ -76,8 +85,8 @@ def test_another_model_of_the_same_rows_is_an_error(elm, tmp_path, monkeypatch):
 
 def test_runs_survive_a_file(tmp_path):
     runs = [run_of(), run_of(nodes=2, seconds=0.1 + 0.2, map_tasks='')]
-    for run in runs:
-        append_run(tmp_path / 'runs.csv', run)
+    write_runs(tmp_path / 'runs.csv', runs[:1])
+    append_run(tmp_path / 'runs.csv', runs[1])
     assert read_runs(tmp_path / 'runs.csv') == runs
     assert next(csv.reader((tmp_path / 'runs.csv').open())) == NAMES
     (tmp_path / 'other.csv').write_text('a,b\n1,2\n')

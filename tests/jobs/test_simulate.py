@@ -8,7 +8,7 @@ import pytest
 from mr_elm.cli import main
 from mr_elm.experiments.scale.cost_model import MEASURED, Cluster, Costs, fit, predict, total, validate
 from mr_elm.experiments.scale.methods import METHODS, Problem
-from mr_elm.experiments.scale.runs import Run, append_run
+from mr_elm.experiments.scale.runs import Run, write_runs
 from mr_elm.experiments.scale.schedule import draw_durations, list_schedule, makespan
 from mr_elm.experiments.scale.simulate import foretell, spaced, ways_round
 
@@ -88,7 +88,7 @@ def test_the_error_of_a_fit_is_that_of_the_runs():
     costs, default = costs_of('pesvm', 1), Problem(100_000, 50, 1000)
     runs = [made_up(costs, nodes, replace(default, rows=default.rows * times), 1 + 0.1 * (-1)**(nodes + times))
             for nodes in (1, 2) for times in (1, 2, 4, 8)]
-    forecast, = foretell(runs, [1, 10], [1e6], QUIET)
+    forecast, = foretell(runs, [1, 10], [1e6], QUIET, print)
     assert 0.01 < forecast.error < 0.15 and forecast.error_left_out >= forecast.error / 2
 
 
@@ -100,7 +100,7 @@ def test_more_nodes_are_never_slower_without_stragglers_while_tasks_are_many():
 
 def test_a_wall_stands_where_one_reducer_is_busy_and_moves():
     runs = [made_up(costs_of('pesvm', 1), nodes, Problem(10**6, 50, 1000)) for nodes in (1, 2)]
-    forecast, = foretell(runs, spaced(1, 1000), [1e9], QUIET)
+    forecast, = foretell(runs, spaced(1, 1000), [1e9], QUIET, print)
     ways = list(ways_round(Problem(10**6, 50, 1000), QUIET).values())
     nodes, stage = forecast.wall(1e9)
     assert stage == 'reduce' and nodes < 1000
@@ -118,12 +118,13 @@ def test_seconds_by_stage_are_those_of_the_formulas():
 
 
 def test_the_command_draws_and_says_what_is_simulated(tmp_path, capsys):
-    for nodes in (1, 2):
-        for times in (1, 2):
-            append_run(tmp_path / 'runs.csv', made_up(costs_of('pesvm', 1), nodes, Problem(10**6 * times, 50, 1000)))
+    runs = [made_up(costs_of('pesvm', 1), nodes, Problem(10**6 * times, 50, 1000))
+            for nodes in (1, 2) for times in (1, 2)]
+    write_runs(tmp_path / 'runs.csv', [*runs, replace(runs[0], method='piesvm')])
     words = ('simulate', '--trace', tmp_path / 'runs.csv', '--nodes', '1..20', '--rows', '1e6..1e8', '-o', tmp_path)
     assert main([str(word) for word in words]) == 0
-    page = capsys.readouterr().out
+    page, others = capsys.readouterr()
+    assert 'piesvm on local: left out' in others
     assert re.search(r'Median error [01]\.\d%', page) and 'scales up to' in page
     assert page == (tmp_path / 'simulated.md').read_text()
     assert (tmp_path / 'simulated-pesvm-local.png').stat().st_size > 10_000
@@ -131,7 +132,7 @@ def test_the_command_draws_and_says_what_is_simulated(tmp_path, capsys):
 
 
 def test_runs_that_say_too_little_are_refused(tmp_path, capsys):
-    append_run(tmp_path / 'runs.csv', made_up(costs_of('pesvm', 1), 1, Problem(10**6, 50, 1000)))
+    write_runs(tmp_path / 'runs.csv', [made_up(costs_of('pesvm', 1), 1, Problem(10**6, 50, 1000))])
     assert main(['simulate', '--trace', str(tmp_path / 'runs.csv'), '-o', str(tmp_path)]) == 1
     assert 'at least two numbers of nodes' in capsys.readouterr().err
     with pytest.raises(SystemExit):

@@ -1,8 +1,8 @@
 """Keep what runs took: one row of a CSV file a run."""
 import csv
-import os
 from dataclasses import asdict, dataclass, fields
 
+from ...io.store import replacing
 from .methods import Problem
 
 
@@ -73,14 +73,18 @@ def read_runs(path):
             raise ValueError(f'{path}: a run a line was expected ({error})') from None
 
 
+def write_runs(path, runs):
+    """Write a file of runs in place of the one that is there."""
+    with replacing(path, 'w', newline='') as stream:
+        table = csv.DictWriter(stream, NAMES)
+        table.writeheader()
+        table.writerows(map(asdict, runs))
+
+
 def append_run(path, run):
     """Write a run behind the others, so that an interruption loses none."""
-    new = not os.path.exists(path)
     with open(path, 'a', newline='') as stream:
-        table = csv.DictWriter(stream, NAMES)
-        if new:
-            table.writeheader()
-        table.writerow(asdict(run))
+        csv.DictWriter(stream, NAMES).writerow(asdict(run))
 
 
 def demand_same_model(runs):

@@ -10,6 +10,7 @@ from .runs import grouped
 
 KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
 TREE, WAVES = 16, 3
+ENOUGH = 'runs on at least two numbers of nodes, with the seconds of their tasks,'
 SIZEUP_NODES = (1, 30, 1000)
 TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -72,18 +73,25 @@ class Forecast:
         return inf, None
 
 
-def foretell(runs, nodes, rows, cluster):
-    """Return a Forecast for each method and runner. Raises ValueError where runs say too little."""
-    return [forecast_of(group, nodes, rows, cluster)
-            for group in grouped(runs, lambda run: (run.method, run.runner)).values()]
+def foretell(runs, nodes, rows, cluster, say):
+    """Return a Forecast for each method and runner whose runs say enough; `say` is told of the others.
+
+    Raises ValueError where there is none.
+    """
+    forecasts = []
+    for (method, runner), group in grouped(runs, lambda run: (run.method, run.runner)).items():
+        if len({run.nodes for run in group}) > 1 and all(run.tasks for run in group):
+            forecasts.append(forecast_of(group, nodes, rows, cluster))
+        else:
+            say(f'{method} on {runner}: left out, {ENOUGH} were expected')
+    if not forecasts:
+        raise ValueError(f'{ENOUGH} were expected, of at least one method on a runner')
+    return forecasts
 
 
 def forecast_of(runs, nodes, rows, cluster):
     """Return the Forecast of one method on one runner."""
     first = runs[0]
-    if len({run.nodes for run in runs}) < 2 or not all(run.tasks for run in runs):
-        raise ValueError(f'{first.method} on {first.runner}: runs on at least two numbers of nodes, with the seconds '
-                         'of their tasks, were expected')
     most = METHODS[first.method].most
     known = [n for n in rows if n <= most] or [most / 100, most / 10, most]
     return Forecast(fit(runs), validate(runs), first.problem, nodes, known, cluster)

@@ -17,7 +17,7 @@ from .measure import measure
 from .methods import METHODS, Problem
 from .places import PLACES
 from .report import write_report
-from .runs import append_run, demand_same_model, read_runs
+from .runs import append_run, demand_same_model, read_runs, write_runs
 
 TIMES = (1, 2, 4, 8)  # of sizeup
 SHARE = {'speedup': 1, 'sizeup': 8, 'scaleup': 2}  # the smallest size is this part of the method's default
@@ -74,7 +74,7 @@ def run_study(experiment, options, passed=()):
     points = plan_points(experiment, options.method, options.nodes, options.sizes, options.repeats, options.features,
                          options.hidden)
     place = PLACES[options.runner](rows.folder, options)
-    runs = begin(path, options.resume)
+    runs = begin(path, place.alias, () if options.resume else options.method)
     done = {run.key for run in runs}
     left = [point for point in points if key_of(point, place) not in done]
     try:
@@ -87,12 +87,12 @@ def run_study(experiment, options, passed=()):
     return [path, *draw(experiment, runs, folder), write_report(experiment, runs, folder)]
 
 
-def begin(path, resume):
-    """Return the runs that are there to go on with, else remove them."""
-    if resume and path.exists():
-        return read_runs(path)
-    path.unlink(missing_ok=True)
-    return []
+def begin(path, runner, methods):
+    """Return the runs that are there, without those of some methods on a runner, which are measured anew."""
+    there = read_runs(path) if path.exists() else []
+    runs = [run for run in there if run.runner != runner or run.method not in methods]
+    write_runs(path, runs)
+    return runs
 
 
 def key_of(point, place):
