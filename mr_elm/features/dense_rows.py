@@ -55,10 +55,16 @@ class DenseRows:
         fused.exponential_rows(self._transposed, rows, self.kernel.factor, self.kernel.takes_root, out)
 
     def _by_product(self, X, indices, out):
+        from . import fused
         A, a_squares = X[indices], self.squares[indices]
+        compiled = self.kernel.kind.exponent and out.dtype == np.float64
         for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
             part = slice(start, start + COLUMNS_AT_ONCE)
             products = A @ X[part].T
+            if compiled:
+                fused.exponential_tile(products, a_squares, self.squares[part], self.kernel.factor,
+                                       self.kernel.takes_root, out, start)
+                continue
             products = products.astype(np.result_type(products, out), copy=False)
             out[:, part] = self.kernel.finish(products, a_squares, self.squares[part])
 

@@ -78,11 +78,14 @@ def add_exponential_tile(products, a_squares, b_squares, gamma, root, weights, m
 
 
 @fast
-def exponential_tile(products, a_squares, b_squares, gamma, root, out):
-    """Fill out (m, n) with float64 kernel values of inner products (m, n)."""
+def exponential_tile(products, a_squares, b_squares, gamma, root, out, start):
+    """Fill out[:, start:start + n] with float64 kernel values of inner products (m, n).
+
+    The whole of out comes in: of a slice of it the compiler would not know that its columns lie side by side.
+    """
     m, n = products.shape
     for r in range(m):
-        row, own, target = products[r], a_squares[r], out[r]
+        row, own, target = products[r], a_squares[r], out[r, start:start + n]
         for j in range(n):
             both = own + b_squares[j]
             d = both - 2.0 * row[j]
@@ -94,10 +97,7 @@ def exponential_tile(products, a_squares, b_squares, gamma, root, out):
 
 @fast
 def finish_products(products, a_squares, b_squares, gamma, root, out, start):
-    """Fill out[:, start:start + n] with float32 kernel values of float32 inner products (m, n).
-
-    The whole of out comes in: of a slice of it the compiler would not know that its columns lie side by side.
-    """
+    """Fill out[:, start:start + n] with float32 kernel values of float32 inner products (m, n)."""
     m, n = products.shape
     g, column, distance = np.float32(gamma), b_squares.astype(np.float32), np.empty(n, np.float32)
     for r in range(m):

@@ -46,7 +46,7 @@ class KernelTiles:
             return self.kernel.finish(products.astype(float, copy=False), own, squares)
         from . import fused
         tile = np.empty(products.shape)
-        fused.exponential_tile(products, own, squares, self.kernel.factor, self.kernel.takes_root, tile)
+        fused.exponential_tile(products, own, squares, self.kernel.factor, self.kernel.takes_root, tile, 0)
         return tile
 
     def add_product(self, A, vectors, out):

@@ -75,11 +75,14 @@ class Search:
         n = problem.n_samples
         self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
-        dtype = settings.dtype or ('float64' if self.eps < FLOAT64_BELOW else 'float32')
-        self.cache = RowCache(problem.rows, dtype, settings.cache_bytes, self.free, kept.space)
+        self.cache = self.open_cache(settings.dtype or ('float64' if self.eps < FLOAT64_BELOW else 'float32'))
         self.whole = n <= min(SMALL, self.cache.capacity)
         self.n_iter = self.n_certified = 0
         self.certified = self.cache.is_matrix
+
+    def open_cache(self, dtype):
+        """Return the cache of kernel rows of this type."""
+        return RowCache(self.problem.rows, dtype, self.settings.cache_bytes, self.free, self.kept.space)
 
     def free(self):
         """Tell which variables are free."""

@@ -13,36 +13,48 @@ class KeptBlock:
     space : Workspace the matrix is kept in.
     """
 
-    def __init__(self, space):
-        self.space = space
+    def __init__(self, space, side=0):
+        self.space, self.side = space, side
         self.matrix = self.place_of = None
         self.members = np.zeros(0, int)
 
-    def bring(self, wanted, cache, targets):
+    def bring(self, wanted, cache, targets, square=None):
         """Return (members, Q): the wanted variables in the order of the block, and its matrix.
 
         wanted : (n,) rising, with rows in the RowCache.
+        square : function of indices, K between variables whose rows are not there; None when all are.
         Q : (m, m), m >= n; its first n rows and columns count.
         """
         n, dtype = len(wanted), cache.slab.dtype
         if self.matrix is None or len(self.matrix) < n or self.matrix.dtype != dtype:
             self._make_room(n, len(targets), dtype)
         place = self.place_of[wanted]
-        stays = (place >= 0) & (place < n)
+        stays = (place >= 0) & (place < n) & (cache.slot_of[wanted] >= 0)
         self.place_of[self.members] = -1
-        if np.count_nonzero(stays) < (1 - ANEW) * n:
+        if np.count_nonzero(stays) < (1 - ANEW) * n and not (self.side and stays.any()):
             self.members = wanted
             loops.gather_block(cache.slab, cache.slot_of[wanted], wanted, targets[wanted].astype(dtype), self.matrix)
         else:
             changed = np.setdiff1d(np.arange(n), place[stays], assume_unique=True)
             self.members = np.empty(n, int)
             self.members[place[stays]], self.members[changed] = wanted[stays], wanted[~stays]
-            loops.refresh_block(cache.slab, cache.slot_of[self.members], self.members,
-                                targets[self.members].astype(dtype), changed, self.matrix)
+            slots = cache.slot_of[self.members]
+            loops.refresh_block(cache.slab, slots, self.members, targets[self.members].astype(dtype),
+                                changed[slots[changed] >= 0], self.matrix)
         self.place_of[self.members] = np.arange(n)
+        if square is not None:
+            self._complete(cache, targets[self.members].astype(dtype), square)
         return self.members, self.matrix
 
+    def _complete(self, cache, signs, square):
+        """Fill in what rows that are not there would have: from the columns of those that are, and from square."""
+        slots = cache.slot_of[self.members]
+        there, absent = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
+        absent = absent[np.argsort(self.members[absent])]
+        loops.refresh_columns(cache.slab, slots, self.members, signs, there, absent, self.matrix)
+        self.matrix[np.ix_(absent, absent)] = square(self.members[absent]) * np.outer(signs[absent], signs[absent])
+
     def _make_room(self, n, n_samples, dtype):
-        side, self.matrix = min(int(SPARE * n) + 1, n_samples), None
+        side, self.matrix = max(self.side, min(int(SPARE * n) + 1, n_samples)), None
         self.matrix = self.space.array('block', (side, side), dtype)
         self.members, self.place_of = np.zeros(0, int), np.full(n_samples, -1)

@@ -208,3 +208,47 @@ def refresh_block(slab, slots, columns, signs, changed, Q):
             row = Q[c]
             for r in range(start, min(start + LINE, n)):
                 Q[r, c] = row[r]
+
+
+@fast
+def refresh_columns(slab, slots, columns, signs, there, absent, Q):
+    """Fill Q between variables whose rows are in `slots` and others, `absent` by rising column, by symmetry."""
+    narrow, turned = columns[absent].astype(np.int32), signs[absent]
+    for start in range(0, len(there), LINE):
+        stop = min(start + LINE, len(there))
+        for r in there[start:stop]:
+            row, sign, out = slab[slots[r]], signs[r], Q[r]
+            for c in range(len(absent)):
+                out[absent[c]] = row[narrow[c]] * (sign * turned[c])
+        for c in absent:
+            out = Q[c]
+            for r in there[start:stop]:
+                out[r] = Q[r, c]
+
+
+@fast
+def split_rows(values, slots, slab, rest, scale):
+    """Put float64 rows into float32 slots, and what rounding took, relative and times scale, into those of `rest`."""
+    for r in range(len(values)):
+        row, near, left = values[r], slab[slots[r]], rest[slots[r]]
+        for j in range(len(row)):
+            v = np.float32(row[j])
+            taken = np.float32(row[j] - v) * (scale / v)
+            near[j] = v
+            left[j] = np.int16(min(max(taken, np.float32(-32767)), np.float32(32767))) if v != 0 else np.int16(0)
+
+
+@fast
+def add_split_rows(slab, rest, unit, slots, weights, total):
+    """Add sum_r weights_r (1 + unit rest) slab[slots_r] to total in float64, one stretch of columns at a time."""
+    part = np.empty(1024)
+    for start in range(0, len(total), len(part)):
+        stop = min(start + len(part), len(total))
+        m, r = stop - start, 0
+        part[:m] = 0.0
+        for r in range(len(weights)):
+            w, near, left = weights[r], slab[slots[r], start:stop], rest[slots[r], start:stop]
+            for j in range(m):
+                part[j] += w * near[j] * (1.0 + unit * left[j])
+        for j in range(m):
+            total[start + j] += part[j]

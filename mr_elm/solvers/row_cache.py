@@ -64,8 +64,11 @@ class RowCache:
         if self._again > RETURNS * self._used:  # rows come back too often: the soft bound is too tight here
             self._soft, self._again = min(self.capacity, 2 * self._soft), 0
         self.n_computed += count
-        if slots[-1] - slots[0] == count - 1:
-            self.rows.rows(missing, out=self.slab[slots[0]:slots[0] + count])
+        self._compute(missing, slots)
+
+    def _compute(self, missing, slots):
+        if slots[-1] - slots[0] == len(slots) - 1:
+            self.rows.rows(missing, out=self.slab[slots[0]:slots[0] + len(slots)])
         else:
             self.slab[slots] = self.rows.rows(missing, self.slab.dtype)
 

@@ -153,7 +153,8 @@ def solve_exact(problem, settings, start=None):
     within = replace(settings, eps=settings.eps / (2 - min(settings.eps, 1)))
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', ConvergenceWarning)  # its words are of another gap
-        found = solve_by_blocks(problem.box(), within, start, pace=Pace(*PACE))
+        from .sphere_search import solve_once
+        found = solve_once(problem.box(), within, start, pace=Pace(*PACE))
     b, product = found.alpha, problem.targets * found.decision
     return conclude(problem, settings, started, (b, product), found.n_iter, found.n_kernel_rows)
 

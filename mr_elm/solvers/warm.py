@@ -45,7 +45,7 @@ def warm():
             sphere_svm.solve_sphere(problem, rule, Settings(max_iter=20))
         dense = X.toarray() if sp.issparse(X) else X
         for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):
-            fused.exponential_tile(products, row_squares(dense), row_squares(dense), 0.1, False, np.empty((N, N)))
+            fused.exponential_tile(products, row_squares(dense), row_squares(dense), 0.1, False, np.empty((N, N)), 0)
 
 
 def main():
