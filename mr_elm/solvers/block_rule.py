@@ -190,14 +190,17 @@ class Search:
                   for number, (side, score) in zip(violating, sides, strict=True)]
         return np.unique(np.concatenate(chosen))[:count]
 
+    def fresh(self):
+        """Return how many variables of the next block may be new."""
+        return int(min(max(self.pace.share * np.count_nonzero(self.alpha), self.pace.least), self.pace.most))
+
     def choose_block(self, goal):
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
         if self.whole:
             return np.arange(self.problem.n_samples)
         misfit = self.misfit()
         met = self.cache.slot_of >= 0
-        fresh = int(min(max(self.pace.share * np.count_nonzero(self.alpha), self.pace.least), self.pace.most))
-        new = self.two_sided(np.where(met, 0, misfit), min(fresh, self.cache.capacity), 0.5 * goal)
+        new = self.two_sided(np.where(met, 0, misfit), min(self.fresh(), self.cache.capacity), 0.5 * goal)
         free = largest(np.flatnonzero(self.free() & met), misfit, self.cache.capacity - len(new))
         met[free] = False
         room = min(max(BLOCK - len(free), BLOCK // 2), self.cache.capacity - len(free)) - len(new)

@@ -11,10 +11,11 @@ class KeptBlock:
     """Hold Q of a block, t_i t_j K_ij, for problems of the same rows and targets.
 
     space : Workspace the matrix is kept in.
+    grows : blocks are ever larger: room for the largest is set aside, of which only what is used takes memory.
     """
 
-    def __init__(self, space, side=0):
-        self.space, self.side = space, side
+    def __init__(self, space, grows=False):
+        self.space, self.grows = space, grows
         self.matrix = self.place_of = None
         self.members = np.zeros(0, int)
 
@@ -27,11 +28,12 @@ class KeptBlock:
         """
         n, dtype = len(wanted), cache.slab.dtype
         if self.matrix is None or len(self.matrix) < n or self.matrix.dtype != dtype:
-            self._make_room(n, len(targets), dtype)
+            self._make_room(n, cache, dtype)
+        self.space.touched('block', self.matrix[:n].nbytes)
         place = self.place_of[wanted]
         stays = (place >= 0) & (place < n) & (cache.slot_of[wanted] >= 0)
         self.place_of[self.members] = -1
-        if np.count_nonzero(stays) < (1 - ANEW) * n and not (self.side and stays.any()):
+        if np.count_nonzero(stays) < (0 if self.grows else 1 - ANEW) * n:
             self.members = wanted
             loops.gather_block(cache.slab, cache.slot_of[wanted], wanted, targets[wanted].astype(dtype), self.matrix)
         else:
@@ -47,14 +49,15 @@ class KeptBlock:
         return self.members, self.matrix
 
     def _complete(self, cache, signs, square):
-        """Fill in what rows that are not there would have: from the columns of those that are, and from square."""
+        """Fill in what rows that are not there would hold: columns of those that are, and the square between them."""
         slots = cache.slot_of[self.members]
         there, absent = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
         absent = absent[np.argsort(self.members[absent])]
         loops.refresh_columns(cache.slab, slots, self.members, signs, there, absent, self.matrix)
         self.matrix[np.ix_(absent, absent)] = square(self.members[absent]) * np.outer(signs[absent], signs[absent])
 
-    def _make_room(self, n, n_samples, dtype):
-        side, self.matrix = max(self.side, min(int(SPARE * n) + 1, n_samples)), None
+    def _make_room(self, n, cache, dtype):
+        n_samples, self.matrix = len(cache.slot_of), None
+        side = cache.capacity if self.grows else min(int(SPARE * n) + 1, n_samples)
         self.matrix = self.space.array('block', (side, side), dtype)
         self.members, self.place_of = np.zeros(0, int), np.full(n_samples, -1)

@@ -227,15 +227,16 @@ def refresh_columns(slab, slots, columns, signs, there, absent, Q):
 
 
 @fast
-def split_rows(values, slots, slab, rest, scale):
-    """Put float64 rows into float32 slots, and what rounding took, relative and times scale, into those of `rest`."""
+def split_rows(values, slots, slab, rest, unit):
+    """Put float64 rows into float32 slots, and into those of `rest` what rounding took, in units of unit values."""
+    most, scale = np.float32(32767), np.float32(1 / unit)
     for r in range(len(values)):
         row, near, left = values[r], slab[slots[r]], rest[slots[r]]
         for j in range(len(row)):
             v = np.float32(row[j])
-            taken = np.float32(row[j] - v) * (scale / v)
+            taken = np.float32(row[j] - v) * (scale / v) if v != 0 else np.float32(0)
             near[j] = v
-            left[j] = np.int16(min(max(taken, np.float32(-32767)), np.float32(32767))) if v != 0 else np.int16(0)
+            left[j] = np.int16(min(max(taken, -most), most))
 
 
 @fast
@@ -244,7 +245,7 @@ def add_split_rows(slab, rest, unit, slots, weights, total):
     part = np.empty(1024)
     for start in range(0, len(total), len(part)):
         stop = min(start + len(part), len(total))
-        m, r = stop - start, 0
+        m = stop - start
         part[:m] = 0.0
         for r in range(len(weights)):
             w, near, left = weights[r], slab[slots[r], start:stop], rest[slots[r], start:stop]
