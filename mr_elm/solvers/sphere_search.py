@@ -25,7 +25,7 @@ from .workspace import borrowed
 # corrects what rounding makes of the gradient, except where it would hide the end
 PACE = Pace(32, 1024, 0.5, 10.0)
 PART, LOOSE = 8, 0.05  # the search begins on 1 / PART of the rows, solved to LOOSE
-IN_VAIN = 0.05         # of the support vectors: rows computed for variables that are 0
+IN_VAIN = 0.1          # of the support vectors: rows computed for variables that are 0
 SQUARE = 0.01          # of the values of all support vectors' rows, those between the new variables of one block
 NEGLIGIBLE = 0.05      # of eps: what the rounding of rows makes of the proof at most
 
@@ -40,19 +40,19 @@ def solve_ball(problem, settings, start=None):
 
 def run(problem, settings, start, is_part):
     """Search over all rows, or over those of a part, which need not be proven and come to no more than is asked."""
-    spent, n = 0, problem.n_samples
-    if start is None and n > SMALL:
-        start, spent = solve_part(problem, settings)
+    n_values = 0
+    if start is None and problem.n_samples > SMALL:
+        start, n_values = solve_part(problem, settings)
     with borrowed() as space:
         search = SphereSearch(problem, settings, KeptBlock(space, grows=True), is_part)
-        search.n_certified = spent
+        search.n_values = n_values
         if start is not None:
             search.begin_at(start, None)
         return search.run(), search.error()
 
 
 def solve_part(problem, settings):
-    """Return (alpha, (N,), of the nearest point of some of the rows, the kernel rows that took)."""
+    """Return (alpha, (N,), of the nearest point of some of the rows, the kernel values that took)."""
     n = problem.n_samples
     part = np.sort(np.random.default_rng(settings.seed).permutation(n)[:n // PART])
     trains = (problem.upper[part] > 0).astype(float)
@@ -60,19 +60,14 @@ def solve_part(problem, settings):
     found, _ = run(smaller, replace(settings, eps=max(settings.eps, LOOSE)), None, True)
     start = np.zeros(n)
     start[part] = found.alpha
-    return start, rows_for(found.n_kernel_rows * len(part), n)
-
-
-def rows_for(n_values, n):
-    """Return how many rows of n values so many values are."""
-    return -(-n_values // n)
+    return start, found.n_kernel_rows * len(part)
 
 
 class SphereSearch(Search):
     """Hold one run of `Search`, which computes few rows in vain and none twice."""
 
     def __init__(self, problem, settings, kept, is_part):
-        self.is_part = is_part
+        self.is_part, self.n_values = is_part, 0
         super().__init__(problem, settings, kept, PACE)
         self.whole = self.whole and not is_part
 
@@ -82,6 +77,11 @@ class SphereSearch(Search):
         if dtype == 'float64' or n <= SMALL and not self.is_part:
             return super().open_cache(dtype)
         return SplitCache(self.problem.rows, self.settings.cache_bytes, self.free, self.kept.space)
+
+    def run(self):
+        """Solve blocks until eps is proven; kernel values that are no rows of the cache count as rows too."""
+        found = super().run()
+        return replace(found, n_kernel_rows=found.n_kernel_rows - (-self.n_values // self.problem.n_samples))
 
     def error(self):
         """Return how far off k~b of the cached rows may be, as |k~_ij| <= k~_jj, or 0 where they prove nothing."""
@@ -122,5 +122,5 @@ class SphereSearch(Search):
 
     def square(self, indices):
         """Return K between some variables."""
-        self.n_certified += rows_for(len(indices)**2, self.problem.n_samples)
+        self.n_values += len(indices)**2
         return self.problem.rows.take(indices).rows(np.arange(len(indices)), self.cache.slab.dtype)
