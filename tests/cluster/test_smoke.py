@@ -75,12 +75,12 @@ def test_a_task_that_raises_is_explained(cluster, rows, inline_model):
     assert process.returncode == 1 and 'attempt_' in process.stderr and 'Traceback' not in process.stderr
 
 
-@pytest.mark.parametrize('method', ['sparse-elm', pytest.param('sphere-svm', marks=pytest.mark.long)])
-def test_machines_are_trained_on_reducers(cluster, rows, model_of, tmp_path, method):
+@pytest.mark.parametrize('method, parts', [('sparse-elm', 1), pytest.param('sphere-svm', 3, marks=pytest.mark.long)])
+def test_machines_are_trained_on_reducers(cluster, rows, model_of, tmp_path, method, parts):
     cluster.done('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
     for name, runner, options in (('inline', None, ()), ('hadoop', 'hadoop', ('-D', 'mapreduce.job.maps=3'))):
-        cluster.done('train', method, tmp_path / 'packed', '--C', 2, '--model', tmp_path / name, *options,
-                     runner=runner)
+        cluster.done('train', method, tmp_path / 'packed', '--C', 2, '--partitions', parts, '--model', tmp_path / name,
+                     *options, runner=runner)
     inline, hadoop = (model_of(tmp_path / name)[1] for name in ('inline', 'hadoop'))
     assert [name for name in inline if inline[name].tobytes() != hadoop[name].tobytes()] == []
 

@@ -15,6 +15,8 @@ from mr_elm.solvers.box_qp import Settings
 from mr_elm.solvers.path import ready_rows
 from mr_elm.solvers.sphere_machine import walk_sphere_path
 from mr_elm.solvers.sphere_svm import RULES, SphereProblem, solve_sphere
+from mr_elm.solvers.split_cache import ERROR, SplitCache
+from mr_elm.solvers.workspace import Workspace
 
 TIGHT = Settings(eps=1e-7)
 
@@ -61,6 +63,43 @@ def test_exact_proves_its_gap(C, gap):
     norm, least = np.sqrt(a @ B @ a), np.sqrt(best @ B @ best)
     assert (B @ a).min() / norm <= least * (1 + 1e-9) and norm <= least / (1 - gap)  # weak duality
     assert found.n_kernel_rows > 0 and found.n_iter > 0
+
+
+@pytest.mark.parametrize('C, cache_bytes', [(1, 10**9), (100, 10**9), (1e4, 10**9), (1, 4 * 10**6)])
+def test_rows_computed_once_prove_the_gap(C, cache_bytes):
+    X, y = noisy_rows(1500, seed=13)
+    B = sphere.ball_kernel(twin.gaussian(X, X, 0.4), y, C)
+    found = solve_sphere(problem_of(X, y, C), 'exact', Settings(eps=1e-3, cache_bytes=cache_bytes))
+    true = sphere.shortfall(B, weights_of(found))
+    assert found.converged and true - 1e-9 <= found.violation <= min(true + 1e-4, 1e-3)
+    assert np.allclose(found.decision, y * (B @ found.alpha - found.alpha / C), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize('C', [1, 100])
+def test_few_kernel_values_are_computed_that_the_proof_does_not_need(C):
+    X, y = noisy_rows(4000, d=2, seed=14)
+    found = solve_sphere(problem_of(X, y, C), 'exact', Settings(eps=1e-3))
+    assert found.n_kernel_rows <= 1.3 * np.count_nonzero(found.alpha)
+
+
+def test_a_search_may_begin_on_rows_of_one_class_or_none():
+    X, y = noisy_rows(1200, seed=15)
+    single = np.where(np.arange(1200) == 0, -1.0, 1.0)
+    for targets, weights in ((single, None), (y, np.where(np.arange(1200) < 9, 1.0, 0.0))):
+        found = solve_sphere(problem_of(X, targets, 5, weights=weights), 'exact')
+        kept = slice(None) if weights is None else slice(9)
+        B = sphere.ball_kernel(twin.gaussian(X[kept], X[kept], 0.4), targets[kept], 5)
+        assert found.converged and sphere.shortfall(B, weights_of(found)[kept]) <= 1e-3
+
+
+def test_a_split_row_keeps_what_rounding_took():
+    X, y = noisy_rows(200, seed=16)
+    rows = sphere_svm.BallRows(kernel_rows(30 * X, make_kernel('gaussian', gamma=0.4)), np.full(200, 1e6))
+    cache, K = SplitCache(rows, 10**6, None, Workspace()), rows.rows(np.arange(200))
+    for held in (0, 50, 200):
+        cache.ensure(np.arange(held))
+        error = np.abs(cache.weighted_sum(np.arange(200), y) - K @ y)
+        assert (error <= ERROR * np.abs(K).sum(axis=1)).all()
 
 
 @pytest.mark.parametrize('C', [1, 100])
