@@ -4,7 +4,6 @@ In processor seconds on one thread, standardised features, gamma 1/d, 10,000 row
 MR_ELM_DATA has. The L2 machine has about twice the support vectors of SVC's L1 machine.
 """
 import sys
-import time
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,7 @@ from ...features.kernels import make_kernel
 from ...solvers.box_qp import Settings
 from ...solvers.sphere_svm import SphereProblem, solve_sphere
 from ..public_sets import have
-from ..timing import UNKNOWN, Row
+from ..timing import UNKNOWN, Row, processor_seconds
 from .context import NORMAL, QUICK
 from .dual import ROWS, mean, standardised, svc
 
@@ -24,7 +23,7 @@ FEW = ('magic', 'covtype')
 COSTS = (1, 10, 100)
 PAPER = (1e-3, 1e-4, 1e-5)  # eps of Algorithm 1
 STEPS = 50_000              # of it, at most
-SAME = 0.999                # share of equal labels that counts as agreement
+CONVERGED = 1e-6            # gap of the labels that both are held against
 
 
 def sphere(X, y, C, rule='exact', settings=None):
@@ -50,22 +49,32 @@ def ratios_to_svc(name, X, y, bench):
 
 
 def ratio_to_paper(name, X, y, C=1):
-    """Return a Row: seconds of the paper's rule over those of exact, at the first eps where their labels agree."""
-    start = time.process_time()
-    exact = sphere(X, y, C)
-    seconds, notes, ratio = time.process_time() - start, [], None
+    """Return a Row: seconds of the paper's rule over those of exact, at the first eps where it errs no more than exact.
+
+    An error is a label that is not the one of the nearest point itself.
+    """
+    labels = sphere(X, y, C, settings=Settings(eps=CONVERGED)).decision > 0
+    seconds, exact, errors = least(labels, X, y, C)
+    rows, support = kernel_rows(X, make_kernel('gaussian', gamma=1 / X.shape[1])), np.flatnonzero(exact.alpha)
+    proof = min(processor_seconds(partial(rows.weighted_sum, support, exact.alpha[support])) for _ in range(2))
+    notes, ratio = [], None
     for eps in PAPER:
-        start = time.process_time()
-        found = sphere(X, y, C, 'paper', Settings(eps=eps, max_iter=STEPS))
-        taken = time.process_time() - start
-        agreement = float(np.mean((found.decision > 0) == (exact.decision > 0)))
-        notes.append(f'eps {eps:g}: {taken:.2f} s, gap {found.gap / found.objective:.2g}, agreement {agreement:.1%}')
-        if agreement >= SAME:
+        taken, found, wrong = least(labels, X, y, C, 'paper', Settings(eps=eps, max_iter=STEPS))
+        notes.append(f'eps {eps:g}: {taken:.3f} s, gap {found.gap / found.objective:.2g}, {wrong} wrong')
+        if wrong <= errors:
             ratio = taken / seconds
             break
-    reached = '' if ratio else f'{UNKNOWN}: {SAME:.1%} agreement not reached; '
-    return Row(f'exact on {name} at C {C}, times faster than Algorithm 1 to {SAME:.1%} equal labels', ratio or 0.0, 5.0,
-               False, f'{reached}exact {seconds:.2f} s, gap {exact.violation:.1g}; paper {"; ".join(notes)}')
+    reached = '' if ratio else f'{UNKNOWN}: not reached; '
+    return Row(f'exact on {name} at C {C}, times faster than Algorithm 1 to labels as good', ratio or 0.0, 5.0, False,
+               f'{reached}exact {seconds:.3f} s, gap {exact.violation:.1g}, {errors} wrong, the kernel values of its '
+               f'proof alone {proof:.3f} s; paper {"; ".join(notes)}')
+
+
+def least(labels, *given):
+    """Return (the less of two fits' processor seconds, the Result, how many of the labels it has wrong)."""
+    made = []
+    seconds = min(processor_seconds(lambda: made.append(sphere(*given))) for _ in range(2))
+    return seconds, made[-1], int(np.sum((made[-1].decision > 0) != labels))
 
 
 def prepared(bench, n_rows):
