@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .block_rule import SMALL, Pace, Search
+from .block_rule import SMALL, Pace, Search, solve_by_blocks
 from .box_qp import BoxQP
 from .kept_block import KeptBlock
 from .split_cache import ERROR, SplitCache
@@ -23,23 +23,27 @@ from .workspace import borrowed
 
 # there is no bound that half of the support vectors meet early, so blocks take in new rows faster; the certificate
 # corrects what rounding makes of the gradient, except where it would hide the end
-PACE = Pace(32, 1024, 0.5, 10.0)
+PACE = Pace(16, 1024, 0.5, 10.0)
 PART, LOOSE = 8, 0.05  # the search begins on 1 / PART of the rows, solved to LOOSE
+FEW = 500              # rows of a part that are one block
+PLAIN_UP_TO = 5000     # rows, where a second pass over some of them takes less time than sparing it
 IN_VAIN = 0.1          # of the support vectors: rows computed for variables that are 0
 SQUARE = 0.01          # of the values of all support vectors' rows, those between the new variables of one block
 NEGLIGIBLE = 0.05      # of eps: what the rounding of rows makes of the proof at most
 
 
 def solve_ball(problem, settings, start=None):
-    """Minimise the BoxQP of a SphereProblem: (Result, how much less than b'k~ the proven one may be).
+    """Minimise the BoxQP of a SphereProblem: (Result, how far off its k~b may be).
 
     start : alpha to begin with, (N,), or None.
     """
+    if problem.n_samples <= PLAIN_UP_TO:
+        return solve_by_blocks(problem, settings, start, pace=PACE._replace(least=512)), 0.0
     return run(problem, settings, start, False)
 
 
 def run(problem, settings, start, is_part):
-    """Search over all rows, or over those of a part, which need not be proven and come to no more than is asked."""
+    """Search over all rows, or over those of a part, from a part of them where they are many."""
     n_values = 0
     if start is None and problem.n_samples > SMALL:
         start, n_values = solve_part(problem, settings)
@@ -67,14 +71,12 @@ class SphereSearch(Search):
     """Hold one run of `Search`, which computes few rows in vain and none twice."""
 
     def __init__(self, problem, settings, kept, is_part):
-        self.is_part, self.n_values = is_part, 0
         super().__init__(problem, settings, kept, PACE)
-        self.whole = self.whole and not is_part
+        self.n_values, self.whole = 0, is_part and problem.n_samples <= FEW
 
     def open_cache(self, dtype):
-        """Return a SplitCache, unless all is in float64, or is one block anyway."""
-        n = self.problem.n_samples
-        if dtype == 'float64' or n <= SMALL and not self.is_part:
+        """Return a SplitCache, unless all is in float64."""
+        if dtype == 'float64':
             return super().open_cache(dtype)
         return SplitCache(self.problem.rows, self.settings.cache_bytes, self.free, self.kept.space)
 

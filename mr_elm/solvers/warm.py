@@ -13,11 +13,13 @@ from ..compiled import LOOPS
 from ..features import fused
 from ..features.kernel_rows import kernel_rows
 from ..features.kernels import make_kernel, row_squares
-from . import sphere_svm
+from . import sphere_search, sphere_svm
 from .box_qp import BoxQP, Settings
 from .dual import RULES, solve_dual
 from .node_dual import solve_node_dual
 from .path import ready_rows, walk_folds
+from .split_cache import SplitCache
+from .workspace import Workspace
 
 N, NARROW, WIDE = 90, 3, 60
 
@@ -43,6 +45,12 @@ def warm():
         for rule in sphere_svm.RULES:
             problem = sphere_svm.SphereProblem(kernel_rows(X, kernels[0]), targets, 1.0)
             sphere_svm.solve_sphere(problem, rule, Settings(max_iter=20))
+        box = problem.box()
+        for dtype in ('float32', 'float64'):
+            sphere_search.run(box, Settings(dtype=dtype, max_iter=20), None, False)
+        cache = SplitCache(box.rows, N**3, None, Workspace())
+        cache.ensure(np.arange(N))
+        cache.weighted_sum(np.arange(N), targets)
         dense = X.toarray() if sp.issparse(X) else X
         for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):
             fused.exponential_tile(products, row_squares(dense), row_squares(dense), 0.1, False, np.empty((N, N)), 0)

@@ -10,7 +10,7 @@ from mr_elm.estimators import SphereSVMClassifier
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.models import KernelModel
-from mr_elm.solvers import sphere_svm
+from mr_elm.solvers import sphere_search, sphere_svm
 from mr_elm.solvers.box_qp import Settings
 from mr_elm.solvers.path import ready_rows
 from mr_elm.solvers.sphere_machine import walk_sphere_path
@@ -66,7 +66,8 @@ def test_exact_proves_its_gap(C, gap):
 
 
 @pytest.mark.parametrize('C, cache_bytes', [(1, 10**9), (100, 10**9), (1e4, 10**9), (1, 4 * 10**6)])
-def test_rows_computed_once_prove_the_gap(C, cache_bytes):
+def test_rows_computed_once_prove_the_gap(C, cache_bytes, monkeypatch):
+    monkeypatch.setattr(sphere_search, 'PLAIN_UP_TO', 1000)
     X, y = noisy_rows(1500, seed=13)
     B = sphere.ball_kernel(twin.gaussian(X, X, 0.4), y, C)
     found = solve_sphere(problem_of(X, y, C), 'exact', Settings(eps=1e-3, cache_bytes=cache_bytes))
@@ -77,12 +78,13 @@ def test_rows_computed_once_prove_the_gap(C, cache_bytes):
 
 @pytest.mark.parametrize('C', [1, 100])
 def test_few_kernel_values_are_computed_that_the_proof_does_not_need(C):
-    X, y = noisy_rows(4000, d=2, seed=14)
+    X, y = noisy_rows(sphere_search.PLAIN_UP_TO + 1, d=2, seed=14)
     found = solve_sphere(problem_of(X, y, C), 'exact', Settings(eps=1e-3))
     assert found.n_kernel_rows <= 1.3 * np.count_nonzero(found.alpha)
 
 
-def test_a_search_may_begin_on_rows_of_one_class_or_none():
+def test_a_search_may_begin_on_rows_of_one_class_or_none(monkeypatch):
+    monkeypatch.setattr(sphere_search, 'PLAIN_UP_TO', 1000)
     X, y = noisy_rows(1200, seed=15)
     single = np.where(np.arange(1200) == 0, -1.0, 1.0)
     for targets, weights in ((single, None), (y, np.where(np.arange(1200) < 9, 1.0, 0.0))):
