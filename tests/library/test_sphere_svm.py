@@ -210,6 +210,7 @@ def test_a_kernel_that_is_not_normalised_is_refused_or_normalised(kind):
         source = kernel_rows(rows, make_kernel(kind, normalised=True))
         assert np.allclose(source.rows(np.arange(80)), K / root, rtol=0, atol=1e-12)
         assert np.allclose(source.weighted_sum(np.arange(80), y), K / root @ y, rtol=0, atol=1e-10)
+        SphereProblem(ready_rows(source, np.float32), y, 1)
     model = SphereSVMClassifier(kernel=kind, normalise=True, tol=1e-6).fit(X, y)
     ready = SphereSVMClassifier(kernel='precomputed', tol=1e-6).fit(K / root, y)
     assert np.allclose(model.decision_function(X), ready.decision_function(K / root), rtol=0, atol=1e-4)
