@@ -18,7 +18,7 @@ import numpy as np
 from .block_rule import SMALL, Pace, Search, solve_by_blocks
 from .box_qp import BoxQP
 from .kept_block import KeptBlock
-from .split_cache import ERROR, SplitCache
+from .split_cache import SplitCache, error_of_sum
 from .workspace import borrowed
 
 # there is no bound that half of the support vectors meet early, so blocks take in new rows faster; the certificate
@@ -87,7 +87,7 @@ class SphereSearch(Search):
 
     def error(self):
         """Return how far off k~b of the cached rows may be, as |k~_ij| <= k~_jj, or 0 where they prove nothing."""
-        bound = ERROR * float(self.alpha @ self.problem.diagonal)
+        bound = error_of_sum(np.count_nonzero(self.alpha)) * float(self.alpha @ self.problem.diagonal)
         return bound if isinstance(self.cache, SplitCache) and bound <= NEGLIGIBLE * self.eps else 0.0
 
     def certify(self):

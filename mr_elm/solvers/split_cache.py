@@ -8,9 +8,13 @@ import numpy as np
 from . import loops
 from .row_cache import RowCache
 
-UNIT = 2.0**-38    # of a value, whose rounding to float32 takes 2^-24 at most: |r| <= 2^14
-ERROR = 1.5 * UNIT  # of a value: r is cut off, and 10,000 of them are summed in float64
-AT_ONCE = 128      # rows, whose float64 values are still near the core when they are split
+UNIT = 2.0**-38  # of a value, whose rounding to float32 takes 2^-24 at most: |r| <= 2^14
+AT_ONCE = 128    # rows, whose float64 values are still near the core when they are split
+
+
+def error_of_sum(count):
+    """Return the error of a sum of so many values over their sizes: r is cut off, and each addition rounds."""
+    return 1.1 * UNIT + count * np.finfo(float).eps
 
 
 class SplitCache(RowCache):
@@ -32,7 +36,7 @@ class SplitCache(RowCache):
             loops.split_rows(values[:len(part)], slots[start:start + AT_ONCE], self.slab, self.rest, UNIT)
 
     def weighted_sum(self, indices, weights):
-        """Return K[:, indices] weights, (n,), but for ERROR of |K| |weights|; rows not here are computed, not kept."""
+        """Return K[:, indices] weights, (n,), but for `error_of_sum` of |K| |weights|; rows not here are not kept."""
         slots, total = self.slot_of[indices], np.zeros(self.rows.n_samples)
         here = slots >= 0
         loops.add_split_rows(self.slab, self.rest, UNIT, slots[here], weights[here], total)

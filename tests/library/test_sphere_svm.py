@@ -15,7 +15,7 @@ from mr_elm.solvers.box_qp import Settings
 from mr_elm.solvers.path import ready_rows
 from mr_elm.solvers.sphere_machine import walk_sphere_path
 from mr_elm.solvers.sphere_svm import RULES, SphereProblem, solve_sphere
-from mr_elm.solvers.split_cache import ERROR, SplitCache
+from mr_elm.solvers.split_cache import SplitCache, error_of_sum
 from mr_elm.solvers.workspace import Workspace
 
 TIGHT = Settings(eps=1e-7)
@@ -101,7 +101,7 @@ def test_a_split_row_keeps_what_rounding_took():
     for held in (0, 50, 200):
         cache.ensure(np.arange(held))
         error = np.abs(cache.weighted_sum(np.arange(200), y) - K @ y)
-        assert (error <= ERROR * np.abs(K).sum(axis=1)).all()
+        assert (error <= error_of_sum(200) * np.abs(K).sum(axis=1)).all()
 
 
 @pytest.mark.parametrize('C', [1, 100])
