@@ -26,8 +26,8 @@ def study(argv, experiment, description):
     """Run an experiment."""
     parser = Parser(experiment, description)
     parser.add_argument('-r', '--runner', choices=tuple(PLACES), default='local',
-                        help='what a node is. local: a map process; hadoop: a NodeManager bound to a core, of a Hadoop '
-                             'of its own on this machine (where HADOOP_HOME names another one: a map task); emr: a '
+                        help='what a node is. local: a map process; hadoop: a NodeManager and a core, of a Hadoop of '
+                             'its own on this machine (where HADOOP_HOME names another one: a map task); emr: a '
                              'core instance (default: %(default)s)')
     parser.add_argument('--method', nargs='+', choices=tuple(METHODS), default=['pesvm'], metavar='NAME',
                         help=f'some of {", ".join(METHODS)} (default: pesvm)')

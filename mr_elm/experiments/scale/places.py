@@ -45,7 +45,7 @@ class Remote(Local):
 
 
 class PseudoCluster(Remote):
-    """A node is a NodeManager that runs one task at once on a core of its own, of a Hadoop of this machine.
+    """A node is a NodeManager that runs one task at once, and a core more for all of them, of a Hadoop of this machine.
 
     A Hadoop that HADOOP_HOME names is left as it is: there a node is a map task that may run.
     """
@@ -66,21 +66,24 @@ class PseudoCluster(Remote):
         if self.own and nodes != self.nodes:
             self.manage('up', '--nodes', nodes, '--vcores', 1, '--memory', 3072, '--datanodes', 1, '--port-base',
                         self.port_base)
-            self.bind()
+            self.bind(nodes)
             os.environ['HADOOP_HOME'] = str(self.state / 'home')
             self.nodes = nodes
         return ['-r', 'hadoop', *properties({'mapreduce.job.maps': nodes, 'mapreduce.job.running.map.limit': nodes,
                                              'mapreduce.input.fileinputformat.split.minsize': size // nodes + 1})]
 
-    def bind(self):
-        """Bind each NodeManager, and so its tasks, to one core: else a node that is alone has all of them."""
+    def bind(self, nodes):
+        """Bind the NodeManagers, and so their tasks, to as many cores: else a node that is alone has all of them.
+
+        To all of these, not each to its own: where the application master sits on one, two tasks may sit on another.
+        """
         if not hasattr(os, 'sched_setaffinity'):
             return
-        cores = sorted(os.sched_getaffinity(0))
-        for number, process in re.findall(r'^nodemanager (\d+) +(\d+) ', self.manage('status'), re.MULTILINE):
+        cores = sorted(os.sched_getaffinity(0))[:nodes]
+        for process in re.findall(r'^nodemanager \d+ +(\d+) ', self.manage('status'), re.MULTILINE):
             for thread in os.listdir(f'/proc/{process}/task'):
                 with suppress(ProcessLookupError):
-                    os.sched_setaffinity(int(thread), {cores[(int(number) - 1) % len(cores)]})
+                    os.sched_setaffinity(int(thread), cores)
 
     def manage(self, *words):
         """Run cluster.py; returns what it prints. Raises RuntimeError."""
