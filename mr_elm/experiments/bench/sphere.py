@@ -13,7 +13,7 @@ from ...features.kernels import make_kernel
 from ...solvers.box_qp import Settings
 from ...solvers.sphere_svm import SphereProblem, solve_sphere
 from ..public_sets import have
-from ..timing import UNKNOWN, Row, processor_seconds
+from ..timing import UNKNOWN, Row, least_seconds
 from .context import NORMAL, QUICK
 from .dual import ROWS, mean, standardised, svc
 
@@ -56,7 +56,7 @@ def ratio_to_paper(name, X, y, C=1):
     labels = sphere(X, y, C, settings=Settings(eps=CONVERGED)).decision > 0
     seconds, exact, errors = least(labels, X, y, C)
     rows, support = kernel_rows(X, make_kernel('gaussian', gamma=1 / X.shape[1])), np.flatnonzero(exact.alpha)
-    proof = min(processor_seconds(partial(rows.weighted_sum, support, exact.alpha[support])) for _ in range(2))
+    proof, = least_seconds([partial(rows.weighted_sum, support, exact.alpha[support])])
     notes, ratio = [], None
     for eps in PAPER:
         taken, found, wrong = least(labels, X, y, C, 'paper', Settings(eps=eps, max_iter=STEPS))
@@ -71,9 +71,9 @@ def ratio_to_paper(name, X, y, C=1):
 
 
 def least(labels, *given):
-    """Return (the less of two fits' processor seconds, the Result, how many of the labels it has wrong)."""
+    """Return (the least processor seconds of a fit, the Result, how many of the labels it has wrong)."""
     made = []
-    seconds = min(processor_seconds(lambda: made.append(sphere(*given))) for _ in range(2))
+    seconds, = least_seconds([lambda: made.append(sphere(*given))])
     return seconds, made[-1], int(np.sum((made[-1].decision > 0) != labels))
 
 
