@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mr_elm.features.kernels import Kernel
+from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.streaming.mr_rows import MRRows
 
@@ -57,7 +57,8 @@ class MRKernel(MRRows):
                 yield from self.entries(column)
         else:
             centred = block.X - block.X.mean(axis=1, keepdims=True) if self.of_distance else block.X
-            self.columns.append(np.ascontiguousarray(centred.T))
+            X = np.ascontiguousarray(centred.T)
+            self.columns.append((X, row_squares(X) / self.options.step))
 
     def entries(self, X):
         """Yield the shares of one column. Source: Algorithm 1, lines 3 to 8."""
@@ -67,18 +68,21 @@ class MRKernel(MRRows):
 
     def map_end(self):
         """Emit the tiles of the task, one after another."""
-        for i in range(0, len(self.columns[0]) if self.columns else 0, TILE):
+        n_rows = len(self.columns[0][0]) if self.columns else 0
+        for i in range(0, n_rows, TILE):
             for j in range(0, i + 1, TILE):
-                yield make_key('tile', i, j), [sum(self.share(X[i:i + TILE], X[j:j + TILE]) for X in self.columns)]
+                shares = (self.share(X, squares, slice(i, i + TILE), slice(j, j + TILE)) for X, squares in self.columns)
+                yield make_key('tile', i, j), [sum(shares) * self.options.step]
 
-    def share(self, A, B):
-        """Return the share of some columns in a tile, on the grid."""
-        tile = A @ B.T
-        if self.of_distance:
-            tile *= -2
-            tile += (A * A).sum(axis=1)[:, None]
-            tile += (B * B).sum(axis=1)
-        return np.rint(tile / self.options.step) * self.options.step
+    def share(self, X, squares, rows, others):
+        """Return the share of some columns in a tile, in steps of the grid, whole ones: a step is a power of 2."""
+        if not self.of_distance:
+            tile = X[rows] / self.options.step @ X[others].T
+        else:
+            tile = X[rows] * (-2 / self.options.step) @ X[others].T
+            tile += squares[rows, None]
+            tile += squares[others]
+        return np.rint(tile, out=tile)
 
     def reducer(self, key, values):
         """Sum, and turn into kernel values; pass on what else there is."""

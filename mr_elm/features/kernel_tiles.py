@@ -7,9 +7,10 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from .kernels import COLUMNS_AT_ONCE, multiplies_exactly, product, row_squares
+from .kernels import multiplies_exactly, product, row_squares
 
 TILE_ROWS = 512
+COLUMNS_AT_ONCE = 512  # the pass over a tile finds the product still in the core's cache, whatever other cores do
 COMPILED_FROM = 512  # rows of B, from which loading compiled code pays
 
 
@@ -36,6 +37,8 @@ class KernelTiles:
         own, rows, stop = row_squares(A), self.rows, self.n_rows if stop is None else stop
         if self.single is not None and not sp.issparse(A) and multiplies_exactly(A):
             A, rows = A.astype(np.float32), self.single
+        if sp.issparse(rows) and not sp.issparse(A):
+            A = np.asfortranarray(A)  # else scipy copies it for each part
         for left in range(0, stop, COLUMNS_AT_ONCE):
             part = slice(left, min(left + COLUMNS_AT_ONCE, stop))
             yield part, self.finish(product(A, rows[part]), own, self.squares[part])

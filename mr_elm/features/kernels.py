@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 
 ROUNDING = 1e-14  # of |u|^2 + |v|^2: a squared distance below this is 0
-COLUMNS_AT_ONCE = 2048  # the pass over a tile finds the product still in the core's cache
 
 
 def gaussian(D, gamma):

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 
 import numpy as np
+import scipy.sparse as sp
 
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import row_squares
@@ -18,7 +19,6 @@ from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.dual import REDUCERS
 from mr_elm.streaming.gathering import RECORD_BYTES
 from mr_elm.streaming.inputs import InputPlan, look_at
-from mr_elm.streaming.mr_columns import MRColumns
 from mr_elm.streaming.mr_kernel import TILE, MRKernel
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.mr_matvec import MRMatvec
@@ -36,8 +36,10 @@ COLUMN_GROUPS = 16  # records that columns are cut into, at least, so that tasks
 def kernel_matrix(data, emit, runner, bad_rows):
     """Compute Omega by jobs: (N, N), the lower triangle filled. Raises AccountingError when a part is missing."""
     omega = np.empty((data.n_rows, data.n_rows))
-    fill = by_rows if emit == 'rows' else by_columns
-    n_filled = fill(data, emit, runner, bad_rows, omega)
+    if emit == 'rows':
+        n_filled = by_rows(data, runner, bad_rows, omega)
+    else:
+        n_filled = by_columns(data, emit, runner, omega)
     if n_filled != data.n_rows * (data.n_rows + 1) // 2:
         raise AccountingError(f'{data.n_rows * (data.n_rows + 1) // 2} entries of the kernel matrix were expected, '
                               f'{n_filled} came')
@@ -46,7 +48,7 @@ def kernel_matrix(data, emit, runner, bad_rows):
     return omega
 
 
-def by_rows(data, emit, runner, bad_rows, omega):
+def by_rows(data, runner, bad_rows, omega):
     """Fill Omega without a shuffle; returns how many entries of its lower triangle came."""
     accounts, n_filled = Accounts(data.plan), 0
     arguments = ['--rows', data.rows_file, '--starts', data.starts_file, '--bad-rows', bad_rows]
@@ -63,10 +65,10 @@ def place_tile(omega, row, column, tile):
     return int(np.clip(row + 1 + np.arange(len(tile)) - column, 0, tile.shape[1]).sum())
 
 
-def by_columns(data, emit, runner, bad_rows, omega):
+def by_columns(data, emit, runner, omega):
     """Fill Omega by Algorithm 1, from columns; returns how many entries of its lower triangle came."""
     demand_disk(data, emit, runner)
-    plan = column_plan(data, runner, bad_rows)
+    plan = column_plan(data)
     accounts, n_filled = Accounts(plan), 0
     arguments = ['--emit', emit, '--step', repr(grid_of(data)),
                  '--kernel', json.dumps([data.kernel.name, data.kernel.parameters]),
@@ -110,17 +112,20 @@ def demand_disk(data, emit, runner):
                          '--solver cg')
 
 
-def column_plan(data, runner, bad_rows):
-    """Run the job that turns rows into columns, and plan its output as the input of Algorithm 1."""
-    problem, d = data.problem_file, data.problem.n_features
+def column_plan(data):
+    """Turn rows into columns, the input of Algorithm 1: several features a record, in a file of the driver.
+
+    The driver has all rows, which the model needs; a job would send them through a shuffle once more.
+    """
+    X, d = data.rows.X, data.problem.n_features
     a_record = max(1, min(RECORD_BYTES // (8 * data.n_rows), -(-d // COLUMN_GROUPS)))
-    accounts, groups = Accounts(data.plan), {}
-    arguments = ['--problem', problem, '--columns', str(a_record), '--bad-rows', bad_rows]
-    with run_job(MRColumns, data.plan, arguments, runner, 'columns') as finished:
-        for key, (columns,) in finished.pairs(accounts):
-            groups[int(split_key(key)[1][0])] = columns
-    data.demand_same_rows(accounts, bad_rows)
-    return plan_blocks(os.path.join(data.folder, 'columns'), (Block(groups[first]) for first in sorted(groups)))
+    groups = (slice(first, first + a_record) for first in range(0, d, a_record))
+    if sp.issparse(X):
+        X = X.tocsc()
+        columns = (X[:, group].T.toarray() for group in groups)
+    else:
+        columns = (X[:, group].T for group in groups)
+    return plan_blocks(os.path.join(data.folder, 'columns'), map(Block, columns))
 
 
 def plan_blocks(path, blocks):

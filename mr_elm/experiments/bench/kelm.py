@@ -124,8 +124,8 @@ def emissions(bench):
     with ready(path, runner) as data:
         for emit in ('tiles', 'entries'):
             omega = np.empty((n, n))
-            seconds[emit] = user_seconds(by_columns, data, emit, runner, 'stop', omega)
-            lines[emit] = mapped(data, emit, runner)
+            seconds[emit] = user_seconds(by_columns, data, emit, runner, omega)
+            lines[emit] = mapped(data, emit)
     name = f'Algorithm 1 in tiles, {n:,} x {PAIR_FEATURES}, against entry by entry'
     (tile_bytes, tile_records), (entry_bytes, entry_records) = lines['tiles'], lines['entries']
     return [times_faster(f'{name}: times faster', seconds['tiles'], seconds['entries'], 50.0),
@@ -135,9 +135,9 @@ def emissions(bench):
                 f'{tile_records:,} against {entry_records:,}')]
 
 
-def mapped(data, emit, runner):
+def mapped(data, emit):
     """Return the bytes and the records that one map task of Algorithm 1 emits."""
-    plan = column_plan(data, runner, 'stop')
+    plan = column_plan(data)
     job = MRKernel(args=['--mapper', '--step-num=0', '--planned-splits', '--emit', emit, '--step', repr(grid_of(data)),
                          '--kernel', json.dumps([data.kernel.name, data.kernel.parameters]),
                          '--plan', write_json(os.path.join(data.folder, 'plan.json'), plan.to_json())])
