@@ -36,10 +36,7 @@ COLUMN_GROUPS = 16  # records that columns are cut into, at least, so that tasks
 def kernel_matrix(data, emit, runner, bad_rows):
     """Compute Omega by jobs: (N, N), the lower triangle filled. Raises AccountingError when a part is missing."""
     omega = np.empty((data.n_rows, data.n_rows))
-    if emit == 'rows':
-        n_filled = by_rows(data, runner, bad_rows, omega)
-    else:
-        n_filled = by_columns(data, emit, runner, omega)
+    n_filled = by_rows(data, runner, bad_rows, omega) if emit == 'rows' else by_columns(data, emit, runner, omega)
     if n_filled != data.n_rows * (data.n_rows + 1) // 2:
         raise AccountingError(f'{data.n_rows * (data.n_rows + 1) // 2} entries of the kernel matrix were expected, '
                               f'{n_filled} came')
