@@ -146,6 +146,11 @@ def tile_slices(m, tile):
             yield i, j, (rows, edges[j])
 
 
+def n_tiles(m, tile=TILE):
+    """Return how many tiles the upper triangle of an (m, m) Gram has."""
+    return len(list(tile_slices(m, tile)))
+
+
 def cut_tile(part, diagonal):
     """Flatten a tile; of a diagonal one take the upper triangle."""
     return part[np.triu_indices(len(part))] if diagonal else part.ravel()

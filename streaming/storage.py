@@ -170,6 +170,10 @@ def make_store(scheme):
 @contextmanager
 def written(path):
     """Give a file of this machine to write; it is put at `path`, whole, when all went well."""
+    if is_local(path):
+        with replacing(path) as stream:
+            yield stream.name
+        return
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         local = os.path.join(folder, 'file')
         yield local

@@ -37,8 +37,9 @@ def study(argv, experiment, description):
                         'scaleup takes the first for one node (default: as the method is measured best)')
     parser.add_argument('--features', type=positive, metavar='D', help='features of a row')
     parser.add_argument('--hidden', type=positive, metavar='L', help='hidden nodes, where the method has them')
-    parser.add_argument('--repeats', type=positive, default=3, metavar='K',
-                        help='how often each run is made (default: %(default)s)')
+    parser.add_argument('--repeats', type=positive, metavar='K',
+                        help='how often each run is made (default: ' + ', '.join(
+                            f'{place.repeats} on {alias}' for alias, place in PLACES.items()) + ')')
     parser.add_argument('-o', '--output', default='build', metavar='DIR',
                         help=f'folder for {experiment}.csv, .png, .svg and .md (default: %(default)s)')
     parser.add_argument('--store', metavar='URI', help='emr: a folder on S3 for the rows')
@@ -51,6 +52,7 @@ def study(argv, experiment, description):
     add_debug_option(parser)
     parser.set_defaults(inputs=())
     args, passed = parser.parse(argv)
+    args.repeats = args.repeats or PLACES[args.runner].repeats
     for path in run_study(experiment, args, passed):
         print(path)
 

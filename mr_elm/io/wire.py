@@ -10,6 +10,8 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
+NUMBER_BYTES = 8 * 4 / 3  # of a float64, in base64
+
 
 def make_key(kind, *coordinates):
     """Join a kind and its coordinates; whole numbers are padded so that they sort as text."""

@@ -13,7 +13,7 @@ from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.packed import encode_block
 from mr_elm.io.store import save_model
-from mr_elm.io.wire import split_key
+from mr_elm.io.wire import NUMBER_BYTES, split_key
 from mr_elm.solvers.matrix_products import U, V
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.dual import REDUCERS
@@ -28,7 +28,6 @@ from mr_elm.streaming.storage import store_of
 from mr_elm.streaming.submit import run_job
 
 ENTRY_BYTES = 48  # of one entry on the wire
-WIRE = 4 / 3  # bytes of base64 a byte
 EMITS = ('rows', 'tiles', 'entries')
 COLUMN_GROUPS = 16  # records that columns are cut into, at least, so that tasks can share them
 
@@ -95,7 +94,7 @@ def shuffle_bytes(n_rows, n_features, emit, n_maps):
         return pairs * n_features * ENTRY_BYTES, pairs * n_features
     edge = -(-n_rows // TILE)
     n_tiles = n_maps * edge * (edge + 1) // 2
-    return int(min(n_tiles * TILE**2, n_maps * n_rows**2) * 8 * WIRE), n_tiles
+    return int(min(n_tiles * TILE**2, n_maps * n_rows**2) * NUMBER_BYTES), n_tiles
 
 
 def demand_disk(data, emit, runner):

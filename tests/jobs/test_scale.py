@@ -128,4 +128,4 @@ def test_a_method_tells_what_it_costs(name):
     twice = Problem(2 * p.rows, p.features, p.hidden)
     assert method.work(twice) >= 2 * method.work(p) > 0
     assert method.emit(p, 4) >= method.emit(p, 2) >= 0 and method.solve(twice) >= method.solve(p) >= 0
-    assert method.reducers >= 1
+    assert method.reducers(p, 400) >= method.reducers(p, 2) >= 1

@@ -16,11 +16,11 @@ from math import ceil
 import numpy as np
 from scipy.optimize import nnls
 
+from ...io.wire import NUMBER_BYTES
 from .methods import METHODS
 from .runs import grouped
 from .schedule import draw_durations, makespan
 
-WIRE = 8 * 4 / 3  # bytes of a number in base64
 LEAST_SPREAD = 0.02
 DRAWS = 5  # schedules whose median counts, where there are few tasks
 ASSUMED = 1e-10  # seconds of an operation of the driver, where all runs have as many of them
@@ -32,9 +32,9 @@ class Cluster:
 
     slots : tasks at once on a node. split : bytes of a map task, at most. bandwidth : bytes a second into a node, or
     None where the measured runs have paid for it. stragglers : share of tasks that take `slowdown` times as long.
-    speculate : start these a second time. reducers : at most, where a method can use them. tree : so many partial sums
-    are added by a task of a job in between; 0 for none. waves : so many map tasks a slot, whatever the split; 0 for as
-    many as there are splits.
+    speculate : start these a second time. reducers : how many, or None for as many as mr_elm takes. tree : so many
+    partial sums are added by a task of a job in between; 0 for none. waves : so many map tasks a slot, whatever the
+    split; 0 for as many as there are splits.
     """
 
     slots: int = 1
@@ -76,7 +76,7 @@ def fit(runs):
     method, seconds = METHODS[runs[0].method], column(runs, lambda run: run.seconds)
     jobs = column(runs, lambda run: run.jobs)
     per_task = column(runs, lambda run: worked_jobs(method, run.jobs) * method.work(run.problem) * run.jobs / run.maps)
-    shared = column(runs, lambda run: min(run.nodes, method.reducers))
+    shared = column(runs, lambda run: min(run.nodes, method.reducers(run.problem, run.maps / run.jobs)))
     sent = column(runs, lambda run: run.shuffle_bytes)
     emitted = column(runs, lambda run: method.emit(run.problem, run.maps / run.jobs))
     reducing, solving, gathered = (column(runs, lambda run, part=part: part(run.problem))
@@ -143,7 +143,7 @@ def n_maps(problem, slots, cluster):
     """Return the number of map tasks of a job: as many as there are splits, but at least one a slot."""
     if cluster.waves:
         return cluster.waves * slots
-    return max(slots, ceil(WIRE * problem.rows * problem.features / cluster.split))
+    return max(slots, ceil(NUMBER_BYTES * problem.rows * problem.features / cluster.split))
 
 
 def map_seconds(costs, problem, maps, slots, cluster, seed):
@@ -168,7 +168,7 @@ def reduce_seconds(costs, problem, maps, slots, cluster):
         groups = ceil(maps / cluster.tree)
         seconds += costs.job_start + costs.task_start + ceil(groups / slots) * cluster.tree * one * byte
         maps = groups
-    shared = min(slots, cluster.reducers or method.reducers)
+    shared = min(slots, cluster.reducers or method.reducers(problem, maps))
     sent = costs.bytes_a_number * method.emit(problem, maps)
     return seconds + (byte * sent + costs.reduce_operation * method.reduce(problem)) / shared
 

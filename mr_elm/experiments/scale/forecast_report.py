@@ -44,9 +44,9 @@ def walls(forecast):
              f'What ends it: {METHODS[forecast.costs.method].bound}.']
     if forecast.default.hidden:
         rows = forecast.rows[len(forecast.rows) // 2]
-        lines += ['', f'With {short(rows)} rows that wall moves ({name_ways(forecast, rows)}). `mr-elm` adds tiles up '
-                  'in several reducers by `-D mapreduce.job.reduces=R`, and makes larger splits by `-D '
-                  'mapreduce.input.fileinputformat.split.minsize=BYTES`; a tree of jobs is a thought so far.']
+        lines += ['', f'With {short(rows)} rows that wall moves ({name_ways(forecast, rows)}). `mr-elm` takes '
+                  'larger splits by `-D mapreduce.input.fileinputformat.split.minsize=BYTES`, and R reducers by `-D '
+                  'mapreduce.job.reduces=R`; a tree of jobs is a thought so far.']
     return lines
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...streaming.drivers.pesvm import n_reducers
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -25,7 +27,7 @@ class Method:
     default : the Problem that is measured unless the user says otherwise. kind : of generated rows.
     work : Problem -> operations of all map tasks of a job.
     emit : (Problem, map tasks) -> numbers that a job sends through the shuffle.
-    reduce : Problem -> operations of the reducers of a job; reducers : how many of them can share these.
+    reduce : Problem -> operations of the reducers of a job. reducers : (Problem, map tasks) -> how many share these.
     solve : Problem -> operations of the driver.
     gather : Problem -> numbers that the driver reads; broadcast : those that every node must have before a job.
     passes : whether every job does the work again, not one of them. most : rows, beyond which memory ends it.
@@ -41,7 +43,7 @@ class Method:
     reduce: Callable = lambda p: 0.0
     gather: Callable = lambda p: 0.0
     broadcast: Callable = lambda p: 0.0
-    reducers: int = 1
+    reducers: Callable = lambda p, maps: 1
     passes: bool = False
     most: float = float('inf')
     kind: str = 'ndc'
@@ -67,8 +69,9 @@ def rows_of(p):
     return p.rows * p.features
 
 
-ONE_REDUCER = 'every map task sends high and low parts of its tiles, 32/3 (L+1)(L+2) bytes, to one reducer'
-GRAM: dict[str, Any] = {'work': gram_work, 'emit': gram_tiles, 'solve': lambda p: p.hidden**3 / 3, 'bound': ONE_REDUCER}
+SUMS = 'every map task sends high and low parts of its tiles, 32/3 (L+1)(L+2) bytes, to no more reducers than tiles'
+GRAM: dict[str, Any] = {'work': gram_work, 'emit': gram_tiles, 'solve': lambda p: p.hidden**3 / 3, 'bound': SUMS,
+                        'reducers': lambda p, maps: n_reducers(maps, p.hidden)}
 TRIANGLE = "the driver's Cholesky factor, N^3/3, cannot be shared"
 
 METHODS = {
@@ -77,7 +80,8 @@ METHODS = {
     'mr-kelm-tiles': Method(
         ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'tiles', '--C', '10'), Problem(4000, 6000, 0),
         work=lambda p: p.rows**2 * p.features, emit=lambda p, maps: maps * p.rows**2 / 2, solve=lambda p: p.rows**3 / 3,
-        gather=rows_of, reducers=8, most=1e5, bound=f'every map task sends all N^2/2 distances; {TRIANGLE}'),
+        gather=rows_of, reducers=lambda p, maps: 8, most=1e5,
+        bound=f'every map task sends all N^2/2 distances; {TRIANGLE}'),
     'mr-kelm-rows': Method(
         ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'rows', '--C', '10'), Problem(10_000, 500, 0),
         work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows**3 / 3, gather=rows_of, broadcast=rows_of,
@@ -90,6 +94,6 @@ METHODS = {
     'sparse-elm': Method(
         ('train', 'sparse-elm', '{data}', '--C', '1'), Problem(20_000, 50, 0), kind='blobs',
         work=rows_of, emit=lambda p, maps: 2 * p.rows * p.features, solve=lambda p: 0.0,
-        reduce=lambda p: p.rows**2 * p.features, reducers=3, most=1e6,
+        reduce=lambda p: p.rows**2 * p.features, reducers=lambda p, maps: 3, most=1e6,
         bound='each machine, a pair of classes, is solved in one reducer'),
 }

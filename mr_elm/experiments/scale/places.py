@@ -14,9 +14,13 @@ CLUSTER = Path(__file__).resolve().parents[3] / 'hadoop-conf' / 'cluster.py'
 
 
 class Local:
-    """A node is a map process."""
+    """A node is a map process.
+
+    repeats : how often each run is made, unless the user says otherwise.
+    """
 
     alias = 'local'
+    repeats = 3
 
     def __init__(self, folder, options):
         self.folder = str(folder)
@@ -51,6 +55,7 @@ class PseudoCluster(Remote):
     """
 
     alias = 'hadoop'
+    repeats = 2  # so that the three experiments end in a quarter of an hour
 
     def __init__(self, folder, options):
         super().__init__('hdfs:///mr_elm-scale', options)

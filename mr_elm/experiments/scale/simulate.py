@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
 
-from ...gram import TILE
+from ...gram import n_tiles
 from .cost_model import Cluster, Costs, fit, predict, total, validate
 from .methods import METHODS, Problem
 from .runs import grouped
@@ -11,7 +11,6 @@ from .runs import grouped
 KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
 TREE, WAVES = 16, 3
 ENOUGH = 'runs on at least two numbers of nodes, with the seconds of their tasks,'
-SIZEUP_NODES = (1, 30, 1000)
 TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -52,6 +51,11 @@ class Forecast:
         """Return T(1) / T(n) for every number of nodes."""
         one = self.seconds(rows, 1, **other)
         return [one / self.seconds(rows, n, **other) for n in self.nodes]
+
+    @property
+    def some_nodes(self):
+        """Return the least, a middle and the largest number of nodes."""
+        return sorted({self.nodes[0], self.nodes[len(self.nodes) // 2], self.nodes[-1]})
 
     def sizeup(self, nodes, rows):
         """Return T(m rows) / T(rows) for every m of TIMES."""
@@ -99,13 +103,12 @@ def forecast_of(runs, nodes, rows, cluster):
 
 def ways_round(problem, cluster):
     """Return ways to move the wall of the one reducer: name -> properties of the Cluster to change."""
-    edges = -(-(problem.hidden + 1) // TILE)
-    tiles = edges * (edges + 1) // 2
-    return {f'blocks of {cluster.split / 1e6:g} MB, one reducer': {},
-            f'its {tiles} tiles over {tiles} reducers': {'reducers': tiles},
-            f'{WAVES * cluster.slots} map tasks a node, one reducer': {'waves': WAVES},
-            f'a tree of sums, {TREE} by {TREE}': {'tree': TREE},
-            'all three': {'reducers': tiles, 'tree': TREE, 'waves': WAVES}}
+    one = {'reducers': 1}
+    return {f'blocks of {cluster.split / 1e6:g} MB, one reducer': one,
+            f'{WAVES * cluster.slots} map tasks a node, one reducer': {**one, 'waves': WAVES},
+            f'a reducer for each GB, up to {n_tiles(problem.hidden + 1)}: as mr-elm does': {},
+            f'a tree of sums, {TREE} by {TREE}': {**one, 'tree': TREE},
+            'all three': {'tree': TREE, 'waves': WAVES}}
 
 
 def spaced(low, high, steps=(1, 2, 5)):

@@ -2,7 +2,7 @@
 from ..figure import drawn
 from .figures import COLOURS, STAGE_COLOURS, clean, plural
 from .ratios import STAGES, short
-from .simulate import SIZEUP_NODES, TIMES, ways_round
+from .simulate import TIMES, ways_round
 
 DASHED = {'linestyle': '--', 'color': '#9aa0a6', 'linewidth': 1.2}
 
@@ -41,7 +41,7 @@ def draw_sizeup(axes, forecast):
     """Draw a curve a number of nodes."""
     rows = forecast.rows[len(forecast.rows) // 3]
     axes.loglog(TIMES, TIMES, label='in proportion to the rows', **DASHED)
-    for colour, nodes in zip(COLOURS, SIZEUP_NODES, strict=False):
+    for colour, nodes in zip(COLOURS, forecast.some_nodes, strict=False):
         axes.loglog(TIMES, forecast.sizeup(nodes, rows), color=colour, linewidth=2, label=plural(nodes))
     axes.set(title=f'sizeup: T(mD) / T(D), D = {short(rows)} rows', xlabel='m, times the rows',
              ylabel='times the seconds')
