@@ -146,9 +146,11 @@ def tile_slices(m, tile):
             yield i, j, (rows, edges[j])
 
 
-def n_tiles(m, tile=TILE):
-    """Return how many tiles the upper triangle of an (m, m) Gram has."""
-    return len(list(tile_slices(m, tile)))
+def tile_sizes(m, tile=TILE):
+    """Yield (i, j, numbers) for the tiles of the upper triangle of an m x m matrix, as `cut_tile` makes them."""
+    for i, j, (rows, columns) in tile_slices(m, tile):
+        height, width = rows.stop - rows.start, columns.stop - columns.start
+        yield i, j, height * (height + 1) // 2 if i == j else height * width
 
 
 def cut_tile(part, diagonal):

@@ -12,6 +12,7 @@ from mr_elm.streaming.work import Work, copy_name, new_staging
 from mr_elm.streaming.yarn import Yarn
 
 EMBEDDED = ('inline', 'local')
+SPLIT_BYTES = 128 << 20
 REACH = {'hadoop': ('hdfs', 's3a'), 'emr': ('s3', 's3a')}  # where tasks of a cluster can read and write
 
 # mrjob speaks only to those who listen (mr-elm --verbose); errors reach the user as exceptions
@@ -106,19 +107,28 @@ class Runner:
             raise ValueError(f'{path}: a path {place} was expected by -r {self.alias}{hint}')
 
     @property
-    def n_maps(self):
-        """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a core, or one inline."""
+    def wanted_maps(self):
+        """Return the value of mapreduce.job.maps, or None where it is not set. Raises ValueError."""
         wanted = self.value_of('mapreduce.job.maps')
         if wanted is not None and not wanted.isdigit():
             raise ValueError(f'-D mapreduce.job.maps: a whole number was expected, {wanted!r} came')
-        if wanted is not None:
-            return int(wanted)
+        return None if wanted is None else int(wanted)
+
+    @property
+    def n_maps(self):
+        """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a core, or one inline."""
+        if self.wanted_maps is not None:
+            return self.wanted_maps
         cores = self.option('--num-cores') or os.cpu_count()
         return 1 if self.alias == 'inline' else int(cores)
 
+    def maps_over(self, n_bytes):
+        """Return how many map tasks a cluster starts: one for each of Hadoop's usual splits, or more where wanted."""
+        return max(-(-n_bytes // SPLIT_BYTES), self.wanted_maps or 1)
+
     def reducers(self, n):
-        """Return the arguments that ask for n reduce tasks, none where the user has said how many."""
-        if self.alias in EMBEDDED or self.value_of('mapreduce.job.reduces') is not None:
+        """Return the arguments that ask for n reduce tasks, none where one will do or the user has said how many."""
+        if n == 1 or self.alias in EMBEDDED or self.value_of('mapreduce.job.reduces') is not None:
             return []
         return ['-D', f'mapreduce.job.reduces={n}']
 

@@ -17,22 +17,26 @@ def traced(path, running, stage, size):
 
     running : the runner of mrjob. stage : the job's name. size : bytes of its input.
     `start_seconds` are all that is neither map nor reduce: starting the job, and ending it. A runner that keeps no
-    account of tasks, as EMR, leaves `map_seconds` and what belongs to it out.
+    account of tasks, as EMR, leaves these and what belongs to them out.
     """
     began = time.time()
     yield
     if path is not None:
         seconds = time.time() - began
-        found = FINDERS.get(running.alias, lambda _: {})(running)
-        busy = found.get('map_seconds', 0) + found.get('reduce_seconds', 0)
+        told = {'stage': stage, 'runner': running.alias, 'seconds': seconds, 'input_bytes': size}
+        if running.alias in FINDERS:
+            found = FINDERS[running.alias](running)
+            told |= {'start_seconds': seconds - found['map_seconds'] - found['reduce_seconds'], **found}
         with open(path, 'a') as stream:
-            json.dump({'stage': stage, 'runner': running.alias, 'seconds': seconds, 'start_seconds': seconds - busy,
-                       'input_bytes': size, **found}, stream)
+            json.dump(told, stream)
             stream.write('\n')
 
 
 def from_files(running):
-    """Read the account off the files of the embedded runners: a task begins with its input and ends with its output."""
+    """Read the account off the files of the embedded runners: a task begins with its input and ends with its output.
+
+    Where there are more tasks than processes, the seconds of a task are those that it waits too.
+    """
     maps, reduces = (list(finished_tasks(running, kind)) for kind in ('mapper', 'reducer'))
     shuffled = sum(size for _, _, size in maps) if reduces else 0
     return account([task[:2] for task in maps], [task[:2] for task in reduces], shuffled,

@@ -32,7 +32,8 @@ class Row:
         """Say met, missed or not measurable."""
         if self.note.startswith(UNKNOWN):
             return UNKNOWN
-        return MET if (self.value <= self.limit) == self.at_most or self.value == self.limit else MISSED
+        held = self.value <= self.limit if self.at_most else self.value >= self.limit
+        return MET if held else MISSED
 
     @property
     def claim(self):

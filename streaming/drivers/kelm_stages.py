@@ -114,7 +114,7 @@ def column_plan(data):
     The driver has all rows, which the model needs; a job would send them through a shuffle once more.
     """
     X, d = data.rows.X, data.problem.n_features
-    a_record = max(1, min(RECORD_BYTES // (8 * data.n_rows), -(-d // COLUMN_GROUPS)))
+    a_record = max(1, min(RECORD_BYTES // (8 * data.n_rows), d // COLUMN_GROUPS))
     groups = (slice(first, first + a_record) for first in range(0, d, a_record))
     if sp.issparse(X):
         X = X.tocsc()

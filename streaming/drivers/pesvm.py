@@ -3,6 +3,7 @@ import json
 import os
 import tempfile
 from dataclasses import astuple, dataclass
+from functools import cache
 
 import numpy as np
 
@@ -10,10 +11,10 @@ from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
-from mr_elm.gram import GridSteps, assemble, n_tiles
+from mr_elm.gram import GridSteps, assemble, tile_sizes
 from mr_elm.history import event
 from mr_elm.io.store import save_model
-from mr_elm.io.wire import NUMBER_BYTES, split_key
+from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.models import layer_arrays
 from mr_elm.solvers.esvm import class_weights, collect_sums, finish
 from mr_elm.solvers.increment import size_of, sum_arrays, warn_of_doubt
@@ -21,9 +22,9 @@ from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes, report_blas
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_gram import MRGram
+from mr_elm.streaming.partition import fewest_tasks
 from mr_elm.streaming.submit import run_job, write_json
 
-SPLIT_BYTES = 128 << 20  # of a map task, as Hadoop cuts large files
 REDUCER_BYTES = 1 << 30
 
 
@@ -160,7 +161,7 @@ def sum_up(plan, layer, steps, weights, options, runner):
     """Run the Gram job: (tiles, named sums, Accounts)."""
     plan = plan.with_width(layer.n_features)
     tiles, named_sums, accounts = {}, {}, Accounts(plan)
-    reducers = runner.reducers(n_reducers(-(-plan.size // SPLIT_BYTES), layer.n_hidden))
+    reducers = runner.reducers(share_tiles(runner.maps_over(plan.size), layer.n_hidden)[0])
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'layer.npz')
         save_model(path, {'parameters': {'map': options.map, 'sigma': kernel_width(options, layer.n_features)}},
@@ -179,13 +180,14 @@ def sum_up(plan, layer, steps, weights, options, runner):
     return tiles, named_sums, accounts
 
 
-def n_reducers(n_maps, n_hidden):
-    """Return how many reduce tasks share the tiles: one for each GB that reaches them, but not more than tiles.
+@cache
+def share_tiles(n_maps, n_hidden):
+    """Return how many reduce tasks add up the tiles, so that none gets more than a GB, and the largest share of one.
 
     Every map task sends the high and low part of the upper triangle of E'E.
     """
-    sent = n_maps * (n_hidden + 1) * (n_hidden + 2) * NUMBER_BYTES
-    return max(1, min(round(sent / REDUCER_BYTES), n_tiles(n_hidden + 1)))
+    sizes = {make_key('gram', i, j): 2 * NUMBER_BYTES * n for i, j, n in tile_sizes(n_hidden + 1)}
+    return fewest_tasks(sizes, REDUCER_BYTES / (n_maps * sum(sizes.values())))
 
 
 def describe(summary, options, layer, steps, solution, classes, accounts):

@@ -74,10 +74,10 @@ def test_stages_of_the_kernel_machine_are_called_as_training_calls_them(tmp_path
     runner = Runner()
     with kelm.ready(kelm.write_csv(tmp_path / 'rows.csv', *kelm.draw(30, 4)), runner) as data:
         V, omega = np.ones((30, 2)), np.empty((30, 30))
-        kelm.by_columns(data, 'tiles', runner, 'stop', omega)
+        kelm.by_columns(data, 'tiles', runner, omega)
         np.testing.assert_allclose(kelm.multiplier(data, runner, 'stop')(V)[:, 0],
                                    np.tril(omega).sum(axis=1) + np.tril(omega, -1).sum(axis=0), rtol=1e-9)
-        assert kelm.mapped(data, 'entries', runner)[1] > kelm.mapped(data, 'tiles', runner)[1] > 0
+        assert kelm.mapped(data, 'entries')[1] > kelm.mapped(data, 'tiles')[1] > 0
 
 
 def test_seconds_are_measured_once(tmp_path):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.gram import TILE
 from mr_elm.io.formats import RowOptions
 from mr_elm.streaming.drivers import pesvm
 from mr_elm.streaming.inputs import plan_inputs
@@ -323,13 +322,12 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def test_more_reducers_share_what_more_map_tasks_send():
-    for n_hidden in (100, 1000, 10_000):
-        maps = 2 ** np.arange(24)
-        reducers = np.array([pesvm.n_reducers(int(n), n_hidden) for n in maps])
-        triangle = 2 * 8 * (n_hidden + 1) * (n_hidden + 2) / 2  # bytes of high and low parts, before base64
-        assert (np.diff(reducers) >= 0).all() and reducers[0] == 1
-        assert reducers[-1] == (n_hidden // TILE + 1) * (n_hidden // TILE + 2) // 2
-        assert (maps * triangle / reducers < 2e9)[reducers < reducers[-1]].all()
+    for n_hidden in (100, 1000, 5000):
+        triangle = 32 / 3 * (n_hidden + 1) * (n_hidden + 2)  # bytes of high and low parts
+        found = [(2**k, *pesvm.share_tiles(2**k, n_hidden)) for k in range(24)]
+        assert found[0][1:] == (1, 1.0) and found[-1][1] > (1 if n_hidden < 256 else 7)
+        assert [n for _, n, _ in found] == sorted(n for _, n, _ in found)
+        assert all(maps * triangle * share <= 2**30 for maps, n, share in found if n < found[-1][1])
 
 
 def test_memory_does_not_grow_with_the_rows(elm, write, rng, tmp_path):

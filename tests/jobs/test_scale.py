@@ -36,8 +36,8 @@ def test_a_run_is_a_line_whose_stages_add_up(measured):
     assert [(run.method, run.nodes, run.rows, run.maps, run.jobs) for run in runs] == [
         ('pesvm', 1, 9000, 1, 1), ('pesvm', 2, 9000, 2, 1)]
     for run in runs:
-        stages = run.start_seconds + run.map_seconds + run.reduce_seconds + run.driver_seconds
-        assert run.seconds == pytest.approx(stages, abs=0.01)
+        stages = run.start_seconds, run.map_seconds, run.reduce_seconds, run.driver_seconds
+        assert min(stages) >= 0 and run.seconds == pytest.approx(sum(stages), abs=0.01)
         assert [len(tasks) for tasks in run.tasks] == [run.maps]
         assert max(run.tasks[0]) <= run.map_seconds + 0.01
     assert runs[0].model == runs[1].model and runs[1].shuffle_bytes > 1.5 * runs[0].shuffle_bytes > 0
@@ -77,8 +77,11 @@ def test_runs_of_other_runners_and_methods_stay(elm, tmp_path, monkeypatch):
 
 
 def test_another_model_of_the_same_rows_is_an_error(elm, tmp_path, monkeypatch):
-    monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(nodes=point.nodes, model=f'of {point.nodes}'))
+    monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(nodes=point.nodes, rows=9000,
+                                                                     model=f'of {point.nodes}'))
     done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
+    assert done.status == 1 and 'of 1, was expected, of 2 came' in done.err
+    done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL, '--resume')
     assert done.status == 1 and 'of 1, was expected, of 2 came' in done.err
     demand_same_model([run_of(), run_of(rows=200, model='b'), run_of(method='piesvm', model='c')])
 
@@ -89,6 +92,9 @@ def test_runs_survive_a_file(tmp_path):
     append_run(tmp_path / 'runs.csv', runs[1])
     assert read_runs(tmp_path / 'runs.csv') == runs
     assert next(csv.reader((tmp_path / 'runs.csv').open())) == NAMES
+    whole = (tmp_path / 'runs.csv').read_bytes()
+    (tmp_path / 'cut.csv').write_bytes(whole[:-3])
+    assert read_runs(tmp_path / 'cut.csv') == runs[:1]
     (tmp_path / 'other.csv').write_text('a,b\n1,2\n')
     with pytest.raises(ValueError, match='runs of mr-elm speedup'):
         read_runs(tmp_path / 'other.csv')
@@ -109,7 +115,10 @@ def test_ratios_are_of_medians_and_ideals_follow_the_work():
     (one, two), = curves_of('speedup', runs).values()
     assert (one.value, two.value, two.ideal) == (1.0, 2.0, 2.0) and two.least == 11 / 6 and two.largest == 11 / 5
     assert two.map_only == 8.0 / 2.5
+    curve, = curves_of('speedup', [run_of(nodes=4), run_of(nodes=2)]).values()
+    assert [ratio.x for ratio in curve] == [2, 4]
     sizes = [run_of('sizeup', rows=100 * m, seconds=2.0 + m) for m in (1, 2, 4)]
+    assert len(curves_of('sizeup', [*sizes, run_of('sizeup', nodes=2), run_of('sizeup', features=5)])) == 3
     curve, = curves_of('sizeup', sizes).values()
     assert [ratio.ideal for ratio in curve] == [1, 2, 4] and increments(curve) == pytest.approx([1, 1])
     grown = [replace(run_of('scaleup', nodes=n, rows=100 * n), method='mr-kelm-cg') for n in (1, 2)]

@@ -64,7 +64,7 @@ def costs_of(method, jobs):
 
 def made_up(costs, nodes, problem, factor=1.0, experiment='speedup'):
     """Make the run that the model foretells, all seconds times a factor."""
-    method, stages = METHODS[costs.method], predict(costs, problem, nodes)
+    method, stages = METHODS[costs.method], predict(costs, problem, nodes, replace(MEASURED, reducers=nodes))
     stages = {name: factor * seconds for name, seconds in stages.items()}
     worked = (costs.jobs - 1) if method.passes else 1
     long = costs.task_start + costs.operation * method.work(problem) / nodes
@@ -102,7 +102,7 @@ def test_a_wall_stands_where_one_reducer_is_busy_and_moves():
     runs = [made_up(costs_of('pesvm', 1), nodes, Problem(10**6, 50, 1000)) for nodes in (1, 2)]
     forecast, = foretell(runs, spaced(1, 1000), [1e9], QUIET, print)
     ways = list(ways_round(Problem(10**6, 50, 1000), QUIET).values())
-    nodes, stage = forecast.wall(1e9)
+    nodes, stage = forecast.wall(1e9, **ways[0])
     assert stage == 'reduce' and nodes < 1000
     assert all(forecast.wall(1e9, **way)[0] > nodes for way in ways[1:])
     assert forecast.wall(1e9, **ways[-1])[0] >= max(forecast.wall(1e9, **way)[0] for way in ways[1:-1])

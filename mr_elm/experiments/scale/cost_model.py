@@ -17,13 +17,14 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ...io.wire import NUMBER_BYTES
+from ...streaming.runner import EMBEDDED
 from .methods import METHODS
 from .runs import grouped
 from .schedule import draw_durations, makespan
 
 LEAST_SPREAD = 0.02
 DRAWS = 5  # schedules whose median counts, where there are few tasks
-ASSUMED = 1e-10  # seconds of an operation of the driver, where all runs have as many of them
+OPERATION, BYTE, NUMBER = 1e-10, 5e-9, 2e-8  # seconds that are assumed where all runs have as many of them
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def fit(runs):
     method, seconds = METHODS[runs[0].method], column(runs, lambda run: run.seconds)
     jobs = column(runs, lambda run: run.jobs)
     per_task = column(runs, lambda run: worked_jobs(method, run.jobs) * method.work(run.problem) * run.jobs / run.maps)
-    shared = column(runs, lambda run: min(run.nodes, method.reducers(run.problem, run.maps / run.jobs)))
+    shared = column(runs, reducers_of)
     sent = column(runs, lambda run: run.shuffle_bytes)
     emitted = column(runs, lambda run: method.emit(run.problem, run.maps / run.jobs))
     reducing, solving, gathered = (column(runs, lambda run, part=part: part(run.problem))
@@ -85,15 +86,24 @@ def fit(runs):
     return Costs(
         runs[0].method, runs[0].runner, round(np.median(jobs)),
         float(np.median(column(runs, lambda run: run.start_seconds) / jobs)),
-        *non_negative(tasks, [jobs, per_task], seconds), spread_of(runs),
+        *non_negative(tasks, [(jobs, 0), (per_task, OPERATION)], seconds), spread_of(runs),
         float(np.median(sent / emitted)) if emitted.all() else 0.0,
-        *non_negative(column(runs, lambda run: run.reduce_seconds), [jobs, sent / shared, reducing / shared], seconds),
-        *non_negative(column(runs, lambda run: run.driver_seconds), [np.ones(len(runs)), solving, gathered], seconds))
+        *non_negative(column(runs, lambda run: run.reduce_seconds),
+                      [(jobs, 0), (sent / shared, BYTE), (reducing / shared, OPERATION)], seconds),
+        *non_negative(column(runs, lambda run: run.driver_seconds),
+                      [(np.ones(len(runs)), 0), (solving, OPERATION), (gathered, NUMBER)], seconds))
 
 
 def column(runs, part):
     """Return a number of each run."""
     return np.array([part(run) for run in runs], dtype=float)
+
+
+def reducers_of(run):
+    """Return how many reduce tasks worked at once in a measured run: without a cluster, mrjob has as many as it may."""
+    if run.runner in EMBEDDED:
+        return run.nodes
+    return min(run.nodes, METHODS[run.method].reducers(run.problem, run.maps / run.jobs))
 
 
 def worked_jobs(method, jobs):
@@ -104,16 +114,17 @@ def worked_jobs(method, jobs):
 def non_negative(target, columns, total):
     """Fit target = x @ columns with x >= 0, errors counted relative to the seconds of the whole run.
 
-    A column that is everywhere the same multiple of the first cannot be told from it, and takes no part: `ASSUMED`
-    seconds are its share, as long as the target has so many.
+    columns : list of (column, x that is assumed where the column is everywhere the same multiple of the first, and so
+    cannot be told from it, as long as the target has so many seconds).
     """
-    columns = np.array(columns).T
+    assumed = [x for _, x in columns]
+    columns = np.array([values for values, _ in columns]).T
     x = np.zeros(columns.shape[1])
     ratios = columns / columns[:, :1]
     known = [k for k in range(len(x)) if k == 0 or np.ptp(ratios[:, k]) > 1e-9 * np.abs(ratios[:, k]).max()]
     for k in set(range(len(x))) - set(known):
         largest = columns[:, k].max()
-        x[k] = min(ASSUMED, target.min() / largest) if largest > 0 else 0.0
+        x[k] = min(assumed[k], target.min() / largest) if largest > 0 else 0.0
     scale = columns[:, known].max(axis=0)
     scale[scale == 0] = 1.0
     rest = target - columns @ x
@@ -196,4 +207,4 @@ def validate(runs):
 def at_place(costs, run):
     """Return what the model says of a measured run."""
     waves = max(1, round(run.maps / run.jobs / run.nodes))
-    return total(predict(costs, run.problem, run.nodes, replace(MEASURED, waves=waves)))
+    return total(predict(costs, run.problem, run.nodes, replace(MEASURED, waves=waves, reducers=reducers_of(run))))

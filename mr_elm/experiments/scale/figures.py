@@ -1,6 +1,6 @@
 """Draw speedup, sizeup and scaleup: the curves beside their ideals, and where the seconds of each run went."""
 from ..figure import drawn
-from .ratios import STAGES, curves_of, name_of, short, stage_medians
+from .ratios import STAGES, curves_of, name_of, plural, short, stage_medians
 
 COLOURS = ('#1b6ca8', '#d1495b', '#2e933c', '#edae49', '#7b4b94', '#4a4a4a')
 STAGE_COLOURS = {'start': '#c9ced6', 'map': '#1b6ca8', 'reduce': '#edae49', 'driver': '#7a8594'}
@@ -60,11 +60,6 @@ def draw_stages(axes, curves):
     axes.legend(frameon=False, fontsize=9, loc='upper center', bbox_to_anchor=(0.45, 1.13), ncols=4,
                 columnspacing=1, handlelength=1)
     clean(axes)
-
-
-def plural(n):
-    """Write a number of nodes."""
-    return f'{n} node' if n == 1 else f'{n} nodes'
 
 
 def clean(axes):

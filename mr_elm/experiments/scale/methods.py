@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...streaming.drivers.pesvm import n_reducers
+from ...streaming.drivers.pesvm import share_tiles
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Method:
     default : the Problem that is measured unless the user says otherwise. kind : of generated rows.
     work : Problem -> operations of all map tasks of a job.
     emit : (Problem, map tasks) -> numbers that a job sends through the shuffle.
-    reduce : Problem -> operations of the reducers of a job. reducers : (Problem, map tasks) -> how many share these.
+    reduce : Problem -> operations of the reducers of a job. reducers : (Problem, map tasks) -> how many share these,
+    as if evenly.
     solve : Problem -> operations of the driver.
     gather : Problem -> numbers that the driver reads; broadcast : those that every node must have before a job.
     passes : whether every job does the work again, not one of them. most : rows, beyond which memory ends it.
@@ -71,7 +72,7 @@ def rows_of(p):
 
 SUMS = 'every map task sends high and low parts of its tiles, 32/3 (L+1)(L+2) bytes, to no more reducers than tiles'
 GRAM: dict[str, Any] = {'work': gram_work, 'emit': gram_tiles, 'solve': lambda p: p.hidden**3 / 3, 'bound': SUMS,
-                        'reducers': lambda p, maps: n_reducers(maps, p.hidden)}
+                        'reducers': lambda p, maps: 1 / share_tiles(maps, p.hidden)[1]}
 TRIANGLE = "the driver's Cholesky factor, N^3/3, cannot be shared"
 
 METHODS = {

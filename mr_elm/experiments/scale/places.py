@@ -69,11 +69,11 @@ class PseudoCluster(Remote):
     def bring(self, nodes, size):
         """Start so many NodeManagers."""
         if self.own and nodes != self.nodes:
+            self.nodes = nodes
             self.manage('up', '--nodes', nodes, '--vcores', 1, '--memory', 3072, '--datanodes', 1, '--port-base',
                         self.port_base)
             self.bind(nodes)
             os.environ['HADOOP_HOME'] = str(self.state / 'home')
-            self.nodes = nodes
         return ['-r', 'hadoop', *properties({'mapreduce.job.maps': nodes, 'mapreduce.job.running.map.limit': nodes,
                                              'mapreduce.input.fileinputformat.split.minsize': size // nodes + 1})]
 
@@ -102,7 +102,7 @@ class PseudoCluster(Remote):
         """Stop the cluster."""
         if self.own and self.nodes is not None:
             self.manage('down')
-            del os.environ['HADOOP_HOME']
+            os.environ.pop('HADOOP_HOME', None)
 
 
 class EMR(Remote):

@@ -26,10 +26,9 @@ class Ratio:
 
 
 def curves_of(experiment, runs):
-    """Return the curves of an experiment: (runner, method, rows or None) -> list of Ratio; scaleup has one a method."""
-    of_size = (lambda run: run.rows) if experiment == 'speedup' else (lambda run: None)
-    curves = grouped(runs, lambda run: (run.runner, run.method, of_size(run)))
-    return {name: curve_of(experiment, curve) for name, curve in curves.items()}
+    """Return the curves of an experiment: what all runs of one have in common -> list of Ratio; see `name_of`."""
+    curves = grouped(runs, lambda run: (run.runner, run.method, FIXED[experiment](run), run.features, run.hidden))
+    return {key: curve_of(experiment, curve) for key, curve in curves.items()}
 
 
 def curve_of(experiment, runs):
@@ -50,7 +49,7 @@ def ratio_of(experiment, first, group):
         values = [one / base for one in seconds]
         return Ratio(run.rows / start.rows, median(values), min(values), max(values), growth, part(*maps[::-1]), group)
     values = [base / one for one in seconds]
-    return Ratio(more, base / median(seconds), min(values), max(values), more / growth, part(*maps), group)
+    return Ratio(run.nodes, base / median(seconds), min(values), max(values), more / growth, part(*maps), group)
 
 
 def part(a, b):
@@ -70,8 +69,8 @@ def stage_medians(group):
 
 def name_of(key):
     """Name a curve."""
-    runner, method, rows = key
-    return f'{method}, {runner}' + ('' if rows is None else f', {short(rows)} rows')
+    runner, method, fixed, features, hidden = key
+    return f'{method}, {runner}, {fixed}, d = {features}' + (f', L = {hidden}' if hidden else '')
 
 
 def short(number):
@@ -80,3 +79,12 @@ def short(number):
         if number >= size:
             return f'{number / size:g}{unit}'
     return f'{number:g}'
+
+
+def plural(n):
+    """Write a number of nodes."""
+    return f'{n} node' if n == 1 else f'{n} nodes'
+
+
+FIXED = {'speedup': lambda run: f'{short(run.rows)} rows', 'sizeup': lambda run: plural(run.nodes),
+         'scaleup': lambda run: f'{short(run.rows / run.nodes)} rows a node'}

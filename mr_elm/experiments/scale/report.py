@@ -13,8 +13,8 @@ HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage'
 def write_report(experiment, runs, folder):
     """Write EXPERIMENT.md below a folder; its path."""
     path = folder / f'{experiment}.md'
-    lines = [f'# {experiment.capitalize()}', '', f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats, on '
-             f'{describe_in_a_line()}. Runs over the same rows made the same model, to the bit.', '',
+    lines = [f'# {experiment.capitalize()}', '', f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats. '
+             f'Runs over the same rows made the same model, to the bit. Written on {describe_in_a_line()}.', '',
              f'![{experiment}]({experiment}.png)', '']
     for key, curve in curves_of(experiment, runs).items():
         lines += [f'## {name_of(key)}', '', *table(experiment, curve), '']

@@ -61,9 +61,12 @@ NAMES = [field.name for field in fields(Run)]
 
 
 def read_runs(path):
-    """Read a file of runs. Raises ValueError when it is another file."""
+    """Read a file of runs; a last line without its end, as an interruption leaves it, is left out.
+
+    Raises ValueError when it is another file.
+    """
     with open(path, newline='') as stream:
-        table = csv.DictReader(stream)
+        table = csv.DictReader(line for line in stream if line.endswith('\n'))
         if table.fieldnames != NAMES:
             raise ValueError(f'{path}: runs of mr-elm speedup, sizeup or scaleup were expected, their columns are '
                              'other ones')

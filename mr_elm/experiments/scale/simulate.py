@@ -3,7 +3,6 @@ from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
 
-from ...gram import n_tiles
 from .cost_model import Cluster, Costs, fit, predict, total, validate
 from .methods import METHODS, Problem
 from .runs import grouped
@@ -106,7 +105,7 @@ def ways_round(problem, cluster):
     one = {'reducers': 1}
     return {f'blocks of {cluster.split / 1e6:g} MB, one reducer': one,
             f'{WAVES * cluster.slots} map tasks a node, one reducer': {**one, 'waves': WAVES},
-            f'a reducer for each GB, up to {n_tiles(problem.hidden + 1)}: as mr-elm does': {},
+            'a reducer for each GB, as mr-elm takes them': {},
             f'a tree of sums, {TREE} by {TREE}': {**one, 'tree': TREE},
             'all three': {'tree': TREE, 'waves': WAVES}}
 

@@ -1,7 +1,7 @@
 """Draw what is foretold of a method: speedup, sizeup, scaleup, and where its wall stands."""
 from ..figure import drawn
-from .figures import COLOURS, STAGE_COLOURS, clean, plural
-from .ratios import STAGES, short
+from .figures import COLOURS, STAGE_COLOURS, clean
+from .ratios import STAGES, plural, short
 from .simulate import TIMES, ways_round
 
 DASHED = {'linestyle': '--', 'color': '#9aa0a6', 'linewidth': 1.2}

@@ -12,10 +12,11 @@ from pathlib import Path
 from tqdm import tqdm
 
 from .data import Rows
-from .figures import draw, plural
+from .figures import draw
 from .measure import measure
 from .methods import METHODS, Problem
 from .places import PLACES
+from .ratios import plural
 from .report import write_report
 from .runs import append_run, demand_same_model, read_runs, write_runs
 
@@ -84,6 +85,7 @@ def run_study(experiment, options, passed=()):
             demand_same_model(runs)
     finally:
         place.close()
+    demand_same_model(runs)
     return [path, *draw(experiment, runs, folder), write_report(experiment, runs, folder)]
 
 
