@@ -30,6 +30,16 @@ def test_a_number_of_maps_that_is_none_is_refused():
         _ = Runner('inline', ('-D', 'mapreduce.job.maps=many')).n_maps
 
 
+def test_reduce_tasks_are_asked_for_where_there_is_a_choice():
+    assert Runner('hadoop').reducers(4) == ['-D', 'mapreduce.job.reduces=4'] and Runner('hadoop').reducers(1) == []
+    assert Runner('local').reducers(4) == Runner('emr', ('-D', 'mapreduce.job.reduces=2')).reducers(4) == []
+
+
+def test_a_cluster_starts_a_map_task_for_each_split_or_more():
+    assert [Runner('hadoop').maps_over(n << 20) for n in (1, 128, 129, 1280)] == [1, 1, 2, 10]
+    assert [Runner('hadoop', ('-D', 'mapreduce.job.maps=4')).maps_over(n << 20) for n in (1, 1280)] == [4, 10]
+
+
 def test_configuration_files_of_mrjob_are_left_out_unless_named(monkeypatch):
     monkeypatch.delenv('MRJOB_CONF', raising=False)
     assert conf_arguments(Runner()) == ['--no-conf']

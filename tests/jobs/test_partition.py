@@ -1,0 +1,44 @@
+"""How many reduce tasks share keys, and how evenly."""
+import numpy as np
+import pytest
+
+from mr_elm.gram import GramSum, GridSteps, tile_sizes
+from mr_elm.io.wire import make_key
+from mr_elm.streaming.drivers.pesvm import share_tiles
+from mr_elm.streaming.partition import fewest_tasks, hash_of, largest_shares
+
+
+@pytest.fixture
+def sizes(rng):
+    return {make_key('gram', i, j): float(rng.integers(1, 9)) for i in range(5) for j in range(i, 5)}
+
+
+def test_the_busiest_task_has_what_its_keys_sum_up_to(sizes):
+    for n, share in enumerate(largest_shares(sizes, 40), 1):
+        loads = [sum(size for key, size in sizes.items() if hash_of(key) % n == task) for task in range(n)]
+        assert share == pytest.approx(max(loads) / sum(loads))
+
+
+def test_no_fewer_tasks_would_do(sizes):
+    shares = largest_shares(sizes, 2 * len(sizes))
+    for share in (2.0, 1.0, 0.6, 0.3, 0.2):
+        n, found = fewest_tasks(sizes, share)
+        assert found == shares[n - 1] <= share + 1e-12 and (shares[:n - 1] > share).all()
+    n, found = fewest_tasks(sizes, 1e-9)
+    assert found == shares[n - 1] == shares.min()
+
+
+@pytest.mark.parametrize('n_hidden', [100, 1000, 5000])
+def test_more_reduce_tasks_share_what_more_map_tasks_send(n_hidden):
+    triangle = 32 / 3 * (n_hidden + 1) * (n_hidden + 2)  # bytes of high and low parts
+    found = [(2**k, *share_tiles(2**k, n_hidden)) for k in range(24)]
+    tasks = [n for _, n, _ in found]
+    assert tasks == sorted(tasks) and tasks[0] == 1 and (tasks[-1] > 1) == (n_hidden > 255)
+    assert all(maps * triangle * share <= 2**30 for maps, n, share in found if n < tasks[-1])
+
+
+def test_sizes_are_those_of_the_tiles():
+    tiles = GramSum(700, GridSteps(1.0, 1.0, 1.0)).tiles()
+    assert [(i, j, len(high)) for (i, j), (high, _) in tiles] == list(tile_sizes(700))
+    assert sum(n for _, _, n in tile_sizes(700)) == 700 * 701 // 2
+    assert np.all([n > 0 for _, _, n in tile_sizes(1)])

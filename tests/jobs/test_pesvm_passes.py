@@ -1,0 +1,57 @@
+"""PESVM keeps account: of rows that it leaves out, of files that change between its passes, of tiles that get lost."""
+import pytest
+
+from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.io.formats import RowOptions
+from mr_elm.streaming.drivers import pesvm
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.runner import Runner
+
+
+def test_the_list_of_skipped_rows_does_not_outlive_its_model(elm, write, tmp_path):
+    bad, good = write('bad.csv', '0,1,2\n1,2,1\n1,2\n' * 9), write('good.csv', '0,1,2\n1,2,1\n' * 9)
+    model, rejected = tmp_path / 'm.npz', tmp_path / 'm.npz.rejected'
+    options = ['--hidden', 4, '--model', model, '-q']
+    assert elm('train', 'pesvm', bad, '--bad-rows', 'skip', *options).status == 0
+    assert len(rejected.read_text().splitlines()) == 9
+    assert elm('train', 'pesvm', good, '--overwrite', *options).status == 0
+    assert not rejected.exists()
+
+
+def test_a_foreign_list_of_skipped_rows_is_not_replaced(elm, write, tmp_path):
+    bad, mine = write('bad.csv', '0,1,2\n1,2,1\n1,2\n' * 9), write('m.npz.rejected', 'mine')
+    done = elm('train', 'pesvm', bad, '--bad-rows', 'skip', '--hidden', 4, '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and 'm.npz.rejected' in done.err and mine.read_text() == 'mine'
+    assert not (tmp_path / 'm.npz').exists()
+
+
+@pytest.mark.parametrize('change', [
+    lambda text: text + '1,9,9\n', lambda text: text[:-6], lambda text: '\n' + text, lambda text: '0' + text[4:],
+    lambda text: text.replace('0', '1', 1), lambda text: text.replace('0', '7', 1)],
+    ids=['a row more', 'a row less', 'a blank line', 'shorter rows', 'another label', 'a new label'])
+@pytest.mark.parametrize('n', [1, 3])
+def test_a_file_that_changes_between_the_passes_is_noticed(write, monkeypatch, change, n):
+    path, survey = write('rows.csv', '0,1,2\n1,2,1\n' * 20), pesvm.summarise
+
+    def disturbed(*arguments):
+        summary = survey(*arguments)
+        path.write_text(change(path.read_text()))
+        return summary
+    monkeypatch.setattr(pesvm, 'summarise', disturbed)
+    plan = plan_inputs([str(path)], RowOptions())
+    runner = Runner('inline', ('-D', f'mapreduce.job.maps={n}'))
+    with pytest.raises((AccountingError, DataFormatError), match='changed meanwhile|in every pass|wrong width'):
+        pesvm.train(plan, pesvm.PESVMOptions(n_hidden=3), runner)
+
+
+def test_a_lost_tile_is_noticed(write, monkeypatch):
+    plan = plan_inputs([str(write('rows.csv', '0,1,2\n1,2,1\n' * 20))], RowOptions())
+    sum_up = pesvm.sum_up
+
+    def lossy(*arguments):
+        tiles, sums, accounts = sum_up(*arguments)
+        tiles.popitem()
+        return tiles, sums, accounts
+    monkeypatch.setattr(pesvm, 'sum_up', lossy)
+    with pytest.raises(AccountingError, match='every tile'):
+        pesvm.train(plan, pesvm.PESVMOptions(n_hidden=3), Runner())
