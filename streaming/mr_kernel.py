@@ -12,6 +12,13 @@ from mr_elm.streaming.mr_rows import MRRows
 TILE = 512  # rows and columns of a tile
 
 
+def tile_corners(n_rows):
+    """Yield the first row and column of each tile of the lower triangle."""
+    for i in range(0, n_rows, TILE):
+        for j in range(0, i + 1, TILE):
+            yield i, j
+
+
 def kernel_value(kernel, totals, same):
     """Turn sums over all columns, an array, into kernel values; `same` marks a row with itself."""
     if kernel.kind.of_distance:
@@ -68,11 +75,9 @@ class MRKernel(MRRows):
 
     def map_end(self):
         """Emit the tiles of the task, one after another."""
-        n_rows = len(self.columns[0][0]) if self.columns else 0
-        for i in range(0, n_rows, TILE):
-            for j in range(0, i + 1, TILE):
-                shares = (self.share(X, squares, slice(i, i + TILE), slice(j, j + TILE)) for X, squares in self.columns)
-                yield make_key('tile', i, j), [sum(shares) * self.options.step]
+        for i, j in tile_corners(len(self.columns[0][0]) if self.columns else 0):
+            shares = (self.share(X, squares, slice(i, i + TILE), slice(j, j + TILE)) for X, squares in self.columns)
+            yield make_key('tile', i, j), [sum(shares) * self.options.step]
 
     def share(self, X, squares, rows, others):
         """Return the share of some columns in a tile, in steps of the grid, whole ones: a step is a power of 2."""

@@ -1,6 +1,8 @@
 """Foretell which reduce task of Hadoop gets a key, and choose how many tasks are to share some keys."""
 import numpy as np
 
+TASKS = 8  # that share keys of about the same work, unless the user says mapreduce.job.reduces
+
 
 def hash_of(key):
     """Return the hash by which Hadoop deals out a key, ASCII text. Source: its WritableComparator, HashPartitioner."""
@@ -28,3 +30,8 @@ def fewest_tasks(sizes, share):
     enough = np.flatnonzero(shares <= share)
     n = int(enough[0] if len(enough) else shares.argmin())
     return n + 1, float(shares[n])
+
+
+def tasks_for(keys):
+    """Return how many reduce tasks have as few keys each as if `TASKS` had shared them evenly, or hardly more."""
+    return fewest_tasks(dict.fromkeys(keys, 1.0), -(-len(keys) // TASKS) / len(keys))[0]

@@ -1,6 +1,7 @@
 """Train two-class machines, of sparse ELM, OELM or SphereSVM, in a reducer each, or in parts with a checking pass."""
 import warnings
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.history import event
-from mr_elm.io.wire import split_key
+from mr_elm.io.wire import make_key, split_key
 from mr_elm.models import layer_arrays, vector_arrays
 from mr_elm.solvers.dual import METHOD_RULES
 from mr_elm.solvers.esvm import class_weights
@@ -23,8 +24,6 @@ from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.dual_problem import DualProblem, TrainedMachine
 from mr_elm.streaming.gathering import join, rows_from_piece
 from mr_elm.streaming.mr_dual import MRDual
-
-REDUCERS = 8  # tasks, unless the user says mapreduce.job.reduces
 
 
 @dataclass(frozen=True)
@@ -139,8 +138,8 @@ def demand_memory(plan, problem, classes, options):
 def solve_on_reducers(plan, problem, options, runner):
     """Run the job that trains all machines: ((machine, part) -> TrainedMachine, Accounts)."""
     accounts, found = Accounts(plan), {}
-    n_reducers = min(problem.n_machines * options.partitions, REDUCERS)
-    for key, value in run_problem(MRDual, problem, accounts, options, runner, 'machines', n_reducers):
+    keys = [make_key('rows', *place) for place in product(range(problem.n_machines), range(options.partitions))]
+    for key, value in run_problem(MRDual, problem, accounts, options, runner, 'machines', keys):
         kind, place = split_key(key)
         found.setdefault(tuple(map(int, place)), {}).setdefault(kind, []).append(value)
     return {place: trained_machine(records) for place, records in found.items()}, accounts

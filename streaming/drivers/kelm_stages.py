@@ -13,16 +13,16 @@ from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.packed import encode_block
 from mr_elm.io.store import save_model
-from mr_elm.io.wire import NUMBER_BYTES, split_key
+from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.solvers.matrix_products import U, V
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.dual import REDUCERS
 from mr_elm.streaming.gathering import RECORD_BYTES
 from mr_elm.streaming.inputs import InputPlan, look_at
-from mr_elm.streaming.mr_kernel import TILE, MRKernel
+from mr_elm.streaming.mr_kernel import TILE, MRKernel, tile_corners
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.mr_matvec import MRMatvec
 from mr_elm.streaming.mr_product import MRProduct
+from mr_elm.streaming.partition import tasks_for
 from mr_elm.streaming.runner import EMBEDDED
 from mr_elm.streaming.storage import store_of
 from mr_elm.streaming.submit import run_job
@@ -66,9 +66,9 @@ def by_columns(data, emit, runner, omega):
     demand_disk(data, emit, runner)
     plan = column_plan(data)
     accounts, n_filled = Accounts(plan), 0
+    keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
     arguments = ['--emit', emit, '--step', repr(grid_of(data)),
-                 '--kernel', json.dumps([data.kernel.name, data.kernel.parameters]),
-                 *runner.reducers(min(-(-data.n_rows // TILE), REDUCERS))]
+                 '--kernel', json.dumps([data.kernel.name, data.kernel.parameters]), *runner.reducers(tasks_for(keys))]
     with run_job(MRKernel, plan, arguments, runner, f'kernel by {emit}') as finished:
         for key, (value,) in finished.pairs(accounts):
             i, j = map(int, split_key(key)[1])

@@ -1,11 +1,11 @@
 """Choose kernel parameters and C by cross-validation on the reducers: one job, or two for double cross-validation."""
 from dataclasses import dataclass
 
-from mr_elm.io.wire import split_key
+from mr_elm.io.wire import make_key, split_key
 from mr_elm.selection import Cell, Score, best_of, candidates
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import share_of
-from mr_elm.streaming.drivers.dual import REDUCERS, begin
+from mr_elm.streaming.drivers.dual import begin
 from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.mr_grid import MRGrid
@@ -72,8 +72,8 @@ def task(kernel, bounds, outer, tests_outer=False):
 def run_tasks(plan, problem, options, runner, stage):
     """Run the job over all tasks: task number -> list of Cell."""
     accounts, cells = Accounts(plan), {}
-    n_reducers = min(len(problem.header['tasks']), REDUCERS)
-    for key, value in run_problem(MRGrid, problem, accounts, options, runner, stage, n_reducers):
+    keys = [make_key('rows', number) for number in range(len(problem.header['tasks']))]
+    for key, value in run_problem(MRGrid, problem, accounts, options, runner, stage, keys):
         cells[int(split_key(key)[1][0])] = [Cell(**cell) for cell in value['cells']]
     return cells
 

@@ -1,11 +1,10 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
 from dataclasses import dataclass
 
-from mr_elm.io.wire import split_key
+from mr_elm.io.wire import make_key, split_key
 from mr_elm.selection import LeftOut, best_of, candidates
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import share_of
-from mr_elm.streaming.drivers.dual import REDUCERS
 from mr_elm.streaming.drivers.kelm import WHOLE
 from mr_elm.streaming.drivers.kelm_data import begin
 from mr_elm.streaming.drivers.problems import run_problem
@@ -47,7 +46,7 @@ def tune(plan, options, search, runner):
 def run_tasks(plan, problem, options, runner):
     """Run the job over all kernels: number -> list of scores."""
     accounts, found = Accounts(plan), {}
-    n_reducers = min(len(problem.header['kernels']), REDUCERS)
-    for key, value in run_problem(MRLeaveOneOut, problem, accounts, options, runner, 'leave-one-out', n_reducers):
+    keys = [make_key('rows', number) for number in range(len(problem.header['kernels']))]
+    for key, value in run_problem(MRLeaveOneOut, problem, accounts, options, runner, 'leave-one-out', keys):
         found[int(split_key(key)[1][0])] = value['scores']
     return found

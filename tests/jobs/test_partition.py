@@ -5,7 +5,7 @@ import pytest
 from mr_elm.gram import GramSum, GridSteps, tile_sizes
 from mr_elm.io.wire import make_key
 from mr_elm.streaming.drivers.pesvm import share_tiles
-from mr_elm.streaming.partition import fewest_tasks, hash_of, largest_shares
+from mr_elm.streaming.partition import TASKS, fewest_tasks, hash_of, largest_shares, tasks_for
 
 
 @pytest.fixture
@@ -26,6 +26,18 @@ def test_no_fewer_tasks_would_do(sizes):
         assert found == shares[n - 1] <= share + 1e-12 and (shares[:n - 1] > share).all()
     n, found = fewest_tasks(sizes, 1e-9)
     assert found == shares[n - 1] == shares.min()
+
+
+def busiest(keys, n):
+    return np.bincount([hash_of(key) % n for key in keys]).max()
+
+
+def test_machines_are_shared_almost_evenly():
+    for n_machines in range(1, 60):
+        keys = [make_key('rows', machine, 0) for machine in range(n_machines)]
+        found = busiest(keys, tasks_for(keys))
+        assert found <= min(-(-n_machines // TASKS) + 1, busiest(keys, min(n_machines, TASKS)))
+        assert found == 1 or n_machines > TASKS
 
 
 @pytest.mark.parametrize('n_hidden', [100, 1000, 5000])
