@@ -24,6 +24,7 @@ from .schedule import draw_durations, makespan
 
 LEAST_SPREAD = 0.02
 DRAWS = 5  # schedules whose median counts, where there are few tasks
+TOLD = 0.05  # columns of a fit whose ratio moves by less cannot be told apart
 OPERATION, BYTE, NUMBER = 1e-10, 5e-9, 2e-8  # seconds that are assumed where all runs have as many of them
 
 
@@ -114,14 +115,14 @@ def worked_jobs(method, jobs):
 def non_negative(target, columns, total):
     """Fit target = x @ columns with x >= 0, errors counted relative to the seconds of the whole run.
 
-    columns : list of (column, x that is assumed where the column is everywhere the same multiple of the first, and so
-    cannot be told from it, as long as the target has so many seconds).
+    columns : list of (column, x that is assumed where the column is everywhere about the same multiple of the first,
+    and so cannot be told from it, as long as the target has so many seconds).
     """
     assumed = [x for _, x in columns]
     columns = np.array([values for values, _ in columns]).T
     x = np.zeros(columns.shape[1])
     ratios = columns / columns[:, :1]
-    known = [k for k in range(len(x)) if k == 0 or np.ptp(ratios[:, k]) > 1e-9 * np.abs(ratios[:, k]).max()]
+    known = [k for k in range(len(x)) if k == 0 or np.ptp(ratios[:, k]) > TOLD * np.abs(ratios[:, k]).max()]
     for k in set(range(len(x))) - set(known):
         largest = columns[:, k].max()
         x[k] = min(assumed[k], target.min() / largest) if largest > 0 else 0.0
