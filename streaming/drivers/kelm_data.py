@@ -62,13 +62,6 @@ class KernelData:
         return {**self.problem.arrays, **vector_arrays(self.rows.X)}
 
     @cached_property
-    def problem_file(self):
-        """Write the problem for tasks; the path."""
-        path = os.path.join(self.folder, 'problem.npz')
-        self.problem.save(path)
-        return path
-
-    @cached_property
     def rows_file(self):
         """Write kernel, scaling and X for tasks; the path."""
         path = os.path.join(self.folder, 'rows.npz')

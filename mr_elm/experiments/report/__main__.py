@@ -16,10 +16,10 @@ from .sections import SECTIONS
 
 SEEDS = {
     'random nodes and landmarks': '0; of a trial, its number',
-    'generated rows': '1; 2 for rows that come later',
+    'generated rows': '1; 2 for rows that come later; 0 and 1 where the kernel ELM is compared with bare arithmetic',
     'halves of a trial': 'its number; outer folds: 0',
     'folds': 'a hash of the row with 0',
-    'subsets of large sets': '0',
+    'subsets of large sets, and rows on which parameters are chosen': '0',
 }
 
 
