@@ -7,8 +7,8 @@
 
 work, sent, reduce, solve, gather and broadcast are the formulas of methods.py, R = min(slots, reducers that can share).
 The rest, an operation's seconds and a start's, is fitted to the measured runs by non-negative least squares on relative
-errors; where these tell nothing of it, it is assumed. The tasks' spread is measured too. Bandwidth, stragglers and splits belong to a cluster that is not here: a
-Cluster.
+errors; where these tell nothing of it, it is assumed. The tasks' spread is measured too. Bandwidth, stragglers and
+splits belong to a cluster that is not here: a Cluster.
 """
 from dataclasses import dataclass, replace
 from math import ceil
