@@ -128,7 +128,8 @@ def plan_blocks(path, blocks):
     """Write blocks to a packed file and plan it as an input of jobs."""
     with open(path, 'wb') as stream:
         for block in blocks:
-            stream.write(encode_block(block) + b'\n')
+            stream.write(encode_block(block))
+            stream.write(b'\n')
     return InputPlan([look_at(store_of(path).find(path), RowOptions())])
 
 
