@@ -5,6 +5,7 @@ import warnings
 from importlib import import_module
 
 from ..errors import AccountingError, ConvergenceWarning, DataFormatError, ModelFormatError, NumericalWarning
+from .signals import Terminated, terminable
 
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
@@ -54,12 +55,14 @@ def guarded(argv):
     warnings.showwarning = show_warning
     module = import_module(f'{__name__}.{COMMANDS[argv[0]][0]}')
     try:
-        return getattr(module, argv[0])(argv[1:]) or 0
+        with terminable():
+            return getattr(module, argv[0])(argv[1:]) or 0
     except BrokenPipeError:
         return 1
     except KeyboardInterrupt as error:
-        print(f'mr-elm: {noted("interrupted", error)}', file=sys.stderr)
-        return 130
+        said, status = ('terminated', 143) if isinstance(error, Terminated) else ('interrupted', 130)
+        print(f'mr-elm: {noted(said, error)}', file=sys.stderr)
+        return status
     except Exception as error:
         if '--debug' in argv:
             traceback.print_exc()

@@ -1,6 +1,10 @@
 """How the command line is used: options, help, exit codes, one sentence an error."""
 import os
 import re
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from reference.files import FEW, GOOD
@@ -95,6 +99,22 @@ def test_an_interrupt_is_not_an_error_with_a_trace(capsys, rows, tmp_path, monke
     monkeypatch.setattr('mr_elm.streaming.drivers.pesvm.train', interrupt)
     assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz')]) == 130
     assert capsys.readouterr().err == 'mr-elm: interrupted\n' and not (tmp_path / 'm.npz').exists()
+
+
+@pytest.mark.parametrize('runner', ['inline', 'local'])
+def test_a_command_that_is_terminated_leaves_nothing(write, tmp_path, runner):
+    """What `timeout` does, in the midst of a training."""
+    path, scratch = write('many.csv', GOOD * 2000), tmp_path / 'scratch'
+    scratch.mkdir()
+    words = 'train', 'pesvm', path, '--hidden', '2000', '-r', runner, '--model', tmp_path / 'm.npz', '-q'
+    process = subprocess.Popen([Path(sys.executable).with_name('mr-elm'), *words], stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, 'TMPDIR': str(scratch)})
+    while not list(scratch.glob('**/wd')):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    assert process.communicate(timeout=60)[1] == 'mr-elm: terminated\n' and process.returncode == 143
+    assert list(scratch.iterdir()) == [] and not (tmp_path / 'm.npz').exists()
 
 
 def test_the_log_of_mrjob_goes_to_standard_error_on_demand(program, rows, tmp_path):

@@ -1,0 +1,29 @@
+"""Let SIGTERM, which schedulers and `timeout` send, end a command as an interrupt does, and what it started with it."""
+import os
+import signal
+import threading
+from contextlib import contextmanager
+
+
+class Terminated(KeyboardInterrupt):
+    """Tell of SIGTERM; who cleans up behind an interrupt does so behind this."""
+
+
+@contextmanager
+def terminable():
+    """Raise Terminated where SIGTERM finds the command that runs inside; only a main thread is told of signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    process = os.getpid()
+
+    def terminate(number, frame):
+        if os.getpid() != process:  # a forked worker of mrjob: its task ends with it
+            raise SystemExit(128 + number)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
