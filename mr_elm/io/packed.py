@@ -47,7 +47,7 @@ def encode_block(block, dtype='float64', numeric_labels=False):
               'labels': label_kind(block, numeric_labels), 'names': [] if numeric_labels else list(block.names)}
     if header['layout'] == 'csr':
         header['nonzeros'] = int(block.X.nnz)
-    payload = b''.join(np.ascontiguousarray(part).astype(part_kind, copy=False).tobytes()
+    payload = b''.join(np.ascontiguousarray(part).astype(part_kind, copy=False)
                        for part, part_kind in zip(parts_of(block, header), kinds_of(header), strict=True))
     header['crc32'] = checksum(header, payload)
     return b'\t'.join([BLOCK_MARK, json.dumps(header).encode(), b2a_base64(payload, newline=False)])

@@ -26,13 +26,15 @@ def split_key(key):
 
 def encode_arrays(arrays):
     """Write float64 arrays as one text without tabs or line ends."""
-    return b' '.join(encode_array(np.asarray(array, '<f8')) for array in arrays)
+    return b''.join(pieces_of(arrays))
 
 
-def encode_array(array):
-    """Write one array as shape:base64."""
-    shape = ','.join(map(str, array.shape)).encode()
-    return shape + b':' + b2a_base64(np.ascontiguousarray(array).data, newline=False)
+def pieces_of(arrays):
+    """Yield that text in pieces, so that long ones are put together once: each array is shape:base64."""
+    for number, array in enumerate(arrays):
+        array = np.asarray(array, '<f8')
+        yield b' ' * (number > 0) + ','.join(map(str, array.shape)).encode() + b':'
+        yield b2a_base64(np.ascontiguousarray(array).data, newline=False)
 
 
 def decode_arrays(text):
@@ -64,5 +66,5 @@ class WireProtocol:
 
     def write(self, key, value):
         """Write one line, without its end."""
-        text = json.dumps(value).encode() if isinstance(value, dict) else encode_arrays(value)
-        return key.encode() + b'\t' + text
+        pieces = [json.dumps(value).encode()] if isinstance(value, dict) else pieces_of(value)
+        return b''.join([key.encode(), b'\t', *pieces])
