@@ -17,18 +17,17 @@ def traced(path, running, stage, size):
 
     running : the runner of mrjob. stage : the job's name. size : bytes of its input.
     `start_seconds` are all that is neither map nor reduce: starting the job, and ending it. A runner that keeps no
-    account of tasks, as EMR, leaves these and what belongs to them out.
+    account of tasks, as EMR, leaves `map_seconds` and what belongs to it out.
     """
     began = time.time()
     yield
     if path is not None:
         seconds = time.time() - began
-        told = {'stage': stage, 'runner': running.alias, 'seconds': seconds, 'input_bytes': size}
-        if running.alias in FINDERS:
-            found = FINDERS[running.alias](running)
-            told |= {'start_seconds': seconds - found['map_seconds'] - found['reduce_seconds'], **found}
+        found = FINDERS.get(running.alias, lambda _: {})(running)
+        busy = found.get('map_seconds', 0) + found.get('reduce_seconds', 0)
         with open(path, 'a') as stream:
-            json.dump(told, stream)
+            json.dump({'stage': stage, 'runner': running.alias, 'seconds': seconds, 'start_seconds': seconds - busy,
+                       'input_bytes': size, **found}, stream)
             stream.write('\n')
 
 

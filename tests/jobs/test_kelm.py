@@ -149,8 +149,9 @@ def test_rows_that_stay_sparse_are_the_dense_ones(fit, write, libsvm_of, table, 
     sparse = write('rows.libsvm', libsvm_of(table[1], table[0]))
     one = values(fit(sparse, *GAUSSIAN), table[0])
     monkeypatch.setattr('mr_elm.streaming.drivers.kelm_data.DENSE_BYTES', 1)
-    for solver, more in SOLVERS.items():
-        header, arrays = fit(sparse, *GAUSSIAN, '--solver', solver, *more)
+    for options in (*(('--solver', solver, *more) for solver, more in SOLVERS.items()), ('--emit', 'tiles'),
+                    ('--emit', 'entries')):
+        header, arrays = fit(sparse, *GAUSSIAN, *options)
         assert (arrays['feature_offset'] == 0).all()
         assert np.abs(values((header, arrays), table[0]) - one).max() < 1e-6
 

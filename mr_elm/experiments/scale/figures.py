@@ -1,4 +1,6 @@
 """Draw speedup, sizeup and scaleup: the curves beside their ideals, and where the seconds of each run went."""
+from itertools import compress
+
 from ..figure import drawn
 from .ratios import STAGES, curves_of, name_of, plural, short, stage_medians
 
@@ -43,18 +45,18 @@ def draw_curves(axes, experiment, curves):
 
 def draw_stages(axes, curves):
     """Stack the seconds of the stages, a bar a place."""
-    bars = [(f'{short(ratio.runs[0].rows)} rows, {plural(ratio.runs[0].nodes)}', key[1], stage_medians(ratio.runs))
-            for key, curve in curves.items() for ratio in curve]
-    several = len({method for _, method, _ in bars}) > 1
-    at, names = list(range(len(bars)))[::-1], [f'{method}, {name}' if several else name for name, method, _ in bars]
+    several = [len(set(parts)) > 1 for parts in zip(*(key[:2] for key in curves), strict=True)]
+    bars = [(', '.join([*compress(key[:2], several), f'{short(ratio.runs[0].rows)} rows', plural(ratio.runs[0].nodes)]),
+             stage_medians(ratio.runs)) for key, curve in curves.items() for ratio in curve]
+    at = list(range(len(bars)))[::-1]
     left = [0.0] * len(bars)
     for stage, name in STAGES.items():
-        widths = [max(stages[stage], 0.0) for _, _, stages in bars]
+        widths = [max(stages[stage], 0.0) for _, stages in bars]
         axes.barh(at, widths, left=left, color=STAGE_COLOURS[stage], label=name, height=0.62)
         left = [a + b for a, b in zip(left, widths, strict=True)]
     for y, total in zip(at, left, strict=True):
         axes.annotate(f'{total:.1f} s', (total, y), xytext=(4, -3), textcoords='offset points', fontsize=9)
-    axes.set_yticks(at, names)
+    axes.set_yticks(at, [name for name, _ in bars])
     axes.margins(x=0.12)
     axes.set(xlabel='seconds, medians by stage')
     axes.legend(frameon=False, fontsize=9, loc='upper center', bbox_to_anchor=(0.45, 1.13), ncols=4,

@@ -16,6 +16,8 @@ def write_report(experiment, runs, folder):
     lines = [f'# {experiment.capitalize()}', '', f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats. '
              f'Runs over the same rows made the same model, to the bit. Written on {describe_in_a_line()}.', '',
              f'![{experiment}]({experiment}.png)', '']
+    if not all(run.maps for run in runs):
+        lines += ['A map of 0 s is that of a runner that keeps no account of tasks: all of a job counts as start.', '']
     for key, curve in curves_of(experiment, runs).items():
         lines += [f'## {name_of(key)}', '', *table(experiment, curve), '']
         if experiment == 'sizeup' and len(curve) > 2:
