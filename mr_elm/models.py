@@ -161,8 +161,8 @@ class KernelModel(Model):
         scores = np.tile(self.arrays['intercept'], (X.shape[0], 1)).astype(float)
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
-            self.tiles.add_product(self.placed(X[start:start + step]), self.arrays['dual_coef'],
-                                   scores[start:start + step])
+            self.tiles.add_product(apart(self.placed(X[start:start + step]), self.support_vectors),
+                                   self.arrays['dual_coef'], scores[start:start + step])
         return scores
 
     def placed(self, X: Rows) -> Rows:
@@ -171,6 +171,12 @@ class KernelModel(Model):
         dense = sp.issparse(Z) and not sp.issparse(self.support_vectors)
         fits = 8 * Z.shape[1] * TILE_ROWS <= TILE_BYTES or Z.nnz > DENSE_ENOUGH * Z.shape[0] * Z.shape[1]
         return Z.toarray() if dense and fits else Z
+
+
+def apart(A, B):
+    """Return A, or a copy where B lies in the same memory: of a matrix and itself BLAS makes other last digits."""
+    shared = not sp.issparse(A) and not sp.issparse(B) and np.may_share_memory(A, B)
+    return A.copy() if shared else A
 
 
 def vector_arrays(vectors):
