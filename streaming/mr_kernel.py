@@ -81,10 +81,9 @@ class MRKernel(MRRows):
 
     def share(self, X, squares, rows, others):
         """Return the share of some columns in a tile, in steps of the grid, whole ones: a step is a power of 2."""
-        if not self.of_distance:
-            tile = X[rows] / self.options.step @ X[others].T
-        else:
-            tile = X[rows] * (-2 / self.options.step) @ X[others].T
+        factor = -2 if self.of_distance else 1
+        tile = X[rows] * (factor / self.options.step) @ X[others].T
+        if self.of_distance:
             tile += squares[rows, None]
             tile += squares[others]
         return np.rint(tile, out=tile)

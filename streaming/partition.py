@@ -1,4 +1,6 @@
 """Foretell which reduce task of Hadoop gets a key, and choose how many tasks are to share some keys."""
+from math import inf
+
 import numpy as np
 
 TASKS = 8  # that share keys of about the same work, unless the user says mapreduce.job.reduces
@@ -13,12 +15,13 @@ def hash_of(key):
 
 
 def largest_shares(sizes, most):
-    """Return the share of all bytes that the busiest of n reduce tasks gets, for n = 1 to `most`.
+    """Yield the share of all bytes that the busiest of n reduce tasks gets, for n = 1 to `most`.
 
     sizes : key -> bytes.
     """
     hashes, weights = np.array([hash_of(key) for key in sizes]), np.array(list(sizes.values()), dtype=float)
-    return np.array([np.bincount(hashes % n, weights).max() for n in range(1, most + 1)]) / weights.sum()
+    for n in range(1, most + 1):
+        yield float(np.bincount(hashes % n, weights).max() / weights.sum())
 
 
 def fewest_tasks(sizes, share):
@@ -26,10 +29,12 @@ def fewest_tasks(sizes, share):
 
     Where no number of up to twice as many tasks as keys is enough, return the number that deals most evenly.
     """
-    shares = largest_shares(sizes, 2 * len(sizes))
-    enough = np.flatnonzero(shares <= share)
-    n = int(enough[0] if len(enough) else shares.argmin())
-    return n + 1, float(shares[n])
+    most_even = inf, 0
+    for n, largest in enumerate(largest_shares(sizes, 2 * len(sizes)), 1):
+        if largest <= share:
+            return n, largest
+        most_even = min(most_even, (largest, n))
+    return most_even[::-1]
 
 
 def tasks_for(keys):

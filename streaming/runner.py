@@ -12,7 +12,7 @@ from mr_elm.streaming.work import Work, copy_name, new_staging
 from mr_elm.streaming.yarn import Yarn
 
 EMBEDDED = ('inline', 'local')
-SPLIT_BYTES = 128 << 20
+SPLIT_BYTES = 128 << 20  # of a map task, as Hadoop cuts large files
 REACH = {'hadoop': ('hdfs', 's3a'), 'emr': ('s3', 's3a')}  # where tasks of a cluster can read and write
 
 # mrjob speaks only to those who listen (mr-elm --verbose); errors reach the user as exceptions

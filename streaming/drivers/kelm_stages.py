@@ -92,8 +92,7 @@ def shuffle_bytes(n_rows, n_features, emit, n_maps):
     pairs = n_rows * (n_rows + 1) // 2
     if emit == 'entries':
         return pairs * n_features * ENTRY_BYTES, pairs * n_features
-    edge = -(-n_rows // TILE)
-    n_tiles = n_maps * edge * (edge + 1) // 2
+    n_tiles = n_maps * sum(1 for _ in tile_corners(n_rows))
     return int(min(n_tiles * TILE**2, n_maps * n_rows**2) * NUMBER_BYTES), n_tiles
 
 

@@ -20,7 +20,7 @@ def test_the_busiest_task_has_what_its_keys_sum_up_to(sizes):
 
 
 def test_no_fewer_tasks_would_do(sizes):
-    shares = largest_shares(sizes, 2 * len(sizes))
+    shares = np.array(list(largest_shares(sizes, 2 * len(sizes))))
     for share in (2.0, 1.0, 0.6, 0.3, 0.2):
         n, found = fewest_tasks(sizes, share)
         assert found == shares[n - 1] <= share + 1e-12 and (shares[:n - 1] > share).all()

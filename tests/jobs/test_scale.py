@@ -119,6 +119,7 @@ def test_ratios_are_of_medians_and_ideals_follow_the_work():
     assert [ratio.x for ratio in curve] == [2, 4]
     sizes = [run_of('sizeup', rows=100 * m, seconds=2.0 + m) for m in (1, 2, 4)]
     assert len(curves_of('sizeup', [*sizes, run_of('sizeup', nodes=2), run_of('sizeup', features=5)])) == 3
+    assert len(curves_of('speedup', [run_of(rows=10_000_000), run_of(rows=10_000_001)])) == 2
     curve, = curves_of('sizeup', sizes).values()
     assert [ratio.ideal for ratio in curve] == [1, 2, 4] and increments(curve) == pytest.approx([1, 1])
     grown = [replace(run_of('scaleup', nodes=n, rows=100 * n), method='mr-kelm-cg') for n in (1, 2)]

@@ -30,7 +30,8 @@ def draw_curves(axes, experiment, curves):
         spread = [[r.value - r.least for r in curve], [r.largest - r.value for r in curve]]
         axes.plot(x, [ratio.map_only for ratio in curve], ':', marker='.', color=colour, linewidth=1.2)
         axes.errorbar(x, y, spread, marker='o', color=colour, capsize=4, linewidth=2, elinewidth=1.2)
-        axes.plot([], [], marker='o', color=colour, linewidth=2, label=name_of(key))  # a mark without the spread's bar
+        axes.plot([], [], marker='o', color=colour, linewidth=2,
+                  label=name_of(experiment, key))  # a mark without the spread's bar
         axes.annotate(f'{y[-1]:.2f}', (x[-1], y[-1]), xytext=(7, -3), textcoords='offset points', color=colour)
     axes.plot([], [], ':', marker='.', color='#4a4a4a', linewidth=1.2, label='the map stage alone')
     across = sorted({ratio.x for curve in curves.values() for ratio in curve})

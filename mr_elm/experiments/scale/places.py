@@ -55,7 +55,7 @@ class PseudoCluster(Remote):
     """
 
     alias = 'hadoop'
-    repeats = 2  # so that the three experiments end in a quarter of an hour
+    repeats = 2  # its jobs begin and end slowly
 
     def __init__(self, folder, options):
         super().__init__('hdfs:///mr_elm-scale', options)

@@ -67,10 +67,10 @@ def stage_medians(group):
     return {stage: median(getattr(run, f'{stage}_seconds') for run in group) for stage in STAGES}
 
 
-def name_of(key):
+def name_of(experiment, key):
     """Name a curve."""
     runner, method, fixed, features, hidden = key
-    return f'{method}, {runner}, {fixed}, d = {features}' + (f', L = {hidden}' if hidden else '')
+    return f'{method}, {runner}, {NAMED[experiment](fixed)}, d = {features}' + (f', L = {hidden}' if hidden else '')
 
 
 def short(number):
@@ -86,5 +86,7 @@ def plural(n):
     return f'{n} node' if n == 1 else f'{n} nodes'
 
 
-FIXED = {'speedup': lambda run: f'{short(run.rows)} rows', 'sizeup': lambda run: plural(run.nodes),
-         'scaleup': lambda run: f'{short(run.rows / run.nodes)} rows a node'}
+# what the runs of a curve have in common, and how it is written
+FIXED = {'speedup': lambda run: run.rows, 'sizeup': lambda run: run.nodes, 'scaleup': lambda run: run.rows / run.nodes}
+NAMED = {'speedup': lambda rows: f'{short(rows)} rows', 'sizeup': plural,
+         'scaleup': lambda rows: f'{short(rows)} rows a node'}

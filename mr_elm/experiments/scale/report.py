@@ -19,7 +19,7 @@ def write_report(experiment, runs, folder):
     if not all(run.maps for run in runs):
         lines += ['A map of 0 s is that of a runner that keeps no account of tasks: all of a job counts as start.', '']
     for key, curve in curves_of(experiment, runs).items():
-        lines += [f'## {name_of(key)}', '', *table(experiment, curve), '']
+        lines += [f'## {name_of(experiment, key)}', '', *table(experiment, curve), '']
         if experiment == 'sizeup' and len(curve) > 2:
             lines += ['Seconds of another row, from size to size, over those from the first to the last: '
                       f'{", ".join(f"{value:.2f}" for value in increments(curve))}; of the quickest runs '
