@@ -60,6 +60,7 @@ class Accounts:
         if bad_rows == 'stop' and self.rows:
             first = next(self.rejected())
             raise DataFormatError(f'{first.path}, line {first.line}: {first.reason}: {first.detail}')
+        self._demand_whole_files()
         for place, counts in sorted(self.counts.items()):
             explained = sum(counts[kind] for kind in LINE_KINDS[1:]) + sum(counts['rejected'].values())
             if counts['lines'] != explained:
@@ -68,9 +69,20 @@ class Accounts:
         if self.map_input_records not in (None, self.records):
             raise AccountingError(f'{self.plan.name}: Hadoop gave its map tasks {self.map_input_records} lines, they '
                                   f'say that they read {self.records}')
-        missing = set(range(len(self.plan.files))) - {number for number, _ in self.counts}
-        if missing:
-            raise AccountingError(f'{self.plan.files[min(missing)].path}: no task says that it read this file')
+
+    def _demand_whole_files(self):
+        """Raise AccountingError unless the splits that tasks read follow one another and make up every file."""
+        ends = [0] * len(self.plan.files)
+        for (number, start), counts in sorted(self.counts.items()):
+            self._demand_meeting(number, ends[number], start)
+            ends[number] += counts['length']
+        for number, file in enumerate(self.plan.files):
+            self._demand_meeting(number, ends[number], file.size)
+
+    def _demand_meeting(self, number, end, start):
+        if end != start:
+            raise AccountingError(f'{self.plan.files[number].path}: every byte must be read once, but tasks read up to '
+                                  f'byte {end:,} and went on at byte {start:,}: a task was lost, run the command again')
 
     def rejected(self):
         """Yield the rows left out as RejectedLine, in input order."""

@@ -149,6 +149,29 @@ def find_pack(files):
     return folders[0]
 
 
+def demand_unchanged(plan):
+    """Raise DataFormatError when a file of a plan is gone, or was written since the plan was made."""
+    folders = {}
+    for file in plan.files:
+        folders.setdefault(os.path.dirname(file.path), []).append(file)
+    for folder, files in folders.items():
+        store = store_of(folder)
+        listed = {entry.path: entry for entry in store.entries(folder)} if len(files) > 1 else {}
+        for file in files:
+            demand_same_file(file, listed.get(file.path) or store.find(file.path))
+
+
+def demand_same_file(file, entry):
+    """Raise DataFormatError when an Entry, or None, is not the InputFile as it was planned."""
+    if entry is None:
+        raise DataFormatError(f'{file.path}: the file must stay while jobs read it, but it is gone: run the command '
+                              'again when it is back')
+    if (entry.size, entry.modified) != (file.size, file.modified):
+        raise DataFormatError(f'{file.path}: the file must stay the same while jobs read it, but it changed meanwhile '
+                              f'({file.size:,} bytes before, {entry.size:,} now): run the command again when nothing '
+                              'writes to it')
+
+
 def plan_splits(plan, n_maps):
     """Cut the files into the input of at most n_maps tasks of about equal size, in input order.
 

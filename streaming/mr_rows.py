@@ -123,7 +123,7 @@ class MRRows(MRJob):
     def read_blocks(self):
         """Yield (block, place) for all splits of the task, and keep account of each."""
         files = self.plan['files']
-        for number, start, chunks in self.splits(files):
+        for number, start, length, chunks in self.splits(files):
             form = RowFormat.from_json(files[number]['format'])
             reader = (PackedReader if form.kind == 'packed' else LineReader)(
                 form, file=files[number]['path'], start=start, stop=self.options.bad_rows == 'stop',
@@ -132,7 +132,7 @@ class MRRows(MRJob):
                 yield from self.read_split(reader, chunks, number)
             except DataFormatError as error:
                 self.record_error(error, number, start)
-            self.record_counts(reader, number)
+            self.record_counts(reader, number, length)
 
     def read_split(self, reader, chunks, number):
         """Yield (block, place) for one split."""
@@ -154,21 +154,23 @@ class MRRows(MRJob):
         """Send what made a split unreadable to the driver."""
         self.records.append((make_key('error', number, start), {'message': str(error)}))
 
-    def record_counts(self, reader, number):
-        """Send the account of a split to the driver."""
-        counts = {**reader.counts.to_json(), 'blas': describe_blas(), 'packing': getattr(reader, 'packing', [])}
+    def record_counts(self, reader, number, length):
+        """Send the account of a split, of so many bytes of its file, to the driver."""
+        counts = {**reader.counts.to_json(), 'length': length, 'blas': describe_blas(),
+                  'packing': getattr(reader, 'packing', [])}
         self.records.append((make_key('counts', number, reader.counts.start), counts))
 
     def splits(self, files):
-        """Yield (file number, start, chunks of whole lines) for each split of the task."""
+        """Yield (file number, start, length, chunks of whole lines) for each split of the task."""
         if self.options.planned_splits:
             for line in self.stdin:
                 for number, start, length in json.loads(line):
                     chunks = read_split(files[number]['uri'], start, length, files[number]['path'])
-                    yield number, start, self.count_bytes(chunks)
+                    yield number, start, length, self.count_bytes(chunks)
         else:
-            start = int(os.environ.get('mapreduce_map_input_start', 0))
-            yield find_file(files, os.environ['mapreduce_map_input_file']), start, whole_lines(self.stdin)
+            start, length = (int(os.environ[f'mapreduce_map_input_{name}']) for name in ('start', 'length'))
+            number = find_file(files, os.environ['mapreduce_map_input_file'])
+            yield number, start, length, whole_lines(self.stdin)
 
     def count_bytes(self, chunks):
         """Pass chunks on and report how many bytes were read."""

@@ -60,7 +60,7 @@ def train(plan, options, runner, budget=None):
     ground = Ground.of(plan, options, budget.nodes, runner)
     largest = budget.largest(ground.summary.n_rows)
     sizes = tuple(sorted({min(size, largest) for size in PILOT_SIZES}))
-    pilot = look(ground, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)), runner)
+    pilot = look(ground, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)))
     leaders = leaders_of(pilot.scores)
     free = int(np.sqrt(CHEAP / ground.summary.n_rows))
     n_hidden = min(largest, max(free, nodes_that_pay(pilot.scores, leaders[0])))
@@ -70,8 +70,8 @@ def train(plan, options, runner, budget=None):
                         f'{n_hidden} hidden nodes')
     nus = tuple(pilot.best.nu * factor for factor in AROUND)
     n_counted = len(nus) * len(kinds) if cheap else 0  # of many rows the squared error says enough
-    final = look(ground, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=n_counted), runner)
-    header, arrays = best_model(ground, final, runner)
+    final = look(ground, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=n_counted))
+    header, arrays = best_model(ground, final)
     return header, arrays, ground.summary.accounts
 
 

@@ -1,10 +1,8 @@
 """Check what a driver has learnt before and after its jobs, each in one place."""
 import numpy as np
 
-from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import DataFormatError
 from mr_elm.statistics import Classes
-from mr_elm.streaming.drivers.summary import load_manifest
 
 CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
 
@@ -43,20 +41,3 @@ def share_of(plan, summary, sample, memory, row_pair_bytes, need):
         raise DataFormatError(f'{plan.name}: at most {room:,} rows have {need} --memory {memory:g} MB, {n:,} came: '
                               f'tune on a part of them (--sample {room}), or raise --memory')
     return n / summary.n_rows
-
-
-def report_blas(accounts, runner):
-    """Tell the user when tasks computed with different arithmetic: the last bits of the model depend on it."""
-    kinds = accounts.blas | {describe_blas()}
-    if len(kinds) > 1:
-        runner.reporter.say(f'warning: tasks used different BLAS kernels ({"; ".join(sorted(kinds))}), another run may '
-                            'differ in the last bits')
-
-
-def check_pack(plan, accounts):
-    """Demand that a pass over a pack saw all of it. Raises DataFormatError when blocks are missing."""
-    if plan.pack:
-        expected = load_manifest(plan.pack)['n_rows']
-        if accounts.used != expected:
-            raise DataFormatError(f'{plan.pack}: {expected} rows were expected by its manifest, {accounts.used} came: '
-                                  'a part is missing or cut short')

@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 
-from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, make_kernel
@@ -16,14 +15,14 @@ from mr_elm.models import layer_arrays, vector_arrays
 from mr_elm.solvers.dual import METHOD_RULES
 from mr_elm.solvers.esvm import class_weights
 from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
-from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes, report_blas
+from mr_elm.streaming.drivers.checks import check_labels, find_classes
 from mr_elm.streaming.drivers.dual_rounds import close_gap
 from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.dual_problem import DualProblem, TrainedMachine
 from mr_elm.streaming.gathering import join, rows_from_piece
 from mr_elm.streaming.mr_dual import MRDual
+from mr_elm.streaming.passes import DataSet
 
 
 @dataclass(frozen=True)
@@ -59,31 +58,27 @@ def train(plan, options, runner):
     plan : InputPlan. options : DualOptions. runner : Runner.
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
-    plan, summary, classes, problem = begin(plan, options, runner)
+    data = DataSet(plan, runner, options.bad_rows)
+    summary, classes, problem = begin(data, options)
     demand_memory(plan, problem, classes, options)
-    parts, accounts = solve_on_reducers(plan, problem, options, runner)
-    if summary.accounts is not None:
-        summary.accounts.compare(accounts)
-    check_pack(plan, accounts)
-    report_blas(accounts, runner)
+    parts = solve_on_reducers(data, problem)
     if options.partitions > 1:
         def model_of(machines):
             return model_header(options, problem, classes), model_arrays(problem, machines)
-        machines = close_gap(plan, problem, parts, options, runner, model_of, room_for(problem, options))
+        machines = close_gap(data, problem, parts, options, model_of, room_for(problem, options))
     else:
         machines = [parts[machine, 0] for machine in range(problem.n_machines)]
     repeat_warnings(machines, problem, classes)
-    header = describe(model_header(options, problem, classes), summary, options, machines, accounts)
+    header = describe(model_header(options, problem, classes), summary, options, machines, data.blas)
     return header, model_arrays(problem, machines), summary.accounts
 
 
-def begin(plan, options, runner):
-    """Learn what the rows are and state the problem: (plan of known width, Summary, Classes, DualProblem)."""
-    summary = summarise(plan, runner, options.bad_rows)
-    check_labels(plan, summary, 'classification')
-    classes = find_classes(plan, summary)
-    plan = plan.with_width(summary.columns.n_features)
-    return plan, summary, classes, state_problem(options, summary, classes)
+def begin(data, options):
+    """Learn what the rows of a DataSet are and state the problem: (Summary, Classes, DualProblem)."""
+    summary = summarise(data)
+    check_labels(data.plan, summary, 'classification')
+    classes = find_classes(data.plan, summary)
+    return summary, classes, state_problem(options, summary, classes)
 
 
 def state_problem(options, summary, classes):
@@ -135,14 +130,14 @@ def demand_memory(plan, problem, classes, options):
                               f'by --partitions {-(-largest // max(room, 1))}')
 
 
-def solve_on_reducers(plan, problem, options, runner):
-    """Run the job that trains all machines: ((machine, part) -> TrainedMachine, Accounts)."""
-    accounts, found = Accounts(plan), {}
-    keys = [make_key('rows', *place) for place in product(range(problem.n_machines), range(options.partitions))]
-    for key, value in run_problem(MRDual, problem, accounts, options, runner, 'machines', keys):
+def solve_on_reducers(data, problem):
+    """Run the job that trains all machines: (machine, part) -> TrainedMachine."""
+    found = {}
+    keys = [make_key('rows', *place) for place in product(range(problem.n_machines), range(problem.partitions))]
+    for key, value in run_problem(data, MRDual, problem, 'machines', keys):
         kind, place = split_key(key)
         found.setdefault(tuple(map(int, place)), {}).setdefault(kind, []).append(value)
-    return {place: trained_machine(records) for place, records in found.items()}, accounts
+    return {place: trained_machine(records) for place, records in found.items()}
 
 
 def trained_machine(records):
@@ -193,12 +188,12 @@ def model_header(options, problem, classes):
             'n_features': problem.n_features, 'parameters': {**parameters, 'solver': problem.parameters['rule']}}
 
 
-def describe(header, summary, options, machines, accounts):
+def describe(header, summary, options, machines, blas):
     """Add to a header what the training was."""
     certificates = {name: [machine.certificate[name] for machine in machines]
                     for name in ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'n_support', 'seconds')}
-    return {**header, 'n_rows_used': accounts.used, 'n_rows_rejected': sum(summary.rejected.values()),
+    return {**header, 'n_rows_used': summary.n_rows, 'n_rows_rejected': sum(summary.rejected.values()),
             'parameters': {**header['parameters'], 'scale': options.scale, 'class_weight': options.class_weight,
                            'partitions': options.partitions, 'certificates': certificates,
-                           'blas': sorted(accounts.blas | {describe_blas()}), 'input': summary.input},
-            'history': [event('train', accounts.used, summary.rejected)]}
+                           'blas': sorted(blas), 'input': summary.input},
+            'history': [event('train', summary.n_rows, summary.rejected)]}

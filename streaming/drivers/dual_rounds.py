@@ -18,18 +18,16 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import ConvergenceWarning, DataFormatError
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import split_key
-from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.gathering import join, rows_from_piece
 from mr_elm.streaming.mr_check import FINE, MRCheck, worst
-from mr_elm.streaming.submit import run_job
 
 ROUNDS = 50
 MOST = 2000  # violators that a machine adds in a round
 FINEST = 1e-9  # violation that a working set is solved to at the most
 
 
-def close_gap(plan, problem, parts, options, runner, model_of, room):
+def close_gap(data, problem, parts, options, model_of, room):
     """Return a TrainedMachine for each machine whose gap over all rows is at most `options.gap` of its objective.
 
     parts : (machine, part) -> TrainedMachine, the start. model_of : function of the machines, (header, arrays).
@@ -38,17 +36,17 @@ def close_gap(plan, problem, parts, options, runner, model_of, room):
     """
     working = distinct([machine.support for machine in parts.values()])
     for number in range(1, ROUNDS + 1):
-        demand_room(plan, working, options, room)
+        demand_room(data.plan, working, options, room)
         with one_thread():
             machines = [solve(problem, machine, working) for machine in range(problem.n_machines)]
-        sums, violators = check(plan, problem, model_of(machines), working, options, runner)
+        sums, violators = check(data, problem, model_of(machines), working)
         gaps = [problem.machine.gap_over_all(machine.certificate, *found)
                 for found, machine in zip(sums, machines, strict=True)]
         machines = [with_gap(machine, gap) for machine, gap in zip(machines, gaps, strict=True)]
         share = max(gap / abs(machine.certificate['objective'])
                     for gap, machine in zip(gaps, machines, strict=True))
         added = sum(map(len, violators))
-        runner.reporter.say(f'round {number}: {len(working):,} rows in the working set, gap {share:.2e} of the '
+        data.runner.reporter.say(f'round {number}: {len(working):,} rows in the working set, gap {share:.2e} of the '
                             f'objective, {added:,} violators')
         if share <= options.gap:
             return machines
@@ -93,24 +91,21 @@ def demand_room(plan, working, options, room):
                               'raise --memory or lower C')
 
 
-def check(plan, problem, model, working, options, runner):
+def check(data, problem, model, working):
     """Run the checking pass: (loss, least margin) of each machine, and the Rows to add for each that has any."""
-    accounts, sums, found = Accounts(plan), [(0.0, 1.0)] * problem.n_machines, {}
+    sums, found = [(0.0, 1.0)] * problem.n_machines, {}
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'model', 'working')]
         problem.save(paths[0])
         save_model(paths[1], *model)
         save_model(paths[2], {}, {'places': working.places})
-        arguments = ['--problem', paths[0], '--model', paths[1], '--working', paths[2], '--most', str(MOST),
-                     '--bad-rows', options.bad_rows]
-        with run_job(MRCheck, plan, arguments, runner, 'check') as finished:
-            for key, value in finished.pairs(accounts):
-                kind, (machine,) = split_key(key)
-                if kind == 'loss':
-                    sums[int(machine)] = value['loss'] / FINE, value['least']
-                else:
-                    found.setdefault(int(machine), []).append(value)
-    accounts.settle(options.bad_rows)
+        arguments = ['--problem', paths[0], '--model', paths[1], '--working', paths[2], '--most', str(MOST)]
+        for key, value in data.run(MRCheck, arguments, 'check'):
+            kind, (machine,) = split_key(key)
+            if kind == 'loss':
+                sums[int(machine)] = value['loss'] / FINE, value['least']
+            else:
+                found.setdefault(int(machine), []).append(value)
     violators = []
     for machine in sorted(found):
         margins = np.concatenate([piece[0] for piece in found[machine]])

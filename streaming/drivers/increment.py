@@ -11,9 +11,10 @@ from mr_elm.models import layer_arrays
 from mr_elm.solvers.esvm import Sums, collect_sums
 from mr_elm.solvers.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of
 from mr_elm.statistics import Classes, LabelTable
-from mr_elm.streaming.drivers.checks import check_labels, check_pack, report_blas
+from mr_elm.streaming.drivers.checks import check_labels
 from mr_elm.streaming.drivers.pesvm import check_counts, grid_of, options_of, solve, sum_up
 from mr_elm.streaming.drivers.summary import summarise
+from mr_elm.streaming.passes import DataSet
 
 
 @dataclass(frozen=True)
@@ -125,23 +126,20 @@ def demand_alike(model, other, name, other_name):
 def sum_up_batch(model, plan, runner, bad_rows):
     """Run the Gram job over new rows on a model's nodes: (Batch, Classes of both or None, accounts of a first pass)."""
     options = options_of(model.header, bad_rows=bad_rows)
-    summary = summarise(plan, runner, bad_rows)
+    data = DataSet(plan, runner, bad_rows)
+    summary = summarise(data)
     check_labels(plan, summary, options.task)
     if summary.columns.n_features > model.n_features:
         raise DataFormatError(f'{plan.name}: rows of {model.n_features} features were expected by the model, rows of '
                               f'{summary.columns.n_features} came')
     steps = grid_of(model, plan, summary, n_rows=model.header['n_rows_used'])
     classes = None if options.numeric else joined_classes(model, summary.labels)
-    tiles, named_sums, accounts = sum_up(plan, model.layer, steps, None, options, runner)
-    if summary.accounts is not None:
-        summary.accounts.compare(accounts)
-    check_pack(plan, accounts)
-    report_blas(accounts, runner)
+    tiles, named_sums = sum_up(data, model.layer, steps, None, options)
     sums = collect_sums(*assemble(tiles, model.layer.n_hidden + 1), named_sums, classes)
     if classes:
         check_counts(plan, replace(classes, counts=counts_in(summary.labels, classes)), sums)
-    return (Batch(sums, summary.labels, accounts.used, summary.rejected, accounts.blas, size_of(sums)), classes,
-            summary.accounts)
+    batch = Batch(sums, summary.labels, summary.n_rows, summary.rejected, data.blas, size_of(sums))
+    return batch, classes, summary.accounts
 
 
 def labels_of(model):

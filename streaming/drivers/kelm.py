@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mr_elm.arithmetic import describe_blas, one_thread
+from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError
 from mr_elm.history import event
 from mr_elm.solvers.kelm import (
@@ -16,7 +16,6 @@ from mr_elm.solvers.kelm import (
     weigh,
 )
 from mr_elm.solvers.kelm_cg import approximate, approximate_well, solve_cg
-from mr_elm.streaming.drivers.checks import report_blas
 from mr_elm.streaming.drivers.kelm_data import gathered
 from mr_elm.streaming.drivers.kelm_stages import kernel_matrix, multiplier, multiply_factors
 
@@ -70,7 +69,6 @@ def train(plan, options, runner):
         options = data.options
         with one_thread():
             solution, found = SOLVERS[options.solver](data, options, runner)
-        report_blas(data.accounts, runner)
         arrays = {**data.model_arrays, 'dual_coef': solution.dual_coef, 'intercept': np.zeros(data.targets.shape[1])}
         return describe(data, options, found), arrays, data.summary.accounts
 
@@ -99,7 +97,7 @@ def most_vectors(options, n_rows):
 
 def by_cholesky(data, options, runner):
     """Factorise I/C + Omega in place."""
-    omega = kernel_matrix(data, options.emit, runner, options.bad_rows)
+    omega = kernel_matrix(data, options.emit)
     s, T = weigh(omega, data.targets, data.rows.weights)
     solution = unweigh(solve_cholesky(omega, T, options.C, options.leave_one_out), s)
     return solution, left_out(data, solution, options, runner)
@@ -109,16 +107,16 @@ def by_decomposition(data, options, runner):
     """Decompose I/C + Omega, whole in the driver or its largest eigenvalues by passes; multiply by Algorithm 2."""
     if options.rank:
         s, T = weigh(None, data.targets, data.rows.weights)
-        multiply = multiplier(data, runner, options.bad_rows, s)
+        multiply = multiplier(data, s)
         found = decompose_by_passes(multiply, data.n_rows, options.rank, options.seed)
     else:
-        omega = kernel_matrix(data, options.emit, runner, options.bad_rows)
+        omega = kernel_matrix(data, options.emit)
         s, T = weigh(omega, data.targets, data.rows.weights)
         found = decompose(omega)
     inverse, tail = found.inverse(options.C)
     with np.errstate(divide='ignore'):
-        UT, VS = multiply_factors(data, found.vectors, 1 / inverse, T, runner, 'entries' if options.emit == 'entries'
-                                  else 'blocks')
+        UT, VS = multiply_factors(data, found.vectors, 1 / inverse, T,
+                                  'entries' if options.emit == 'entries' else 'blocks')
     diagonal = found.inverse_diagonal(inverse, tail) if options.leave_one_out else None
     solution = KernelSolution(VS @ UT + tail * T, diagonal)
     facts = {'rank': len(found.values)}
@@ -143,7 +141,7 @@ def by_gradients(data, options, runner):
     runner.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, about {expected} passes to '
                         f'{options.tolerance:g} expected, mostly fewer{hint}')
     solution, passes, residual = solve_cg(
-        multiplier(data, runner, options.bad_rows, s), T, options.C, M, options.tolerance, options.max_passes,
+        multiplier(data, s), T, options.C, M, options.tolerance, options.max_passes,
         lambda n, size: runner.reporter.say(f'cg: pass {n}, relative residual {size:.1e}'))
     return unweigh(solution, s), {'rank': M.rank, 'passes': passes, 'residual': residual, 'expected_passes': expected,
                                   'effective_dimension': d_eff, 'tolerance': options.tolerance}
@@ -171,6 +169,6 @@ def describe(data, options, found):
         'parameters': {
             'kernel': data.kernel.name, **data.kernel.parameters, 'C': options.C, 'solver': options.solver, **shown,
             **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,
-            'class_weight': options.class_weight, 'blas': sorted(data.accounts.blas | {describe_blas()}),
+            'class_weight': options.class_weight, 'blas': sorted(data.source.blas),
             'input': data.summary.input},
         'history': [event('train', data.n_rows, rejected)]}

@@ -17,13 +17,13 @@ from mr_elm.models import vector_arrays
 from mr_elm.selection import score_values
 from mr_elm.solvers.esvm import class_weights
 from mr_elm.solvers.multiclass import class_targets
-from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import check_labels, find_classes
 from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.gathering import Rows, gather
 from mr_elm.streaming.mr_place import MRPlace
+from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.submit import write_json
 
 
@@ -31,19 +31,18 @@ from mr_elm.streaming.submit import write_json
 class KernelData:
     """Hold what the kernel ELM is trained on.
 
-    plan : InputPlan of known width. options : KELMOptions, all chosen. rows : Rows, scaled, in input order.
+    source : DataSet. options : KELMOptions, all chosen. rows : Rows, scaled, in input order.
     problem : DualProblem. kernel : Kernel. classes : Classes, or None where labels are targets.
-    summary : of the first pass. accounts : of the last. folder : where files for tasks are.
+    summary : of the first pass. folder : where files for tasks are.
     """
 
-    plan: object
+    source: DataSet
     options: object
     rows: Rows
     problem: DualProblem
     kernel: Kernel
     classes: object
     summary: object
-    accounts: Accounts
     folder: str
 
     @property
@@ -80,22 +79,16 @@ class KernelData:
         """Write `first_rows` for tasks; the path."""
         return write_json(os.path.join(self.folder, 'starts.json'), [[*k, n] for k, n in self.first_rows.items()])
 
-    def demand_same_rows(self, accounts, bad_rows):
-        """Demand that another pass saw the same rows."""
-        accounts.settle(bad_rows)
-        self.accounts.compare(accounts)
-
     def score(self, values):
         """Score decision values (N, K) of all rows: {'accuracy': ...}, or {'rmse': ...} of targets."""
         return score_values(values, self.rows.numbers, self.rows.weights, self.problem.n_classes)
 
 
-def begin(plan, options, runner):
-    """Learn what the rows are: (plan of known width, Summary, Classes or None, DualProblem, Kernel)."""
-    summary = summarise(plan, runner, options.bad_rows)
-    check_labels(plan, summary, options.task)
-    classes = None if options.numeric else find_classes(plan, summary)
-    plan = plan.with_width(summary.columns.n_features)
+def begin(source, options):
+    """Learn what the rows of a DataSet are: (Summary, Classes or None, DualProblem, Kernel)."""
+    summary = summarise(source)
+    check_labels(source.plan, summary, options.task)
+    classes = None if options.numeric else find_classes(source.plan, summary)
     offset, scale = choose_scaling(options.scale, summary.columns)
     d = summary.columns.n_features
     kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
@@ -104,7 +97,7 @@ def begin(plan, options, runner):
     header = {'index': classes and classes.index, 'class_weights': class_weights(options.class_weight, classes),
               'n_classes': len(classes.names) if classes else 0, 'parameters': {'seed': options.seed}}
     problem = DualProblem(header, {'feature_offset': offset, 'feature_scale': scale})
-    return plan, summary, classes, problem, kernel
+    return summary, classes, problem, kernel
 
 
 @contextmanager
@@ -114,16 +107,14 @@ def gathered(plan, options, runner, settle):
     settle : function of (plan, options, n_rows, n_features) that returns the options with all choices made, or raises
         where a solver cannot take so many.
     """
-    plan, summary, classes, problem, kernel = begin(plan, options, runner)
+    source = DataSet(plan, runner, options.bad_rows)
+    summary, classes, problem, kernel = begin(source, options)
     options = settle(plan, options, summary.n_rows, problem.n_features)
-    accounts = Accounts(plan)
-    pieces = [value for _, value in run_problem(MRPlace, problem, accounts, options, runner, 'rows')]
-    if summary.accounts is not None:
-        summary.accounts.compare(accounts)
-    if accounts.used != summary.n_rows:
-        raise AccountingError(f'{plan.name}: {summary.n_rows} rows were expected, {accounts.used} came')
+    rows = densified(gather(value for _, value in run_problem(source, MRPlace, problem, 'rows')))
+    if len(rows) != summary.n_rows:
+        raise AccountingError(f'{plan.name}: {summary.n_rows} rows were expected, {len(rows)} came')
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        yield KernelData(plan, options, densified(gather(pieces)), problem, kernel, classes, summary, accounts, folder)
+        yield KernelData(source, options, rows, problem, kernel, classes, summary, folder)
 
 
 def densified(rows):

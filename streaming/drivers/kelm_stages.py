@@ -15,7 +15,6 @@ from mr_elm.io.packed import encode_block
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.solvers.matrix_products import U, V
-from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.gathering import RECORD_BYTES
 from mr_elm.streaming.inputs import InputPlan, look_at
 from mr_elm.streaming.mr_kernel import TILE, MRKernel, tile_corners
@@ -23,19 +22,19 @@ from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.mr_matvec import MRMatvec
 from mr_elm.streaming.mr_product import MRProduct
 from mr_elm.streaming.partition import tasks_for
+from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.runner import EMBEDDED
 from mr_elm.streaming.storage import store_of
-from mr_elm.streaming.submit import run_job
 
 ENTRY_BYTES = 48  # of one entry on the wire
 EMITS = ('rows', 'tiles', 'entries')
 COLUMN_GROUPS = 16  # records that columns are cut into, at least, so that tasks can share them
 
 
-def kernel_matrix(data, emit, runner, bad_rows):
+def kernel_matrix(data, emit):
     """Compute Omega by jobs: (N, N), the lower triangle filled. Raises AccountingError when a part is missing."""
     omega = np.empty((data.n_rows, data.n_rows))
-    n_filled = by_rows(data, runner, bad_rows, omega) if emit == 'rows' else by_columns(data, emit, runner, omega)
+    n_filled = by_rows(data, omega) if emit == 'rows' else by_columns(data, emit, omega)
     if n_filled != data.n_rows * (data.n_rows + 1) // 2:
         raise AccountingError(f'{data.n_rows * (data.n_rows + 1) // 2} entries of the kernel matrix were expected, '
                               f'{n_filled} came')
@@ -44,15 +43,10 @@ def kernel_matrix(data, emit, runner, bad_rows):
     return omega
 
 
-def by_rows(data, runner, bad_rows, omega):
+def by_rows(data, omega):
     """Fill Omega without a shuffle; returns how many entries of its lower triangle came."""
-    accounts, n_filled = Accounts(data.plan), 0
-    arguments = ['--rows', data.rows_file, '--starts', data.starts_file, '--bad-rows', bad_rows]
-    with run_job(MRKernelRows, data.plan, arguments, runner, 'kernel') as finished:
-        for key, (tile,) in finished.pairs(accounts):
-            n_filled += place_tile(omega, *map(int, split_key(key)[1]), tile)
-    data.demand_same_rows(accounts, bad_rows)
-    return n_filled
+    job = data.source.run(MRKernelRows, ['--rows', data.rows_file, '--starts', data.starts_file], 'kernel')
+    return sum(place_tile(omega, *map(int, split_key(key)[1]), tile) for key, (tile,) in job)
 
 
 def place_tile(omega, row, column, tile):
@@ -61,22 +55,19 @@ def place_tile(omega, row, column, tile):
     return int(np.clip(row + 1 + np.arange(len(tile)) - column, 0, tile.shape[1]).sum())
 
 
-def by_columns(data, emit, runner, omega):
+def by_columns(data, emit, omega):
     """Fill Omega by Algorithm 1, from columns; returns how many entries of its lower triangle came."""
+    runner = data.source.runner
     demand_disk(data, emit, runner)
-    plan = column_plan(data)
-    accounts, n_filled = Accounts(plan), 0
+    columns = DataSet(column_plan(data), runner, n_rows=data.problem.n_features)
     keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
     arguments = ['--emit', emit, '--step', repr(grid_of(data)),
                  '--kernel', json.dumps([data.kernel.name, data.kernel.parameters]), *runner.reducers(tasks_for(keys))]
-    with run_job(MRKernel, plan, arguments, runner, f'kernel by {emit}') as finished:
-        for key, (value,) in finished.pairs(accounts):
-            i, j = map(int, split_key(key)[1])
-            if i >= j:
-                n_filled += place_tile(omega, i, j, np.atleast_2d(value))
-    accounts.settle('stop')
-    if accounts.used != data.problem.n_features:
-        raise AccountingError(f'{data.problem.n_features} columns were expected, {accounts.used} came')
+    n_filled = 0
+    for key, (value,) in columns.run(MRKernel, arguments, f'kernel by {emit}'):
+        i, j = map(int, split_key(key)[1])
+        if i >= j:
+            n_filled += place_tile(omega, i, j, np.atleast_2d(value))
     return n_filled
 
 
@@ -102,9 +93,9 @@ def demand_disk(data, emit, runner):
     runner.reporter.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if runner.alias in EMBEDDED and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
-        raise ValueError(f'{data.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, at most a third of the '
-                         f'{free / 1e9:,.1f} GB free in {tempfile.gettempdir()} was expected: take --emit rows, or '
-                         '--solver cg')
+        raise ValueError(f'{data.source.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, at most a third of '
+                         f'the {free / 1e9:,.1f} GB free in {tempfile.gettempdir()} was expected: take --emit rows, '
+                         'or --solver cg')
 
 
 def column_plan(data):
@@ -132,20 +123,17 @@ def plan_blocks(path, blocks):
     return InputPlan([look_at(store_of(path).find(path), RowOptions())])
 
 
-def multiplier(data, runner, bad_rows, scale=None):
+def multiplier(data, scale=None):
     """Return the function V (N, k) -> s Omega s V, each call one job over the rows."""
     def multiply(vectors):
         path = os.path.join(data.folder, 'vectors.npz')
         save_model(path, {}, {'vectors': vectors if scale is None else scale[:, None] * vectors})
-        accounts, product, n_rows = Accounts(data.plan), np.empty(vectors.shape), 0
-        arguments = ['--rows', data.rows_file, '--vectors', path, '--bad-rows', bad_rows]
-        with run_job(MRProduct, data.plan, arguments, runner, 'product') as finished:
-            for key, (part,) in finished.pairs(accounts):
-                file, start, ordinal = map(int, split_key(key)[1])
-                first = data.first_rows[file, start] + ordinal
-                product[first:first + len(part)] = part
-                n_rows += len(part)
-        data.demand_same_rows(accounts, bad_rows)
+        product, n_rows = np.empty(vectors.shape), 0
+        for key, (part,) in data.source.run(MRProduct, ['--rows', data.rows_file, '--vectors', path], 'product'):
+            file, start, ordinal = map(int, split_key(key)[1])
+            first = data.first_rows[file, start] + ordinal
+            product[first:first + len(part)] = part
+            n_rows += len(part)
         if n_rows != data.n_rows:
             raise AccountingError(f'{data.n_rows} rows of a product were expected, {n_rows} came')
         return product if scale is None else scale[:, None] * product
@@ -153,23 +141,20 @@ def multiplier(data, runner, bad_rows, scale=None):
     return multiply
 
 
-def multiply_factors(data, vectors, S, T, runner, emit='blocks'):
+def multiply_factors(data, vectors, S, T, emit='blocks'):
     """Run Algorithm 2: U'T, (n, K), and V S^-1, (N, n), with U = V = `vectors`, (N, n)."""
     factors = os.path.join(data.folder, 'factors.npz')
     save_model(factors, {}, {'S': S, 'T': T})
     plan = plan_blocks(os.path.join(data.folder, 'factors'), [*cut(U, vectors.T), *cut(V, vectors)])
-    accounts, found = Accounts(plan), {U: np.zeros((len(S), T.shape[1])), V: np.zeros(vectors.shape)}
-    with run_job(MRMatvec, plan, ['--factors', factors, '--emit', emit], runner, 'products') as finished:
-        for key, (value,) in finished.pairs(accounts):
-            kind, (matrix, *place) = split_key(key)
-            row, column = int(place[0]), int(place[-1])
-            if kind == 'entry':
-                found[matrix][row, column] = value
-            else:
-                found[matrix][row:row + len(value)] = value
-    accounts.settle('stop')
-    if accounts.used != len(vectors) + len(S):
-        raise AccountingError(f'{len(vectors) + len(S)} rows of U and V were expected, {accounts.used} came')
+    rows = DataSet(plan, data.source.runner, n_rows=len(vectors) + len(S))
+    found = {U: np.zeros((len(S), T.shape[1])), V: np.zeros(vectors.shape)}
+    for key, (value,) in rows.run(MRMatvec, ['--factors', factors, '--emit', emit], 'products'):
+        kind, (matrix, *place) = split_key(key)
+        row, column = int(place[0]), int(place[-1])
+        if kind == 'entry':
+            found[matrix][row, column] = value
+        else:
+            found[matrix][row:row + len(value)] = value
     return found[U], found[V]
 
 

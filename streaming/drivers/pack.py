@@ -8,9 +8,9 @@ from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.summary import demand_rows, survey, write_manifest
 from mr_elm.streaming.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
+from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.runner import EMBEDDED
 from mr_elm.streaming.storage import store_of
-from mr_elm.streaming.submit import run_job
 
 
 def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_ROWS, bad_rows='stop'):
@@ -33,29 +33,30 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
         block_rows = rows_for_width(plan.files[0].format.width, block_rows)
     if found:
         store.remove(folder)  # Hadoop writes to new folders only
-    arguments = ['--dtype', dtype, '--block-rows', str(block_rows), '--bad-rows', bad_rows]
+    arguments = ['--dtype', dtype, '--block-rows', str(block_rows)]
+    text = DataSet(plan, runner, bad_rows)
     facts = {'dtype': dtype, 'block_rows': block_rows}
     if runner.alias not in EMBEDDED:
-        with run_job(MRPack, plan, arguments, runner, 'packing') as finished:
-            closed = close_pack(plan, finished, options, runner, facts, bad_rows)
+        with text.run(MRPack, arguments, 'packing').finished() as finished:
+            closed = close_pack(text, finished, options, facts)
         store.move(finished.folder, folder)
         return closed
     try:
-        with run_job(MRPack, plan, ['--output-dir', folder, *arguments], runner, 'packing') as finished:
-            return close_pack(plan, finished, options, runner, facts, bad_rows)
+        with text.run(MRPack, ['--output-dir', folder, *arguments], 'packing').finished() as finished:
+            return close_pack(text, finished, options, facts)
     except BaseException:
         if store.find(folder):
             store.remove(folder)
         raise
 
 
-def close_pack(plan, finished, options, runner, facts, bad_rows):
-    """Read the blocks back, check that no row is missing, and write the manifest."""
-    folder = finished.folder
-    summary = survey(look_into(folder, replace(options, kind='packed')), runner)
+def close_pack(text, finished, options, facts):
+    """Read the blocks back, check that no row is missing, and write the manifest. text : DataSet that was packed."""
+    folder, plan = finished.folder, text.plan
+    summary = survey(DataSet(look_into(folder, replace(options, kind='packed')), text.runner))
     accounts = packing_accounts(plan, summary.accounts)
     accounts.map_input_records = finished.map_input_records
-    accounts.settle(bad_rows)
+    text.reconcile(accounts)
     demand_rows(plan, summary)
     if accounts.used != summary.n_rows:
         raise AccountingError(f'{folder}: {accounts.used} rows were packed, {summary.n_rows} can be read back')

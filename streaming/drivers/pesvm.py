@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from mr_elm.arithmetic import describe_blas, one_thread
+from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
@@ -18,12 +18,12 @@ from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.models import layer_arrays
 from mr_elm.solvers.esvm import class_weights, collect_sums, finish
 from mr_elm.solvers.increment import size_of, sum_arrays, warn_of_doubt
-from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.checks import check_labels, check_pack, find_classes, report_blas
+from mr_elm.streaming.drivers.checks import check_labels, find_classes
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.partition import fewest_tasks
-from mr_elm.streaming.submit import run_job, write_json
+from mr_elm.streaming.passes import DataSet
+from mr_elm.streaming.submit import write_json
 
 REDUCER_BYTES = 1 << 30
 
@@ -73,29 +73,30 @@ def train(plan, options, runner, like=None):
     like : a model whose scaling, nodes and grids to take, or None to choose them by the rows.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
+    return train_on(DataSet(plan, runner, options.bad_rows), options, like)
+
+
+def train_on(data, options, like=None):
+    """Do what `train` does, on a DataSet that other passes may have read before."""
     n_landmarks = options.n_hidden if options.map == 'nystrom' and like is None else 0
-    summary = summarise(plan, runner, options.bad_rows, n_landmarks, options.seed)
+    summary, plan = summarise(data, n_landmarks, options.seed), data.plan
     check_labels(plan, summary, options.task)
     classes = None if options.numeric else find_classes(plan, summary)
     layer = make_layer(options, summary) if like is None else like.layer
     weights = class_weights(options.class_weight, classes)
     steps = grid_steps(layer, summary, options, weights) if like is None else grid_of(like, plan, summary, weights)
-    tiles, named_sums, accounts = sum_up(plan, layer, steps, weights, options, runner)
-    if summary.accounts is not None:
-        summary.accounts.compare(accounts)
-    check_pack(plan, accounts)
+    tiles, named_sums = sum_up(data, layer, steps, weights, options)
     with one_thread():
         sums = collect_sums(*assemble(tiles, layer.n_hidden + 1), named_sums, classes)
         check_counts(plan, classes, sums)
-        header, arrays = make_model(summary, options, layer, steps, sums, classes, accounts, runner)
-    report_blas(accounts, runner)
+        header, arrays = make_model(summary, options, layer, steps, sums, classes, data)
     return header, arrays, summary.accounts
 
 
-def make_model(summary, options, layer, steps, sums, classes, accounts, runner):
+def make_model(summary, options, layer, steps, sums, classes, data):
     """Solve, and put the model together: (header, arrays)."""
-    solution = solve(sums, options, runner)
-    header = describe(summary, options, layer, steps, solution, classes, accounts)
+    solution = solve(sums, options, data.runner)
+    header = describe(summary, options, layer, steps, solution, classes, data)
     header['parameters']['peak'] = size_of(sums)
     return header, {**layer_arrays(layer), 'output_weights': solution.output_weights, **sum_arrays(sums)}
 
@@ -157,27 +158,25 @@ def grid_of(model, plan, summary, weights=None, n_rows=0):
     return steps
 
 
-def sum_up(plan, layer, steps, weights, options, runner):
-    """Run the Gram job: (tiles, named sums, Accounts)."""
-    plan = plan.with_width(layer.n_features)
-    tiles, named_sums, accounts = {}, {}, Accounts(plan)
-    reducers = runner.reducers(share_tiles(runner.maps_over(plan.size), layer.n_hidden)[0])
+def sum_up(data, layer, steps, weights, options):
+    """Run the Gram job over a DataSet: (tiles, named sums)."""
+    data.fix_width(layer.n_features)
+    tiles, named_sums = {}, {}
+    runner = data.runner
+    reducers = runner.reducers(share_tiles(runner.maps_over(data.plan.size), layer.n_hidden)[0])
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'layer.npz')
         save_model(path, {'parameters': {'map': options.map, 'sigma': kernel_width(options, layer.n_features)}},
                    layer_arrays(layer))
         arguments = ['--layer', path, '--grid', json.dumps(astuple(steps)),
-                     '--class-weights', write_json(os.path.join(folder, 'class_weights.json'), weights),
-                     '--bad-rows', options.bad_rows, *reducers]
-        with run_job(MRGram, plan, arguments, runner, 'Gram') as finished:
-            for key, value in finished.pairs(accounts):
-                kind, coordinates = split_key(key)
-                if kind == 'gram':
-                    tiles[tuple(int(c) for c in coordinates)] = value
-                else:
-                    named_sums[coordinates[0]] = value
-    accounts.settle(options.bad_rows)
-    return tiles, named_sums, accounts
+                     '--class-weights', write_json(os.path.join(folder, 'class_weights.json'), weights), *reducers]
+        for key, value in data.run(MRGram, arguments, 'Gram'):
+            kind, coordinates = split_key(key)
+            if kind == 'gram':
+                tiles[tuple(int(c) for c in coordinates)] = value
+            else:
+                named_sums[coordinates[0]] = value
+    return tiles, named_sums
 
 
 @cache
@@ -190,12 +189,12 @@ def share_tiles(n_maps, n_hidden):
     return fewest_tasks(sizes, REDUCER_BYTES / (n_maps * sum(sizes.values())))
 
 
-def describe(summary, options, layer, steps, solution, classes, accounts):
+def describe(summary, options, layer, steps, solution, classes, data):
     """Make the header of the model."""
     rejected = summary.rejected
     return {
         'method': options.method, 'task': options.task, 'classes': classes.names if classes else [],
-        'n_features': layer.n_features, 'n_rows_used': accounts.used,
+        'n_features': layer.n_features, 'n_rows_used': summary.n_rows,
         'n_rows_rejected': sum(rejected.values()),
         'parameters': {
             'map': options.map, 'n_hidden': layer.n_hidden, 'seed': options.seed,
@@ -203,6 +202,6 @@ def describe(summary, options, layer, steps, solution, classes, accounts):
             'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
             'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
             'solver': solution.factorisation, 'condition': solution.condition,
-            'grid': list(astuple(steps)), 'blas': sorted(accounts.blas | {describe_blas()}),
+            'grid': list(astuple(steps)), 'blas': sorted(data.blas),
             'input': summary.input},
-        'history': [event('train', accounts.used, rejected)]}
+        'history': [event('train', summary.n_rows, rejected)]}

@@ -5,12 +5,10 @@ from itertools import islice
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.wire import split_key
 from mr_elm.metrics import Residuals
-from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.drivers.checks import check_pack
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict
+from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.storage import store_of, written
-from mr_elm.streaming.submit import run_job
 
 
 def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):
@@ -18,14 +16,14 @@ def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):
 
     Returns the Accounts. The file appears whole or not at all.
     """
-    accounts = Accounts(plan)
-    arguments = ['--model', model_path, '--bad-rows', bad_rows, *(['--scores'] if scores else [])]
-    with run_job(MRPredict, plan, arguments, runner, 'predictions') as finished, written(out) as local:
+    data = DataSet(plan, runner, bad_rows)
+    job = data.run(MRPredict, ['--model', model_path, *(['--scores'] if scores else [])], 'predictions')
+    accounts = job.accounts
+    with job.finished() as finished, written(out) as local:
         accounts.map_input_records = finished.map_input_records
         with open(local, 'wb') as stream:
             n_written = join_parts(finished, accounts, stream)
-        accounts.settle(bad_rows)
-        check_pack(plan, accounts)
+        data.reconcile(accounts)
         if n_written != accounts.used:
             raise AccountingError(f'{out}: {accounts.used} predictions were expected, {n_written} came')
     return accounts
@@ -73,18 +71,15 @@ def evaluate(model_path, model, plan, runner, bad_rows='stop', leave_one_out=Fal
     leave_one_out : the rows are those of the training; each is judged by the model of the others. Raises
         DataFormatError when they are not as many.
     """
-    accounts, scores = Accounts(plan), None
-    arguments = ['--model', model_path, '--bad-rows', bad_rows, *(['--leave-one-out'] if leave_one_out else [])]
-    with run_job(MREvaluate, plan, arguments, runner, 'evaluation') as finished:
-        for key, value in finished.pairs(accounts):
-            scores = (Residuals(**value).scores() if key == 'residuals'
-                      else pairs_from_json(value).scores(list(model.classes)))
-    accounts.settle(bad_rows)
-    check_pack(plan, accounts)
+    arguments = ['--model', model_path, *(['--leave-one-out'] if leave_one_out else [])]
+    job, scores = DataSet(plan, runner, bad_rows).run(MREvaluate, arguments, 'evaluation'), None
+    for key, value in job:
+        scores = (Residuals(**value).scores() if key == 'residuals'
+                  else pairs_from_json(value).scores(list(model.classes)))
     trained = model.header['n_rows_used']
-    if leave_one_out and accounts.used != trained:
+    if leave_one_out and job.accounts.used != trained:
         raise DataFormatError(f'{plan.name}: the {trained} rows that the model was trained on were expected, '
-                              f'{accounts.used} came')
+                              f'{job.accounts.used} came')
     if scores is None:
         raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
-    return scores, accounts
+    return scores, job.accounts

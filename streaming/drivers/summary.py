@@ -9,9 +9,9 @@ from mr_elm.io.packed import MANIFEST
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.statistics import ColumnStatistics, LabelTable, join_columns
 from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.manifest import load_manifest
 from mr_elm.streaming.mr_stats import MRStats, check_classes
-from mr_elm.streaming.storage import store_of, written
-from mr_elm.streaming.submit import run_job
+from mr_elm.streaming.storage import written
 
 
 @dataclass
@@ -36,30 +36,36 @@ class Summary:
     input: dict = field(default_factory=dict)
 
 
-def summarise(plan, runner, bad_rows='stop', landmarks=0, seed=0):
-    """Return the Summary of a data set.
+def summarise(data, landmarks=0, seed=0):
+    """Return the Summary of a DataSet, whose sparse rows have from then on the width that was found.
 
     Packed rows need a pass only for landmarks. Raises DataFormatError when no row can be used.
     """
-    if plan.pack and not landmarks:
-        return read_manifest(plan.pack)
-    summary = survey(plan, runner, bad_rows, landmarks, seed)
-    demand_rows(plan, summary)
-    if plan.pack:  # a pass rounds its means by its splits, the manifest does not
-        return replace(read_manifest(plan.pack), landmarks=summary.landmarks, accounts=summary.accounts)
+    summary = summary_of(data, landmarks, seed)
+    data.fix_width(summary.columns.n_features)
     return summary
 
 
-def survey(plan, runner, bad_rows='stop', landmarks=0, seed=0):
-    """Run the statistics job: the Summary of a data set, which may be empty."""
-    arguments = ['--bad-rows', bad_rows, '--landmarks', str(landmarks), '--seed', str(seed)]
-    summary = Summary(accounts=Accounts(plan), input=plan.input_facts)
-    columns, rows = {}, {}
-    with run_job(MRStats, plan, arguments, runner, 'statistics') as finished:
-        for key, value in finished.pairs(summary.accounts):
-            take(summary, key, value, columns, rows)
-    summary.accounts.settle(bad_rows)
-    check_classes(summary.labels, f'{plan.name}: ')
+def summary_of(data, landmarks, seed):
+    """Return the Summary from a pass, from a pack's manifest, or from both."""
+    pack = data.plan.pack
+    if pack and not landmarks:
+        return read_manifest(pack)
+    summary = survey(data, landmarks, seed)
+    demand_rows(data.plan, summary)
+    if pack:  # a pass rounds its means by its splits, the manifest does not
+        return replace(read_manifest(pack), landmarks=summary.landmarks, accounts=summary.accounts)
+    return summary
+
+
+def survey(data, landmarks=0, seed=0):
+    """Run the statistics job: the Summary of a DataSet, which may be empty."""
+    columns, rows, summary = {}, {}, Summary(input=data.plan.input_facts)
+    job = data.run(MRStats, ['--landmarks', str(landmarks), '--seed', str(seed)], 'statistics')
+    for key, value in job:
+        take(summary, key, value, columns, rows)
+    check_classes(summary.labels, f'{data.plan.name}: ')
+    summary.accounts = job.accounts
     summary.n_rows, summary.rejected = summary.accounts.used, dict(summary.accounts.reasons)
     if columns:
         summary.columns = join_columns([columns[start] for start in sorted(columns)])
@@ -98,21 +104,6 @@ def write_manifest(folder, summary, facts):
                        'statistics': statistics}, indent=1)
     with written(f'{folder}/{MANIFEST}') as local, open(local, 'w') as stream:
         stream.write(text + '\n')
-
-
-def load_manifest(folder):
-    """Read the manifest of a pack as a dictionary. Raises DataFormatError when it is none."""
-    path = f'{folder}/{MANIFEST}'
-    try:
-        with store_of(path).open(path) as stream:
-            manifest = json.load(stream)
-        if manifest['format'] != 'mr_elm-pack' or manifest['version'] != 1:
-            raise ValueError('another format or version')
-        if missing := {'n_rows', 'labels', 'statistics', 'rejected', 'input'} - set(manifest):
-            raise ValueError(f'without {", ".join(sorted(missing))}')
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataFormatError(f'{path}: the manifest of a pack was expected ({error})') from None
-    return manifest
 
 
 def read_manifest(folder):

@@ -3,12 +3,12 @@ from dataclasses import dataclass
 
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.selection import Cell, Score, best_of, candidates
-from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import share_of
 from mr_elm.streaming.drivers.dual import begin
 from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.mr_grid import MRGrid
+from mr_elm.streaming.passes import DataSet
 
 KEPT = 2 * 4  # bytes for each two rows: half of the memory for a matrix in float32
 
@@ -47,20 +47,21 @@ def tune(plan, options, search, runner):
     plan : InputPlan. options : DualOptions. search : TuneOptions. runner : Runner.
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
-    plan, summary, _, problem = begin(plan, options, runner)
+    data = DataSet(plan, runner, options.bad_rows)
+    summary, _, problem = begin(data, options)
     share = share_of(plan, summary, search.sample, options.memory, KEPT, 'a kernel matrix in half of')
     header = {**problem.header, 'share': share, 'n_folds': search.n_folds, 'n_outer': search.n_outer}
     kernels, bounds = candidates(search.grid, problem.machine.kernel.kind, problem.n_features)
     kernels, bounds = search.kernels or kernels, search.bounds or bounds
     tasks = [task(kernel, bounds, fold) for fold in [None, *range(search.n_outer)] for kernel in kernels]
-    cells = run_tasks(plan, DualProblem({**header, 'tasks': tasks}, problem.arrays), options, runner, 'grid')
+    cells = run_tasks(data, DualProblem({**header, 'tasks': tasks}, problem.arrays), 'grid')
     scores = {fold: scores_of(tasks, cells, fold) for fold in [None, *range(search.n_outer)]}
     best = best_of(scores[None])
     if not search.n_outer:
         return Tuned(scores[None], best)
     chosen = [best_of(scores[fold]) for fold in range(search.n_outer)]
     tests = [task(score.parameters, [score.C], fold, tests_outer=True) for fold, score in enumerate(chosen)]
-    outer = run_tasks(plan, DualProblem({**header, 'tasks': tests}, problem.arrays), options, runner, 'outer folds')
+    outer = run_tasks(data, DualProblem({**header, 'tasks': tests}, problem.arrays), 'outer folds')
     return Tuned(scores[None], best, tuple(cell for number in sorted(outer) for cell in outer[number]), tuple(chosen))
 
 
@@ -69,11 +70,11 @@ def task(kernel, bounds, outer, tests_outer=False):
     return {'kernel': kernel, 'bounds': sorted(bounds), 'outer': outer, 'tests_outer': tests_outer}
 
 
-def run_tasks(plan, problem, options, runner, stage):
+def run_tasks(data, problem, stage):
     """Run the job over all tasks: task number -> list of Cell."""
-    accounts, cells = Accounts(plan), {}
+    cells = {}
     keys = [make_key('rows', number) for number in range(len(problem.header['tasks']))]
-    for key, value in run_problem(MRGrid, problem, accounts, options, runner, stage, keys):
+    for key, value in run_problem(data, MRGrid, problem, stage, keys):
         cells[int(split_key(key)[1][0])] = [Cell(**cell) for cell in value['cells']]
     return cells
 

@@ -3,13 +3,13 @@ from dataclasses import dataclass
 
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.selection import LeftOut, best_of, candidates
-from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers.checks import share_of
 from mr_elm.streaming.drivers.kelm import WHOLE
 from mr_elm.streaming.drivers.kelm_data import begin
 from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.dual_problem import DualProblem
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
+from mr_elm.streaming.passes import DataSet
 
 
 @dataclass(frozen=True)
@@ -32,21 +32,22 @@ def tune(plan, options, search, runner):
     plan : InputPlan. options : KELMOptions. search : SearchOptions. runner : Runner.
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
-    plan, summary, _, problem, kernel = begin(plan, options, runner)
+    data = DataSet(plan, runner, options.bad_rows)
+    summary, _, problem, kernel = begin(data, options)
     kernels, strengths = candidates(search.grid, kernel.kind, problem.n_features)
     kernels = search.kernels or kernels
     share = share_of(plan, summary, search.sample, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')
     header = {**problem.header, 'share': share, 'kernel': kernel.name,
               'kernels': kernels, 'C': sorted(search.strengths or strengths)}
-    found = run_tasks(plan, DualProblem(header, problem.arrays), options, runner)
+    found = run_tasks(data, DualProblem(header, problem.arrays))
     scores = [LeftOut(parameters, **score) for number, parameters in enumerate(kernels) for score in found[number]]
     return scores, best_of(scores)
 
 
-def run_tasks(plan, problem, options, runner):
+def run_tasks(data, problem):
     """Run the job over all kernels: number -> list of scores."""
-    accounts, found = Accounts(plan), {}
+    found = {}
     keys = [make_key('rows', number) for number in range(len(problem.header['kernels']))]
-    for key, value in run_problem(MRLeaveOneOut, problem, accounts, options, runner, 'leave-one-out', keys):
+    for key, value in run_problem(data, MRLeaveOneOut, problem, 'leave-one-out', keys):
         found[int(split_key(key)[1][0])] = value['scores']
     return found

@@ -12,14 +12,14 @@ from mr_elm.io.wire import split_key
 from mr_elm.selection import NodeScore, best_nodes, finalists
 from mr_elm.solvers.esvm import class_weights, collect_sums, leading_sums
 from mr_elm.solvers.fold_grid import FoldGrid, total_of
-from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.drivers import pesvm
-from mr_elm.streaming.drivers.checks import check_labels, find_classes, report_blas
+from mr_elm.streaming.drivers.checks import check_labels, find_classes
 from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.drivers.summary import Summary, summarise
 from mr_elm.streaming.fold_problem import FoldProblem
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.streaming.mr_hits import MRHits
+from mr_elm.streaming.passes import DataSet
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Search:
 class Ground:
     """Hold what every search on a data set begins with."""
 
-    plan: object
+    data: DataSet
     options: pesvm.PESVMOptions
     summary: Summary
     classes: object
@@ -60,15 +60,16 @@ class Ground:
     @classmethod
     def of(cls, plan, options, n_landmarks, runner):
         """Look at the rows once. Raises DataFormatError when they cannot be used."""
-        summary = summarise(plan, runner, options.bad_rows, n_landmarks, options.seed)
+        data = DataSet(plan, runner, options.bad_rows)
+        summary = summarise(data, n_landmarks, options.seed)
         check_labels(plan, summary, options.task)
         classes = None if options.numeric else find_classes(plan, summary)
-        return cls(plan, options, summary, classes, class_weights(options.class_weight, classes))
+        return cls(data, options, summary, classes, class_weights(options.class_weight, classes))
 
     @property
-    def known_plan(self):
-        """Return the plan with the width that the first pass found."""
-        return self.plan.with_width(self.summary.columns.n_features)
+    def plan(self):
+        """Return the InputPlan."""
+        return self.data.plan
 
     def options_for(self, kind, n_hidden, nu=1.0):
         """Return the PESVMOptions of one candidate."""
@@ -90,7 +91,6 @@ class Found:
     layers: dict
     steps: dict
     folds: dict
-    accounts: Accounts
     share: float
 
 
@@ -102,12 +102,12 @@ def tune(plan, options, search, runner):
     """
     n_landmarks = max(search.sizes) if 'nystrom' in dict(search.kinds) else 0
     ground = Ground.of(plan, options, n_landmarks, runner)
-    found = look(ground, search, runner)
-    header, arrays = best_model(ground, found, runner)
+    found = look(ground, search)
+    header, arrays = best_model(ground, found)
     return found, header, arrays, ground.summary.accounts
 
 
-def look(ground, search, runner):
+def look(ground, search):
     """Score every candidate: a Found."""
     layers = {kind: ground.layer(kind, max(search.sizes)) for kind in search.kinds}
     demand_memory(ground.plan, layers, search)
@@ -116,14 +116,14 @@ def look(ground, search, runner):
     share = 1.0 if search.sample is None else min(1.0, search.sample / ground.summary.n_rows)
     header = {'n_folds': search.n_folds, 'tested': search.n_tested, 'share': share, 'seed': ground.options.seed,
               'class_weights': ground.weights, 'index': ground.classes.index if ground.classes else None}
-    folds, accounts = sum_up_folds(ground, FoldProblem.of(list(layers.values()), {
-        **header, 'grids': [astuple(steps[kind]) for kind in layers]}), list(layers), runner)
+    folds = sum_up_folds(ground, FoldProblem.of(list(layers.values()), {
+        **header, 'grids': [astuple(steps[kind]) for kind in layers]}), list(layers))
     with one_thread():
         grids = {kind: FoldGrid(folds[kind], ground.options.numeric) for kind in layers}
         scores = [score for kind in layers for score in scores_of(kind, grids[kind], search)]
         if ground.classes and search.n_counted:
-            scores = count(ground, scores, layers, grids, header, search, runner)
-    return Found(scores, best_nodes(scores), layers, steps, folds, accounts, share)
+            scores = count(ground, scores, layers, grids, header, search)
+    return Found(scores, best_nodes(scores), layers, steps, folds, share)
 
 
 def demand_memory(plan, layers, search):
@@ -136,17 +136,16 @@ def demand_memory(plan, layers, search):
                               'kinds or nodes, or raise --memory')
 
 
-def sum_up_folds(ground, problem, kinds, runner):
-    """Run the job that sums up: (kind -> list of Sums a fold, Accounts)."""
-    tiles, named, accounts = defaultdict(dict), defaultdict(dict), Accounts(ground.known_plan)
-    for key, value in run_pass(MRFolds, ground, problem, 'folds', accounts, runner):
+def sum_up_folds(ground, problem, kinds):
+    """Run the job that sums up: kind -> list of Sums a fold."""
+    tiles, named = defaultdict(dict), defaultdict(dict)
+    for key, value in run_problem(ground.data, MRFolds, problem, 'folds'):
         what, coordinates = split_key(key)
         place = int(coordinates[0]), int(coordinates[1])
         if what == 'gram':
             tiles[place][int(coordinates[2]), int(coordinates[3])] = value
         else:
             named[place][coordinates[2]] = value
-    report_blas(accounts, runner)
     folds = {kind: [] for kind in kinds}
     for number, kind in enumerate(kinds):
         for fold in range(problem.n_parts):
@@ -155,14 +154,7 @@ def sum_up_folds(ground, problem, kinds, runner):
                                       'expected, one has none (--folds)')
             gram = assemble(tiles.pop((number, fold)), problem.layers[number].n_hidden + 1)
             folds[kind].append(collect_sums(*gram, named[number, fold], ground.classes))
-    return folds, accounts
-
-
-def run_pass(job, ground, problem, stage, accounts, runner):
-    """Run a job over all rows, which must be those of the first pass: yields its pairs."""
-    yield from run_problem(job, problem, accounts, ground.options, runner, stage)
-    if ground.summary.accounts is not None:
-        ground.summary.accounts.compare(accounts)
+    return folds
 
 
 def scores_of(kind, grid, search):
@@ -174,7 +166,7 @@ def scores_of(kind, grid, search):
     return [NodeScore(*kind, nu, size, tuple(found)) for (nu, size), found in cells.items()]
 
 
-def count(ground, scores, layers, grids, header, search, runner):
+def count(ground, scores, layers, grids, header, search):
     """Count the rows that the most promising candidates label right without having seen them: the NodeScores again."""
     chosen = defaultdict(list)
     for score in finalists(scores, search.n_counted):
@@ -187,7 +179,7 @@ def count(ground, scores, layers, grids, header, search, runner):
             problem.arrays[f'scores-{number}-{fold}'] = np.hstack([
                 widened(B, layers[kind].n_hidden) for B in grids[kind].weights(fold, cells)])
     counted = {}
-    for key, value in run_pass(MRHits, ground, problem, 'held-out rows', Accounts(ground.known_plan), runner):
+    for key, value in run_problem(ground.data, MRHits, problem, 'held-out rows'):
         for score, correct in zip(chosen[kinds[int(split_key(key)[1][0])]], value['correct'], strict=True):
             counted[id(score)] = replace(score, correct=correct, total=value['total'])
     return [counted.get(id(score), score) for score in scores]
@@ -198,13 +190,13 @@ def widened(B, n_hidden):
     return np.insert(B, [len(B) - 1] * (n_hidden + 1 - len(B)), 0.0, axis=0)
 
 
-def best_model(ground, found, runner):
+def best_model(ground, found):
     """Return (header, arrays) of the best candidate: from the sums that are there, when they are of all rows."""
     best = found.best
     kind = best.map, best.weight_scale
     options = ground.options_for(kind, best.n_hidden, best.nu)
     if found.share < 1:
-        return pesvm.train(ground.plan, options, runner)[:2]
+        return pesvm.train_on(ground.data, options)[:2]
     whole = found.layers[kind]
     layer = HiddenLayer(whole.kind, whole.weights[:best.n_hidden], whole.biases[:best.n_hidden], whole.offset,
                         whole.scale)
@@ -212,4 +204,4 @@ def best_model(ground, found, runner):
         sums = leading_sums(total_of(found.folds[kind]), best.n_hidden)
         pesvm.check_counts(ground.plan, ground.classes, sums)
         return pesvm.make_model(ground.summary, options, layer, found.steps[kind], sums, ground.classes,
-                                found.accounts, runner)
+                                ground.data)

@@ -151,12 +151,13 @@ def maps_fixture():
 def by_hand(tmp_path, monkeypatch):
     """Run one task of a job as Hadoop does, lines on standard input: the lines that it writes.
 
-    file, start : what Hadoop says of the split. The task must have read its input to the end.
+    file, start, length : what Hadoop says of the split; without a length it is that of the input. The task must have
+    read its input to the end.
     """
-    def run(job_class, plan, stdin, *arguments, file=None, start=0, task='mapper'):
+    def run(job_class, plan, stdin, *arguments, task='mapper', **split):
         path = tmp_path / 'plan.json'
         path.write_text(json.dumps(plan.to_json()))
-        for name, value in (('file', file), ('start', start)):
+        for name, value in {'file': None, 'start': 0, 'length': len(stdin), **split}.items():
             monkeypatch.setenv(f'mapreduce_map_input_{name}', str(value))
         job = job_class(args=['--no-conf', '--plan', str(path), *map(str, arguments)])
         stream = io.BytesIO(stdin)

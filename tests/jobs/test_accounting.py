@@ -7,7 +7,8 @@ from mr_elm.io.wire import make_key
 from mr_elm.streaming.accounting import Accounts
 from mr_elm.streaming.inputs import InputFile, InputPlan
 
-PLAN = InputPlan([InputFile(path, 100, RowFormat('csv', n_columns=3)) for path in ('/d/a.csv', '/d/b.csv')])
+SIZE = 100
+PLAN = InputPlan([InputFile(path, SIZE, RowFormat('csv', n_columns=3)) for path in ('/d/a.csv', '/d/b.csv')])
 
 
 def counts(lines=10, used=None, rejected=None, **others):
@@ -20,7 +21,9 @@ def counts(lines=10, used=None, rejected=None, **others):
 def accounts_of(splits, rejected=()):
     accounts = Accounts(PLAN)
     for (number, start), values in splits.items():
-        assert accounts.take(make_key('counts', number, start), values)
+        ends = [other for file, other in splits if file == number and other > start]
+        whole = {'length': min([*ends, SIZE]) - start}
+        assert accounts.take(make_key('counts', number, start), {**whole, **values})
     for place, reason, detail, line in rejected:
         assert accounts.take(make_key('rejected', *place), {'reason': reason, 'detail': detail, 'line': line})
     return accounts
@@ -40,8 +43,21 @@ def test_lines_that_are_not_accounted_for_are_refused(used):
 
 
 def test_a_file_that_no_task_read_is_refused():
-    with pytest.raises(AccountingError, match=r'b\.csv: no task'):
+    with pytest.raises(AccountingError, match=r'b\.csv: every byte'):
         accounts_of({(0, 0): counts()}).settle('stop')
+
+
+@pytest.mark.parametrize('splits', [
+    {(0, 0): counts(), (0, 40): counts(length=30), (1, 0): counts()},
+    {(0, 0): counts(), (0, 40): counts(length=20), (0, 70): counts(), (1, 0): counts()},
+    {(0, 40): counts(), (1, 0): counts()},
+    {(0, 0): counts(), (1, 0): counts(length=99)},
+    {(0, 0): counts(length=50), (0, 40): counts(), (1, 0): counts()},
+    {(0, 0): counts(), (1, 0): counts(length=101)}],
+    ids=['the last lost', 'one between lost', 'the first lost', 'a byte short', 'one read twice', 'a byte too many'])
+def test_splits_that_do_not_make_up_the_files_are_refused(splits):
+    with pytest.raises(AccountingError, match=r'\.csv: every byte must be read once.* a task was lost'):
+        accounts_of(splits).settle('stop')
 
 
 @pytest.mark.parametrize(('kind', 'place', 'value'), [

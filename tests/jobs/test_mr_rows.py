@@ -58,7 +58,8 @@ def test_rows_on_standard_input_give_what_a_planned_split_gives(write, by_hand, 
     for start, length, lines in hadoop_splits(data, 4):
         ours = by_hand(MRBlocks, plan, json.dumps([[0, start, length]]).encode(), '--planned-splits', '--bad-rows',
                        bad_rows)
-        hadoops = by_hand(MRBlocks, plan, lines, '--bad-rows', bad_rows, file=f'file://{path}', start=start)
+        hadoops = by_hand(MRBlocks, plan, lines, '--bad-rows', bad_rows, file=f'file://{path}', start=start,
+                          length=length)
         assert ours == hadoops and ours
 
 

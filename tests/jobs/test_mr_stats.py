@@ -9,12 +9,13 @@ from mr_elm.statistics import Classes
 from mr_elm.streaming import mr_stats
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.runner import Runner
 
 
-def summary_of(path, n_maps=1, options=None, **named):
+def summary_of(path, n_maps=1, options=None, bad_rows='stop', **named):
     plan = plan_inputs([str(path)], RowOptions(**options or {}))
-    return summarise(plan, Runner('inline', ('-D', f'mapreduce.job.maps={n_maps}')), **named)
+    return summarise(DataSet(plan, Runner('inline', ('-D', f'mapreduce.job.maps={n_maps}')), bad_rows), **named)
 
 
 def check_columns(columns, X, rtol=1e-12, weights=None):

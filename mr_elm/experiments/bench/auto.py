@@ -116,7 +116,7 @@ def living(bench):
     made, found = [], []
     pesvm.train(new, options, runner)  # once uncounted: loads compiled code
     whole = processor_seconds(lambda: made.extend(pesvm.train(plan, options, runner)))
-    grid = processor_seconds(lambda: found.append(look(Ground.of(plan, options, 0, runner), GRID, runner)))
+    grid = processor_seconds(lambda: found.append(look(Ground.of(plan, options, 0, runner), GRID)))
     folds, = found[0].folds.values()
     finisher = processor_seconds(lambda: FoldGrid(folds, False).score(GRID.nus, GRID.sizes))
     update = processor_seconds(partial(increment.update, HiddenNodeModel(*made[:2]), new, runner))

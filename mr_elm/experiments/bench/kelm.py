@@ -124,7 +124,7 @@ def emissions(bench):
     with ready(path, runner) as data:
         for emit in ('tiles', 'entries'):
             omega = np.empty((n, n))
-            seconds[emit] = user_seconds(by_columns, data, emit, runner, omega)
+            seconds[emit] = user_seconds(by_columns, data, emit, omega)
             lines[emit] = mapped(data, emit)
     name = f'Algorithm 1 in tiles, {n:,} x {PAIR_FEATURES}, against entry by entry'
     (tile_bytes, tile_records), (entry_bytes, entry_records) = lines['tiles'], lines['entries']
@@ -155,7 +155,7 @@ def one_pass(bench):
     mr_elm('pack', write_csv(folder / 'many.csv', X, codes), '-o', path)
     V = np.random.default_rng(1).standard_normal((n, CLASSES))
     with ready(path, runner) as data:
-        multiply = multiplier(data, runner, 'stop')
+        multiply = multiplier(data)
         ours = user_seconds(lambda: multiply(V))
         share = 10  # of the rows: the rest take as long
         bare = share * user_seconds(bare_product, data.rows.X, V, n // share)

@@ -1,0 +1,23 @@
+"""Read the manifest that closes a pack: what its readers need to know of the rows without reading them."""
+import json
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.packed import MANIFEST
+from mr_elm.streaming.storage import store_of
+
+NEEDED = {'n_rows', 'labels', 'statistics', 'rejected', 'input'}
+
+
+def load_manifest(folder):
+    """Read the manifest of a pack as a dictionary. Raises DataFormatError when it is none."""
+    path = f'{folder}/{MANIFEST}'
+    try:
+        with store_of(path).open(path) as stream:
+            manifest = json.load(stream)
+        if manifest['format'] != 'mr_elm-pack' or manifest['version'] != 1:
+            raise ValueError('another format or version')
+        if missing := NEEDED - set(manifest):
+            raise ValueError(f'without {", ".join(sorted(missing))}')
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataFormatError(f'{path}: the manifest of a pack was expected ({error})') from None
+    return manifest

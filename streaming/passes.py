@@ -1,0 +1,98 @@
+"""Run several jobs over the same rows, and demand of each that it read what the first one read."""
+from contextlib import contextmanager
+
+from mr_elm.arithmetic import describe_blas
+from mr_elm.errors import DataFormatError
+from mr_elm.streaming.accounting import Accounts
+from mr_elm.streaming.inputs import demand_unchanged
+from mr_elm.streaming.manifest import load_manifest
+from mr_elm.streaming.submit import run_job
+
+
+class DataSet:
+    """Hold the rows that the jobs of one command read, and what the first job counted.
+
+    plan : InputPlan. runner : Runner, where the jobs run. bad_rows : stop or skip.
+    n_rows : how many rows every pass must use, where that is known before the first one; a pack's manifest says it.
+    first : Accounts of the first pass, None before it.
+    """
+
+    def __init__(self, plan, runner, bad_rows='stop', n_rows=None):
+        self.plan, self.runner, self.bad_rows = plan, runner, bad_rows
+        self.n_rows = load_manifest(plan.pack)['n_rows'] if plan.pack else n_rows
+        self.first = None
+        self._blas_of_tasks = set()
+
+    def fix_width(self, n_features):
+        """Read sparse rows as rows of so many features from now on."""
+        self.plan = self.plan.with_width(n_features)
+
+    def run(self, job_class, arguments, stage):
+        """Return the Pass of a job over all rows: iterate over it to run the job.
+
+        job_class : subclass of MRRows. arguments : its options, but for --bad-rows. stage : its name for the user.
+        """
+        return Pass(self, job_class, arguments, stage)
+
+    def reconcile(self, accounts):
+        """Demand that a pass which has ended read all rows once, and the same rows as the first pass.
+
+        accounts : Accounts of the pass, complete.
+        Raises DataFormatError when a row cannot be used or a pack is not whole; AccountingError when rows were lost or
+        counted twice.
+        """
+        accounts.settle(self.bad_rows)
+        if self.first is not None:
+            self.first.compare(accounts)
+        elif self.n_rows is not None and accounts.used != self.n_rows:
+            who = f'{self.plan.pack}: {self.n_rows} rows were expected by its manifest' if self.plan.pack else (
+                f'{self.plan.name}: {self.n_rows} rows were expected')
+            raise DataFormatError(f'{who}, {accounts.used} came: a part is missing or cut short')
+        self.first = self.first or accounts
+        self._compare_blas(accounts.blas)
+
+    @property
+    def blas(self):
+        """Return the set of descriptions of the BLAS that tasks and this process compute with."""
+        return whole_descriptions(self._blas_of_tasks | {describe_blas()})
+
+    def _compare_blas(self, blas):
+        """Warn once of every BLAS that computes otherwise: the last bits of the model depend on it."""
+        known = self.blas
+        self._blas_of_tasks |= blas
+        if len(self.blas) > len(known):
+            self.runner.reporter.say(f'warning: tasks used different BLAS kernels ({"; ".join(sorted(self.blas))}), '
+                                     'another run may differ in the last bits')
+
+
+def whole_descriptions(descriptions):
+    """Leave out descriptions of only some libraries of another one: a task that counts rows loads fewer of them."""
+    libraries = {text: set(text.split(', ')) for text in descriptions}
+    return {text for text in descriptions if not any(libraries[text] < others for others in libraries.values())}
+
+
+class Pass:
+    """Run one job over a data set, once: iterating yields its pairs and ends with the reconciliation.
+
+    accounts : Accounts of the job, complete when the iteration has ended.
+    """
+
+    def __init__(self, data, job_class, arguments, stage):
+        self.data, self.job_class, self.arguments, self.stage = data, job_class, arguments, stage
+        self.accounts = Accounts(data.plan)
+
+    def __iter__(self):
+        with self.finished() as finished:
+            yield from finished.pairs(self.accounts)
+        self.data.reconcile(self.accounts)
+
+    @contextmanager
+    def finished(self):
+        """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end.
+
+        Raises DataFormatError when a file has changed, before the output, which may not fit, is read.
+        """
+        arguments = ['--bad-rows', self.data.bad_rows, *self.arguments]
+        with run_job(self.job_class, self.data.plan, arguments, self.data.runner, self.stage) as finished:
+            demand_unchanged(self.data.plan)
+            yield finished
