@@ -63,7 +63,7 @@ dist: $(STAMP) ## build sdist and wheel, and run the demonstration by the wheel 
 PEERS = $(BIN)/python -m pip install --quiet --editable '.[bench]' || echo 'peers are missing' >&2
 BENCH = $(BIN)/python -m mr_elm.experiments.bench
 
-bench: $(STAMP) ## measure all that is claimed of speed, in half an hour (build/bench.md, .json)
+bench: $(STAMP) ## measure all that is claimed of speed, in about 40 minutes (build/bench.md, .json)
 	@$(PEERS)
 	@$(BENCH) build/bench.json
 

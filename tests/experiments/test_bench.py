@@ -6,11 +6,14 @@ import pytest
 
 from mr_elm.experiments.bench import __main__ as bench
 from mr_elm.experiments.bench import kelm
-from mr_elm.experiments.timing import Row, Seconds
+from mr_elm.experiments.bench.dual import mean_row
+from mr_elm.experiments.bench.sphere import ratio_to_paper
+from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.streaming.runner import Runner
 
-HELD, MISSED = Row('a', 0.5, 1.0, True, '1 s'), Row('b', 2.0, 3.0, False, '2 s')
-UNKNOWN = Row('c', 9.0, 1.0, True, 'not measurable: it moved')
+HELD = Row('a', 0.5, at_most(1.0), [[1.0, 1.02], [2.0, 2.0]], '1 s')
+MISSED = Row('b', 2.0, at_least(3.0), COUNTED, '2 s')
+UNKNOWN = Row('c', 9.0, at_most(1.0), [[9.0, 9.0], [1.0, 1.2]], '9 s')
 
 
 @pytest.fixture
@@ -31,9 +34,9 @@ def test_the_table_marks_what_was_missed(tmp_path, parts, capsys):
     said = capsys.readouterr().out
     assert said.strip() == (tmp_path / 'b.md').read_text().strip()
     assert '3 targets: 1 met, 1 missed, 1 not measurable' in said
-    assert '| a | 0.50 | at most 1 | met | 1 s |' in said
+    assert '| a | 0.50 | at most 1 | met | 1 s; runs moved by 2% |' in said
     assert '| b | 2.00 | at least 3 | **missed** | 2 s |' in said
-    assert '| c | 9.00 | at most 1 | not measurable | it moved |' in said
+    assert '| c | 9.00 | at most 1 | not measurable | 9 s; runs moved by 20% |' in said
     assert 'Not measured: ' in said and 'hadoop/bare' in said
     found = json.loads((tmp_path / 'b.json').read_text())
     assert [row['verdict'] for part in found['parts'].values() for row in part['rows']] == [
@@ -80,9 +83,18 @@ def test_stages_of_the_kernel_machine_are_called_as_training_calls_them(tmp_path
         assert kelm.mapped(data, 'entries')[1] > kelm.mapped(data, 'tiles')[1] > 0
 
 
-def test_seconds_are_measured_once(tmp_path):
-    ran = []
-    for _ in range(2):
-        seconds = Seconds(tmp_path / 'seconds.json').of('a', lambda: ran.append(1))
-        assert seconds >= 0
-    assert len(ran) == 1
+def test_a_mean_over_settings_is_geometric_and_moves_as_its_runs_do():
+    pairs = [([1.0, 1.05], [4.0, 4.2]), ([2.0, 2.1], [2.0, 2.1])]
+    row = mean_row('fit', pairs, 1.5, '')
+    assert row.value == pytest.approx(2.0) and row.verdict == 'met'
+    moved = mean_row('fit', [*pairs, ([1.0, 2.0], [4.0, 4.0])], 1.5, '')
+    assert moved.verdict == 'not measurable'
+
+
+@pytest.mark.parametrize('distance, reached', [(0.5, False), (6.0, True)])
+def test_labels_that_algorithm_1_does_not_reach_are_a_miss(distance, reached):
+    y = np.where(np.arange(200) % 2, 1.0, -1.0)
+    X = np.random.default_rng(0).standard_normal((200, 2)) + distance / 2 * y[:, None]
+    row = ratio_to_paper('two clouds', X, y)
+    assert (row.value is not None) == reached
+    assert (row.verdict == 'missed') or reached

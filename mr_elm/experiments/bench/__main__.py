@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...arithmetic import one_thread
 from ..machine import describe, describe_in_a_line
-from ..timing import MISSED, VERDICTS, record, table
+from ..verdict import MISSED, VERDICTS, record, table
 from . import auto, dual, hadoop, kelm, pesvm, sphere
 from .context import NORMAL, QUICK, SIZES, Bench
 

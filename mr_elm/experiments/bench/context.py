@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..machine import commit
-from ..timing import Seconds, least_seconds
+from ..timing import Seconds, processor_runs
 
 QUICK, NORMAL, FULL = SIZES = ('quick', 'normal', 'full')
 
@@ -30,15 +30,17 @@ class Bench:
         """Return what the size asked for calls for; full is normal unless it is given."""
         return {QUICK: quick, NORMAL: normal, FULL: normal if full is None else full}[self.size]
 
-    def seconds(self, key, theirs, ours):
-        """Return the processor seconds of a peer's fit and of ours: the least of runs in turn.
+    def runs(self, key, ours, theirs):
+        """Return the processor seconds of our fit and of a peer's: two lists of two runs, made in turn.
 
-        At full size each is measured once and kept, so that a stopped run goes on: theirs for good, ours for this code.
+        At full size runs are kept, so that a stopped benchmark goes on: theirs for good, ours for this code.
         """
         if self.size != FULL:
-            return least_seconds([theirs, ours])
-        known = Seconds(self.kept / 'seconds.json')
-        return [known.of(f'peer, {key}', theirs), known.of(f'mr_elm {commit()}, {key}', ours)]
+            return processor_runs([ours, theirs])
+        known, mine = Seconds(self.kept / 'seconds.json'), f'mr_elm {commit()}'
+        runs = [[known.of(f'{name}, {key}, run {number}', fit) for name, fit in ((mine, ours), ('peer', theirs))]
+                for number in (1, 2)]
+        return [list(side) for side in zip(*runs, strict=True)]
 
     def shared(self, kind):
         """Return the one kind(folder) of this run, closed at its end if it can be."""

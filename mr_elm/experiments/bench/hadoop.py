@@ -25,7 +25,8 @@ from ...streaming.storage import store_of
 from ...streaming.submit import write_json
 from ..scale.data import put_pack
 from ..scale.places import properties
-from ..timing import Row, in_turn, mr_elm
+from ..timing import in_turn, mr_elm, ratio_row
+from ..verdict import Row, at_most
 from .pesvm import D, L, random_layer, save_layer
 
 ROWS = 1_000_000
@@ -117,13 +118,13 @@ def against_bare(bench):
     said = []
     cluster.empty()  # once uncounted: the first job unpacks the environment
     ours, bare = in_turn([lambda: said.append(cluster.on_hadoop(rows)), lambda: cluster.bare(rows)])
-    seconds, job = cluster.stages(said[int(np.argmin(ours))])
-    parts = ', '.join(f'{name} {value:.1f} s' for name, value in seconds.items())
-    overhead = min(ours) - job
-    return [Row('train on 1,000,000 x 50 packed rows in HDFS, against the bare Streaming job', min(ours) / min(bare),
-                1.5, True, f'{min(ours):.1f} s against {min(bare):.1f} s; a task: {parts}; driver {overhead:.1f} s'),
-            Row("seconds of the driver's own, everything but the job", overhead, 6.0, True,
-                f'{min(ours):.1f} s, of which the job {job:.1f} s')]
+    stages, jobs = zip(*map(cluster.stages, said), strict=True)
+    overheads = [whole - job for whole, job in zip(ours, jobs, strict=True)]
+    parts = ', '.join(f'{name} {value:.1f} s' for name, value in stages[int(np.argmin(ours))].items())
+    return [ratio_row('train on 1,000,000 x 50 packed rows in HDFS, against the bare Streaming job', ours, bare,
+                      at_most(1.5), f'a task: {parts}'),
+            Row("seconds of the driver's own, everything but the job", min(overheads), at_most(6.0), [overheads],
+                f'the jobs {", ".join(f"{job:.1f} s" for job in jobs)}')]
 
 
 def against_local(bench):
@@ -133,8 +134,8 @@ def against_local(bench):
     ours, here, empty = in_turn([lambda: cluster.on_hadoop(remote),
                                  lambda: cluster.train(local, '-r', 'local', '--num-cores', '2'), cluster.empty], 2)
     limit = min(empty) + 1.5 * min(here)
-    return [Row('train on 4,000,000 rows, over an empty job + 1.5 x -r local', min(ours) / limit, 1.0, True,
-                f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
+    return [Row('train on 4,000,000 rows, over an empty job + 1.5 x -r local', min(ours) / limit, at_most(1.0),
+                [ours, here, empty], f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
 
 
 PARTS = {'bare': against_bare, 'local': against_local}

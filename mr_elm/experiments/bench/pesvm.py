@@ -1,6 +1,6 @@
 """Measure PESVM against bare arithmetic and against its rivals, on one thread.
 
-Every ratio comes from runs in turn, minima compared. Data are generated, but for a9a, of a folder of MR_ELM_DATA.
+Every ratio is that of the least seconds of runs in turn. Data are generated, but for a9a, of a folder of MR_ELM_DATA.
 """
 import io
 import json
@@ -25,7 +25,8 @@ from ...streaming.inputs import plan_inputs
 from ...streaming.mr_gram import MRGram
 from ...streaming.submit import write_json
 from ..public_sets import have, read_set
-from ..timing import Row, compare, in_turn, mr_elm, peak_memory, stage_seconds
+from ..timing import compare, in_turn, mr_elm, peak_memory, ratio_row, stage_seconds, wall
+from ..verdict import COUNTED, Row, at_least, at_most
 from .context import QUICK
 
 D, L = 50, 1000
@@ -99,10 +100,10 @@ def map_stage(bench):
         job.run_mapper()
 
     row = compare(f'map stage, {n:,} x {D} csv, against the bare script', run,
-                  lambda: bare_script(path, layer.weights.T), 1.25)
+                  lambda: bare_script(path, layer.weights.T), at_most(1.25))
     emitted = len(job.stdout.getvalue())
     bound = 8 * (L + 1 + 2) * (L + 2 + 2) / 2
-    return [row, Row('bytes a map task shuffles, over 8 (L+1+K)(L+2+K)/2', emitted / bound, 2.8, True,
+    return [row, Row('bytes a map task shuffles, over 8 (L+1+K)(L+2+K)/2', emitted / bound, at_most(2.8), COUNTED,
                      f'{emitted:,} bytes')]
 
 
@@ -124,9 +125,9 @@ def end_to_end(bench):
     rows = np.loadtxt(path, delimiter=',')
     X, y = np.ascontiguousarray(rows[:, 1:]), rows[:, 0]
     return [compare('train inline from packed rows, against the bare arithmetic', lambda: train(packed, files),
-                    lambda: bare_arithmetic(X, y, W), 1.3),
+                    lambda: bare_arithmetic(X, y, W), at_most(1.3)),
             compare('train inline from csv, against the bare script', lambda: train(path, files),
-                    lambda: bare_script(path, W), 1.8)]
+                    lambda: bare_script(path, W), at_most(1.8))]
 
 
 def two_cores(bench):
@@ -139,11 +140,10 @@ def two_cores(bench):
     def run(runner, *options):
         stages[runner].append(stage_seconds(train(packed, files, '-r', runner, *options), 'Gram'))
 
-    row = compare(f'train with -r local on 2 cores, {n:,} packed rows, times faster than inline',
-                  lambda: run('local', '--num-cores', '2'), lambda: run('inline'), 1.5, at_most=False, repeats=2,
-                  warm=False)
-    local, inline = min(stages['local']), min(stages['inline'])
-    return [row, Row('the same, Gram job alone', inline / local, 1.7, False, f'{local:.2f} s against {inline:.2f} s')]
+    ours, reference = in_turn([lambda: run('local', '--num-cores', '2'), lambda: run('inline')], 2)
+    return [ratio_row(f'train with -r local on 2 cores, {n:,} packed rows, times faster than inline', ours, reference,
+                      at_least(1.5)),
+            ratio_row('the same, Gram job alone', stages['local'], stages['inline'], at_least(1.7))]
 
 
 def rivals(bench):
@@ -180,7 +180,7 @@ def rival_rows(name, X, y):
 
     peers = {'hpelm': hpelm} if find_spec('hpelm') else {}
     peers['RBFSampler + RidgeClassifier'] = sklearn
-    return [compare(f'fit on {name}, times faster than {peer}', ours, fit, 1.0, at_most=False)
+    return [compare(f'fit on {name}, times faster than {peer}', ours, fit, at_least(1.0))
             for peer, fit in peers.items()]
 
 
@@ -188,8 +188,9 @@ def memory(bench):
     """Compare the peak memory of few and of ten times as many rows."""
     files, sizes = bench.shared(Files), bench.pick((20_000, 200_000), (100_000, 1_000_000))
     options = ('--hidden', L, '--model', files.model(), '--overwrite')
-    small, large = (peak_memory('train', 'pesvm', files.packed(n), *options) for n in sizes)
-    return [Row('peak memory at {1:,} rows over that at {0:,}'.format(*sizes), large / small, 1.05, True,
+    runs = in_turn([files.packed(n) for n in sizes], 2, lambda rows: peak_memory('train', 'pesvm', rows, *options))
+    small, large = map(min, runs)
+    return [Row('peak memory at {1:,} rows over that at {0:,}'.format(*sizes), large / small, at_most(1.05), runs,
                 f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
 
 
@@ -199,11 +200,13 @@ def linear(bench):
         return []
     files, sizes = bench.shared(Files), (100_000, 300_000, 1_000_000)
     packs = [files.packed(n) for n in sizes]
-    a, b, c = (min(times) for times in in_turn([lambda path=path: train(path, files) for path in packs]))
+    runs = in_turn(packs, measure=lambda path: wall(lambda: train(path, files)))
+    a, b, c = map(min, runs)
     growth = (c - b) / (b - a) / 3.5
     note = f'{a:.2f} s, {b:.2f} s, {c:.2f} s'
-    return [Row('(T({2:,}) - T({1:,})) / (T({1:,}) - T({0:,})) / 3.5'.format(*sizes), growth, 1.1, True, note),
-            Row('the same, from below', growth, 0.9, False, note)]
+    return [Row('(T({2:,}) - T({1:,})) / (T({1:,}) - T({0:,})) / 3.5'.format(*sizes), growth, at_most(1.1), runs,
+                note),
+            Row('the same, from below', growth, at_least(0.9), runs, note)]
 
 
 PARTS = {'map': map_stage, 'end-to-end': end_to_end, 'two-cores': two_cores, 'rivals': rivals, 'memory': memory,
