@@ -3,23 +3,16 @@ import csv
 from dataclasses import replace
 
 import pytest
+from reference.scale_runs import run_of
 
 from mr_elm.experiments.scale import study
+from mr_elm.experiments.scale.aims import increments
 from mr_elm.experiments.scale.methods import METHODS, Problem
 from mr_elm.experiments.scale.ratios import curves_of
-from mr_elm.experiments.scale.report import increments
-from mr_elm.experiments.scale.runs import NAMES, Run, append_run, demand_same_model, read_runs, write_runs
+from mr_elm.experiments.scale.runs import NAMES, append_run, demand_same_model, read_runs, write_runs
 from mr_elm.experiments.scale.study import plan_points
 
 SMALL = ('--sizes', 9000, '--features', 4, '--hidden', 6, '--repeats', 1, '-q')
-
-
-def run_of(experiment='speedup', nodes=1, rows=100, seconds=10.0, **other):
-    return Run(**{'experiment': experiment, 'runner': 'local', 'method': 'pesvm', 'nodes': nodes, 'rows': rows,
-                  'features': 4, 'hidden': 6, 'repeat': 0, 'seconds': seconds, 'start_seconds': 1.0,
-                  'map_seconds': seconds - 3, 'reduce_seconds': 1.0, 'driver_seconds': 1.0, 'input_bytes': 1,
-                  'shuffle_bytes': 1, 'output_bytes': 1, 'jobs': 1, 'maps': nodes, 'map_tasks': '1.5;2', 'model': 'a',
-                  **other})
 
 
 @pytest.fixture(scope='module')

@@ -1,11 +1,16 @@
 """Write what an experiment found as Markdown."""
 from statistics import median
 
+from .. import verdict
 from ..machine import describe_in_a_line
+from .aims import DEVIATION, SHARE, judge_curves
 from .ratios import curves_of, name_of, stage_medians
 
 MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
            'scaleup': 'T(1 node, D) / T(m nodes, mD)'}
+AIMS = {**{name: f'The aim is {share:.0%} of the ideal or more, on every runner.' for name, share in SHARE.items()},
+        'sizeup': 'An increment is the seconds of another row, from size to size, over those from the first size to '
+                  f'the last. The aim is 1, give or take {DEVIATION:.0%}, on every runner.'}
 HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage', 'seconds', 'start', 'map',
          'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs')
 
@@ -18,12 +23,11 @@ def write_report(experiment, runs, folder):
              f'![{experiment}]({experiment}.png)', '']
     if not all(run.maps for run in runs):
         lines += ['A map of 0 s is that of a runner that keeps no account of tasks: all of a job counts as start.', '']
-    for key, curve in curves_of(experiment, runs).items():
+    curves = curves_of(experiment, runs)
+    lines += [f'{AIMS[experiment]} A verdict needs runs that move by at most {verdict.STEADY:.0%}.', '',
+              verdict.table(map(verdict.record, judge_curves(experiment, curves))), '']
+    for key, curve in curves.items():
         lines += [f'## {name_of(experiment, key)}', '', *table(experiment, curve), '']
-        if experiment == 'sizeup' and len(curve) > 2:
-            lines += ['Seconds of another row, from size to size, over those from the first to the last: '
-                      f'{", ".join(f"{value:.2f}" for value in increments(curve))}; of the quickest runs '
-                      f'{", ".join(f"{value:.2f}" for value in increments(curve, min))}.', '']
     path.write_text('\n'.join(lines))
     return path
 
@@ -47,10 +51,3 @@ def cells(ratio):
 def row(texts):
     """Write a line of a table."""
     return f'| {" | ".join(texts)} |'
-
-
-def increments(curve, typical=median):
-    """Return seconds by work from each size to the next, over the same from the first size to the last."""
-    seconds, work = [typical(run.seconds for run in ratio.runs) for ratio in curve], [ratio.ideal for ratio in curve]
-    slopes = [(seconds[i + 1] - seconds[i]) / (work[i + 1] - work[i]) for i in range(len(work) - 1)]
-    return [slope * (work[-1] - work[0]) / (seconds[-1] - seconds[0]) for slope in slopes]
