@@ -8,8 +8,10 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.svm import SVC
 
 from mr_elm.estimators import SparseELMClassifier
-from mr_elm.experiments.tables import everything
+from mr_elm.experiments.tables import everything, sparse_elm, sphere_svm
+from mr_elm.experiments.tables.claims import AsGood
 from mr_elm.experiments.tables.harness import Comparison, halves, run
+from mr_elm.experiments.tables.results import judge_claims
 from mr_elm.experiments.tables.sizes import model_bytes
 from mr_elm.experiments.tables.sphere_svm import outer_fold
 
@@ -29,8 +31,14 @@ def trials_of(folder):
         return list(csv.DictReader(stream))
 
 
+def summary_rows(**accuracies):
+    """Make rows of a summary: method -> its accuracies, a set each."""
+    return [{'set': str(number), 'method': method, 'accuracy': accuracy}
+            for method, values in accuracies.items() for number, accuracy in enumerate(values)]
+
+
 def test_a_stopped_run_goes_on_and_measures_nothing_twice(tmp_path):
-    comparison = Comparison(('iris', 'wine'), halves, methods, 'Halves.')
+    comparison = Comparison(('iris', 'wine'), halves, methods, 'Halves.', claims=(AsGood('sparse ELM', 'SVC'),))
     run(comparison, tmp_path / 'table.md', n_trials=1)
     before, path = trials_of(tmp_path), tmp_path / 'table.trials.csv'
     path.write_text(path.read_text()[:-20])  # killed while it wrote the last trial
@@ -46,6 +54,7 @@ def test_a_stopped_run_goes_on_and_measures_nothing_twice(tmp_path):
             assert float(row['accuracy']) == pytest.approx(sum(mine) / 2, abs=1e-5)
             assert float(row['accuracy']) > 0.8
     assert '| mean of 2 sets |' in text and 'Left out' not in text
+    assert '| sparse ELM, points of accuracy below SVC | ' in text
 
 
 def test_what_could_not_be_compared_is_named(tmp_path):
@@ -78,3 +87,28 @@ def test_every_machine_has_a_size_and_every_peer_is_there_or_named():
     for name, (estimator, _) in machines.items():
         assert model_bytes(estimator.fit(X / X.max(axis=0), y)) >= 8 * X.shape[1], name
     assert ('hpelm' in machines) == bool(find_spec('hpelm')) == (not everything.ABSENT)
+
+
+@pytest.mark.parametrize('ours, behind, verdict', [((0.9, 0.792), '0.40', 'met'), ((0.9, 0.788), '0.60', '**missed**'),
+                                                   ((0.9, 0.9), '-5.00', 'met')])
+def test_a_machine_is_as_good_as_a_peer_within_half_a_point_of_mean_accuracy(ours, behind, verdict):
+    rows = summary_rows(ours=ours, peer=(0.9, 0.8))
+    assert f'| ours, points of accuracy below peer | {behind} | at most 0.5 | {verdict} |' in judge_claims(
+        [AsGood('ours', 'peer')], rows)
+
+
+def test_only_sets_that_all_methods_did_count_for_a_claim():
+    rows = summary_rows(ours=(0.9, 0.5), peer=(0.9, 0.9), other=(0.1,))
+    assert '| 0.00 | at most 0.5 | met | 90.00 % against 90.00 %, mean of 1 sets |' in judge_claims(
+        [AsGood('ours', 'peer')], rows)
+
+
+def test_a_claim_without_its_peer_is_not_measurable():
+    assert '|  | at most 0.5 | not measurable |' in judge_claims([AsGood('ours', 'peer')], summary_rows(ours=(0.9,)))
+
+
+@pytest.mark.parametrize('table', [everything, sparse_elm, sphere_svm])
+def test_claims_are_about_methods_of_their_table(table):
+    names = set(table.COMPARISON.methods(4, 2))
+    assert table.COMPARISON.claims
+    assert {name for claim in table.COMPARISON.claims for name in (claim.method, claim.peer)} <= names

@@ -16,6 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 from ...estimators import ESVMClassifier, KernelELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from ...selection import COARSE_C, COARSE_WIDTHS
 from ..public_sets import list_sets
+from .claims import AsGood
 from .harness import CHOSEN_ONCE, OF_HALVES, SECONDS, Comparison, by_size, halves, main
 from .peers import HPELM
 
@@ -51,7 +52,8 @@ def methods(n_features, n_classes):
 
 
 ABSENT = () if find_spec('hpelm') else ("hpelm is not installed (pip install 'mr_elm[bench]')",)
-COMPARISON = Comparison(by_size(list_sets()), halves, methods, NOTES, absent=ABSENT)
+CLAIMS = tuple(AsGood(method, 'SVC') for method in ('sparse ELM', 'SphereSVM', 'kernel ELM', 'PESVM'))
+COMPARISON = Comparison(by_size(list_sets()), halves, methods, NOTES, absent=ABSENT, claims=CLAIMS)
 
 if __name__ == '__main__':
     main(COMPARISON, __doc__)

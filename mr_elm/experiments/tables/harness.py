@@ -39,7 +39,8 @@ class Comparison:
 
     sets : names. split : (y, trial) -> (training rows, testing rows). methods : (n_features, n_classes) -> name ->
     (estimator, grid). tuned_each : choose parameters anew in each trial, not once a set. genes : sets of which
-    N_GENES features count. absent : what could not be compared, and why. notes : the protocol, for the reader.
+    N_GENES features count. absent : what could not be compared, and why. notes : the protocol, for the reader. claims :
+    what is claimed of mean accuracies, such as AsGood.
     """
 
     sets: tuple
@@ -50,6 +51,7 @@ class Comparison:
     tuned_each: bool = False
     genes: tuple = ()
     absent: tuple = ()
+    claims: tuple = ()
 
 
 def halves(y, trial):
@@ -199,7 +201,7 @@ def run(comparison, out, names=(), n_trials=TRIALS, minutes=None):
     if clock.n_left:
         left_out.append(f'the time was up with {clock.n_left} trials to go: the same command goes on')
     rows = summaries(results, here, comparison.methods(2, 2))
-    return write_table(rows, Path(out), comparison.notes, left_out)
+    return write_table(rows, Path(out), comparison.notes, left_out, comparison.claims)
 
 
 def by_size(names):

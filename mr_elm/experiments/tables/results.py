@@ -6,6 +6,7 @@ import json
 import numpy as np
 
 from ..machine import describe_in_a_line
+from ..verdict import record, table
 
 COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'accuracy', 'train_seconds', 'test_seconds',
            'model_bytes', 'n_support', 'parameters')
@@ -70,13 +71,14 @@ def summaries(results, names, methods):
     return [summarise(rows) for rows in found if rows]
 
 
-def write_table(rows, out, notes, left_out):
-    """Write summary rows to OUT.csv and OUT.md; returns the Markdown."""
+def write_table(rows, out, notes, left_out, claims=()):
+    """Write summary rows to OUT.csv and OUT.md; returns the Markdown. claims : of mean accuracies, such as AsGood."""
     with open(out.with_suffix('.csv'), 'w', newline='') as stream:
         writer = csv.DictWriter(stream, SUMMARY, lineterminator='\n')
         writer.writeheader()
         writer.writerows(map(rounded, rows))
-    parts = [notes, f'Measured on {describe_in_a_line()}.', overview(rows), details(rows)]
+    parts = [notes, f'Measured on {describe_in_a_line()}.', overview(rows), judge_claims(claims, rows),
+             details(rows)]
     if left_out:
         parts.append('Left out:\n\n' + '\n'.join(f'* {reason}' for reason in left_out))
     out.write_text('\n\n'.join(part for part in parts if part) + '\n')
@@ -85,18 +87,34 @@ def write_table(rows, out, notes, left_out):
 
 def overview(rows):
     """Lay out the accuracies, a column a method, the best of a set in bold; below, what all sets come to."""
-    methods = list(dict.fromkeys(row['method'] for row in rows))
-    cells = {(row['set'], row['method']): row for row in rows}
-    names = list(dict.fromkeys(row['set'] for row in rows))
+    names, methods, cells = cells_of(rows)
     lines = [f'| accuracy % | {" | ".join(methods)} |', '|---|' + '---:|' * len(methods)]
     for name in names:
         best = max(row['accuracy'] for row in rows if row['set'] == name)
         lines.append(f'| {name} | ' + ' | '.join(accuracy_of(cells.get((name, method)), best) for method in methods)
                      + ' |')
-    whole = [name for name in names if all((name, method) in cells for method in methods)]
-    if whole:
+    if whole := whole_sets(names, methods, cells):
         lines += totals(cells, whole, methods)
     return '\n'.join(lines)
+
+
+def cells_of(rows):
+    """Return the names of sets and methods, and (set, method) -> row."""
+    names, methods = (list(dict.fromkeys(row[column] for row in rows)) for column in ('set', 'method'))
+    return names, methods, {(row['set'], row['method']): row for row in rows}
+
+
+def whole_sets(names, methods, cells):
+    """Return the sets that all methods did."""
+    return [name for name in names if all((name, method) in cells for method in methods)]
+
+
+def judge_claims(claims, rows):
+    """Lay out claims with their verdicts, over the sets that all methods did; nothing without claims."""
+    names, methods, cells = cells_of(rows)
+    whole = whole_sets(names, methods, cells)
+    accuracies = {method: [cells[name, method]['accuracy'] for name in whole] for method in methods}
+    return table(record(claim.row(accuracies)) for claim in claims) if claims else ''
 
 
 def accuracy_of(row, best):

@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 from ...estimators import ELMClassifier, SparseELMClassifier
 from ...selection import COARSE_C, COARSE_WIDTHS
+from .claims import AsGood
 from .harness import CHOSEN_ONCE, N_GENES, OF_HALVES, SECONDS, Comparison, halves, main
 
 BINARY = ('australian', 'breast-cancer', 'diabetes', 'heart', 'ionosphere', 'liver-disorders', 'mushrooms', 'svmguide1',
@@ -35,7 +36,8 @@ def methods(n_features, n_classes):
         'SVC, gaussian': (SVC(cache_size=500), {'gamma': [0.5 / width**2 for width in widths], 'C': list(COARSE_C)})}
 
 
-COMPARISON = Comparison((*BINARY, *GENES, *SEVERAL), halves, methods, NOTES, genes=GENES)
+CLAIMS = tuple(AsGood('sparse ELM, gaussian', peer) for peer in ('unified ELM, gaussian', 'SVC, gaussian'))
+COMPARISON = Comparison((*BINARY, *GENES, *SEVERAL), halves, methods, NOTES, genes=GENES, claims=CLAIMS)
 
 if __name__ == '__main__':
     main(COMPARISON, __doc__)

@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from ...estimators import SphereSVMClassifier
+from .claims import AsGood
 from .harness import MOST, TUNED_ON, Comparison, main
 from .peers import L2SVC
 
@@ -40,7 +41,8 @@ def outer_fold(y, trial):
     return folds[trial]
 
 
-COMPARISON = Comparison(SETS, outer_fold, methods, NOTES, trials=OUTER, tuned_each=True)
+CLAIMS = tuple(AsGood('SphereSVM', peer) for peer in ('L1-SVM (SVC)', 'L2-SVM (SVC on K + I/C)'))
+COMPARISON = Comparison(SETS, outer_fold, methods, NOTES, trials=OUTER, tuned_each=True, claims=CLAIMS)
 
 if __name__ == '__main__':
     main(COMPARISON, __doc__)
