@@ -6,7 +6,7 @@ from mr_elm.experiments.scale.report import write_report
 
 
 def runs_of(experiment, places, runner='local', **other):
-    """Make two runs of each place; places : (nodes, rows, seconds), the seconds one number or two."""
+    """Make two runs of each place; places : (nodes, rows, seconds), a tuple of seconds where the runs differ."""
     return [run_of(experiment, nodes, rows, second, repeat=repeat, runner=runner, **other)
             for nodes, rows, seconds in places
             for repeat, second in enumerate(seconds if isinstance(seconds, tuple) else (seconds, seconds))]
@@ -66,6 +66,12 @@ def test_a_sizeup_is_not_measurable_when_runs_of_any_size_moved(verdicts):
     runs = runs_of('sizeup', [(1, 100, 1.0), (1, 200, (2.0, 2.3)), (1, 400, 4.15)])
     (_, _, found), = verdicts('sizeup', runs)
     assert found == 'not measurable'
+
+
+def test_increments_are_those_of_medians(verdicts):
+    runs = runs_of('sizeup', [(1, 100, (9.2, 10.0, 10.1)), (1, 200, (20.0, 20.0, 20.1)), (1, 400, (40.0, 40.0, 41.0))])
+    (measured, _, _), = verdicts('sizeup', runs)
+    assert measured == '0.00'
 
 
 def test_one_run_of_a_place_decides_nothing(verdicts):
