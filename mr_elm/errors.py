@@ -19,3 +19,15 @@ class ConvergenceWarning(UserWarning):
 
 class NumericalWarning(UserWarning):
     """Warn that a matrix was too ill-conditioned for the usual factorisation."""
+
+
+EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
+
+
+def sentence(error, hint=''):
+    """Say in one line what went wrong; the hint follows where that is a fault of the program."""
+    if isinstance(error, OSError) and error.strerror:
+        return f'{error.filename}: {error.strerror}' if error.filename else error.strerror
+    text = ' '.join(str(error).split())
+    return text if isinstance(error, (*EXPECTED, OSError)) else (
+        f'{type(error).__name__}: {text}{hint}')

@@ -23,6 +23,13 @@ class Finished:
             if not accounts.take(key, value):
                 yield key, value
 
+    def lines(self, accounts):
+        """Yield all lines of the output as they are; `accounts` takes the records about the input among them."""
+        accounts.map_input_records = self.map_input_records
+        for path in self.parts():
+            with store_of(path).open(path) as stream:
+                yield from self.job_class.watch(stream, accounts.take)
+
     def parts(self):
         """List the paths of the parts, sorted."""
         return sorted(entry.path for entry in store_of(self.folder).entries(self.folder)

@@ -7,6 +7,7 @@ from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import MANIFEST
 from mr_elm.io.sniff import first_lines, sniff
 from mr_elm.io.splits import is_compressed, read_stream
+from mr_elm.streaming.manifest import load_manifest
 from mr_elm.streaming.storage import is_local, store_of
 
 
@@ -27,10 +28,14 @@ class InputFile:
 
 @dataclass(frozen=True)
 class InputPlan:
-    """List the files of a data set in input order; `pack` is the folder of a packed one, else None."""
+    """List the files of a data set in input order.
+
+    pack : the folder of a packed data set, else None. manifest : what closes a pack, a dictionary.
+    """
 
     files: list
     pack: str | None = None
+    manifest: dict | None = None
 
     @property
     def kind(self):
@@ -58,6 +63,17 @@ class InputPlan:
         return {'files': [{'path': file.path, 'uri': file.uri or file.path, 'format': file.format.to_json()}
                           for file in self.files]}
 
+    def to_record(self):
+        """Return the whole plan as a dictionary that JSON can hold; `from_record` undoes it."""
+        files = [{**vars(file), 'format': file.format.to_json()} for file in self.files]
+        return {'files': files, 'pack': self.pack, 'manifest': self.manifest}
+
+    @classmethod
+    def from_record(cls, record):
+        """Make a plan of what `to_record` returned."""
+        files = [InputFile(**{**file, 'format': RowFormat.from_json(file['format'])}) for file in record['files']]
+        return cls(files, record['pack'], record['manifest'])
+
     def with_width(self, n_features):
         """Fix the width of sparse rows; others have theirs."""
         if self.kind != 'libsvm':
@@ -66,12 +82,12 @@ class InputPlan:
                                     for file in self.files])
 
 
-def plan_inputs(patterns, options):
+def plan_inputs(patterns, options, closed=True):
     """Make the InputPlan of what the user named.
 
     patterns : files, folders or globs; one that exists is never a pattern. Names that begin with _ or . are left out
     of folders.
-    options : RowOptions.
+    options : RowOptions. closed : whether packed rows must have a manifest, or may be files of blocks.
     Raises FileNotFoundError when nothing is there, DataFormatError when it cannot be rows.
     """
     entries = expand(patterns)
@@ -81,7 +97,8 @@ def plan_inputs(patterns, options):
         raise DataFormatError(f'{entries[0].path}: rows were expected, the file is empty' if len(entries) == 1 else
                               f'{entries[0].path} and {len(entries) - 1} more: rows were expected, all files are empty')
     check_alike(files)
-    return InputPlan(files, find_pack(files))
+    pack = find_pack(files, closed)
+    return InputPlan(files, pack, load_manifest(pack) if pack else None)
 
 
 def expand(patterns):
@@ -136,11 +153,13 @@ def check_alike(files):
                                   f'{first.path}, {file.format.n_columns} came')
 
 
-def find_pack(files):
-    """Return the folder of a packed data set. Raises DataFormatError when its manifest is missing."""
+def find_pack(files, closed=True):
+    """Return the folder of a packed data set. Raises DataFormatError when its manifest is missing though `closed`."""
     if files[0].format.kind != 'packed':
         return None
     folders = sorted({os.path.dirname(file.path) for file in files})
+    if not closed and not any(store_of(folder).find(f'{folder}/{MANIFEST}') for folder in folders):
+        return None
     if len(folders) > 1:
         raise DataFormatError(f'{folders[1]}: one pack was expected, {folders[0]} is another')
     if store_of(folders[0]).find(f'{folders[0]}/{MANIFEST}') is None:

@@ -33,6 +33,7 @@ class MRCheck(MRProblem):
     least margin.
     """
 
+    REQUIRED = 'problem', 'model', 'working'
     MERGE = {'loss': add_up}
 
     def configure_args(self):

@@ -36,6 +36,7 @@ def merge_residuals(values):
 class MREvaluate(MRRows):
     """Emit `confusion` for classes, `residuals` for a regression."""
 
+    REQUIRED = ('model',)
     MERGE = {'confusion': merge_confusions, 'residuals': merge_residuals}
 
     def configure_args(self):

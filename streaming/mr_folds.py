@@ -15,6 +15,7 @@ class MRFolds(MRRows):
     Source: He et al., A parallel incremental extreme SVM classifier, 2011, section 4; the folds are ours.
     """
 
+    REQUIRED = ('problem',)
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
 
     def configure_args(self):

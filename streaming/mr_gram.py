@@ -1,6 +1,4 @@
 """Sum up E'E and the class sums of a data set: the map, shuffle and reduce stages of PESVM."""
-import json
-
 import numpy as np
 from mrjob.step import MRStep
 
@@ -9,7 +7,7 @@ from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.wire import make_key
 from mr_elm.models import load_layer
 from mr_elm.solvers.esvm import row_weights
-from mr_elm.streaming.mr_rows import MRRows, demand_width
+from mr_elm.streaming.mr_rows import MRRows, demand_width, read_json
 
 ROOM = 16  # columns for targets that the first buffer has
 
@@ -23,13 +21,14 @@ class MRGram(MRRows):
     Source: He et al., A parallel incremental extreme SVM classifier, 2011, section 4.
     """
 
+    REQUIRED = 'layer', 'grid'
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
 
     def configure_args(self):
         """Add the hidden layer and what decides the sums."""
         super().configure_args()
         self.add_file_arg('--layer', help='npz: the hidden layer')
-        self.add_passthru_arg('--grid', help='JSON: the three grids of the exact sums')
+        self.add_file_arg('--grid', help='JSON: the three grids of the exact sums')
         # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null; without it labels weigh 1')
         self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner')
@@ -42,11 +41,9 @@ class MRGram(MRRows):
     def map_begin(self):
         """Load the layer and make room for one block and its Gram."""
         self.layer = load_layer(self.options.layer)
-        self.class_weights = None
-        if self.options.class_weights is not None:
-            with open(self.options.class_weights) as stream:
-                self.class_weights = json.load(stream)
-        self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*json.loads(self.options.grid)), self.numeric)
+        weights = self.options.class_weights
+        self.class_weights = None if weights is None else read_json(weights)
+        self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*read_json(self.options.grid)), self.numeric)
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.n_hidden + 1 + ROOM))
 
     def map_block(self, block, place):

@@ -1,5 +1,4 @@
 """Compute the kernel matrix from columns of the data: Algorithm 1 of Zhao et al., 2015, entry by entry or in tiles."""
-import json
 import math
 from functools import cached_property
 
@@ -7,7 +6,7 @@ import numpy as np
 
 from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.streaming.mr_rows import MRRows
+from mr_elm.streaming.mr_rows import MRRows, read_json
 
 TILE = 512  # rows and columns of a tile
 
@@ -41,17 +40,28 @@ class MRKernel(MRRows):
     other kernels are ours.
     """
 
+    REQUIRED = ('kernel',)
+
     def configure_args(self):
         """Add the kernel and what is emitted."""
         super().configure_args()
         self.add_passthru_arg('--emit', choices=('entries', 'tiles'), default='tiles')
-        self.add_passthru_arg('--kernel', help='JSON: name and parameters')
-        self.add_passthru_arg('--step', type=float, help='the grid of the sums')
+        self.add_file_arg('--kernel', help='JSON: name and parameters of the kernel, and the grid of the sums')
 
     @cached_property
     def kernel(self):
         """Return the Kernel."""
-        return Kernel(*json.loads(self.options.kernel))
+        return Kernel(*self.described[:2])
+
+    @property
+    def step(self):
+        """Return the grid of the sums."""
+        return self.described[2]
+
+    @cached_property
+    def described(self):
+        """Return what --kernel says: name, parameters, grid."""
+        return read_json(self.options.kernel)
 
     def map_begin(self):
         """Start without columns."""
@@ -65,7 +75,7 @@ class MRKernel(MRRows):
         else:
             centred = block.X - block.X.mean(axis=1, keepdims=True) if self.of_distance else block.X
             X = np.ascontiguousarray(centred.T)
-            self.columns.append((X, row_squares(X) / self.options.step))
+            self.columns.append((X, row_squares(X) / self.step))
 
     def entries(self, X):
         """Yield the shares of one column. Source: Algorithm 1, lines 3 to 8."""
@@ -77,12 +87,12 @@ class MRKernel(MRRows):
         """Emit the tiles of the task, one after another."""
         for i, j in tile_corners(len(self.columns[0][0]) if self.columns else 0):
             shares = (self.share(X, squares, slice(i, i + TILE), slice(j, j + TILE)) for X, squares in self.columns)
-            yield make_key('tile', i, j), [sum(shares) * self.options.step]
+            yield make_key('tile', i, j), [sum(shares) * self.step]
 
     def share(self, X, squares, rows, others):
         """Return the share of some columns in a tile, in steps of the grid, whole ones: a step is a power of 2."""
         factor = -2 if self.of_distance else 1
-        tile = X[rows] * (factor / self.options.step) @ X[others].T
+        tile = X[rows] * (factor / self.step) @ X[others].T
         if self.of_distance:
             tile += squares[rows, None]
             tile += squares[others]

@@ -18,6 +18,8 @@ class MRKernelRows(MRRows):
     A row is known by its file, the start of its split and its place in it; `--starts` says which row of X that is.
     """
 
+    REQUIRED = 'rows', 'starts'
+
     def configure_args(self):
         """Add X."""
         super().configure_args()

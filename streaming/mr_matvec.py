@@ -17,6 +17,8 @@ class MRMatvec(MRRows):
     `mr_elm.solvers.matrix_products` for what is corrected. Blocks are ours.
     """
 
+    REQUIRED = ('factors',)
+
     def configure_args(self):
         """Add S and T."""
         super().configure_args()

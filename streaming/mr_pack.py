@@ -8,7 +8,7 @@ from mrjob.step import MRStep
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.packed import END_MARK, encode_block, fitting_pieces
-from mr_elm.io.wire import split_key
+from mr_elm.io.wire import make_key, split_key
 from mr_elm.streaming.mr_rows import MRRows
 
 
@@ -41,6 +41,15 @@ class MRPack(MRRows):
             raise DataFormatError('numbers within the range of float32 were expected, larger ones came')
         for piece in fitting_pieces(block):
             yield '', encode_block(piece, self.options.dtype, self.numeric)
+
+    @staticmethod
+    def watch(lines, take):
+        """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
+        for line in lines:
+            if line.startswith(END_MARK):
+                facts = json.loads(line.partition(b'\t')[2])
+                take(make_key(facts.pop('kind'), *facts.pop('place')), facts)
+            yield line
 
     def drain(self):
         """Write the records about the input as end lines."""

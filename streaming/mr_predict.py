@@ -1,5 +1,6 @@
 """Predict every row of a data set, in an order that the driver can restore."""
 import json
+from itertools import islice
 
 from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
@@ -26,6 +27,7 @@ class MRPredict(MRRows):
     record says where the file belongs.
     """
 
+    REQUIRED = ('model',)
     OUTPUT_PROTOCOL = FramedProtocol
 
     def configure_args(self):
@@ -52,6 +54,17 @@ class MRPredict(MRRows):
         if self.options.scores and not self.model.numeric:
             lines = ['\t'.join([line, *map(repr, row)]) for line, row in zip(lines, scores.tolist(), strict=True)]
         yield make_key('rows', *place), ({}, lines)
+
+    @staticmethod
+    def watch(lines, take):
+        """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
+        for line in lines:
+            key, _, facts = line.partition(b'\t')
+            value = json.loads(facts)
+            n_lines = value.pop('following')
+            take(key.decode(), value)
+            yield line
+            yield from islice(lines, n_lines)
 
     def drain(self):
         """Frame the records about the input like the rows."""

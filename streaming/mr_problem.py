@@ -31,6 +31,8 @@ class MRProblem(MRRows):
     (key, value).
     """
 
+    REQUIRED = ('problem',)
+
     def configure_args(self):
         """Add the problem."""
         super().configure_args()

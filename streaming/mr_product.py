@@ -15,6 +15,8 @@ class MRProduct(MRKernelRows):
     not show. Memory is X, V and a tile.
     """
 
+    REQUIRED = 'rows', 'vectors'
+
     def configure_args(self):
         """Add V."""
         super().configure_args()

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import warnings
+from itertools import chain
 from urllib.parse import quote, unquote
 
 import scipy.sparse as sp
@@ -16,11 +17,19 @@ from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.lines import LineReader
 from mr_elm.io.packed_reader import PackedReader
+from mr_elm.io.sniff import first_lines, sniff
 from mr_elm.io.splits import CHUNK, read_split, whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.streaming.pulse import pulse
+from mr_elm.streaming.row_arguments import (
+    add_no_label_argument,
+    add_row_arguments,
+    add_task_argument,
+    row_options,
+)
 
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
+ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 TASKS = {'--mapper', '--combiner', '--reducer'}
 URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
 
@@ -34,16 +43,26 @@ class MRRows(MRJob):
 
     Beside them every split emits `counts FILE START` (a RowCounts), a row that cannot be used `rejected FILE START
     ORDINAL`, and damage `error FILE START`. A task never fails because of bad data: the driver reads these and says
-    the same on every runner.
+    the same on every runner. REQUIRED names the options without which the job cannot run.
     """
 
     INPUT_PROTOCOL = RawValueProtocol
     INTERNAL_PROTOCOL = WireProtocol
     OUTPUT_PROTOCOL = WireProtocol
     MERGE = {}
+    REQUIRED = ()
 
     def __init__(self, args=None):
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
+
+    @classmethod
+    def run(cls):
+        """Run a task when mrjob or Hadoop asks for one, else the whole job, as a user does by hand."""
+        if TASKS & set(sys.argv[1:]):
+            super().run()
+            return
+        from mr_elm.streaming.by_hand import main  # drivers need it, tasks do not
+        sys.exit(main(cls, sys.argv[1:]))
 
     def _non_option_kwargs(self):
         """Hand arguments to the tasks so that they survive Hadoop; mrjob offers no public name for it."""
@@ -54,12 +73,12 @@ class MRRows(MRJob):
     def configure_args(self):
         """Add the options that tell a task how to read its split."""
         super().configure_args()
-        self.add_file_arg('--plan', help='JSON: the files of the data set and their formats')
+        self.add_file_arg('--plan', help='JSON: the files of the data set and their formats (default: look at the '
+                          'rows)')
         self.add_passthru_arg('--planned-splits', action='store_true', default=False,
                               help='standard input names splits to read, it does not hold the rows themselves')
-        self.add_passthru_arg('--bad-rows', choices=('stop', 'skip'), default='stop',
-                              help='what to do with a row that cannot be used')
-
+        for add in (add_row_arguments, add_task_argument, add_no_label_argument):
+            add(self.add_passthru_arg)
         self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, help='rows of text read together')
 
     def run_mapper(self, step_num=0):
@@ -85,9 +104,9 @@ class MRRows(MRJob):
         """Read this task's splits block by block."""
         with one_thread(), warnings.catch_warnings():
             warnings.simplefilter('ignore')  # inline, mrjob's stderr takes bytes only
-            self.records = []
-            with open(self.options.plan) as stream:
-                self.plan = json.load(stream)
+            self.demand_options()
+            self.records, self.ahead = [], b''
+            self.plan = self.look() if self.options.plan is None else read_json(self.options.plan)
             self.map_begin()
             try:
                 for block, place in self.read_blocks():
@@ -98,6 +117,21 @@ class MRRows(MRJob):
             yield from self.drain()
             yield from self.map_end() or ()
             self.finish_input()
+
+    def demand_options(self):
+        """Exit with status 2 when a required option is missing."""
+        for name in self.REQUIRED:
+            if getattr(self.options, name) is None:
+                self.arg_parser.error(f'--{name.replace("_", "-")}: a file was expected, none was named')
+
+    def look(self):
+        """Make the plan of a task that was given none: one file, in the format that its first lines and options say."""
+        self.ahead = next(whole_lines(self.stdin), b'')
+        path = os.environ.get('mapreduce_map_input_file', '')
+        options = row_options(self.options, labelled=not self.options.no_label,
+                              numeric_labels=self.options.task == 'regression')
+        form = sniff(first_lines([self.ahead]), path, options) if self.ahead else RowFormat('csv')
+        return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
 
     def finish_input(self):
         """Read what is left: Hadoop takes a task that leaves input unread for a failed one."""
@@ -170,13 +204,21 @@ class MRRows(MRJob):
         else:
             start, length = (int(os.environ[f'mapreduce_map_input_{name}']) for name in ('start', 'length'))
             number = find_file(files, os.environ['mapreduce_map_input_file'])
-            yield number, start, length, whole_lines(self.stdin)
+            yield number, start, length, chain(filter(None, [self.ahead]), whole_lines(self.stdin))
 
     def count_bytes(self, chunks):
         """Pass chunks on and report how many bytes were read."""
         for chunk in chunks:
             self.increment_counter('mr_elm', 'bytes', len(chunk))
             yield chunk
+
+    @staticmethod
+    def watch(lines, take):
+        """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
+        for line in lines:
+            if line.startswith(ABOUT_INPUT):
+                take(*WireProtocol().read(line))
+            yield line
 
     def reducer(self, key, values):
         """Merge the values of a key. Input and output: <kind and coordinates, value>."""
@@ -186,6 +228,12 @@ class MRRows(MRJob):
                 yield key, value
         else:
             yield key, merge(values)
+
+
+def read_json(path):
+    """Read a file of JSON."""
+    with open(path) as stream:
+        return json.load(stream)
 
 
 def shell_proof(argument):

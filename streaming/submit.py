@@ -10,7 +10,7 @@ from mr_elm.streaming.failures import explain
 from mr_elm.streaming.finished import Finished, map_input_records
 from mr_elm.streaming.hadoop import HadoopRunner, glob_escaped, is_local_cluster
 from mr_elm.streaming.hadoop_progress import HadoopProgress
-from mr_elm.streaming.inputs import plan_splits
+from mr_elm.streaming.inputs import demand_unchanged, plan_splits
 from mr_elm.streaming.runner import EMBEDDED, REACH, conf_arguments, emr
 from mr_elm.streaming.shipping import source_digest, zip_code
 from mr_elm.streaming.trace import traced
@@ -26,9 +26,12 @@ def run_job(job_class, plan, job_arguments, runner, stage):
 
     job_class : a subclass of MRRows. plan : InputPlan. job_arguments : options of the job.
     stage : its name, for progress.
+    Raises DataFormatError when a file has changed since the plan was made, before the output, which may not fit, is
+    read.
     """
     if runner.alias in EMBEDDED:
         with ran(job_class, plan, job_arguments, stage_output(job_class, runner), runner, stage) as running:
+            demand_unchanged(plan)
             yield Finished(job_class, running.get_output_dir())
         return
     key = key_of(job_class, plan, job_arguments, source_digest())
@@ -41,6 +44,7 @@ def run_job(job_class, plan, job_arguments, runner, stage):
         arguments = ['-D', f'mapreduce.job.tags={tags(runner, key)}', *job_arguments]
         with ran(job_class, plan, arguments, folder, runner, stage) as running:
             done = runner.work.finish(key, folder, map_input_records(running))
+    demand_unchanged(plan)
     yield Finished(job_class, **done)
 
 

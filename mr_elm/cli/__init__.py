@@ -4,11 +4,13 @@ import traceback
 import warnings
 from importlib import import_module
 
-from ..errors import AccountingError, ConvergenceWarning, DataFormatError, ModelFormatError, NumericalWarning
+from ..errors import ConvergenceWarning, NumericalWarning, sentence
 from .signals import Terminated, terminable
 
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
+    'layer': ('steps', 'by hand: write what the next stage of a training needs'),
+    'finish': ('steps', 'by hand: write the model, from the outputs of all stages'),
     'tune': ('tune', 'choose kernel parameters and C by cross-validation'),
     'update': ('increment', 'add new rows to a model, without the old ones'),
     'forget': ('increment', 'take rows away from a model'),
@@ -32,7 +34,6 @@ FIRST_STEPS = """first steps:
   mr-elm evaluate m.npz rows.csv
 
 `mr-elm COMMAND --help` tells more; `mr-elm train --help` lists the methods."""
-EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 
 
 def main(argv=None):
@@ -66,17 +67,9 @@ def guarded(argv):
     except Exception as error:
         if '--debug' in argv:
             traceback.print_exc()
-        print(f'mr-elm: {noted(sentence(error), error)}', file=sys.stderr)
+        text = noted(sentence(error, ' (--debug shows where)'), error)
+        print(f'mr-elm: {text}', file=sys.stderr)
         return 1
-
-
-def sentence(error):
-    """Say in one line what went wrong."""
-    if isinstance(error, OSError) and error.strerror:
-        return f'{error.filename}: {error.strerror}' if error.filename else error.strerror
-    text = ' '.join(str(error).split())
-    return text if isinstance(error, (*EXPECTED, OSError)) else (
-        f'{type(error).__name__}: {text} (--debug shows where)')
 
 
 def noted(text, error):

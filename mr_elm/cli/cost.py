@@ -4,7 +4,8 @@ import json
 import math
 
 from ..experiments.cost import Cluster, estimate, measure, read_counters
-from .options import Parser, add_debug_option, positive
+from ..streaming.row_arguments import positive
+from .options import Parser, add_debug_option
 
 UNITS = {'rows': '', 'seconds_a_row': 's of a core', 'busy_seconds': 's', 'elapsed_seconds': 's', 'node_hours': 'h',
          'dollars': '$', 'core_hours': 'h', 'jobs': ''}

@@ -6,6 +6,7 @@ from ..data.generators import GENERATORS, replicate, write_rows
 from ..data.generators import generate as generate_blocks
 from ..io.blocks import BLOCK_ROWS
 from ..streaming.drivers import pack as packing
+from ..streaming.row_arguments import positive, row_options
 from ..streaming.storage import demand_free
 from .options import (
     Parser,
@@ -16,8 +17,6 @@ from .options import (
     add_runner_options,
     add_task_option,
     make_runner,
-    positive,
-    row_options,
     write_rejected,
 )
 

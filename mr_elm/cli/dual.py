@@ -6,26 +6,27 @@ from ..features.kernels import KERNELS
 from ..solvers.dual import METHOD_RULES
 from ..solvers.multiclass import SCHEMES
 from ..streaming.drivers import dual
-from .options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options, positive
-from .training import add_class_weight_option, add_model_options, demand_seed, run
+from ..streaming.row_arguments import positive
+from .options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options
+from .training import add_class_weight_option, add_model_options, demand_seed
 
 STOP = 'violation of the optimality conditions at which to stop'
 STOPS = {'sphere-svm': 'gap at which to stop, relative to the objective; for --rule paper the eps of Algorithm 1'}
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
 
 
-def train_sparse_elm(argv):
+def train_sparse_elm(argv, perform):
     """Train the sparse ELM: the box-constrained dual, solved by blocks of variables."""
-    train_dual(argv, 'sparse-elm', train_sparse_elm.__doc__)
+    train_dual(argv, perform, 'sparse-elm', train_sparse_elm.__doc__)
 
 
-def train_oelm(argv):
+def train_oelm(argv, perform):
     """Train the optimisation ELM: the box-constrained dual, solved by active sets."""
-    train_dual(argv, 'oelm', train_oelm.__doc__)
+    train_dual(argv, perform, 'oelm', train_oelm.__doc__)
 
 
-def train_dual(argv, method, description):
-    """Train a method of the box-constrained dual."""
+def train_dual(argv, perform, method, description):
+    """Train a method of the box-constrained dual. perform : see `train.perform`."""
     parser = Parser(f'train {method}', description)
     add_input_options(parser)
     add_model_options(parser)
@@ -37,7 +38,7 @@ def train_dual(argv, method, description):
     add_resume_option(parser)
     args, passed = parser.parse(argv)
     check_dual(parser, args)
-    run(dual.train, dual_options(args, method), args, passed)
+    perform(dual.train, dual_options(args, method), args, passed)
 
 
 def dual_options(args, method):

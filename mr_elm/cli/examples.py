@@ -24,6 +24,11 @@ EXAMPLES = {
         'train mr-kelm rows.csv --sigma 3 --C 100 --model m.npz': 'a Gaussian kernel',
         'train mr-kelm rows.csv --solver cg --model m.npz -r local': 'never store the kernel matrix',
         'train mr-kelm rows.csv --task regression --leave-one-out --model m.npz': 'tell the error too'}),
+    'layer': ('METHOD INPUT... [options of train] --model OUT.npz\n       mr-elm layer TRAINING OUTPUT... [options]', {
+        'layer pesvm rows.csv --hidden 200 --model m.npz': 'begin; --script prints all that follows',
+        'layer m.training.json m.stats': 'nodes and grids from the statistics'}),
+    'finish': ('TRAINING OUTPUT... [options]', {
+        'finish m.training.json m.stats m.gram': 'the model that `mr-elm train` makes'}),
     'tune pesvm': (JOBS, {
         'tune pesvm rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
         'tune pesvm rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),

@@ -3,20 +3,13 @@ from dataclasses import fields
 
 from ..streaming.drivers import kelm
 from ..streaming.drivers.kelm_stages import EMITS
+from ..streaming.row_arguments import positive
 from .dual import add_kernel_options, check_kernel
-from .options import (
-    Parser,
-    above_zero,
-    add_input_options,
-    add_resume_option,
-    add_runner_options,
-    add_task_option,
-    positive,
-)
-from .training import add_class_weight_option, add_model_options, demand_classes, demand_seed, run
+from .options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options, add_task_option
+from .training import add_class_weight_option, add_model_options, demand_classes, demand_seed
 
 
-def train_mr_kelm(argv):
+def train_mr_kelm(argv, perform):
     """Train the kernel ELM: A = (I/C + Omega)^-1 T, all classes in one solve."""
     parser = Parser('train mr-kelm', train_mr_kelm.__doc__)
     add_input_options(parser)
@@ -30,7 +23,7 @@ def train_mr_kelm(argv):
     args, passed = parser.parse(argv)
     check_kelm(parser, args)
     options = kelm_options(args)
-    run(kelm.train, options, args, passed, numeric_labels=options.numeric)
+    perform(kelm.train, options, args, passed, numeric_labels=options.numeric)
 
 
 def kelm_options(args):

@@ -3,16 +3,16 @@ import sys
 from importlib import import_module
 
 
-def run_method(argv, command, methods):
+def run_method(argv, command, methods, *more):
     """Run a command of a method; returns the exit status.
 
     argv : the method, then its arguments.
-    methods : name -> (module of this folder, function of the arguments, what it is).
+    methods : name -> (module of this folder, function of the arguments and `more`, what it is).
     """
     asked = argv[0] if argv else None
     if asked in methods:
         module, function, _ = methods[asked]
-        return getattr(import_module(f'.{module}', __package__), function)(argv[1:])
+        return getattr(import_module(f'.{module}', __package__), function)(argv[1:], *more)
     helped = asked in ('-h', '--help')
     if not helped:
         came = '' if asked is None else f', {asked!r} came'

@@ -7,8 +7,8 @@ from textwrap import fill
 
 from mrjob.options import _RUNNER_OPTS, _STEP_OPTS, _add_basic_args, _add_runner_args
 
-from ..io.formats import MAX_FEATURES, RowOptions
 from ..streaming.progress import Reporter
+from ..streaming.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument
 from ..streaming.runner import EMBEDDED, REACH, Runner
 from ..streaming.storage import written
 from .examples import examples_of, usage_of
@@ -96,37 +96,7 @@ def mrjob_arity():
 def add_input_options(parser):
     """Add the inputs and what can be said of them."""
     parser.add_argument('inputs', nargs='+', metavar='INPUT', help='files, folders or globs; .gz and .bz2 too')
-    group = parser.add_argument_group('input')
-    group.add_argument('--format', choices=('auto', 'csv', 'libsvm', 'packed'), default='auto',
-                       help='how rows are written (default: look)')
-    group.add_argument('--delimiter', type=delimiter_of, default='auto', metavar='X',
-                       help='one character, or "space" for white space (default: look)')
-    group.add_argument('--header', choices=('auto', 'yes', 'no'), default='auto',
-                       help='whether the first line of a csv file names the columns (default: look)')
-    group.add_argument('--label-column', metavar='NAME|INDEX', help='csv; counted from 0, or from the end when '
-                       'negative (default: the first)')
-    group.add_argument('--weight-column', metavar='NAME|INDEX',
-                       help='csv: how often a row counts; `none` where new rows have no weight')
-    group.add_argument('--n-features', type=positive, metavar='D', help='width of the rows (default: look)')
-    group.add_argument('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
-                       help='largest index believed in libsvm text (default: %(default)s)')
-    group.add_argument('--bad-rows', choices=('stop', 'skip'), default='stop',
-                       help='stop at a row that cannot be used, or count it and go on (default: %(default)s)')
-
-
-def delimiter_of(text):
-    """Read --delimiter: one character, auto, or None for white space."""
-    character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
-    if character not in (None, 'auto') and len(character) != 1:
-        raise argparse.ArgumentTypeError(f'one character, tab or space was expected, {text!r} came')
-    return character
-
-
-def positive(text):
-    """Read a whole number above 0."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f'a whole number above 0 was expected, {text!r} came')
-    return int(text)
+    add_row_arguments(parser.add_argument_group('input').add_argument)
 
 
 def above_zero(text):
@@ -142,13 +112,12 @@ def above_zero(text):
 
 def add_task_option(parser):
     """Add what the labels are."""
-    parser.add_argument('--task', choices=('classification', 'regression'), default='classification',
-                        help='what the labels are (default: %(default)s)')
+    add_task_argument(parser.add_argument)
 
 
 def add_label_options(parser):
     """Add options for applying a model to rows."""
-    parser.add_argument('--no-label', action='store_true', help='the rows have no label')
+    add_no_label_argument(parser.add_argument)
     parser.add_argument('--ignore-extra-features', action='store_true',
                         help='drop features that the model does not know (libsvm)')
 
@@ -183,15 +152,6 @@ def add_resume_option(parser):
     """Add going on with a run that was cut short."""
     parser.add_argument('--resume', action='store_true', help='hadoop, emr: go on with a run that did not finish; jobs '
                         'that OUTPUT.work, beside the output, records as finished are not run again')
-
-
-def row_options(args, **known):
-    """Make the RowOptions that the user asked for; `known` overrides."""
-    return RowOptions(**{
-        'kind': args.format, 'delimiter': args.delimiter, 'header': args.header,
-        'weight_column': None if args.weight_column == 'none' else args.weight_column,
-        'label_column': 0 if args.label_column is None else args.label_column,
-        'n_features': args.n_features, 'max_features': args.max_features, **known})
 
 
 def make_runner(args, passed, output=None):

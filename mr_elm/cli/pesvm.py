@@ -4,34 +4,27 @@ from functools import partial
 
 from ..features.hidden import NODES
 from ..streaming.drivers import auto, pesvm
+from ..streaming.row_arguments import positive
 from .increment import living_model
-from .options import (
-    Parser,
-    above_zero,
-    add_input_options,
-    add_resume_option,
-    add_runner_options,
-    add_task_option,
-    positive,
-)
-from .training import add_class_weight_option, add_model_options, demand_classes, demand_seed, run
+from .options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options, add_task_option
+from .training import add_class_weight_option, add_model_options, demand_classes, demand_seed
 
 CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
 
 
-def train_pesvm(argv):
+def train_pesvm(argv, perform):
     """Train the parallel extreme SVM: ridge regression on random hidden nodes and a bias, from one Gram."""
-    train(argv, 'pesvm', '--nu', train_pesvm.__doc__)
+    train(argv, perform, 'pesvm', '--nu', train_pesvm.__doc__)
 
 
-def train_elm(argv):
+def train_elm(argv, perform):
     """Train the unified ELM: ridge regression on random hidden nodes, from one Gram."""
-    train(argv, 'elm', '--C', train_elm.__doc__)
+    train(argv, perform, 'elm', '--C', train_elm.__doc__)
 
 
-def train(argv, method, strength, description):
-    """Train a method; `strength` is what it calls the weight of the errors."""
+def train(argv, perform, method, strength, description):
+    """Train a method; `strength` is what it calls the weight of the errors. perform : see `train.perform`."""
     parser = Parser(f'train {method}', description)
     add_input_options(parser)
     add_model_options(parser)
@@ -43,13 +36,13 @@ def train(argv, method, strength, description):
     check(parser, args)
     budget = budget_of(parser, argv, args)
     if args.like is not None:
-        train_like(parser, argv, args, passed, method)
+        train_like(parser, argv, perform, args, passed, method)
         return
     options = pesvm.PESVMOptions(
         method=method, map=args.map, n_hidden=args.hidden, nu=args.nu, seed=args.seed, weight_scale=args.weight_scale,
         weights=args.weights, scale=args.scale, task=args.task, class_weight=args.class_weight, bad_rows=args.bad_rows)
     driver = partial(auto.train, budget=budget) if budget else pesvm.train
-    run(driver, options, args, passed, numeric_labels=options.numeric)
+    perform(driver, options, args, passed, numeric_labels=options.numeric)
 
 
 def budget_of(parser, argv, args):
@@ -61,6 +54,8 @@ def budget_of(parser, argv, args):
         return None
     if clash := sorted(given & set(CHOSEN)):
         parser.error(f'{clash[0]}: --auto chooses it')
+    if args.script:
+        parser.error('--script: a training without --auto was expected, its stages depend on the rows')
     return args.budget or auto.Budget()
 
 
@@ -73,7 +68,7 @@ def read_budget(text):
     return auto.Budget(seconds=int(number)) if text.endswith('s') else auto.Budget(int(number))
 
 
-def train_like(parser, argv, args, passed, method):
+def train_like(parser, argv, perform, args, passed, method):
     """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
     given = {token.partition('=')[0] for token in argv}
     if clash := sorted(given & set(OF_THE_LAYER)):
@@ -82,7 +77,7 @@ def train_like(parser, argv, args, passed, method):
         nu = {'nu': args.nu} if given & {'--nu', '--C'} else {}
         options = pesvm.options_of(model.header, method=method, bad_rows=args.bad_rows, **nu)
         known = {'numeric_labels': model.numeric, 'n_features': model.n_features}
-        run(partial(pesvm.train, like=model), options, args, passed, **known)
+        perform(partial(pesvm.train, like=model), options, args, passed, **known)
 
 
 def add_gram_options(parser, method, strength):

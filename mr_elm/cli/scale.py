@@ -4,7 +4,8 @@ import os
 from ..experiments.scale.methods import METHODS
 from ..experiments.scale.places import PLACES
 from ..experiments.scale.study import run_study
-from .options import Parser, add_debug_option, add_quiet_option, positive
+from ..streaming.row_arguments import positive
+from .options import Parser, add_debug_option, add_quiet_option
 
 
 def speedup(argv):

@@ -7,6 +7,7 @@ from ..models import read_model
 from ..streaming.drivers import score
 from ..streaming.drivers.increment import demand_living
 from ..streaming.inputs import plan_inputs
+from ..streaming.row_arguments import row_options
 from ..streaming.storage import demand_free, fetched
 from .options import (
     Parser,
@@ -16,7 +17,6 @@ from .options import (
     add_resume_option,
     add_runner_options,
     make_runner,
-    row_options,
     write_rejected,
 )
 

@@ -9,7 +9,8 @@ from ..experiments.scale.cost_model import Cluster
 from ..experiments.scale.forecast_report import write_forecasts
 from ..experiments.scale.runs import read_runs
 from ..experiments.scale.simulate import foretell, spaced
-from .options import Parser, above_zero, add_debug_option, positive
+from ..streaming.row_arguments import positive
+from .options import Parser, above_zero, add_debug_option
 
 LARGEST = 10**15
 

@@ -3,10 +3,10 @@ from ..features.kernels import KERNELS
 from ..streaming.drivers import dual
 from .dual import add_kernel_options, add_partition_options, add_solver_options, check_dual, dual_options
 from .options import Parser, add_input_options, add_resume_option, add_runner_options
-from .training import add_model_options, run
+from .training import add_model_options
 
 
-def train_sphere_svm(argv):
+def train_sphere_svm(argv, perform):
     """Train SphereSVM: the L2 machine on a normalised kernel, as the point of a hull that is nearest to the origin."""
     parser = Parser('train sphere-svm', train_sphere_svm.__doc__)
     add_input_options(parser)
@@ -20,7 +20,7 @@ def train_sphere_svm(argv):
     args, passed = parser.parse(argv)
     check_dual(parser, args)
     check_sphere(parser, args)
-    run(dual.train, dual_options(args, 'sphere-svm'), args, passed)
+    perform(dual.train, dual_options(args, 'sphere-svm'), args, passed)
 
 
 def add_normalise_option(parser):

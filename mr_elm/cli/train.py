@@ -1,4 +1,6 @@
 """mr-elm train METHOD INPUT... --model OUT.npz"""
+from functools import partial
+
 from .methods import run_method
 
 # method -> (module that knows its options, function, what it is)
@@ -13,5 +15,15 @@ METHODS = {
 
 
 def train(argv):
-    """Train the method that the first word names."""
-    return run_method(argv, 'train', METHODS)
+    """Train the method that the first word names, or print how to do that by hand."""
+    return run_method(argv, 'train', METHODS, partial(perform, argv))
+
+
+def perform(words, driver, options, args, passed, **known):
+    """Do what the words of a training ask for; what it takes is imported by then."""
+    if args.script:
+        from .script import print_script
+        print_script(words, options, args, passed, **known)
+    else:
+        from .training import run
+        run(driver, options, args, passed, **known)

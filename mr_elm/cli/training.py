@@ -2,8 +2,9 @@
 from ..features.scaling import SCALES
 from ..io.store import save_model
 from ..streaming.inputs import plan_inputs
+from ..streaming.row_arguments import row_options
 from ..streaming.storage import demand_free, store_of, written
-from .options import make_runner, row_options, write_rejected
+from .options import make_runner, write_rejected
 
 
 def add_model_options(parser, required=True):
@@ -11,6 +12,9 @@ def add_model_options(parser, required=True):
     group = parser.add_argument_group('model')
     group.add_argument('--model', required=required, metavar='OUT.npz', help='where to write the model')
     group.add_argument('--overwrite', action='store_true', help='replace a model that exists')
+    if required:
+        group.add_argument('--script', action='store_true', help='train nothing; print a shell script that does it '
+                           'stage by stage')
     group.add_argument('--scale', choices=SCALES, default='standard', metavar='NAME',
                        help=f'how features are scaled first: {", ".join(SCALES)} (default: %(default)s)')
     group.add_argument('--seed', type=int, default=0, metavar='N',

@@ -13,17 +13,10 @@ from ..streaming.drivers import dual
 from ..streaming.drivers.tune import TuneOptions
 from ..streaming.drivers.tune import tune as search_grid
 from ..streaming.inputs import plan_inputs
+from ..streaming.row_arguments import positive, row_options
 from ..streaming.storage import demand_free, written
 from .dual import add_partition_options, add_solver_options, dual_options
-from .options import (
-    Parser,
-    add_input_options,
-    add_resume_option,
-    add_runner_options,
-    make_runner,
-    positive,
-    row_options,
-)
+from .options import Parser, add_input_options, add_resume_option, add_runner_options, make_runner
 from .sphere import add_normalise_option, check_sphere
 from .training import add_model_options, demand_seed, keep
 

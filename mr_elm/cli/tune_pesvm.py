@@ -8,6 +8,7 @@ from ..streaming.drivers.pesvm import PESVMOptions
 from ..streaming.drivers.tune_pesvm import Search
 from ..streaming.drivers.tune_pesvm import tune as search_nodes
 from ..streaming.inputs import plan_inputs
+from ..streaming.row_arguments import positive, row_options
 from ..streaming.storage import demand_free, written
 from .options import (
     Parser,
@@ -17,8 +18,6 @@ from .options import (
     add_runner_options,
     add_task_option,
     make_runner,
-    positive,
-    row_options,
 )
 from .training import (
     add_class_weight_option,

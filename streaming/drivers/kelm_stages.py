@@ -1,5 +1,4 @@
 """The stages of the kernel ELM: Omega by rows, tiles or entries; its product with vectors; Algorithm 2."""
-import json
 import os
 import shutil
 import tempfile
@@ -25,6 +24,7 @@ from mr_elm.streaming.partition import tasks_for
 from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.runner import EMBEDDED
 from mr_elm.streaming.storage import store_of
+from mr_elm.streaming.submit import write_json
 
 ENTRY_BYTES = 48  # of one entry on the wire
 EMITS = ('rows', 'tiles', 'entries')
@@ -61,14 +61,19 @@ def by_columns(data, emit, omega):
     demand_disk(data, emit, runner)
     columns = DataSet(column_plan(data), runner, n_rows=data.problem.n_features)
     keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
-    arguments = ['--emit', emit, '--step', repr(grid_of(data)),
-                 '--kernel', json.dumps([data.kernel.name, data.kernel.parameters]), *runner.reducers(tasks_for(keys))]
+    arguments = ['--emit', emit, '--kernel', kernel_file(data), *runner.reducers(tasks_for(keys))]
     n_filled = 0
     for key, (value,) in columns.run(MRKernel, arguments, f'kernel by {emit}'):
         i, j = map(int, split_key(key)[1])
         if i >= j:
             n_filled += place_tile(omega, i, j, np.atleast_2d(value))
     return n_filled
+
+
+def kernel_file(data):
+    """Write kernel and grid for the tasks of Algorithm 1; the path."""
+    described = [data.kernel.name, data.kernel.parameters, grid_of(data)]
+    return write_json(os.path.join(data.folder, 'kernel.json'), described)
 
 
 def grid_of(data):

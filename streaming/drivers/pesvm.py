@@ -1,5 +1,4 @@
 """Train PESVM and the unified ELM: statistics, random nodes, one Gram job, one small solve."""
-import json
 import os
 import tempfile
 from dataclasses import astuple, dataclass
@@ -168,7 +167,7 @@ def sum_up(data, layer, steps, weights, options):
         path = os.path.join(folder, 'layer.npz')
         save_model(path, {'parameters': {'map': options.map, 'sigma': kernel_width(options, layer.n_features)}},
                    layer_arrays(layer))
-        arguments = ['--layer', path, '--grid', json.dumps(astuple(steps)),
+        arguments = ['--layer', path, '--grid', write_json(os.path.join(folder, 'grid.json'), astuple(steps)),
                      '--class-weights', write_json(os.path.join(folder, 'class_weights.json'), weights), *reducers]
         for key, value in data.run(MRGram, arguments, 'Gram'):
             kind, coordinates = split_key(key)

@@ -9,7 +9,6 @@ from mr_elm.io.packed import MANIFEST
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.statistics import ColumnStatistics, LabelTable, join_columns
 from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.manifest import load_manifest
 from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.streaming.storage import written
 
@@ -48,13 +47,13 @@ def summarise(data, landmarks=0, seed=0):
 
 def summary_of(data, landmarks, seed):
     """Return the Summary from a pass, from a pack's manifest, or from both."""
-    pack = data.plan.pack
-    if pack and not landmarks:
-        return read_manifest(pack)
+    manifest = data.plan.manifest
+    if manifest and not landmarks:
+        return read_manifest(manifest)
     summary = survey(data, landmarks, seed)
     demand_rows(data.plan, summary)
-    if pack:  # a pass rounds its means by its splits, the manifest does not
-        return replace(read_manifest(pack), landmarks=summary.landmarks, accounts=summary.accounts)
+    if manifest:  # a pass rounds its means by its splits, the manifest does not
+        return replace(read_manifest(manifest), landmarks=summary.landmarks, accounts=summary.accounts)
     return summary
 
 
@@ -106,9 +105,8 @@ def write_manifest(folder, summary, facts):
         stream.write(text + '\n')
 
 
-def read_manifest(folder):
-    """Return the Summary that a pack's manifest holds."""
-    manifest = load_manifest(folder)
+def read_manifest(manifest):
+    """Return the Summary that the manifest of a pack, a dictionary, holds."""
     statistics = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
                   for name, text in manifest['statistics'].items()}
     return Summary(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], rejected=manifest['rejected'],

@@ -148,7 +148,7 @@ def maps_fixture():
 
 
 @pytest.fixture
-def by_hand(tmp_path, monkeypatch):
+def by_hand(tmp_path, by_hand_alone):
     """Run one task of a job as Hadoop does, lines on standard input: the lines that it writes.
 
     file, start, length : what Hadoop says of the split; without a length it is that of the input. The task must have
@@ -157,9 +157,17 @@ def by_hand(tmp_path, monkeypatch):
     def run(job_class, plan, stdin, *arguments, task='mapper', **split):
         path = tmp_path / 'plan.json'
         path.write_text(json.dumps(plan.to_json()))
+        return by_hand_alone(job_class, stdin, '--plan', path, *arguments, task=task, **split)
+    return run
+
+
+@pytest.fixture
+def by_hand_alone(monkeypatch):
+    """Do what `by_hand` does without a plan, as where no driver of ours has started the job."""
+    def run(job_class, stdin, *arguments, task='mapper', **split):
         for name, value in {'file': None, 'start': 0, 'length': len(stdin), **split}.items():
             monkeypatch.setenv(f'mapreduce_map_input_{name}', str(value))
-        job = job_class(args=['--no-conf', '--plan', str(path), *map(str, arguments)])
+        job = job_class(args=['--no-conf', *map(str, arguments)])
         stream = io.BytesIO(stdin)
         job.sandbox(stdin=stream)
         getattr(job, f'run_{task}')(0)

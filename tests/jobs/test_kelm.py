@@ -99,12 +99,13 @@ def test_columns_may_be_dealt_out_in_any_way(fit, packed, maps):
         demand_same_bits(one, other)
 
 
-def test_the_paper_stage_emits_what_it_says(by_hand, read_pairs, tmp_path, rng):
+def test_the_paper_stage_emits_what_it_says(by_hand, read_pairs, write, tmp_path, rng):
     """(i, j), j <= i, once for each column; then (i, j) and (j, i), the diagonal once and exactly 1."""
     X = rng.normal(size=(7, 3))
     path = tmp_path / 'columns'
     plan = plan_blocks(str(path), [Block(np.ascontiguousarray(X.T))])
-    options = ('--emit', 'entries', '--step', 2.0**-50, '--kernel', json.dumps(['gaussian', {'sigma': SIGMA}]))
+    kernel = write('kernel.json', json.dumps(['gaussian', {'sigma': SIGMA}, 2.0**-50]))
+    options = ('--emit', 'entries', '--kernel', kernel)
     mapped = by_hand(MRKernel, plan, path.read_bytes(), *options, file=path)
     entries = [pair for pair in read_pairs(mapped) if pair[0] == 'entry']
     assert len(entries) == 3 * 7 * 8 // 2 and all(int(i) >= int(j) for _, (i, j), _ in entries)
@@ -116,11 +117,11 @@ def test_the_paper_stage_emits_what_it_says(by_hand, read_pairs, tmp_path, rng):
     assert all(found[i, i] == 1 and found[i, j] == found[j, i] for i in range(7) for j in range(7))
 
 
-def test_tiles_are_those_of_scikit_learn(by_hand, read_pairs, tmp_path, rng):
+def test_tiles_are_those_of_scikit_learn(by_hand, read_pairs, write, tmp_path, rng):
     X = rng.normal(size=(530, 5)) + 100
     path = tmp_path / 'columns'
     plan = plan_blocks(str(path), [Block(np.ascontiguousarray(part)) for part in np.split(X.T, [2])])
-    options = ('--step', 2.0**-46, '--kernel', json.dumps(['gaussian', {'sigma': SIGMA}]))
+    options = ('--kernel', write('kernel.json', json.dumps(['gaussian', {'sigma': SIGMA}, 2.0**-46])))
     mapped = [line for record in path.read_bytes().splitlines()
               for line in by_hand(MRKernel, plan, record + b'\n', *options, file=path)]
     assert len(mapped) == 2 * 3 + 2

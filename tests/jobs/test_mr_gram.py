@@ -35,9 +35,9 @@ def arguments(tmp_path):
         path, weights_path = tmp_path / 'layer.npz', tmp_path / 'weights.json'
         weights_path.write_text(json.dumps(weights))
         save_model(path, {'parameters': {'map': layer.kind}}, layer_arrays(layer))
-        steps = GridSteps.of(1.0, target_bound)
-        return ['--layer', str(path), '--grid', json.dumps([steps.gram, steps.target, steps.square]),
-                '--class-weights', str(weights_path)]
+        steps, grid_path = GridSteps.of(1.0, target_bound), tmp_path / 'grid.json'
+        grid_path.write_text(json.dumps([steps.gram, steps.target, steps.square]))
+        return ['--layer', str(path), '--grid', str(grid_path), '--class-weights', str(weights_path)]
     return options
 
 

@@ -12,6 +12,7 @@ from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.splits import read_split
 from mr_elm.streaming.drivers.summary import read_manifest
 from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.manifest import load_manifest
 
 N, D = 500, 4
 
@@ -85,7 +86,7 @@ def test_rows_without_labels_can_be_packed(write, csv_of, packed, table):
 def test_the_manifest_knows_the_statistics_of_the_packed_rows(write, csv_of, packed, table, maps, n_maps):
     X, labels = table
     folder = packed(write('a.csv', csv_of(labels, X)), '--dtype', 'float32', *maps(n_maps))
-    summary, kept = read_manifest(str(folder)), X.astype('float32').astype(float)
+    summary, kept = read_manifest(load_manifest(str(folder))), X.astype('float32').astype(float)
     assert summary.n_rows == N and summary.columns.n == N
     assert np.allclose(summary.columns.mean, kept.mean(axis=0), rtol=1e-13)
     assert np.allclose(summary.columns.deviation, kept.std(axis=0), rtol=1e-12)

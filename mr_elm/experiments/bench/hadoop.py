@@ -3,7 +3,6 @@
 Needs a Hadoop (HADOOP_HOME); two map tasks run at once. The bare job is the same mapper and reducer submitted with
 `hadoop jar`, its environment in HDFS already; the empty job is Streaming with nothing to do.
 """
-import json
 import re
 import subprocess
 import uuid
@@ -85,11 +84,11 @@ class Cluster:
         """Run the map and reduce tasks of the Gram job, nothing else."""
         layer = save_layer(random_layer(D), self.folder)
         plan = write_json(self.folder / 'plan.json', plan_inputs([rows], RowOptions()).to_json())
-        words = ['--step-num=0', '--layer', layer.name, '--plan', 'plan.json',
-                 '--grid', json.dumps(astuple(GridSteps.of(1.0)), separators=(',', ':'))]
+        grid = write_json(self.folder / 'grid.json', astuple(GridSteps.of(1.0)))
+        words = ['--step-num=0', '--layer', layer.name, '--plan', 'plan.json', '--grid', 'grid.json']
         task = ' '.join([f'{UNPACKED}/bin/python', 'mr_gram.py', *words])
         return self.streaming(rows, f'{task} --mapper', f'{task} --reducer',
-                              [mr_gram.__file__, layer, plan])
+                              [mr_gram.__file__, layer, plan, grid])
 
     def empty(self):
         """Run a job over one line that does nothing."""

@@ -3,7 +3,6 @@
 In processor seconds, one BLAS thread a process. Data are generated: rows of normal numbers, ten classes.
 """
 import io
-import json
 import os
 from contextlib import contextmanager
 from functools import partial
@@ -20,7 +19,7 @@ from ...solvers.kelm import decompose, solve_cholesky
 from ...solvers.multiclass import class_targets
 from ...streaming.drivers.kelm import KELMOptions
 from ...streaming.drivers.kelm_data import gathered
-from ...streaming.drivers.kelm_stages import by_columns, column_plan, grid_of, multiplier
+from ...streaming.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
 from ...streaming.inputs import plan_inputs
 from ...streaming.mr_kernel import MRKernel
 from ...streaming.runner import Runner
@@ -140,8 +139,8 @@ def emissions(bench):
 def mapped(data, emit):
     """Return the bytes and the records that one map task of Algorithm 1 emits."""
     plan = column_plan(data)
-    job = MRKernel(args=['--mapper', '--step-num=0', '--planned-splits', '--emit', emit, '--step', repr(grid_of(data)),
-                         '--kernel', json.dumps([data.kernel.name, data.kernel.parameters]),
+    job = MRKernel(args=['--mapper', '--step-num=0', '--planned-splits', '--emit', emit,
+                         '--kernel', kernel_file(data),
                          '--plan', write_json(os.path.join(data.folder, 'plan.json'), plan.to_json())])
     job.sandbox(stdin=io.BytesIO(f'[[0, 0, {plan.size}]]\n'.encode()))
     job.run_mapper()

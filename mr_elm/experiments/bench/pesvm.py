@@ -3,7 +3,6 @@
 Every ratio is that of the least seconds of runs in turn. Data are generated, but for a9a, of a folder of MR_ELM_DATA.
 """
 import io
-import json
 from dataclasses import astuple
 from functools import cache
 from importlib.util import find_spec
@@ -91,7 +90,7 @@ def map_stage(bench):
     plan = plan_inputs([str(path)], RowOptions())
     layer = random_layer(D)
     job = MRGram(args=['--mapper', '--step-num=0', '--planned-splits', '--layer', str(save_layer(layer, files.folder)),
-                       '--grid', json.dumps(astuple(GridSteps.of(1.0))),
+                       '--grid', write_json(str(files.folder / 'grid.json'), astuple(GridSteps.of(1.0))),
                        '--plan', write_json(str(files.folder / 'plan.json'), plan.to_json())])
     split = f'[[0, 0, {plan.size}]]\n'.encode()
 

@@ -1,0 +1,148 @@
+"""mr-elm train ... --script: print a training as a shell script of stages, programs that a user can run by hand."""
+import os
+import shlex
+
+from ..streaming.drivers import kelm
+from ..streaming.inputs import plan_inputs
+from ..streaming.row_arguments import row_options
+
+ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'header': 'auto', 'label_column': None, 'weight_column': None,
+               'n_features': None, 'max_features': None, 'bad_rows': 'stop', 'task': 'classification'}
+DELIMITERS = {None: 'space', '\t': 'tab'}
+LOOP = """set -- {outputs}
+{layer} "$@"
+while [ "$(cat {next})" = {noun} ]; do
+    output={prefix}.{noun}.$#
+    {stage} > "$output"
+    set -- "$@" "$output"
+    {layer} "$@"
+done
+"""
+
+
+def print_script(words, options, args, passed, **known):
+    """Print the script of a training. words : those of the training, the method first."""
+    plan = plan_inputs(args.inputs, row_options(args, **known))
+    script = Script(words, args, passed)
+    STAGES[words[0]](script, plan, options)
+    print(script.text(), end='')
+
+
+class Script:
+    """Write a shell script stage by stage; all its files are in the working directory and begin with the model's name.
+
+    words : those of `mr-elm train`. args, passed : what they mean, and mrjob's options among them.
+    """
+
+    def __init__(self, words, args, passed):
+        self.words = [word for word in words if word != '--script']
+        self.args = args
+        self.prefix = os.path.basename(args.model).removesuffix('.npz')
+        self.where = ['-r', args.runner] if args.runner != 'inline' else []
+        self.where += [*passed, *(['--task-python-bin', args.python] if args.python else [])]
+        self.outputs, self.lines, self.looped = [], [], False
+
+    def name(self, suffix):
+        """Return the quoted name of a file of the script."""
+        return shlex.quote(f'{self.prefix}.{suffix}')
+
+    @property
+    def layer(self):
+        """Return the command that writes what the next stage needs."""
+        return f'mr-elm layer {self.name("training.json")}'
+
+    def program(self, noun, words, inputs=None):
+        """Return the command that runs a stage over the rows, or over a file of the script."""
+        rows = [*self.row_words(), *self.where, *self.args.inputs] if inputs is None else [*self.where, inputs]
+        return shlex.join(['python', '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words), *rows])
+
+    def files(self, **suffixes):
+        """Return options that name files of the script: files(layer='npz') is --layer PREFIX.layer.npz."""
+        return [word for option, suffix in suffixes.items() for word in
+                (f'--{option.replace("_", "-")}', f'{self.prefix}.{option.replace("_", "-")}.{suffix}')]
+
+    def row_words(self):
+        """Return the options that say how the rows are written, but for the defaults."""
+        given = {name: getattr(self.args, name, default) for name, default in ROW_OPTIONS.items()}
+        given['max_features'] = None  # reading again believes what was believed before
+        return [word for name, default in ROW_OPTIONS.items() if given[name] != default
+                for word in (f'--{name.replace("_", "-")}', str(DELIMITERS.get(given[name], given[name])))]
+
+    def add(self, comment, noun, words, inputs=None):
+        """Add a stage, and let its output lead to the files of the next one."""
+        output = self.name(noun)
+        if self.outputs:
+            self.lines.append(f'{self.layer} {" ".join(self.outputs)}')
+        self.lines.append(f'# {comment}\n{self.program(noun, words, inputs)} > {output}')
+        self.outputs.append(output)
+
+    def loop(self, comment, noun, words):
+        """Add a stage that runs until no more passes are needed."""
+        self.lines.append(f'# {comment}\n' + LOOP.format(
+            outputs=' '.join(self.outputs), layer=self.layer, next=self.name('next'), noun=noun,
+            prefix=shlex.quote(self.prefix), stage=self.program(noun, words)).rstrip())
+        self.outputs, self.looped = ['"$@"'], True
+
+    def text(self):
+        """Return the script."""
+        first = shlex.join(['mr-elm', 'layer', *self.words])
+        last = f'mr-elm finish {self.name("training.json")} {" ".join(self.outputs)}'
+        return '\n'.join(['#!/bin/sh', '# What `mr-elm train` does, stage by stage.', 'set -e',
+                          '# look at the inputs, write what the first stage needs', first, *self.lines,
+                          '# solve, and write the model', last, ''])
+
+
+def add_statistics(script, plan, n_landmarks=0, seed=0):
+    """Add the statistics of the rows, which a pack knows but for landmarks."""
+    if not plan.pack or n_landmarks:
+        words = ['--landmarks', n_landmarks, '--seed', seed] if n_landmarks else []
+        script.add('statistics of the columns and labels', 'stats', words)
+
+
+def add_gram_stages(script, plan, options):
+    """Add the stages of PESVM and the unified ELM."""
+    nystrom = options.map == 'nystrom' and script.args.like is None
+    add_statistics(script, plan, options.n_hidden if nystrom else 0, options.seed)
+    script.add("E'E in tiles and the class sums", 'gram',
+               script.files(layer='npz', grid='json', class_weights='json'))
+
+
+def add_dual_stages(script, plan, options):
+    """Add the stages of the dual methods."""
+    add_statistics(script, plan)
+    script.add('one two-class machine a reducer', 'dual', script.files(problem='npz'))
+    if options.partitions > 1:
+        script.loop('check all rows, add violators, until the duality gap is closed', 'check',
+                    script.files(problem='npz', model='npz', working='npz'))
+
+
+def add_kernel_stages(script, plan, options):
+    """Add the stages of the kernel ELM."""
+    add_statistics(script, plan)
+    script.add('scale the rows', 'place', script.files(problem='npz'))
+    options = chosen(plan, options)
+    by_passes = options.solver == 'cg' or options.solver == 'svd' and options.rank
+    if not by_passes and options.emit == 'rows':
+        script.add('the kernel matrix, a row of tiles a block', 'kernel_rows', script.files(rows='npz', starts='json'))
+    elif not by_passes:
+        script.add('Algorithm 1: the kernel matrix from columns', 'kernel',
+                   ['--emit', options.emit, *script.files(kernel='json')], f'{script.prefix}.columns')
+    product = 'product', script.files(rows='npz', vectors='npz')
+    if by_passes:
+        script.loop('products of the kernel matrix with vectors', *product)
+    if options.solver == 'svd':
+        emit = 'entries' if options.emit == 'entries' else 'blocks'
+        script.add("Algorithm 2: U'T and V S^-1", 'matvec', ['--emit', emit, *script.files(factors='npz')],
+                   f'{script.prefix}.factors')
+        if options.rank:
+            script.loop('the residual', *product)
+
+
+def chosen(plan, options):
+    """Return the options with solver and emission chosen, for as many rows as a pack says, or for few ones of text."""
+    manifest = plan.manifest or {'n_rows': 1, 'n_features': 1}
+    return kelm.settle(plan, options, manifest['n_rows'], manifest['n_features'])
+
+
+STAGES = {'pesvm': add_gram_stages, 'elm': add_gram_stages, 'sparse-elm': add_dual_stages, 'oelm': add_dual_stages,
+          'sphere-svm': add_dual_stages, 'mr-kelm': add_kernel_stages}

@@ -1,0 +1,106 @@
+"""mr-elm layer and finish: the steps of a training between its stages, when these are run by hand."""
+import json
+import os
+from functools import partial
+
+from ..errors import DataFormatError
+from ..io.store import replacing
+from ..streaming.inputs import InputPlan, plan_inputs
+from ..streaming.progress import Reporter
+from ..streaming.replay import Replay, StageWanted
+from ..streaming.row_arguments import row_options
+from .methods import run_method
+from .options import Parser, add_debug_option, add_quiet_option
+from .train import METHODS
+from .training import demand_model_free, keep
+
+LAYER = 'Write what the next stage of a training needs: nodes and grids from the statistics, and so on.'
+FINISH = 'Solve for the model of a training whose stages have all been run, and write it.'
+FORMAT = 'mr_elm-training'
+
+
+def layer(argv):
+    """Write what the next stage needs, and its name to MODELNAME.next."""
+    if argv[:1] and argv[0] in METHODS:
+        return run_method(argv, 'layer', METHODS, partial(begin, argv))
+    args = step_parser('layer', LAYER).parse(argv)[0]
+    return resume(args, leave_next)
+
+
+def finish(argv):
+    """Write the model, from the outputs of all stages."""
+    args = step_parser('finish', FINISH).parse(argv)[0]
+    return resume(args, write_model)
+
+
+def step_parser(command, description):
+    """Make the parser of a step."""
+    parser = Parser(command, description, runs_jobs=False)
+    parser.add_argument('training', metavar='MODELNAME.training.json', help='written by `mr-elm layer METHOD ...`')
+    parser.add_argument('inputs', nargs='*', metavar='OUTPUT', help='of each stage that was run, in their order')
+    add_quiet_option(parser)
+    add_debug_option(parser)
+    return parser
+
+
+def begin(words, driver, options, args, passed, **known):
+    """Plan the inputs of a training, keep what it is in MODELNAME.training.json, and prepare its first stage."""
+    demand_model_free(args)
+    plan = plan_inputs(args.inputs, row_options(args, **known))
+    record = {'format': FORMAT, 'version': 1, 'words': words, 'plan': plan.to_record()}
+    with replacing(f'{name_of(args)}.training.json') as stream:
+        stream.write(json.dumps(record, indent=1).encode())
+    leave_next(driver, options, args, plan, ())
+
+
+def resume(given, step):
+    """Go through a training up to the outputs that were given, then take a step."""
+    record = read_training(given.training)
+    plan = InputPlan.from_record(record['plan'])
+
+    def perform(driver, options, args, passed, **known):
+        args.quiet |= given.quiet
+        step(driver, options, args, plan, tuple(given.inputs))
+    return run_method(record['words'], 'layer', METHODS, perform)
+
+
+def read_training(path):
+    """Read what `begin` wrote. Raises DataFormatError when the file is something else."""
+    try:
+        with open(path) as stream:
+            record = json.load(stream)
+        if record['format'] != FORMAT or record['version'] != 1:
+            raise ValueError('another format or version')
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataFormatError(f'{path}: a file of `mr-elm layer METHOD ...` was expected ({error})') from None
+    return record
+
+
+def leave_next(driver, options, args, plan, outputs):
+    """Leave the files of the next stage, and its name in MODELNAME.next: `finish` when there is none."""
+    replay, noun = replay_of(args, plan, outputs), 'finish'
+    try:
+        driver(plan, options, replay)
+    except StageWanted as wanted:
+        noun = wanted.noun
+    with open(f'{name_of(args)}.next', 'w') as stream:
+        stream.write(f'{noun}\n')
+    replay.reporter.say('next: mr-elm finish' if noun == 'finish' else f'next: mr_{noun}')
+
+
+def write_model(driver, options, args, plan, outputs):
+    """Write the model."""
+    demand_model_free(args)
+    replay = replay_of(args, plan, outputs)
+    keep(args, replay, *driver(plan, options, replay))
+
+
+def replay_of(args, plan, outputs):
+    """Make the Replay of a training."""
+    rows = tuple(file.path for file in plan.files)
+    return Replay(reporter=Reporter(args.quiet), outputs=outputs, prefix=name_of(args), rows=rows)
+
+
+def name_of(args):
+    """Return what the names of all files of a training by hand begin with."""
+    return os.path.basename(args.model).removesuffix('.npz')

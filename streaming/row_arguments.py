@@ -1,0 +1,58 @@
+"""Say on a command line how rows are written: the same options for commands and for stages run by hand."""
+import argparse
+
+from mr_elm.io.formats import MAX_FEATURES, RowOptions
+
+
+def add_row_arguments(add):
+    """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
+    add('--format', choices=('auto', 'csv', 'libsvm', 'packed'), default='auto',
+        help='how rows are written (default: look)')
+    add('--delimiter', type=delimiter_of, default='auto', metavar='X',
+        help='one character, or "space" for white space (default: look)')
+    add('--header', choices=('auto', 'yes', 'no'), default='auto',
+        help='whether the first line of a csv file names the columns (default: look)')
+    add('--label-column', metavar='NAME|INDEX',
+        help='csv; counted from 0, or from the end when negative (default: the first)')
+    add('--weight-column', metavar='NAME|INDEX',
+        help='csv: how often a row counts; `none` where new rows have no weight')
+    add('--n-features', type=positive, metavar='D', help='width of the rows (default: look)')
+    add('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
+        help='largest index believed in libsvm text (default: %(default)s)')
+    add('--bad-rows', choices=('stop', 'skip'), default='stop',
+        help='stop at a row that cannot be used, or count it and go on (default: %(default)s)')
+
+
+def add_task_argument(add):
+    """Add what the labels are. add : see `add_row_arguments`."""
+    add('--task', choices=('classification', 'regression'), default='classification',
+        help='what the labels are (default: %(default)s)')
+
+
+def add_no_label_argument(add):
+    """Add that there are no labels. add : see `add_row_arguments`."""
+    add('--no-label', action='store_true', help='the rows have no label')
+
+
+def delimiter_of(text):
+    """Read --delimiter: one character, auto, or None for white space."""
+    character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
+    if character not in (None, 'auto') and len(character) != 1:
+        raise argparse.ArgumentTypeError(f'one character, tab or space was expected, {text!r} came')
+    return character
+
+
+def positive(text):
+    """Read a whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'a whole number above 0 was expected, {text!r} came')
+    return int(text)
+
+
+def row_options(args, **known):
+    """Make the RowOptions that the user asked for; `known` overrides."""
+    return RowOptions(**{
+        'kind': args.format, 'delimiter': args.delimiter, 'header': args.header,
+        'weight_column': None if args.weight_column == 'none' else args.weight_column,
+        'label_column': 0 if args.label_column is None else args.label_column,
+        'n_features': args.n_features, 'max_features': args.max_features, **known})

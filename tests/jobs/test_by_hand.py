@@ -1,0 +1,202 @@
+"""Stages are programs: run by hand, in the order of the printed script, they make the very model that training makes."""
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mr_elm.streaming import mr_stats
+from mr_elm.streaming.finished import Finished
+from mr_elm.streaming.mr_stats import MRStats
+from mr_elm.streaming.replay import Recording
+
+# one training for each stage, from text or packed rows
+TRAININGS = {
+    'pesvm': ['pesvm', 'rows.csv', '--hidden', '12', '--nu', '10'],
+    'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
+    'parts': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2'],
+    'sphere': ['sphere-svm', 'rows.csv', '--label-column', '0', '--header', 'no'],
+    'rows': ['mr-kelm', 'packed', '--sigma', '3', '--task', 'classification'],
+    'algorithms 1 and 2': ['mr-kelm', 'packed', '--sigma', '3', '--solver', 'svd', '--emit', 'entries'],
+    'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20']}
+STAGES = ('check', 'dual', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel', 'kernel_rows', 'leave_one_out',
+          'matvec', 'pack', 'place', 'predict', 'product', 'stats')
+NEED_NOTHING = 'pack', 'stats'
+
+
+@pytest.fixture
+def folder(write, elm, tmp_path, monkeypatch):
+    """Work in a folder with an awkward name that holds 60 rows of three classes, as text and packed."""
+    folder = tmp_path / "it's a folder; $(touch x)"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] * X[:, 2] > 0)
+    np.savetxt('rows.csv', np.column_stack([y, X]), delimiter=',', fmt='%.6g')
+    assert elm('pack', 'rows.csv', '-o', 'packed', '--block-rows', 20, '-q').status == 0
+    return folder
+
+
+def shell(script, folder):
+    """Run a script of the shell with the programs of this Python."""
+    path = f'{os.path.dirname(sys.executable)}:{os.environ["PATH"]}'
+    return subprocess.run(['sh', '-e'], input=script, cwd=folder, env={**os.environ, 'PATH': path},
+                          capture_output=True, text=True, timeout=300)
+
+
+def stage(noun, *words):
+    """Run a stage as a program."""
+    return subprocess.run([sys.executable, '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words)],
+                          capture_output=True, text=True, timeout=60)
+
+
+def comparable(header):
+    """Return a header without the seconds that the solver took."""
+    header['parameters'].get('certificates', {}).pop('seconds', None)
+    return header
+
+
+@pytest.mark.parametrize('name', TRAININGS)
+def test_the_script_makes_the_model_that_training_makes(elm, folder, model_of, name):
+    words = TRAININGS[name]
+    assert elm('train', *words, '--model', 'whole.npz', '-q').status == 0
+    printed = elm('train', *words, '--model', "by 'hand'.npz", '--script')
+    assert printed.status == 0 and not os.path.exists("by 'hand'.npz")
+    done = shell(printed.out, folder)
+    assert done.returncode == 0, done.stderr
+    (header, arrays), (expected, whole) = model_of("by 'hand'.npz"), model_of('whole.npz')
+    assert comparable(header) == comparable(expected)
+    assert {key: array.tobytes() for key, array in arrays.items()} == {
+        key: array.tobytes() for key, array in whole.items()}
+    assert all(file in ('rows.csv', 'packed', 'whole.npz') or file.startswith("by 'hand'.") for file in os.listdir())
+
+
+def test_the_script_overwrites_what_an_earlier_one_left_but_no_model(elm, folder):
+    words = [*TRAININGS['pesvm'], '--model', 'm.npz']
+    script = elm('train', *words, '--script').out
+    assert shell(script, folder).returncode == 0
+    again = shell(script, folder)
+    assert again.returncode == 1 and 'm.npz' in again.stderr and '--overwrite' in again.stderr
+    assert shell(elm('train', *words, '--overwrite', '--script').out, folder).returncode == 0
+
+
+def test_finish_reads_the_outputs_of_the_stages_and_never_the_rows(elm, folder):
+    script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
+    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    os.remove('rows.csv')
+    assert shell(script[-1], folder).returncode == 0 and os.path.exists('m.npz')
+
+
+def test_a_stage_keeps_to_the_same_splits_as_training(elm, folder, maps):
+    words = [*TRAININGS['pesvm'], *maps(3)]
+    assert '-D mapreduce.job.maps=3' in elm('train', *words, '--model', 'm.npz', '--script').out
+    done = stage('stats', 'rows.csv', *maps(3))
+    assert done.stdout.count('\ncounts ') == 3
+
+
+def test_rows_that_are_missing_from_an_output_leave_no_model(elm, folder):
+    script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
+    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    output = folder / 'm.gram'
+    lines = output.read_text().splitlines(keepends=True)
+    output.write_text(''.join(line for line in lines if not line.startswith('counts')))
+    done = shell(script[-1], folder)
+    assert done.returncode == 1 and 'every byte must be read once' in done.stderr and not os.path.exists('m.npz')
+
+
+def test_outputs_in_another_order_are_refused(elm, folder):
+    script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
+    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    done = elm('finish', 'm.training.json', 'm.gram', 'm.stats')
+    assert done.status == 1 and 'm.gram: the output of mr_stats was expected here' in done.err
+    done = elm('finish', 'm.training.json', 'm.stats')
+    assert done.status == 1 and 'the output of mr_gram was expected next' in done.err
+    assert not os.path.exists('m.npz')
+
+
+@pytest.mark.parametrize('text', ['', '{}', '[]', '{"format": "mr_elm-training", "version": 9}', '{"format": "mr'])
+def test_what_is_no_training_is_refused(elm, write, text):
+    done = elm('finish', write('x.training.json', text))
+    assert done.status == 1 and 'x.training.json: a file of `mr-elm layer' in done.err
+
+
+def test_auto_has_no_script(elm, rows, tmp_path):
+    done = elm('train', 'pesvm', rows, '--auto', '--script', '--model', tmp_path / 'm.npz')
+    assert done.status == 2 and '--script' in done.err
+
+
+# A stage alone
+
+
+@pytest.mark.parametrize('noun', sorted({*STAGES} - {*NEED_NOTHING}))
+def test_a_stage_without_its_required_options_is_wrong_usage(noun, rows):
+    done = stage(noun, rows)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and f'mr_{noun}: --' in done.stderr
+    assert done.stdout == ''
+
+
+def test_a_stage_without_input_is_wrong_usage():
+    done = stage('stats')
+    assert done.returncode == 2 and done.stderr.startswith('mr_stats: an INPUT was expected')
+
+
+def test_a_stage_with_an_unknown_option_is_wrong_usage(rows):
+    done = stage('stats', rows, '--hidden', 3)
+    assert done.returncode == 2 and 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize('content, what', [
+    ('0,1\n1,x\n', 'rows.csv, line 2: not a number'), ('0,1\n1,2,3\n', 'rows.csv, line 2: wrong width'),
+    ('', 'rows.csv: rows were expected, the file is empty'), (b'\x1f\x8b\x08 not gzip', 'rows.csv')])
+def test_rows_that_cannot_be_used_end_a_stage_with_a_sentence(write, content, what):
+    done = stage('stats', write('rows.csv', content), '-q')
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and what in done.stderr
+
+
+def test_an_input_that_is_not_there_ends_a_stage_with_a_sentence(tmp_path):
+    done = stage('stats', tmp_path / 'nothing.csv')
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and 'nothing.csv' in done.stderr
+
+
+def test_bad_rows_may_be_skipped_and_are_counted(write):
+    done = stage('stats', write('rows.csv', '0,1\n1,x\n1,2\n'), '--bad-rows', 'skip', '-q')
+    assert done.returncode == 0 and done.stderr == ''
+    counts = json.loads(next(line for line in done.stdout.splitlines() if line.startswith('counts')).split('\t')[1])
+    assert counts['used'] == 2 and counts['rejected'] == {'not a number': 1}
+
+
+@pytest.mark.parametrize('alias', ['inline', 'local'])
+def test_a_file_is_run_as_a_program_like_any_job_of_mrjob(rows, alias):
+    command = [sys.executable, mr_stats.__file__, rows, '-r', alias, '-q']
+    done = subprocess.run(command, capture_output=True, timeout=60)
+    labels = [line for line in stage('stats', rows, '-q').stdout.splitlines() if line.startswith('labels')]
+    assert done.returncode == 0 and [line for line in done.stdout.decode().splitlines() if line in labels] == labels
+
+
+def test_an_output_folder_holds_the_lines(rows, tmp_path):
+    done = stage('stats', rows, '--output-dir', tmp_path / 'out', '-q')
+    assert done.returncode == 0 and done.stdout == ''
+    parts = b''.join(Finished(MRStats, str(tmp_path / 'out')).chunks())
+    assert parts.decode() == stage('stats', rows, '-q').stdout
+
+
+def test_a_task_without_a_plan_reads_lines_as_hadoop_hands_them_out(by_hand_alone, rows, read_pairs):
+    """`hadoop jar hadoop-streaming.jar` runs the mapper and the reducer of a stage without any driver of ours."""
+    text = rows.read_bytes()
+    cut = text.index(b'\n', len(text) // 2) + 1
+    mapped = [line for start, part in ((0, text[:cut]), (cut, text[cut:])) for line in
+              by_hand_alone(MRStats, part, file=str(rows), start=start)]
+    reduced = by_hand_alone(MRStats, b'\n'.join(sorted(mapped)) + b'\n', task='reducer')
+    labels = {kind: value for kind, _, value in read_pairs(reduced)}['labels']
+    lines = text.decode().splitlines()
+    assert {name: entry[0] for name, entry in labels.items()} == {
+        name: sum(line.split(',')[0] == name for line in lines) for name in labels}
+
+
+def test_a_recording_is_one_file(tmp_path):
+    path = tmp_path / 'm.stats'
+    path.write_text('x\n')
+    assert Recording(MRStats, str(path)).parts() == [str(path)]
