@@ -1,4 +1,4 @@
-"""Stages are programs: run by hand, in the order of the printed script, they make the very model that training makes."""
+"""Stages are programs: run by hand in the order of the printed script, they make the model that training makes."""
 import json
 import os
 import subprocess
