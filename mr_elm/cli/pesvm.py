@@ -3,7 +3,8 @@ import argparse
 from functools import partial
 
 from ..features.hidden import NODES
-from ..streaming.drivers import auto, pesvm
+from ..streaming.drivers import pesvm
+from ..streaming.drivers.budget import Budget
 from ..streaming.row_arguments import positive
 from .increment import living_model
 from .options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options, add_task_option
@@ -41,8 +42,14 @@ def train(argv, perform, method, strength, description):
     options = pesvm.PESVMOptions(
         method=method, map=args.map, n_hidden=args.hidden, nu=args.nu, seed=args.seed, weight_scale=args.weight_scale,
         weights=args.weights, scale=args.scale, task=args.task, class_weight=args.class_weight, bad_rows=args.bad_rows)
-    driver = partial(auto.train, budget=budget) if budget else pesvm.train
+    driver = auto_training(budget) if budget else pesvm.train
     perform(driver, options, args, passed, numeric_labels=options.numeric)
+
+
+def auto_training(budget):
+    """Return the driver that chooses the nodes; only who asks for it waits for the compiled loops that it loads."""
+    from ..streaming.drivers import auto
+    return partial(auto.train, budget=budget)
 
 
 def budget_of(parser, argv, args):
@@ -56,7 +63,7 @@ def budget_of(parser, argv, args):
         parser.error(f'{clash[0]}: --auto chooses it')
     if args.script:
         parser.error('--script: a training without --auto was expected, its stages depend on the rows')
-    return args.budget or auto.Budget()
+    return args.budget or Budget()
 
 
 def read_budget(text):
@@ -65,7 +72,7 @@ def read_budget(text):
     if not number.isdecimal() or int(number) < 1:
         raise argparse.ArgumentTypeError(f'a number of hidden nodes, as in 2000, or of seconds, as in 60s, was '
                                          f'expected, {text!r} came')
-    return auto.Budget(seconds=int(number)) if text.endswith('s') else auto.Budget(int(number))
+    return Budget(seconds=int(number)) if text.endswith('s') else Budget(int(number))
 
 
 def train_like(parser, argv, perform, args, passed, method):

@@ -3,13 +3,9 @@
 The sample chooses the kind of nodes by rows held out, and how the error falls when the nodes double says whether many
 pay. All rows then choose nu by one fold held out, and give the model.
 """
-import time
-from dataclasses import dataclass
-
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
-from mr_elm.arithmetic import one_thread
+from mr_elm.streaming.drivers.budget import Budget
 from mr_elm.streaming.drivers.tune_pesvm import Ground, Search, best_model, look
 
 PILOT_ROWS, PILOT_SIZES, PILOT_FOLDS = 6000, (150, 300), 3
@@ -20,34 +16,6 @@ AROUND = (0.01, 0.1, 1.0, 10.0)  # times the pilot's nu: more nodes and more row
 STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
 SETTLED = 0.98, 1000  # more do not once so many rows are labelled right
 CHEAP = 6e9  # rows times squared nodes: up to this nodes cost nothing, and two kinds of them are compared in folds
-SHARE = 0.4  # of a budget of seconds, for the sums of all rows and what they are solved for
-SOLVES = 4  # factors of L^3 / 3, and shuffling the sums, in L^3
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Bound a training: at most so many nodes, and about so many seconds of one core where that is said."""
-
-    nodes: int = 3000
-    seconds: float | None = None
-
-    def largest(self, n_rows):
-        """Return the largest L: not above the rows, and what it costs must fit into the seconds on this machine."""
-        sizes = np.arange(50, max(51, min(self.nodes, n_rows) + 1))
-        if self.seconds is None:
-            return min(self.nodes, int(sizes[-1]))
-        seconds = sizes**2 * (n_rows + SOLVES * sizes) / speed()
-        return min(self.nodes, int(sizes[max(np.searchsorted(seconds, SHARE * self.seconds) - 1, 0)]))
-
-
-def speed():
-    """Return the multiplications a second of this machine's symmetric update, on one thread."""
-    E = np.ones((2000, 500), order='F')
-    with one_thread():
-        dsyrk(1.0, E[:100].T.copy(order='F'))
-        start = time.perf_counter()
-        dsyrk(1.0, E, trans=1)
-        return E.size * E.shape[1] / (time.perf_counter() - start)
 
 
 def train(plan, options, runner, budget=None):

@@ -49,3 +49,12 @@ def test_help_imports_nothing_heavy():
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     loaded = {name.partition('.')[0] for name in done.stdout.splitlines()[-1].split()}
     assert loaded & {'numpy', 'scipy', 'numba', 'sklearn', 'mrjob', 'boto3', 'matplotlib'} == set()
+
+
+def test_a_training_on_nodes_does_not_wait_for_compiled_loops(rows, tmp_path):
+    """Most of the seconds of a small training are imports: those that it does not use must not be among them."""
+    code = 'import sys; from mr_elm.cli import main; main(sys.argv[1:]); print(*sorted(sys.modules))'
+    words = ['train', 'pesvm', rows, '--hidden', '5', '--model', tmp_path / 'm.npz', '-q']
+    done = subprocess.run([sys.executable, '-c', code, *map(str, words)], capture_output=True, text=True, check=True)
+    loaded = {name.partition('.')[0] for name in done.stdout.split()}
+    assert loaded & {'numba', 'sklearn', 'boto3', 'matplotlib', 'pandas'} == set() and 'mrjob' in loaded
