@@ -1,4 +1,4 @@
-"""mr-elm train sparse-elm and oelm: what can be said of the box-constrained dual."""
+"""mr-elm train sparse-elm and oelm: the options of the box-constrained dual."""
 from dataclasses import fields
 
 from ..features.hidden import NODES

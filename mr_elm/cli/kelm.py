@@ -1,4 +1,4 @@
-"""mr-elm train mr-kelm: what can be said of the kernel ELM."""
+"""mr-elm train mr-kelm: the options of the kernel ELM."""
 from dataclasses import fields
 
 from ..streaming.drivers import kelm

@@ -94,7 +94,7 @@ def mrjob_arity():
 
 
 def add_input_options(parser):
-    """Add the inputs and what can be said of them."""
+    """Add the inputs and the options that say how they are written."""
     parser.add_argument('inputs', nargs='+', metavar='INPUT', help='files, folders or globs; .gz and .bz2 too')
     add_row_arguments(parser.add_argument_group('input').add_argument)
 
@@ -144,7 +144,7 @@ def add_quiet_option(parser):
 
 
 def add_debug_option(parser):
-    """Add what is told of an error."""
+    """Add the option that shows where an error came from."""
     parser.add_argument('--debug', action='store_true', help='show where an error came from')
 
 

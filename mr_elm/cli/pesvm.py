@@ -1,4 +1,4 @@
-"""mr-elm train pesvm and elm: what can be said of hidden nodes and their one Gram."""
+"""mr-elm train pesvm and elm: the options of hidden nodes and of their one Gram."""
 import argparse
 from functools import partial
 
@@ -53,7 +53,7 @@ def auto_training(budget):
 
 
 def budget_of(parser, argv, args):
-    """Return the Budget of --auto, or None. Exits with 2 when what --auto chooses is said."""
+    """Return the Budget of --auto, or None. Exits with status 2 if an option that --auto chooses was given."""
     given = {token.partition('=')[0] for token in argv}
     if not getattr(args, 'auto', False):
         if '--budget' in given:

@@ -11,7 +11,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def terminable():
-    """Raise Terminated where SIGTERM finds the command that runs inside; only a main thread is told of signals."""
+    """Raise Terminated where SIGTERM finds the command that runs inside; only a main thread receives signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..experiments.scale.cost_model import Cluster
 from ..experiments.scale.forecast_report import write_forecasts
 from ..experiments.scale.runs import read_runs
-from ..experiments.scale.simulate import foretell, spaced
+from ..experiments.scale.simulate import make_forecasts, spaced
 from ..streaming.row_arguments import positive
 from .options import Parser, above_zero, add_debug_option
 
@@ -46,7 +46,7 @@ def simulate(argv):
                       not args.no_speculation)
     runs = [run for path in args.trace for run in read_runs(path)]
     decades = [10**k for k in range(15) if args.rows[0] <= 10**k <= args.rows[1]]
-    forecasts = foretell(runs, spaced(*args.nodes), decades or sorted(set(args.rows)), cluster,
+    forecasts = make_forecasts(runs, spaced(*args.nodes), decades or sorted(set(args.rows)), cluster,
                          partial(print, file=sys.stderr))
     Path(args.output).mkdir(parents=True, exist_ok=True)
     print(write_forecasts(forecasts, Path(args.output)), end='')

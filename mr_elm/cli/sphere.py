@@ -1,4 +1,4 @@
-"""mr-elm train sphere-svm: what can be said of the L2 machine."""
+"""mr-elm train sphere-svm: the options of the L2 machine."""
 from ..features.kernels import KERNELS
 from ..streaming.drivers import dual
 from .dual import add_kernel_options, add_partition_options, add_solver_options, check_dual, dual_options

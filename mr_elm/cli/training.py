@@ -71,7 +71,7 @@ def size_of(header, arrays):
 
 
 def demand_classes(parser, args):
-    """Exit with 2 where what classes weigh is said of numbers."""
+    """Reject --class-weight together with --task regression: exit with status 2."""
     if args.class_weight and args.task == 'regression':
         parser.error('--class-weight: classes were expected, --task is regression')
 

@@ -119,7 +119,7 @@ def report(found, args):
 
 
 def cell_of(score):
-    """Return what is told of a NodeScore."""
+    """Return the fields of a NodeScore that a row of the table shows."""
     return {'map': score.map, 'weight_scale': score.weight_scale, 'nu': score.nu, 'hidden': score.n_hidden,
             'error': score.error, 'deviation': score.deviation, 'accuracy': score.accuracy, 'trusted': score.trusted}
 

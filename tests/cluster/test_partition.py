@@ -1,4 +1,4 @@
-"""Keys go to the reduce tasks that we foretell: Hadoop's own partitioner is asked."""
+"""Keys go to the reduce tasks that we predict, by Hadoop's own partitioner."""
 import subprocess
 
 from mr_elm.io.wire import make_key
@@ -18,7 +18,7 @@ class Ask {
 '''
 
 
-def test_hadoop_deals_keys_out_as_foretold(cluster, tmp_path):
+def test_hadoop_deals_keys_out_as_predicted(cluster, tmp_path):
     keys = [make_key('gram', i, j) for i in range(4) for j in range(i, 12, 5)] + [make_key('sum', 'a b', -1), '', 'q']
     (tmp_path / 'Ask.java').write_text(ASK)
     command = ['java', '-cp', f'{cluster.home}/lib/*', tmp_path / 'Ask.java', *keys]

@@ -1,4 +1,4 @@
-"""The model of clusters that are not here: schedules, fits, and what it foretells."""
+"""The model of clusters that are not here: schedules, fits and forecasts."""
 import re
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from mr_elm.experiments.scale.cost_model import MEASURED, Cluster, Costs, fit, p
 from mr_elm.experiments.scale.methods import METHODS, Problem
 from mr_elm.experiments.scale.runs import Run, write_runs
 from mr_elm.experiments.scale.schedule import draw_durations, list_schedule, makespan
-from mr_elm.experiments.scale.simulate import foretell, spaced, ways_round
+from mr_elm.experiments.scale.simulate import make_forecasts, spaced, ways_round
 
 QUIET = Cluster(stragglers=0.0, speculate=False)
 
@@ -63,7 +63,7 @@ def costs_of(method, jobs):
 
 
 def made_up(costs, nodes, problem, factor=1.0, experiment='speedup'):
-    """Make the run that the model foretells, all seconds times a factor."""
+    """Make the run that the model predicts, all seconds times a factor."""
     method, stages = METHODS[costs.method], predict(costs, problem, nodes, replace(MEASURED, reducers=nodes))
     stages = {name: factor * seconds for name, seconds in stages.items()}
     worked = (costs.jobs - 1) if method.passes else 1
@@ -76,7 +76,7 @@ def made_up(costs, nodes, problem, factor=1.0, experiment='speedup'):
 
 
 @pytest.mark.parametrize('method, jobs', [('pesvm', 1), ('mr-kelm-tiles', 3), ('mr-kelm-cg', 9), ('sparse-elm', 1)])
-def test_runs_that_obey_the_model_are_foretold(method, jobs):
+def test_runs_that_obey_the_model_are_predicted(method, jobs):
     costs, default = costs_of(method, jobs), METHODS[method].default
     runs = [made_up(costs, nodes, replace(default, rows=default.rows * times // 4)) for nodes in (1, 2, 3)
             for times in (1, 2, 4)]
@@ -88,7 +88,7 @@ def test_the_error_of_a_fit_is_that_of_the_runs():
     costs, default = costs_of('pesvm', 1), Problem(100_000, 50, 1000)
     runs = [made_up(costs, nodes, replace(default, rows=default.rows * times), 1 + 0.1 * (-1)**(nodes + times))
             for nodes in (1, 2) for times in (1, 2, 4, 8)]
-    forecast, = foretell(runs, [1, 10], [1e6], QUIET, print)
+    forecast, = make_forecasts(runs, [1, 10], [1e6], QUIET, print)
     assert 0.01 < forecast.error < 0.15 and forecast.error_left_out >= forecast.error / 2
 
 
@@ -100,7 +100,7 @@ def test_more_nodes_are_never_slower_without_stragglers_while_tasks_are_many():
 
 def test_a_wall_stands_where_one_reducer_is_busy_and_moves():
     runs = [made_up(costs_of('pesvm', 1), nodes, Problem(10**6, 50, 1000)) for nodes in (1, 2)]
-    forecast, = foretell(runs, spaced(1, 1000), [1e9], QUIET, print)
+    forecast, = make_forecasts(runs, spaced(1, 1000), [1e9], QUIET, print)
     ways = list(ways_round(Problem(10**6, 50, 1000), QUIET).values())
     nodes, stage = forecast.wall(1e9, **ways[0])
     assert stage == 'reduce' and nodes < 1000

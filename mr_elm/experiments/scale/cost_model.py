@@ -191,9 +191,9 @@ def total(stages):
 
 
 def validate(runs):
-    """Compare measured seconds with what the model says: a list of (place, measured, fitted, foretold).
+    """Compare measured seconds with what the model says: a list of (place, measured, fitted, predicted).
 
-    A place is what repeats have in common, and `measured` their median. `foretold` is what the model says that was
+    A place is what repeats have in common, and `measured` their median. `predicted` is what the model says that was
     fitted without the runs of this place.
     """
     places = grouped(runs, lambda run: run.place)

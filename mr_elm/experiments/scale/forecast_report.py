@@ -1,4 +1,4 @@
-"""Write what is foretold: figures, and a page that says how far to believe it and where each method stops."""
+"""Write forecasts: figures, and a page that says how far to trust them and where each method stops scaling."""
 from math import inf
 
 from .methods import METHODS
@@ -30,10 +30,10 @@ def write_forecasts(forecasts, folder):
 def check(forecast):
     """Compare with what was measured."""
     cells = [[str(nodes), f'{problem.rows:,}', f'{seconds:.1f} s', f'{fitted:.1f} s', f'{fitted / seconds - 1:+.0%}',
-              f'{foretold:.1f} s', f'{foretold / seconds - 1:+.0%}']
-             for (_, _, nodes, problem), seconds, fitted, foretold in forecast.places]
+              f'{predicted:.1f} s', f'{predicted / seconds - 1:+.0%}']
+             for (_, _, nodes, problem), seconds, fitted, predicted in forecast.places]
     return [row(CHECK), row(['---'] * len(CHECK)), *map(row, cells), '',
-            f'Median error {forecast.error:.1%}; {forecast.error_left_out:.1%} where a place is foretold by the others.'
+            f'Median error {forecast.error:.1%}; {forecast.error_left_out:.1%} in leave-one-out validation.'
             f' Tasks deviate by {forecast.costs.spread:.0%}.']
 
 

@@ -15,7 +15,7 @@ TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True)
 class Forecast:
-    """Hold what is foretold of a method, and what was measured.
+    """Hold the forecast of a method, and the measurements behind it.
 
     places : what `validate` found. nodes, rows : lists to look at.
     """
@@ -34,8 +34,8 @@ class Forecast:
 
     @property
     def error_left_out(self):
-        """Return the same where each place is foretold by the others; nan where there are none."""
-        return median(abs(foretold / seconds - 1) for _, seconds, _, foretold in self.places)
+        """Return the median error in leave-one-out validation over the places; nan where there are none."""
+        return median(abs(predicted / seconds - 1) for _, seconds, _, predicted in self.places)
 
     def stages(self, rows, nodes, **other):
         """Return the seconds by stage of a run; other : properties of the Cluster to change."""
@@ -76,7 +76,7 @@ class Forecast:
         return inf, None
 
 
-def foretell(runs, nodes, rows, cluster, say):
+def make_forecasts(runs, nodes, rows, cluster, say):
     """Return a Forecast for each method and runner whose runs say enough; `say` is told of the others.
 
     Raises ValueError where there is none.

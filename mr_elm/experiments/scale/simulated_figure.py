@@ -1,4 +1,4 @@
-"""Draw what is foretold of a method: speedup, sizeup, scaleup, and where its wall stands."""
+"""Draw the forecast of a method: speedup, sizeup, scaleup, and where its wall stands."""
 from ..figure import drawn
 from .figures import COLOURS, STAGE_COLOURS, clean
 from .ratios import STAGES, plural, short
