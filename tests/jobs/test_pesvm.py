@@ -121,6 +121,19 @@ def test_weights_of_rows(trained, write, csv_of, table, rng, task, maps):
     check_closed_form(trained(path, '--weight-column', 3, '--task', task, *maps(3)), X, labels, weights)
 
 
+@pytest.mark.parametrize('k', [32, 33, 60])
+@pytest.mark.parametrize('weighted', [False, True], ids=['plain', 'weighted'])
+def test_few_and_many_classes(trained, write, csv_of, table, rng, k, weighted, maps):
+    X, labels = table[0], rng.permutation(np.arange(N) % k)
+    weights = rng.uniform(0.1, 30, N) if weighted else np.ones(N)
+    columns = ('--weight-column', 1) if weighted else ()
+    model = trained(write('rows.csv', csv_of(labels, np.c_[weights, X] if weighted else X)), *columns, *maps(2))
+    E = expansion(*model, X)
+    assert np.allclose(model[1]['class_sums'], [weights[labels == c] @ E[labels == c] for c in range(k)], atol=1e-9)
+    assert model[1]['counts'].tolist() == np.bincount(labels).tolist()
+    check_closed_form(model, X, labels, weights)
+
+
 @pytest.mark.parametrize('options', [(), ('--scale', 'none'), ('--class-weight', 'balanced')])
 def test_whole_weights_are_repeated_rows(trained, write, csv_of, table, rng, options):
     X, labels = table

@@ -57,6 +57,19 @@ def test_classifiers_are_ridge_regression_of_signs(kind, k, nu, weights):
     assert np.allclose(decision(layer, X, solution), ridge(layer, X, signs(codes, k), nu, weights), atol=1e-9)
 
 
+@pytest.mark.parametrize('k', [32, 33, 60])
+@pytest.mark.parametrize('weights', [None, WEIGHTS], ids=['plain', 'weighted'])
+def test_few_and_many_classes_solve_the_normal_equations(k, weights):
+    layer, (classes, codes), nu = make_layer(), make_classes(k), 2.0
+    sums, solution = fit_esvm(layer, X, classes, codes, nu=nu, sample_weight=weights)
+    E = np.c_[1 / (1 + np.exp(-X @ layer.weights.T - layer.biases)), -np.ones(N)]
+    W, T = np.diag(np.ones(N) if weights is None else weights), signs(codes, k)
+    wanted = np.linalg.solve(np.eye(L + 1) / nu + E.T @ W @ E, E.T @ W @ T)
+    assert np.allclose(E @ solution.output_weights, E @ wanted, rtol=0, atol=1e-10)
+    assert np.allclose(sums.class_sums, (codes == np.arange(k)[:, None]) @ W @ E, rtol=1e-12, atol=1e-12)
+    assert sums.counts.tolist() == np.bincount(codes).tolist()
+
+
 @pytest.mark.parametrize('scale', TARGETS_OF)
 @pytest.mark.parametrize('nu', [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize('weights', [None, WEIGHTS], ids=['plain', 'weighted'])

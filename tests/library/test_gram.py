@@ -7,6 +7,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.exact_sum import add_pair
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.gram import (
+    FEW,
     SQUARES,
     TARGETS,
     GramSum,
@@ -136,6 +137,24 @@ def test_the_sums_are_those_of_the_whole_expansion(kind, case, size):
         assert (np.abs(gram.sums[str(k)][0][:-1] - expected) <= 1e-12 * norms * np.sqrt(weights.sum()) + grid).all()
         assert gram.sums[str(k)][0][-1] == rows.sum()
     assert gram.n_rows == N
+
+
+# Up to FEW labels of a block are summed within the product E'E, more of them on a path of their own.
+@pytest.mark.parametrize('k', [FEW, FEW + 1, 60])
+@pytest.mark.parametrize('weighted', [False, True], ids=['plain', 'weighted'])
+@pytest.mark.parametrize('size', [N, 100])
+def test_the_sums_of_few_and_of_many_classes_are_those_of_their_rows(k, weighted, size):
+    rng = np.random.default_rng(k)
+    X, codes = rng.standard_normal((N, D)), rng.permutation(np.arange(N) % k)
+    layer, weights = make_layer('tanh', X), rng.uniform(0.1, 9, N) if weighted else np.ones(N)
+    gram = summed(make_blocks(X, codes, weights if weighted else None, size), layer, steps_for(layer, X, 1, weights))
+    E = np.c_[np.tanh(0.7 * X @ layer.weights.T + layer.biases), -np.ones(N)]
+    assert np.allclose(np.triu(gram.high), np.triu(E.T @ np.diag(weights) @ E), rtol=1e-12, atol=1e-10)
+    assert set(gram.sums) == set(map(str, range(k)))
+    for c in range(k):
+        sums, rows = gram.sums[str(c)][0], codes == c
+        assert np.allclose(sums[:-1], weights[rows] @ E[rows], rtol=1e-12, atol=1e-12)
+        assert sums[-1] == rows.sum()
 
 
 def test_the_sums_of_a_regression_are_those_of_the_whole_expansion():
