@@ -79,6 +79,19 @@ def test_sparse_rows_of_two_classes(trained, write, libsvm_of, rng, kind, maps):
     check_closed_form(model, X, labels)
 
 
+@pytest.mark.parametrize('s', [0.5, 2.0])
+def test_landmarks_have_the_width_of_the_weight_scale(elm, trained, dense, table, tmp_path, s):
+    X, labels = table
+    header, arrays = trained(dense, '--map', 'nystrom', '--nu', 3, '--weight-scale', s)
+    Z, sigma = (X - X.mean(axis=0)) / X.std(axis=0), np.sqrt(D) / s
+    assert header['parameters']['sigma'] == pytest.approx(sigma, rel=1e-14)
+    assert distances(arrays['landmarks'], Z).min(axis=1).max() < 1e-20
+    E = np.c_[np.exp(-distances(Z, arrays['landmarks']) / (2 * sigma**2)), -np.ones(N)]
+    wanted = E @ np.linalg.solve(E.T @ E + np.eye(21) / 3, E.T @ coded(header, labels))
+    assert elm('predict', trained.path, dense, '--scores', '-o', tmp_path / 'said', '-q').status == 0
+    assert np.allclose(np.loadtxt(tmp_path / 'said')[:, 1:], wanted, rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize('scale', ['standard', 'minmax', 'none'])
 def test_scaling_comes_from_all_rows(trained, dense, table, scale, maps):
     X = table[0]

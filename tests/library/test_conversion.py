@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 
 from mr_elm.cli import main
 from mr_elm.estimators import (
@@ -100,6 +101,18 @@ def test_a_model_lives_on_here_and_there(y, tmp_path):
     assert [event['action'] for event in here.to_model().header['history']] == ['train', 'update']
     run('forget', tmp_path / 'here.npz', second, '--model', tmp_path / 'back.npz')
     assert bits(to_estimator(read_model(tmp_path / 'back.npz'))) == bits(here.forget(X[60:], y[60:]))
+
+
+def test_landmarks_keep_their_width_where_rows_come(tmp_path):
+    run('train', 'pesvm', write(tmp_path / 'a.csv', X[:60], TARGETS[:60]), '--task', 'regression', '--map', 'nystrom',
+        '--weight-scale', 2, '--hidden', 20, '--scale', 'none', '--model', tmp_path / 'a.npz')
+    living = to_estimator(read_model(tmp_path / 'a.npz')).partial_fit(X[60:], TARGETS[60:])
+    living.to_model().save(tmp_path / 'ab.npz')
+    landmarks, sigma = living.to_model().arrays['landmarks'], np.sqrt(3) / 2
+    E, F = (np.c_[rbf_kernel(rows, landmarks, gamma=1 / (2 * sigma**2)), -np.ones(120)] for rows in (X, NEW))
+    wanted = F @ np.linalg.solve(np.eye(21) + E.T @ E, E.T @ TARGETS)
+    assert np.allclose(living.predict(NEW), wanted, rtol=0, atol=1e-9)
+    assert np.allclose(read_model(tmp_path / 'ab.npz').predict(NEW), wanted, rtol=0, atol=1e-9)
 
 
 def test_a_fitted_estimator_merges_with_a_model_of_jobs(tmp_path):

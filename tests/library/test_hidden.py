@@ -103,6 +103,21 @@ def test_nodes_are_spread_as_the_weight_scale_says(s):
         assert s * 0.999 < np.abs(drawn).max() <= s and np.isclose(drawn.std(), s / np.sqrt(3), rtol=0.02)
 
 
+# An rbf node is exp(-|z - a|^2 / (2 sigma^2 u)), a multiquadric one sqrt(|z - a|^2 + (sigma u)^2), with sigma = sqrt(d)/s
+# and u uniform(0.5, 1.5). The test computes u from the values that the nodes have at z = 0.
+@pytest.mark.parametrize('kind', ['rbf', 'multiquadric'])
+@pytest.mark.parametrize('s', [0.25, 1.0, 2.5])
+@pytest.mark.parametrize('d', [3, 10])
+def test_widths_are_spread_around_that_of_the_weight_scale(kind, s, d):
+    centres, widths = draw_nodes(kind, 20_000, d, weight_scale=s)
+    values = evaluate(HiddenLayer(kind, centres, widths, np.zeros(d), np.ones(d)), np.zeros((1, d)))[0]
+    sigma, squares = np.sqrt(d) / s, (centres**2).sum(axis=1)
+    u = -squares / np.log(values) / (2 * sigma**2) if kind == 'rbf' else np.sqrt(values**2 - squares) / sigma
+    assert 0.4999 < u.min() < 0.501 and 1.499 < u.max() < 1.5001
+    assert abs(u.mean() - 1) < 0.01 and np.isclose(u.std(), 1 / np.sqrt(12), rtol=0.02)
+    assert np.abs(centres.mean(axis=0)).max() < 0.05 and np.allclose(centres.std(axis=0), 1, atol=0.05)
+
+
 @pytest.mark.parametrize('s', [0.5, 1.0])
 def test_random_fourier_features_approach_the_gaussian_kernel(s):
     X = np.random.default_rng(6).standard_normal((20, D))
