@@ -153,6 +153,48 @@ def test_rows_that_were_never_there_cannot_leave(elm, first, packs, batches, wri
     assert 'two classes' in refused(elm, tmp_path, 'forget', first, only)
 
 
+@pytest.fixture
+def numbers(write, csv_of, table):
+    """Write 80 rows with a target, some of them so many times larger: a path."""
+    def file(targets=1.0, features=1.0):
+        X = table[0][:80]
+        return write(f'{targets:g}-{features:g}.csv', csv_of((targets * X[:, 1]).tolist(), features * X))
+    return file
+
+
+# nu is so small that no size of the rows below makes rounding errors show
+RELU = ('--task', 'regression', '--map', 'relu', '--hidden', 10, '--scale', 'none', '--nu', 1e-15)
+
+
+@pytest.mark.parametrize('way', [lambda model, rows: ('update', model, rows),
+                                 lambda model, rows: ('train', 'pesvm', rows, '--like', model)], ids=['update', 'like'])
+@pytest.mark.parametrize('what', ['targets', 'features'])
+def test_rows_too_large_for_the_exact_sums_of_a_model_are_refused(elm, changed, numbers, tmp_path, way, what):
+    first, far = changed('train', 'pesvm', numbers(), *RELU), numbers(**{what: 1e12})
+    expected = f'{far}: numbers of about the size that the model was trained on were expected'
+    assert expected in refused(elm, tmp_path, *way(first, far))
+    changed(*way(first, numbers(**{what: 1e3})))
+
+
+def test_rows_of_a_model_count_where_new_rows_are_large(elm, changed, write, csv_of, table, tmp_path):
+    """Squared targets 2^31 times those of the model leave room for 2^(38 - 31) = 128 rows: 80, but not 160."""
+    X, y = table[0][:80], np.linspace(-1, 1, 80)
+    small, large = (write(f'{k}.csv', csv_of((2.0**k * y).tolist(), X)) for k in (0, 15.5))
+    first = changed('train', 'pesvm', small, '--task', 'regression', '--hidden', 10)
+    changed('train', 'pesvm', large, '--like', first)
+    assert 'numbers of about the size' in refused(elm, tmp_path, 'update', first, large)
+
+
+@pytest.mark.parametrize('what', ['targets', 'features'])
+def test_models_of_numbers_too_far_apart_are_not_merged(elm, changed, numbers, tmp_path, model_of, what):
+    one, near, far = (changed('train', 'pesvm', numbers(**{what: size}), *RELU) for size in (1, 1e3, 1e12))
+    expected = '{}: numbers of about the size that {} was trained on were expected'
+    assert expected.format(far, one) in refused(elm, tmp_path, 'merge', one, far)
+    assert expected.format(one, far) in refused(elm, tmp_path, 'merge', far, one)
+    grids = [model_of(path)[0]['parameters']['grid'] for path in (one, near, changed('merge', one, near))]
+    assert grids[0] != grids[1] and grids[2] == np.minimum(*grids[:2]).tolist()
+
+
 def test_what_does_not_fit_is_refused(elm, changed, first, packs, write, tmp_path, model_of):
     wide = write('wide.csv', '0,1,2,3,4,5\n')
     assert 'rows of 4 features were expected' in refused(elm, tmp_path, 'update', first, wide)

@@ -92,3 +92,25 @@ def test_sparse_rows_and_large_targets_later():
     model.partial_fit(X[9:], 1e12 * TARGETS[9:])
     whole = ESVMRegressor(map='relu', n_hidden=20).fit(X, np.append(np.zeros(9), 1e12 * TARGETS[9:]))
     assert np.allclose(model.predict(X), whole.predict(X), rtol=1e-8, atol=1e3)
+
+
+def test_the_grids_of_an_estimator_follow_rows_far_larger():
+    """Sums are exact up to 2^104 steps of their grids, so that large rows need coarse ones."""
+    model = ESVMRegressor(map='relu', n_hidden=20, nu=1e-25).fit(X[:9], TARGETS[:9])
+    model.partial_fit(1e9 * X[9:], 1e9 * TARGETS[9:])
+    E, t = np.abs(expand(model.layer_, 1e9 * X[9:])).max(), 1e9 * np.abs(TARGETS[9:]).max()
+    grid = np.array(model.to_model().header['parameters']['grid'])
+    assert (N * np.array([E * E, E * t, t * t]) <= 2.0**104 * grid).all()
+
+
+@pytest.mark.parametrize('order', list(itertools.permutations(range(3))))
+def test_large_targets_after_small_ones_are_summed_in_any_order(order):
+    model, large = ESVMRegressor(n_hidden=20).fit(X[:9], np.zeros(9)), 1e12 * TARGETS
+    for k in order:
+        model.partial_fit(X[PARTS[k]], large[PARTS[k]])
+    back = ESVMRegressor(n_hidden=20).fit(X[:9], np.zeros(9))
+    for part in PARTS:
+        back.partial_fit(X[part], large[part])
+    assert model.sums_.counts.tobytes() == back.sums_.counts.tobytes()
+    assert model.sums_.class_sums_low.tobytes() == back.sums_.class_sums_low.tobytes()
+    assert np.allclose(model.sums_.counts, large @ large, rtol=1e-12)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from reference.sums import exact_sum, to_grid
 
-from mr_elm.exact_sum import CHUNK, add_pair, add_triangle, add_values, grid_step, two_sum
+from mr_elm.exact_sum import CHUNK, EXACT_ROWS, add_pair, add_triangle, add_values, grid_step, two_sum
 
 
 def summed(blocks, step):
@@ -76,6 +76,20 @@ def test_what_leaves_gives_the_old_bits_back(seed):
     add_pair(*pair, *leaving)
     add_pair(*pair, *(-part for part in leaving))
     assert bits(pair) == bits(summed(old, step))
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_the_total_of_as_many_rows_as_are_promised_is_exact(seed):
+    rng, step, bound = np.random.default_rng(seed), grid_step(1.0), 1
+    pair, total = np.zeros((2, 1)), 0
+    while total < EXACT_ROWS * bound / 2:  # double the total, and add a large number and one of the last bits
+        add_pair(*pair, *pair.copy())
+        total *= 2
+        for number in rng.uniform(0.5, 1, (2, 1)) * [[1], [2.0**-14]]:
+            add_values(*pair, number, step)
+            total += to_grid(number[0], step)
+        assert exact_sum(pair[:, 0]) == total
+    assert EXACT_ROWS * bound == 2.0**104 * step
 
 
 def test_the_plain_sum_would_have_shown_its_order():

@@ -1,4 +1,6 @@
 """The Gram: one, many or merged, in any order, the same bits; and the right numbers."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -208,6 +210,24 @@ def test_a_class_that_appears_late_needs_no_earlier_row():
     E = expand(layer, X)
     assert np.allclose(gram.sums['1'][0][:-1], E[-3:].sum(axis=0))
     assert np.allclose(gram.sums['0'][0][:-1] + gram.sums['1'][0][:-1], -gram.high[:, -1])
+
+
+# A sum of up to 2^104 steps is exact in two floats. Rows with |E| <= e, |T| <= t and weights <= w add at most w e^2 to
+# E'E, w e t to E'T and w t^2 to T'T, so that the largest of these says how many rows are too many.
+@pytest.mark.parametrize('e, t, w, largest', [(1, 1, 1, 1), (512, 1, 1, 2**18), (512, 8, 4, 2**20), (1, 512, 1, 2**18),
+                                              (1, 1, 512, 512), (2**19, 1, 1, 2**38)])
+def test_grids_hold_as_many_rows_as_stay_exact(e, t, w, largest):
+    own = GridSteps.of(1.0, 1.0, 1.0)
+    most = int(2**104 * own.gram) // largest
+    assert own.holds(GridSteps.of(e, t, w), most) and not own.holds(GridSteps.of(e, t, w), most + 1)
+    assert GridSteps.of(e, t, w).holds(own, 2**38)
+
+
+@pytest.mark.parametrize('name', ['gram', 'target', 'square'])
+def test_grids_hold_rows_only_where_each_of_them_does(name):
+    own = GridSteps(2.0**-66, 2.0**-66, 2.0**-66)
+    wanted = replace(own, **{name: 2.0**-60})
+    assert own.holds(wanted, 2**32) and not own.holds(wanted, 2**32 + 1)
 
 
 @pytest.mark.parametrize('m, tile', [(1, 1), (5, 2), (12, 12), (12, 5), (12, 100), (257, 256)])

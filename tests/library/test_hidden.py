@@ -103,8 +103,8 @@ def test_nodes_are_spread_as_the_weight_scale_says(s):
         assert s * 0.999 < np.abs(drawn).max() <= s and np.isclose(drawn.std(), s / np.sqrt(3), rtol=0.02)
 
 
-# An rbf node is exp(-|z - a|^2 / (2 sigma^2 u)), a multiquadric one sqrt(|z - a|^2 + (sigma u)^2), with sigma = sqrt(d)/s
-# and u uniform(0.5, 1.5). The test computes u from the values that the nodes have at z = 0.
+# An rbf node is exp(-|z - a|^2 / (2 sigma^2 u)), a multiquadric one sqrt(|z - a|^2 + (sigma u)^2); sigma = sqrt(d) / s
+# and u is uniform(0.5, 1.5). The test computes u from the values that the nodes have at z = 0.
 @pytest.mark.parametrize('kind', ['rbf', 'multiquadric'])
 @pytest.mark.parametrize('s', [0.25, 1.0, 2.5])
 @pytest.mark.parametrize('d', [3, 10])
