@@ -2,6 +2,7 @@
 import itertools
 import json
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -208,6 +209,36 @@ def test_what_does_not_fit_is_refused(elm, changed, first, packs, write, tmp_pat
     assert '--class-weight' in refused(elm, tmp_path, 'update', balanced, packs[1])
     assert elm('merge', first, '--model', tmp_path / 'one.npz').status == 2
     assert elm('train', 'pesvm', packs[0], '--like', first, '--hidden', 3, '--model', tmp_path / 'one.npz').status == 2
+
+
+@pytest.fixture
+def doubts(elm, tmp_path):
+    """Run a command that writes a model: whether it warns of nu. A warning that comes again is a warning too."""
+    def run(name, *arguments):
+        with warnings.catch_warnings():
+            warnings.simplefilter('always')
+            done = elm(*arguments, '--model', tmp_path / name, '-q', '--overwrite')
+        assert (done.status, done.out) == (0, '')
+        return 'rounding errors may show in the model' in done.err
+    return run
+
+
+def test_a_nu_is_doubtful_where_the_ridge_is_below_the_rounding_errors_of_the_sums(doubts, batches, table, tmp_path,
+                                                                                   model_of):
+    """The ridge is 1/nu, the errors about 1000 u |E'E|, u = 2^-53, where |E'E| is at most the trace of E'E."""
+    train = ('train', 'pesvm', batches[0], '--hidden', 15)
+    assert not doubts('m.npz', *train)
+    _, arrays = model_of(tmp_path / 'm.npz')
+    Z = (table[0] - arrays['feature_offset']) * arrays['feature_scale']
+    E = np.c_[1 / (1 + np.exp(-Z @ arrays['hidden_weights'].T - arrays['hidden_biases'])), -np.ones(N)]
+    limit, limit_of_all = (1 / (1000 * 2.0**-53 * (rows**2).sum()) for rows in (E[:80], E))
+    assert not doubts('m.npz', *train, '--nu', 0.99 * limit) and doubts('m.npz', *train, '--nu', 1.01 * limit)
+    between = np.sqrt(limit * limit_of_all)
+    other = ('train', 'pesvm', batches[2], '--like', tmp_path / 'a.npz')
+    assert not doubts('a.npz', *train, '--nu', between) and not doubts('b.npz', *other, '--nu', 1)
+    assert doubts('ab.npz', 'update', tmp_path / 'a.npz', batches[1], batches[2])
+    assert doubts('back.npz', 'forget', tmp_path / 'ab.npz', batches[1], batches[2])  # the errors stay
+    assert doubts('merged.npz', 'merge', tmp_path / 'a.npz', tmp_path / 'b.npz', tmp_path / 'b.npz')
 
 
 def test_an_update_that_fails_leaves_the_old_model_untouched(elm, first, packs, write, tmp_path, model_of):

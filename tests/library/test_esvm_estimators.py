@@ -1,5 +1,6 @@
 """The extreme SVM as an estimator: scikit-learn's own checks; rows come, leave and merge exactly."""
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import check_estimator
 
-from mr_elm.errors import AccountingError
+from mr_elm.errors import AccountingError, NumericalWarning
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor
 from mr_elm.gram import expand
 
@@ -114,3 +115,28 @@ def test_large_targets_after_small_ones_are_summed_in_any_order(order):
     assert model.sums_.counts.tobytes() == back.sums_.counts.tobytes()
     assert model.sums_.class_sums_low.tobytes() == back.sums_.class_sums_low.tobytes()
     assert np.allclose(model.sums_.counts, large @ large, rtol=1e-12)
+
+
+def doubts(change, *arguments):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        change(*arguments)
+    return any(issubclass(warning.category, NumericalWarning) and 'rounding errors may show' in str(warning.message)
+               for warning in caught)
+
+
+@BOTH
+def test_a_nu_is_doubtful_where_the_ridge_is_below_the_rounding_errors_of_the_sums(estimator, y):
+    model = clone(estimator)
+    assert not doubts(model.fit, X, y)
+    E = expand(model.layer_, X)
+    limit, limit_of_all = (1 / (1000 * 2.0**-53 * (rows**2).sum()) for rows in (E[:100], E))
+    assert not doubts(model.set_params(nu=0.99 * limit_of_all).fit, X, y)
+    assert doubts(model.set_params(nu=1.01 * limit_of_all).fit, X, y)
+    model.set_params(nu=np.sqrt(limit * limit_of_all))
+    assert not doubts(model.fit, X[:100], y[:100])
+    assert doubts(model.partial_fit, X[100:], y[100:])
+    assert doubts(model.forget, X[100:], y[100:])  # the errors stay
+    once_large = clone(estimator).fit(X, y).forget(X[10:], y[10:])
+    assert not doubts(model.fit, X[:100], y[:100]) and doubts(model.merge, once_large)
+    assert not doubts(model.fit, X[:100], y[:100]) and not doubts(model.merge, clone(estimator).fit(X[:10], y[:10]))
