@@ -67,6 +67,44 @@ def test_float32_rows_survive_distant_outliers(d, tolerance):
     assert np.allclose(rows.rows(np.arange(8), np.float32), twin.gaussian(X[:8], X, 0.5), rtol=0, atol=tolerance)
 
 
+GAMMA = 4.0
+
+
+def rows_at(distance, d=70):
+    """Draw 300 rows near the mean and 160 with GAMMA |x|^2 = distance, in bundles: (X, numbers of the latter)."""
+    rng = np.random.default_rng(5)
+    near = rng.standard_normal((150, d)) * np.sqrt(0.5 / d)
+    far = np.repeat(rng.standard_normal((10, d)), 8, axis=0) + rng.standard_normal((80, d)) * np.sqrt(0.1 / distance)
+    far *= np.sqrt(distance) / np.linalg.norm(far, axis=1, keepdims=True)
+    return np.vstack([near, -near, far, -far]) / np.sqrt(GAMMA), np.arange(300, 460)
+
+
+def float32_errors(X):
+    """Return the errors of all float32 rows of the Gaussian kernel, asked for in any order."""
+    order, errors = np.random.default_rng(6).permutation(len(X)), np.zeros((len(X), len(X)))
+    rows = kernel_rows(X, make_kernel('gaussian', gamma=GAMMA)).rows(order, np.float32)
+    errors[order] = np.abs(rows - twin.gaussian(X[order], X, GAMMA))
+    return errors
+
+
+@pytest.mark.parametrize('distance', [1.0, 3.9])
+def test_float32_rows_near_the_mean_are_right_to_about_1e_6(distance):
+    X, _ = rows_at(distance)
+    errors = float32_errors(X)
+    assert np.sqrt((errors**2).mean()) < 1e-6 and errors.max() < 1e-5
+
+
+# Of rows with gamma |x|^2 > 4 the digits of |u|^2 + |v|^2 - 2 u.v that float32 loses are too many.
+@pytest.mark.parametrize('distance', [4.1, 39.0, 1e6])
+def test_float32_rows_far_from_the_mean_are_computed_in_float64(distance):
+    X, far = rows_at(distance)
+    errors, block = float32_errors(X), np.ix_(far, far)
+    assert errors[block].max() < 2.0**-24 and errors.max() < 5e-6
+    products, squares = X.astype(np.float32) @ X.T.astype(np.float32), (X**2).sum(axis=1).astype(np.float32)
+    plain = np.exp(-np.float32(GAMMA) * np.maximum(np.add.outer(squares, squares) - 2 * products, 0))
+    assert np.abs(plain - twin.gaussian(X, X, GAMMA))[block].max() > 10 * 2.0**-24
+
+
 @pytest.mark.parametrize('name', ['gaussian', 'laplacian'])
 def test_rows_of_whole_numbers_are_the_formula(name):
     X = np.random.default_rng(3).integers(0, 2, (150, 100)).astype(float)
