@@ -1,4 +1,9 @@
 """Models: what they decide, and what rows they take."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
-from mr_elm.features.kernel_tiles import COMPILED_FROM
+from mr_elm.features.kernel_tiles import COMPILED_FROM, KernelTiles
 from mr_elm.io.store import save_model
 from mr_elm.models import (
     HiddenNodeModel,
@@ -159,6 +164,57 @@ def test_many_support_vectors_are_scored_by_compiled_code_with_the_same_result(m
     compiled = model.decision_function(X)
     monkeypatch.setattr('mr_elm.features.kernel_tiles.COMPILED_FROM', COMPILED_FROM + 1)
     assert np.allclose(compiled, model.decision_function(X), rtol=0, atol=1e-12 * COMPILED_FROM)
+
+
+# BLAS computes A @ A.T with another routine (syrk) than A @ B.T. Some of its kernels, such as those for AVX-512, round
+# there differently, so that a model would give its very own rows other bits than copies of them. On other machines the
+# bits are the same anyway: what holds everywhere is that no product is one of an array and itself.
+
+
+def model_of_rows(vectors, kernel='gaussian', **parameters):
+    """Make a model whose support vectors are these very rows, unscaled."""
+    model, _ = make_kernel_model(kernel, n_vectors=len(vectors), **parameters)
+    d = vectors.shape[1]
+    return KernelModel({**model.header, 'n_features': d}, {**model.arrays, 'support_vectors': vectors,
+                                                           'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)})
+
+
+@pytest.mark.parametrize('kernel, given', [('gaussian', {'sigma': 1.3}), ('laplacian', {'sigma': 1.3}),
+                                           ('polynomial', {'degree': 2}), ('linear', {})])
+@pytest.mark.parametrize('part', [slice(100, 700), slice(0, 800), slice(100, 500), slice(650, None), slice(0, None, 2)],
+                         ids=str)
+def test_rows_that_a_model_holds_are_predicted_as_copies_of_them(kernel, given, part, monkeypatch):
+    table = np.random.default_rng(1).standard_normal((800, 7))
+    model, multiplied, parts = model_of_rows(table[100:700], kernel, **given), [], KernelTiles.parts
+    monkeypatch.setattr(KernelTiles, 'parts', lambda self, A, *rest: multiplied.append(A) or parts(self, A, *rest))
+    values = model.decision_function(table[part])
+    assert multiplied and not any(np.shares_memory(A, model.support_vectors) for A in multiplied)
+    assert values.tobytes() == model.decision_function(table[part].copy()).tobytes()
+
+
+BITS = '''
+import numpy as np
+from mr_elm.models import KernelModel
+for n, d in ((300, 7), (500, 64)):
+    X = np.random.default_rng(0).standard_normal((n, d))
+    model = KernelModel({'n_features': d, 'parameters': {'kernel': 'gaussian', 'sigma': 2.0}},
+                        {'support_vectors': X, 'dual_coef': X[:, :1], 'intercept': np.zeros(1),
+                         'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)})
+    assert model.decision_function(X).tobytes() == model.decision_function(X.copy()).tobytes()
+'''
+
+
+def processor_flags():
+    path = Path('/proc/cpuinfo')
+    return set(path.read_text().split()) if path.exists() else set()
+
+
+@pytest.mark.parametrize('core, flags', [('Prescott', {'pni'}), ('Nehalem', {'sse4_2'}),
+                                         ('SkylakeX', {'avx512f', 'avx512dq', 'avx512bw', 'avx512vl'})])
+def test_kernels_of_any_processor_predict_rows_of_a_model_as_copies_of_them(core, flags):
+    if not flags <= processor_flags():
+        pytest.skip(f'this processor does not run kernels for {core}')
+    subprocess.run([sys.executable, '-c', BITS], check=True, env={**os.environ, 'OPENBLAS_CORETYPE': core})
 
 
 @pytest.mark.parametrize('size', [1, 7, 100])
