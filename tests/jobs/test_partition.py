@@ -8,6 +8,34 @@ from mr_elm.streaming.drivers.pesvm import share_tiles
 from mr_elm.streaming.partition import TASKS, fewest_tasks, hash_of, largest_shares, tasks_for
 
 
+# Hadoop hashes the bytes of a key as Java's documentation defines Arrays.hashCode(byte[]): h begins as 1, each byte b
+# makes 31 h + b of it, and an int overflows at 2^31. By hand, with the bytes a 97, b 98, s 115, u 117, m 109, space 32,
+# y 121, e 101:
+#     ''         1
+#     'a'        31 * 1 + 97 = 128
+#     'ab'       31 * 128 + 98 = 4066
+#     'sum yes'  s   31 * 1 + 115 = 146
+#                u   31 * 146 + 117 = 4643
+#                m   31 * 4643 + 109 = 144042
+#                    31 * 144042 + 32 = 4465334
+#                y   31 * 4465334 + 121 = 138425475
+#                e   31 * 138425475 + 101 = 4291189826, which is 4291189826 - 2^32 = -3777470 as an int
+#                s   31 * -3777470 + 115 = -117101455
+# Its HashPartitioner deals a key out to the reduce task (hash & (2^31 - 1)) % n; -117101455 & (2^31 - 1) is
+# 2^31 - 117101455 = 2030382193 = 7 * 290054599 = 10 * 203038219 + 3.
+@pytest.mark.parametrize('key, positive, task_of_7, task_of_10', [
+    ('', 1, 1, 1), ('a', 128, 2, 8), ('ab', 4066, 6, 6), ('sum yes', 2030382193, 0, 3)])
+def test_a_key_has_the_hash_of_its_bytes_in_java(key, positive, task_of_7, task_of_10):
+    assert hash_of(key) == positive
+    assert (hash_of(key) % 7, hash_of(key) % 10) == (task_of_7, task_of_10)
+
+
+def test_shares_are_those_of_the_tasks_that_java_deals_keys_out_to():
+    """Of 2 tasks, number 1 gets '' and 'sum yes'; of 3, number 1 gets all but 'a', since 128 = 3 * 42 + 2."""
+    sizes = {'': 1.0, 'a': 2.0, 'ab': 3.0, 'sum yes': 4.0}
+    assert largest_shares(sizes, 3).tolist() == [1.0, 0.5, 0.8]
+
+
 @pytest.fixture
 def sizes(rng):
     return {make_key('gram', i, j): float(rng.integers(1, 9)) for i in range(5) for j in range(i, 5)}
