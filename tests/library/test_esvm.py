@@ -10,7 +10,16 @@ from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.gram import SQUARES, TARGETS
 from mr_elm.io.blocks import Block
 from mr_elm.solvers import esvm
-from mr_elm.solvers.esvm import class_weights, collect_sums, expand, finish, fit_esvm, leading_sums, row_weights
+from mr_elm.solvers.esvm import (
+    bounds_of,
+    class_weights,
+    collect_sums,
+    expand,
+    finish,
+    fit_esvm,
+    leading_sums,
+    row_weights,
+)
 from mr_elm.statistics import Classes, LabelTable
 
 N, D, L = 150, 4, 12
@@ -79,6 +88,10 @@ def test_regression_is_ridge_regression(scale, nu, weights):
     expected = ridge(layer, X, targets, nu, weights)
     assert np.allclose(decision(layer, X, solution), expected, rtol=0, atol=1e-9 * np.abs(targets).max())
     assert np.allclose(sums.counts, np.average(targets**2, weights=weights) * (N if weights is None else weights.sum()))
+
+
+def test_bounds_are_those_of_sizes():
+    assert bounds_of(np.array([-3.0, 2]), np.array([0.5, 0.25])) == (3, 0.5) and bounds_of() == (1, 1)
 
 
 @pytest.mark.parametrize('task', ['classes', 'regression'])

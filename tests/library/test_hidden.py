@@ -93,6 +93,12 @@ def test_the_first_nodes_never_depend_on_how_many_follow(kind, weights):
     assert not np.isin(other, W).any() and not np.isin(other_biases, b).any()
 
 
+@pytest.mark.parametrize('kind, weights', [('sigmoid', 'uniform'), ('sigmoid', 'normal'), ('rbf', 'normal')])
+def test_weights_and_biases_are_drawn_independently(kind, weights):
+    W, b = draw_nodes(kind, 20_000, 1, weights=weights)
+    assert abs(np.corrcoef(W[:, 0], b)[0, 1]) < 0.03
+
+
 @pytest.mark.parametrize('s', [0.25, 1.0, 2.5])
 def test_nodes_are_spread_as_the_weight_scale_says(s):
     W, b = draw_nodes('sigmoid', 20_000, 10, weight_scale=s)

@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.kernel_rows import NodeRows, PrecomputedRows, SparseRows, kernel_rows
+from mr_elm.features.kernel_tiles import kernel_values
 from mr_elm.features.kernels import KERNELS, make_kernel
 
 GIVEN = {'gaussian': {'sigma': 1.7}, 'laplacian': {'sigma': 1.7}, 'polynomial': {'degree': 4}, 'linear': {}}
@@ -63,8 +64,41 @@ def test_float32_rows_survive_distant_outliers(d, tolerance):
     rng = np.random.default_rng(2)
     X = rng.standard_normal((200, d))
     X[:5] = 1000 + 0.1 * rng.standard_normal((5, d))
-    rows = kernel_rows(X, make_kernel('gaussian', gamma=0.5))
-    assert np.allclose(rows.rows(np.arange(8), np.float32), twin.gaussian(X[:8], X, 0.5), rtol=0, atol=tolerance)
+    rows, K = kernel_rows(X, make_kernel('gaussian', gamma=0.5)), twin.gaussian(X, X, 0.5)
+    assert np.allclose(rows.rows(np.arange(8), np.float32), K[:8], rtol=0, atol=tolerance)
+    rounding = 1e-15 * (X**2).sum(axis=1).max()
+    assert np.allclose(rows.rows(np.arange(8)), K[:8], rtol=0, atol=rounding)
+    assert np.allclose(rows.weighted_sum(np.arange(8), np.ones(8)), K[:8].sum(axis=0), rtol=0, atol=8 * rounding)
+
+
+@pytest.mark.parametrize('name', ['gaussian', 'laplacian'])
+def test_rows_far_from_the_origin_have_the_kernel_of_their_differences(name, X):
+    K = formula(name, X, X)
+    for moved in (X + 2.0**20, sp.csr_matrix(X + 2.0**20)):
+        rows = kernel_rows(moved, make_kernel(name, **GIVEN[name]))
+        assert np.allclose(rows.rows(np.arange(300)), K, rtol=0, atol=1e-8)
+        assert np.allclose(rows.rows(np.arange(300), np.float32), K, rtol=0, atol=2e-6)
+
+
+# Inner products of whole numbers are exact in float32 while squared norms are below 2^24, and only then.
+@pytest.mark.parametrize('largest', [2300, 3500])
+def test_inner_products_of_whole_numbers_are_exact_whatever_their_size(largest):
+    X = np.random.default_rng(3).integers(-largest, largest + 1, (600, 3)).astype(float)
+    K, rows = X @ X.T, kernel_rows(X, make_kernel('linear'))
+    assert ((X**2).sum(axis=1).max() < 2**24) == (largest == 2300)
+    assert np.array_equal(rows.rows(np.arange(600)), K)
+    assert np.array_equal(rows.weighted_sum(np.arange(9), np.ones(9)), K[:9].sum(axis=0))
+    assert np.array_equal(kernel_values(X[:50], X, make_kernel('linear')), K[:50])
+
+
+@pytest.mark.parametrize('name', KERNELS)
+def test_tiles_of_whole_numbers_and_others_are_the_formula(name):
+    rng = np.random.default_rng(3)
+    whole, other = rng.integers(0, 3, (600, 8)).astype(float), rng.standard_normal((40, 8))
+    for A, B in ((other, whole), (whole, other), (5000 * whole[:40] + 1, whole)):
+        K = formula(name, A, B)
+        found = kernel_values(A, B, make_kernel(name, **GIVEN[name]))
+        assert np.allclose(found, K, rtol=0, atol=1e-12 * max(1, np.abs(K).max()))
 
 
 GAMMA = 4.0
@@ -140,6 +174,11 @@ def test_gamma_and_sigma_are_one_width():
     D = cdist(np.zeros((1, 2)), np.ones((3, 2)))
     for kernel in (make_kernel('gaussian', gamma=0.125), make_kernel('gaussian', sigma=2), make_kernel('gaussian', 4)):
         assert np.allclose(kernel.tile(np.zeros((1, 2)), np.ones((3, 2))), np.exp(-D**2 / 8), rtol=1e-14)
+
+
+def test_the_default_degree_is_3():
+    A = np.array([[0.5, 2.0]])
+    assert make_kernel('polynomial').tile(A, A) == pytest.approx((1 + 4.25)**3)
 
 
 @pytest.mark.parametrize('name, given, reason', [

@@ -4,7 +4,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from mr_elm.features.scaling import choose_scaling
+from mr_elm.features.scaling import choose_scaling, scale_rows
 from mr_elm.statistics import ColumnStatistics
 
 X = np.random.default_rng(0).standard_normal((200, 4)) * [1, 1e-6, 1e6, 3] + [0, 5, 1e7, 0]
@@ -51,3 +51,14 @@ def test_an_extreme_feature_stays_finite(kind, column):
     if kind == 'minmax' and column.max() > 1e300:
         assert z.ravel() == pytest.approx([-1, 1])
     assert np.isfinite(z).all() and (np.abs(z) <= 2).all()  # 2: the middle of neighbours is one of them
+
+
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize('offset', [np.zeros(4), np.array([0, 5, 0, 1.0])], ids=['no offset', 'offset'])
+@pytest.mark.parametrize('scale', [np.ones(4), np.array([1, 2, 1, 0.5])], ids=['no scale', 'scale'])
+def test_rows_are_scaled_by_their_formula_and_stay_sparse_where_zeros_do(wrap, offset, scale):
+    rows = wrap(X)
+    Z = scale_rows(rows, offset, scale)
+    assert sp.issparse(Z) == (sp.issparse(rows) and not offset.any())
+    assert np.array_equal(Z.toarray() if sp.issparse(Z) else Z, (X - offset) * scale)
+    assert np.array_equal(rows.toarray() if sp.issparse(rows) else rows, X)

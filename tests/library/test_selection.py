@@ -6,8 +6,22 @@ import scipy.sparse as sp
 from mr_elm.estimators import SparseELMClassifier
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, make_kernel
-from mr_elm.selection import PAPER, Cell, Score, best_of, candidates, cross_validate, fold_numbers, sampled
+from mr_elm.selection import (
+    PAPER,
+    Cell,
+    NodeScore,
+    Score,
+    best_nodes,
+    best_of,
+    candidates,
+    cross_validate,
+    finalists,
+    fold_numbers,
+    sampled,
+    score_values,
+)
 from mr_elm.solvers.box_qp import Settings
+from mr_elm.solvers.fold_grid import GridCell
 from mr_elm.solvers.path import ready_rows
 
 BOUNDS = [0.3, 3.0, 30.0]
@@ -56,6 +70,65 @@ def test_of_equal_candidates_the_smallest_C_and_the_widest_kernel_win():
 
     scores = [score(1, 1, 7), score(2, 10, 8), score(2, 1, 8), score(4, 1, 8), score(8, 1, 6)]
     assert best_of(scores) is scores[3] and best_of(scores[::-1]) is scores[3]
+
+
+def test_of_equal_candidates_the_lowest_degree_wins():
+    scores = [Score({'degree': degree}, 1, (Cell(1, 0, 7, 10, 1, 0.0),)) for degree in (3, 2, 5)]
+    assert best_of(scores) is scores[1] and best_of(scores[::-1]) is scores[1]
+
+
+def test_the_accuracy_is_the_share_of_all_rows_however_unequal_folds_are():
+    score = Score({}, 1.0, (Cell(1.0, 0, 1, 1, 4, 0.5), Cell(1.0, 1, 45, 99, 8, 1.5)))
+    assert score.accuracy == score.value == 0.46
+    assert score.deviation == pytest.approx(np.std([1, 45 / 99])) and (score.n_support, score.seconds) == (6, 2)
+
+
+def node_score(error, map='sigmoid', scale=1.0, trusted=(True, True), correct=None):
+    """Make a NodeScore of two folds of 10 and 30 targets whose mean squared error is `error`."""
+    cells = tuple(GridCell(1.0, 5, fold, error * weight, weight, sound)
+                  for fold, weight, sound in zip((0, 1), (10.0, 30.0), trusted, strict=True))
+    return NodeScore(map, scale, 1.0, 5, cells, correct, None if correct is None else 40)
+
+
+def test_the_error_of_nodes_is_the_mean_over_all_targets():
+    cells = GridCell(1.0, 5, 0, 20.0, 10.0, True), GridCell(1.0, 5, 1, 6.0, 30.0, True)
+    score = NodeScore('sigmoid', 1.0, 1.0, 5, cells)
+    assert score.error == 26 / 40 and score.deviation == pytest.approx(np.std([2, 0.2]))
+    assert node_score(1.0, correct=30).accuracy == 0.75 and node_score(1.0).accuracy is None
+
+
+def test_nodes_are_trusted_where_they_are_in_every_fold():
+    assert node_score(1.0).trusted and not node_score(1.0, trusted=(True, False)).trusted
+    assert not node_score(np.nan).trusted and not node_score(np.inf).trusted
+    with pytest.raises(ValueError, match='small enough'):
+        best_nodes([node_score(1.0, trusted=(False, True))])
+
+
+def test_the_best_nodes_label_most_rows_right_and_of_these_have_the_least_error():
+    uncounted, best = node_score(0.1), node_score(0.3, correct=35)
+    scores = [uncounted, node_score(0.4, correct=35), best, node_score(0.2, correct=34), node_score(0.35, correct=35),
+              node_score(0.01, trusted=(True, False), correct=40)]
+    assert best_nodes(scores) is best and best_nodes(scores[::-1]) is best
+    assert best_nodes([node_score(0.2), uncounted, node_score(0.15)]) is uncounted
+
+
+def test_finalists_are_the_best_of_each_kind_and_scale_and_then_the_next_of_any():
+    a, b, c, d, e = (node_score(0.1, 'sigmoid', 1.0), node_score(0.2, 'sigmoid', 1.0), node_score(0.3, 'sigmoid', 2.0),
+                     node_score(0.4, 'rbf', 1.0), node_score(0.5, 'rbf', 1.0))
+    doubtful = node_score(0.0, 'relu', trusted=(False, True))
+    assert finalists([e, d, c, doubtful, b, a], 4) == [a, c, d, b]
+    assert finalists([e, d, c, doubtful, b, a], 9) == [a, c, d, b, e] and finalists([b, a, e], 1) == [a]
+
+
+@pytest.mark.parametrize('weights', [None, np.array([1.0, 2, 3, 4])], ids=['plain', 'weighted'])
+def test_decision_values_are_scored_by_the_weight_of_rows(weights):
+    W = np.ones(4) if weights is None else weights
+    two, three = np.array([[-1.0], [2], [3], [-4]]), np.array([[3.0, 2, 1], [1, 3, 2], [2, 1, 3], [3, 1, 2]])
+    codes, targets = np.array([0, 1, 0, 0]), np.array([-1.5, 2, 1, -4])
+    assert score_values(two, codes, weights, 2) == {'accuracy': pytest.approx(W[[0, 1, 3]].sum() / W.sum())}
+    assert score_values(three, codes, weights, 3) == {'accuracy': pytest.approx(W[[0, 1, 3]].sum() / W.sum())}
+    assert score_values(two, targets, weights, 0) == {
+        'rmse': pytest.approx(np.sqrt((0.25 * W[0] + 4 * W[2]) / W.sum()))}
 
 
 def test_the_grid_of_the_paper_has_fourteen_widths_and_bounds():
