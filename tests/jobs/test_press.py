@@ -41,13 +41,14 @@ def test_classes(elm, write, csv_of, table, tmp_path, model_of, method, k, maps)
     assert scores['accuracy'] < json.loads(elm('evaluate', model, path, '--json').out)['accuracy']
 
 
-def test_weighted_targets(elm, write, csv_of, table, rng, tmp_path, model_of):
+@pytest.mark.parametrize('method, nu', [('pesvm', '--nu'), ('elm', '--C')])
+def test_weighted_targets(elm, write, csv_of, table, rng, tmp_path, model_of, method, nu):
     X, weights = table[0], rng.uniform(0.5, 4, N)
     y = X[:, 0]**2 + X[:, 1]
     path, model = write('rows.csv', csv_of(y.tolist(), np.c_[weights, X])), tmp_path / 'm.npz'
-    elm('train', 'pesvm', path, '--hidden', 12, '--nu', 5, '--task', 'regression', '--weight-column', 1, '--model',
-        model, '-q')
-    left = brute_force(model_of(model)[1], X, y[:, None], 5, weights, bias=True)[:, 0]
+    elm('train', method, path, '--hidden', 12, nu, 5, '--task', 'regression', '--weight-column', 1, '--model', model,
+        '-q')
+    left = brute_force(model_of(model)[1], X, y[:, None], 5, weights, method == 'pesvm')[:, 0]
     scores = json.loads(elm('evaluate', model, path, '--leave-one-out', '--json').out)
     assert np.isclose(scores['rmse'], np.sqrt(((left - y)**2).mean()), rtol=1e-8)
 
@@ -61,3 +62,19 @@ def test_other_rows_are_refused(elm, write, csv_of, table, tmp_path):
     elm('train', 'oelm', path, '--model', tmp_path / 'dual.npz', '-q')
     done = elm('evaluate', tmp_path / 'dual.npz', path, '--leave-one-out', '-q')
     assert done.status == 1 and 'keeps no sums' in done.err
+
+
+def test_rows_of_a_class_never_seen_are_refused_by_its_name(elm, write, csv_of, table, tmp_path):
+    X, labels = table
+    path, model = write('rows.csv', csv_of(labels, X)), tmp_path / 'm.npz'
+    elm('train', 'pesvm', path, '--hidden', 12, '--model', model, '-q')
+    other = write('other.csv', csv_of([*labels[:-1], 9], X))
+    done = elm('evaluate', model, other, '--leave-one-out', '-q')
+    assert done.status == 1 and "rows that the model was trained on were expected, rows of class '9' came" in done.err
+
+
+def test_a_nu_too_large_for_leverages_is_refused(elm, write, csv_of, table, tmp_path):
+    path, model = write('rows.csv', csv_of(table[1], table[0])), tmp_path / 'm.npz'
+    assert elm('train', 'pesvm', path, '--hidden', 100, '--nu', 1e30, '--model', model, '-q').status == 0
+    done = elm('evaluate', model, path, '--leave-one-out', '-q')
+    assert done.status == 1 and 'a smaller nu was expected' in done.err

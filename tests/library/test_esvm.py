@@ -149,8 +149,14 @@ def test_the_leading_sums_are_those_of_fewer_nodes(task, n_hidden):
     sums, _ = fit_esvm(make_layer(), X, **arguments)
     fewer = make_layer(n_hidden=n_hidden)
     _, expected = fit_esvm(fewer, X, **arguments)
-    found = finish(leading_sums(sums, n_hidden), 1.0, task == 'regression')
+    leading = leading_sums(sums, n_hidden)
+    found = finish(leading, 1.0, task == 'regression')
     assert np.allclose(decision(fewer, X, found), decision(fewer, X, expected), atol=1e-10)
+    kept = [*range(n_hidden), L]
+    for part in ('gram', 'gram_low'):
+        assert np.array_equal(getattr(leading, part), getattr(sums, part)[kept][:, kept])
+    for part in ('class_sums', 'class_sums_low'):
+        assert np.array_equal(getattr(leading, part), getattr(sums, part)[:, kept])
 
 
 def test_spellings_of_one_class_are_added_up():

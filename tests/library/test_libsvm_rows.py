@@ -6,6 +6,7 @@ from reference import rows as twin
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from mr_elm.io.formats import RowFormat
+from mr_elm.io.libsvm_rows import parse
 from mr_elm.io.lines import LineReader
 
 
@@ -52,6 +53,12 @@ def test_rows_and_labels_are_those_of_scikit_learn_bit_for_bit(tmp_path):
 def test_odd_but_good_rows_are_read(line, label, pairs):
     _, [block] = read([line])
     assert labels_of([block]) == [label] and pairs_of(block) == [pairs]
+
+
+def test_good_rows_are_parsed_all_at_once():
+    """Each row begins its indices anew; a refusal of all would let every line be parsed alone."""
+    block = parse(['1 5:1 9:2', '2 2:3', '1 2:4 3:5', '2', '1 1:6'], RowFormat('libsvm'))
+    assert pairs_of(block) == [{5: 1, 9: 2}, {2: 3}, {2: 4, 3: 5}, {}, {1: 6}]
 
 
 def test_bare_labels_are_rows_of_zeros_among_others():

@@ -80,6 +80,15 @@ def test_skipping_keeps_exactly_the_good_rows_of_a_mixed_block():
     assert reader.counts.rejected == {'not a number': (~good).sum()}
 
 
+def test_weights_stay_with_their_rows_where_others_are_left_out():
+    weights = np.random.default_rng(1).permutation(100) + 1.0
+    lines = [b'%d,%g,%s' % (i % 3, weight, b'x' if i % 7 == 3 else b'%d' % i) for i, weight in enumerate(weights)]
+    _, blocks = read(b'\n'.join(lines), RowFormat('csv', n_columns=3, weight_column=1), stop=False, block_rows=64)
+    good = np.flatnonzero(np.arange(100) % 7 != 3)
+    assert rows_of(blocks) == [(str(i % 3), i) for i in good]
+    assert np.concatenate([block.weights for block in blocks]).tolist() == weights[good].tolist()
+
+
 def test_a_block_of_bad_rows_alone_yields_nothing():
     reader, blocks = read(b'a,x,1\nb,y,1\nc,3,4\n', stop=False, block_rows=2)
     assert [len(block) for block in blocks] == [1] and len(reader.rejected) == 2

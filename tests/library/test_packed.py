@@ -6,7 +6,15 @@ import scipy.sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowFormat
-from mr_elm.io.packed import BLOCK_MARK, END_MARK, MAX_RECORD, decode_block, encode_block, rows_for_width
+from mr_elm.io.packed import (
+    BLOCK_MARK,
+    END_MARK,
+    MAX_RECORD,
+    decode_block,
+    encode_block,
+    fitting_pieces,
+    rows_for_width,
+)
 from mr_elm.io.packed_reader import PackedReader
 
 RNG = np.random.default_rng(0)
@@ -104,6 +112,16 @@ def test_a_changed_header_is_refused(old, new):
 def test_a_header_that_is_none_is_refused(header):
     with pytest.raises(ValueError, match='damaged'):
         decode_block(BLOCK_MARK + b'\t' + header + b'\tAAAA')
+
+
+@pytest.mark.parametrize('X', [np.ones((130, 10_000)), sp.csr_matrix(np.ones((130, 8000)))], ids=['dense', 'csr'])
+def test_pieces_of_a_large_block_are_records_below_16_megabytes_and_hold_its_rows(X):
+    block = Block(X, NAMES, np.arange(130) % 3, np.arange(1.0, 131))
+    pieces = list(fitting_pieces(block))
+    assert max(len(encode_block(piece)) for piece in pieces) < 16e6
+    assert np.array_equal(np.concatenate([piece.weights for piece in pieces]), block.weights)
+    assert np.array_equal(np.concatenate([piece.codes for piece in pieces]), block.codes)
+    assert sum(piece.X.sum() for piece in pieces) == X.sum()
 
 
 def test_the_reader_accounts_for_rows_and_keeps_what_packing_counted():

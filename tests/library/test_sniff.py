@@ -105,6 +105,11 @@ def test_first_lines_are_the_first_that_are_not_blank():
     assert first_lines(chunks, 2) == ['a', 'b']
 
 
+def test_of_lines_of_megabytes_three_are_enough():
+    chunks = iter([b'1' + b',1' * 1_200_000 + b'\n'] * 50)
+    assert len(first_lines(chunks)) == 3 and len(list(chunks)) == 47
+
+
 def test_a_format_survives_json():
     form = RowFormat('csv', None, True, 5, 1, 2, numeric_labels=True)
     assert RowFormat.from_json(form.to_json()) == form
