@@ -1,4 +1,6 @@
 """Kernels and rows of their matrices against the formulas, written out."""
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -155,6 +157,9 @@ def test_ready_matrices_and_node_outputs_are_rows_too():
         assert np.allclose(rows.rows(some), (H @ H.T)[some], atol=1e-12)
         assert np.allclose(rows.diagonal(), (H**2).sum(axis=1), atol=1e-12)
         assert np.allclose(rows.weighted_sum(some, weights), (H @ H.T)[:, some] @ weights, atol=1e-12)
+        part = rows.take(some[::-1])
+        assert np.allclose(part.rows(np.array([0, 2])), (H @ H.T)[np.ix_([30, 4], [30, 9, 4])], atol=1e-12)
+        assert np.allclose(part.diagonal(), (H[[30, 9, 4]]**2).sum(axis=1), atol=1e-12)
 
 
 def test_a_matrix_that_is_no_kernel_is_refused():
@@ -168,6 +173,16 @@ def test_a_kernel_that_is_not_positive_is_warned_of():
     X = np.random.default_rng(4).standard_normal((60, 3))
     with pytest.warns(NumericalWarning, match='not positive'):
         PrecomputedRows(np.tanh(X @ X.T - 1))
+
+
+@pytest.mark.parametrize('smallest, doubtful', [(0.0, False), (-1e-8, False), (-1e-4, True), (-100.0, True)])
+def test_a_kernel_may_be_as_negative_as_rounding_makes_it(smallest, doubtful):
+    Q = np.linalg.qr(np.random.default_rng(4).standard_normal((60, 60)))[0]
+    K = (Q * np.append(smallest, np.linspace(0, 1, 59))) @ Q.T
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        PrecomputedRows(K)
+    assert any('not positive' in str(warning.message) for warning in caught) == doubtful
 
 
 def test_gamma_and_sigma_are_one_width():
