@@ -113,6 +113,13 @@ class LivingESVM(Convertible, BaseEstimator):
                 np.array_equal(ours[name], theirs[name]) for name in ours):
             raise ValueError(f'an {type(self).__name__} of the same nodes was expected, another came')
 
+    def _share_steps(self, other):
+        """Take the finer grids of two estimators, which hold the sums of both; the coarser where rows are too large."""
+        ours, theirs, n_rows = self.steps_, other.steps_, self.n_rows_ + other.n_rows_
+        finer = ours.finer(theirs)
+        fits = finer.holds(ours, n_rows) and finer.holds(theirs, n_rows)
+        self.steps_ = finer if fits else GridSteps(*map(max, astuple(ours), astuple(theirs)))
+
     def _values(self, X):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse='csr', dtype=float, reset=False)
@@ -205,6 +212,7 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         joined = np.unique(np.concatenate([self.classes_, other.classes_]))
         sums = add_sums(self._placed(self, joined), self._placed(other, joined))
         self.classes_ = joined
+        self._share_steps(other)
         self._take(sums, 'merge', other.n_rows_, other.peak_)
         return self
 
@@ -253,6 +261,7 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
     def merge(self, other: 'ESVMRegressor') -> 'ESVMRegressor':
         """Add the rows of an estimator that was fitted apart on the same nodes."""
         self._demand_alike(other)
+        self._share_steps(other)
         self._take(add_sums(self.sums_, other.sums_), 'merge', other.n_rows_, other.peak_)
         return self
 

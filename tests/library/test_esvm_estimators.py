@@ -106,13 +106,36 @@ def test_sparse_rows_and_large_targets_later():
     assert np.allclose(model.predict(X), whole.predict(X), rtol=1e-8, atol=1e3)
 
 
+def grid_of(model):
+    return np.array(model.to_model().header['parameters']['grid'])
+
+
 def test_the_grids_of_an_estimator_follow_rows_far_larger():
     """Sums are exact up to 2^104 steps of their grids, so that large rows need coarse ones."""
     model = ESVMRegressor(map='relu', n_hidden=20, nu=1e-25).fit(X[:9], TARGETS[:9])
     model.partial_fit(1e9 * X[9:], 1e9 * TARGETS[9:])
     E, t = np.abs(expand(model.layer_, 1e9 * X[9:])).max(), 1e9 * np.abs(TARGETS[9:]).max()
-    grid = np.array(model.to_model().header['parameters']['grid'])
-    assert (N * np.array([E * E, E * t, t * t]) <= 2.0**104 * grid).all()
+    assert (N * np.array([E * E, E * t, t * t]) <= 2.0**104 * grid_of(model)).all()
+
+
+@BOTH
+@pytest.mark.parametrize('size', [0.01, 1.0, 100.0])
+def test_estimators_of_rows_of_other_sizes_merge_on_the_finer_grids(estimator, y, size):
+    one, other = (clone(estimator).set_params(map='relu').fit(times * X[rows], y[rows])
+                  for rows, times in ((slice(100), 1), (slice(100, N), size)))
+    old, grids = values(one), np.minimum(grid_of(one), grid_of(other))
+    assert np.array_equal(grid_of(one.merge(other)), grids)
+    one.forget(size * X[100:], y[100:])
+    assert np.allclose(values(one), old, rtol=0, atol=1e-6 * np.abs(old).max())
+    if size <= 1:  # these rows leave on the grids that they came on
+        assert values(one).tobytes() == old.tobytes()
+
+
+def test_estimators_of_sizes_too_far_apart_merge_on_the_coarser_grids():
+    one, other = (ESVMRegressor(n_hidden=20).fit(X[:100], times * TARGETS[:100]) for times in (1, 1e12))
+    grids = np.maximum(grid_of(one), grid_of(other))
+    assert np.array_equal(grid_of(clone(one).fit(X[:100], TARGETS[:100]).merge(other)), grids)
+    assert np.array_equal(grid_of(other.merge(one)), grids)
 
 
 @pytest.mark.parametrize('order', list(itertools.permutations(range(3))))
