@@ -65,6 +65,13 @@ def test_tiles_triangles_and_products_are_those_of_the_kernel(rows, name, layout
     assert np.allclose(kernel_product(Z, kernel)(X), whole @ X, rtol=1e-10, atol=1e-10 * np.abs(whole).max())
 
 
+@pytest.mark.parametrize('name', ['gaussian', 'laplacian'])
+@pytest.mark.parametrize('n', [40, N])  # compiled code computes tiles of many rows
+def test_the_diagonal_of_a_triangle_is_1_however_large_rows_are(rows, name, n):
+    triangle = lower_triangle(rows[0][:n] + 1e6, make_kernel(name, sigma=0.1))
+    assert (triangle.diagonal() == 1).all()
+
+
 def test_kernels_are_those_of_scikit_learn(rows):
     Z = rows[0]
     assert np.abs(kernel_values(Z, Z, GAUSSIAN) - rbf_kernel(Z, gamma=1 / (2 * SIGMA**2))).max() < 1e-13

@@ -126,3 +126,12 @@ def test_narrow_and_wide_sparse_rows_are_chosen_together():
     landmarks.add(wide)
     both = np.vstack([np.pad(narrow.toarray(), ((0, 0), (0, D - 3))), wide.toarray()])
     assert np.array_equal(landmarks.rows.toarray(), chosen(both).rows)
+
+
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize('limit', [400, 2000])
+def test_pieces_are_about_as_long_as_they_may_be(wrap, limit):
+    """On the wire every number is a float64, the indices of sparse rows too."""
+    landmarks = chosen(wrap(np.random.default_rng(0).uniform(1, 2, (N, D))), n=200)
+    sizes = [8 * sum(np.size(part) for part in piece) for piece in landmarks.to_pieces(limit)]
+    assert max(sizes) < 1.5 * limit and np.mean(sizes) > limit / 2

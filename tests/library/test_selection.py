@@ -17,11 +17,13 @@ from mr_elm.selection import (
     cross_validate,
     finalists,
     fold_numbers,
+    leave_one_out,
     sampled,
     score_values,
 )
 from mr_elm.solvers.box_qp import Settings
 from mr_elm.solvers.fold_grid import GridCell
+from mr_elm.solvers.kelm import decompose, weigh
 from mr_elm.solvers.path import ready_rows
 
 BOUNDS = [0.3, 3.0, 30.0]
@@ -37,17 +39,20 @@ def rows():
 
 @pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all'])
 @pytest.mark.parametrize('n_classes', [2, 3])
-def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes):
+@pytest.mark.parametrize('weighted', [False, True], ids=['plain', 'weighted'])
+def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes, weighted):
     X, codes = rows
+    weights = np.random.default_rng(4).uniform(0.02, 2, 150) if weighted else np.ones(150)
     codes = np.minimum(codes, n_classes - 1)
     folds = np.arange(150) % 4
     source = ready_rows(kernel_rows(X, make_kernel('gaussian', sigma=1.5)), np.float64)
-    cells = list(cross_validate(source, codes, np.ones(150), BOUNDS, folds, range(4), n_classes, scheme,
-                                Settings(eps=1e-7)))
+    cells = list(cross_validate(source, codes, weights, BOUNDS, folds, [*range(4), 9], n_classes, scheme,
+                                Settings(eps=1e-7)))  # there is no fold 9
     assert [(cell.fold, cell.C) for cell in cells] == [(fold, C) for fold in range(4) for C in BOUNDS]
     for cell in cells:
         held = folds == cell.fold
-        alone = SparseELMClassifier(sigma=1.5, C=cell.C, tol=1e-7, multiclass=scheme).fit(X[~held], codes[~held])
+        alone = SparseELMClassifier(sigma=1.5, C=cell.C, tol=1e-7, multiclass=scheme)
+        alone.fit(X[~held], codes[~held], weights[~held])
         assert cell.correct == (alone.predict(X[held]) == codes[held]).sum() and cell.total == held.sum()
         assert cell.n_support == len(alone.support_)
 
@@ -55,9 +60,10 @@ def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes):
 def test_folds_and_samples_depend_on_the_rows_alone(rows):
     X = rows[0]
     order = np.random.default_rng(0).permutation(150)
-    for choose in (lambda X: fold_numbers(X, 5, 7), lambda X: sampled(X, 0.3, 7)):
-        assert (choose(X)[order] == choose(X[order])).all()
-        assert (choose(X) == choose(sp.csr_matrix(X))).all()
+    for choose in (lambda X, seed: fold_numbers(X, 5, seed), lambda X, seed: sampled(X, 0.3, seed)):
+        assert (choose(X, 7)[order] == choose(X[order], 7)).all()
+        assert (choose(X, 7) == choose(sp.csr_matrix(X), 7)).all()
+        assert (choose(X, 7) != choose(X, 8)).mean() > 0.2
     counts = np.bincount(fold_numbers(np.arange(5000.0)[:, None], 5, 0))
     assert counts.min() > 900 and counts.max() < 1100
     assert abs(sampled(np.arange(5000.0)[:, None], 0.3, 0).mean() - 0.3) < 0.03
@@ -129,6 +135,25 @@ def test_decision_values_are_scored_by_the_weight_of_rows(weights):
     assert score_values(three, codes, weights, 3) == {'accuracy': pytest.approx(W[[0, 1, 3]].sum() / W.sum())}
     assert score_values(two, targets, weights, 0) == {
         'rmse': pytest.approx(np.sqrt((0.25 * W[0] + 4 * W[2]) / W.sum()))}
+
+
+@pytest.mark.parametrize('n_classes', [0, 3])
+def test_leave_one_out_scores_weighted_rows_by_machines_of_the_others(rows, n_classes):
+    X, codes = rows[0][:30], rows[1][:30]
+    numbers = codes if n_classes else np.sin(X[:, 0])
+    T = np.where(codes[:, None] == np.arange(3), 1.0, -1.0) if n_classes else numbers[:, None]
+    weights, kernel, values = np.arange(1.0, 31), make_kernel('gaussian', sigma=1.5), np.empty(T.shape)
+    K = kernel.tile(X, X)
+    scale, _ = weigh(omega := K.copy(), T, weights)
+    found = dict(leave_one_out(decompose(omega), scale, numbers, weights, n_classes, BOUNDS))
+    for C in BOUNDS:
+        for i in range(30):
+            rest = np.arange(30) != i
+            system = K[np.ix_(rest, rest)] + np.diag(1 / (C * weights[rest]))
+            values[i] = K[i, rest] @ np.linalg.solve(system, T[rest])
+        right, errors = values.argmax(axis=1) == codes, (values - T)[:, 0]
+        assert found[C] == ({'accuracy': pytest.approx(weights @ right / weights.sum())} if n_classes else
+                            {'rmse': pytest.approx(np.sqrt(weights @ errors**2 / weights.sum()))})
 
 
 def test_the_grid_of_the_paper_has_fourteen_widths_and_bounds():

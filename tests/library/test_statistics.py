@@ -64,8 +64,9 @@ def test_narrower_sparse_rows_end_in_zeros():
     X = make_rows('positive', np.random.default_rng(1)) + [0, 0, 0, 1, 1]
     narrow = X.copy()
     narrow[:100, 3:] = 0
-    found = ColumnStatistics.of(sp.csr_matrix(narrow[:100, :3])).merge(ColumnStatistics.of(sp.csr_matrix(narrow[100:])))
-    check(found, narrow)
+    few, all_columns = (ColumnStatistics.of(sp.csr_matrix(part)) for part in (narrow[:100, :3], narrow[100:]))
+    check(few.merge(all_columns), narrow)
+    check(all_columns.merge(few), narrow)
     check(ColumnStatistics.of(sp.csr_matrix((4, 0))).merge(ColumnStatistics.of(sp.csr_matrix(X))), np.vstack(
         [np.zeros((4, D)), X]))
 
@@ -112,6 +113,15 @@ def test_tables_merge_in_any_order_to_the_table_of_the_whole(seed):
     for i in rng.permutation(len(parts)):
         merged.merge(LabelTable(parts[i].entries))
     assert merged.entries == table_of(labels).entries
+
+
+def test_labels_keep_the_sum_of_the_weights_of_their_rows():
+    first, second = LabelTable(), LabelTable()
+    first.add_block(Block(np.zeros((3, 1)), ('b', 'a'), np.array([0, 1, 0]), np.array([0.5, 2, 4])), [0, 0, 0])
+    second.add_block(Block(np.zeros((2, 1)), ('a', 'c'), np.array([0, 1]), np.array([8.0, 16])), [0, 9, 0])
+    merged = first.merge(LabelTable(second.entries))
+    assert merged.entries == {'b': [2, [0, 0, 0], 4.5], 'a': [2, [0, 0, 1], 10.0], 'c': [1, [0, 9, 1], 16.0]}
+    assert Classes.of(merged).weights == [10.0, 4.5, 16.0] and Classes.of(merged).counts == [2, 2, 1]
 
 
 @pytest.mark.parametrize('labels, names, counts', [
