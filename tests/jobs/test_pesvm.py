@@ -192,6 +192,22 @@ def test_the_sums_in_the_model_are_those_of_the_rows(trained, dense, table, maps
     assert arrays['counts'].tolist() == np.bincount(labels).tolist()
 
 
+# A sum of exact_sum.py stays exact for 2^38 rows where no row adds more than 2^66 steps of its grid.
+@pytest.mark.parametrize('task, t', [('classification', 1), ('regression', 1000)])
+def test_the_grids_of_a_model_are_those_of_its_largest_rows(trained, write, csv_of, table, task, t):
+    X, weights = table[0], np.where(np.arange(N) == 7, 900.0, 1.0)
+    labels = table[1] if task == 'classification' else np.where(X[:, 0] > 0, 1.0, -1000.0)
+    header, _ = trained(write('rows.csv', csv_of(labels, np.c_[weights, X])), '--task', task, '--weight-column', 1)
+    largest, grid = 900 * np.array([1, t, t * t]), 2.0**66 * np.array(header['parameters']['grid'])
+    assert (largest <= grid).all() and (grid < 2 * largest).all()  # sigmoid nodes are at most 1
+
+
+def test_grids_follow_the_weights_of_classes(trained, write, csv_of, table):
+    path = write('rows.csv', csv_of((np.arange(N) < 6) * 1, table[0]))
+    header, _ = trained(path, '--class-weight', 'balanced')
+    assert 50 <= 2.0**66 * header['parameters']['grid'][0] < 100  # the weight of the rare class is 600 / (2 * 6)
+
+
 # The same model everywhere
 
 

@@ -119,6 +119,13 @@ def test_the_grids_of_an_estimator_follow_rows_far_larger():
 
 
 @BOTH
+def test_the_grids_of_an_estimator_follow_the_weights_of_rows(estimator, y):
+    weights = np.where(np.arange(N) == 7, 900.0, 1.0)
+    plain, weighted = (grid_of(clone(estimator).fit(X, y, how))[0] for how in (None, weights))
+    assert (plain, weighted) == (2.0**-66, 1024 * 2.0**-66)
+
+
+@BOTH
 @pytest.mark.parametrize('size', [0.01, 1.0, 100.0])
 def test_estimators_of_rows_of_other_sizes_merge_on_the_finer_grids(estimator, y, size):
     one, other = (clone(estimator).set_params(map='relu').fit(times * X[rows], y[rows])

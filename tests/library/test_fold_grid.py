@@ -78,3 +78,13 @@ def test_the_total_is_that_of_all_rows():
 def test_a_nu_that_drowns_in_rounding_is_not_trusted():
     cells = FoldGrid(sums_of_folds(3, None), False).score((1.0, 1e12), (L,))
     assert [cell.trusted for cell in cells if cell.fold == 0] == [True, False]
+
+
+@pytest.mark.parametrize('n_hidden', [1, 7, L])
+def test_a_cell_is_trusted_while_the_ridge_is_above_the_rounding_errors_of_its_sums(n_hidden):
+    """The ridge is 1/nu, the errors about 1000 u |E'E|, u = 2^-53, where |E'E| is at most the trace of E'E."""
+    grid, E = FoldGrid(sums_of_folds(3, None), False), expand(layer(n_hidden), X)
+    for fold in range(FOLDS):
+        limit = 1 / (1000 * 2.0**-53 * (E[fold_of != fold]**2).sum())
+        cells = grid.score((0.99 * limit, 1.01 * limit), (n_hidden,), [fold])
+        assert [cell.trusted for cell in cells] == [True, False]
