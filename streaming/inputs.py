@@ -135,10 +135,11 @@ def look_at(entry, options):
     if is_local(entry.path) and not os.path.isfile(entry.path):
         raise DataFormatError(f'{entry.path}: a file was expected, a pipe or a device cannot be read twice')
     with store_of(entry.path).open(entry.path) as stream:
-        lines = first_lines(read_stream(stream, entry.path))
+        lines, blank_bytes = first_lines(read_stream(stream, entry.path))
     if not lines:
         return None
-    return InputFile(entry.path, entry.size, sniff(lines, entry.path, options), modified=entry.modified)
+    return InputFile(entry.path, entry.size, sniff(lines, entry.path, options, blank_bytes),
+                     modified=entry.modified)
 
 
 def check_alike(files):

@@ -19,6 +19,7 @@ class RowFormat:
     n_features : width that rows must have or fit in, or None when it is yet to be found (libsvm).
     max_features : largest index believed (libsvm).
     ignore_extra : drop features beyond n_features instead of rejecting the row (libsvm).
+    blank_bytes : bytes of the blank lines above the first line that is not blank (csv).
     """
 
     kind: str
@@ -33,6 +34,7 @@ class RowFormat:
     n_features: int | None = None
     max_features: int = MAX_FEATURES
     ignore_extra: bool = False
+    blank_bytes: int = 0
 
     @property
     def width(self):

@@ -60,10 +60,16 @@ class LineReader:
             del self.rejected[1:]
         return block
 
+    @property
+    def _may_hold_header(self):
+        """Tell whether the first line that is not blank is the header: blank lines above it may fill whole splits."""
+        start = self.counts.start
+        return self.form.header and (start == 0 or start < self.form.blank_bytes)
+
     def _is_row(self, line):
         if not line or line.isspace():
             self.counts.blank += 1
-        elif self.form.header and self.counts.start == 0 and not self.counts.headers:
+        elif self._may_hold_header and not self.counts.headers:
             self.counts.headers += 1
         elif self.form.kind == 'libsvm' and line.lstrip().startswith('#'):
             self.counts.comments += 1

@@ -1,11 +1,12 @@
 """Look at the first lines of a file and decide how to read all of them."""
 import re
 from collections import Counter
+from dataclasses import replace
 
 from ..errors import DataFormatError
 from .csv_rows import number_or_none, split_fields
 from .formats import RowError, RowFormat
-from .lines import split_chunk
+from .lines import BYTE_ORDER_MARK, split_chunk
 from .packed import BLOCK_MARK, END_MARK
 from .splits import CHUNK
 
@@ -18,20 +19,33 @@ CSV_NAMES = re.compile(r'\.(csv|tsv)(\.gz|\.bz2)?$', re.IGNORECASE)
 
 
 def first_lines(chunks, limit=LINES):
-    """Take the first lines that are not blank from chunks of whole lines: `limit`, or fewer where lines are long."""
-    lines, size = [], 0
+    """Take the first lines that are not blank from chunks of whole lines: (lines, bytes of the blank lines above).
+
+    They are `limit`, or fewer where lines are long.
+    """
+    lines, size, blank_bytes = [], 0, 0
     for i, chunk in enumerate(chunks):
+        if not lines:
+            blank_bytes += count_blank(chunk, i == 0)
         lines += [line for line in split_chunk(chunk, i == 0) if line.strip()]
         size += len(chunk)
         if len(lines) >= limit or size >= CHUNK and len(lines) >= ENOUGH:
             break
-    return lines[:limit]
+    return lines[:limit], blank_bytes
 
 
-def sniff(lines, path, options):
+def count_blank(chunk, first):
+    """Count the bytes of the blank lines at the start of a chunk; a byte order mark at the very start is none."""
+    text = chunk.decode('latin-1')
+    mark = BYTE_ORDER_MARK if first and text.startswith(BYTE_ORDER_MARK) else ''
+    begin = len(text) - len(text[len(mark):].lstrip())
+    return text.rfind('\n', 0, begin) + 1
+
+
+def sniff(lines, path, options, blank_bytes=0):
     """Decide the RowFormat of a file.
 
-    lines : its first lines, without blank ones.
+    lines : its first lines, without blank ones. blank_bytes : of the blank lines above them.
     options : RowOptions of the command line.
     Raises DataFormatError when the lines are no rows at all.
     """
@@ -45,7 +59,7 @@ def sniff(lines, path, options):
     if kind == 'libsvm':
         return RowFormat('libsvm', **labels, n_features=options.n_features,
                          max_features=options.max_features, ignore_extra=options.ignore_extra)
-    return sniff_csv(lines, path, options)
+    return replace(sniff_csv(lines, path, options), blank_bytes=blank_bytes)
 
 
 def guess_kind(lines, path):

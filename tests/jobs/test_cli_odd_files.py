@@ -13,6 +13,7 @@ ODD_FILES = {
     'crlf.csv': (GOOD.replace('\n', '\r\n'), 60), 'bom.csv': (b'\xef\xbb\xbf' + GOOD.encode(), 60),
     'bom-header.csv': (b'\xef\xbb\xbfy,a,b\r\n' + GOOD.replace('\n', '\r\n').encode(), 60),
     'header.csv': ('y,a,b\n' + GOOD, 60), 'blank-header.csv': ('\n\ny,a,b\n' + GOOD, 60),
+    'blank-splits.csv': ('\n' * 900 + 'y,a,b\n' + GOOD, 60),
     'blank.csv': ('\n' + GOOD.replace('\n', '\n\n') + ' \n\n', 60), 'no-newline.csv': (GOOD.rstrip(), 60),
     'semicolons.csv': (GOOD.replace(',', ';'), 60), 'spaces.csv': (GOOD.replace(',', ' '), 60),
     'tabs.tsv': (GOOD.replace(',', '\t'), 60), 'no-ending': (GOOD, 60),

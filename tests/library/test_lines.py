@@ -62,6 +62,13 @@ def test_only_the_split_at_the_start_of_a_file_has_its_header():
     assert len(rows_of(blocks)) == 2 and reader.counts.headers == 0
 
 
+@pytest.mark.parametrize('start, headers', [(0, 1), (1, 1), (49, 1), (50, 0), (51, 0)])
+def test_blank_lines_above_the_header_may_fill_whole_splits(start, headers):
+    form = RowFormat('csv', n_columns=3, header=True, blank_bytes=50)
+    reader, blocks = read(b'\n\n' + b'label,x,y\n' * headers + b'a,1,2\n', form, start)
+    assert rows_of(blocks) == [('a', 1, 2)] and reader.counts.headers == headers
+
+
 def test_an_empty_split_yields_nothing():
     reader, blocks = read(b'')
     assert blocks == [] and reader.counts.lines == 0

@@ -11,7 +11,8 @@ from mr_elm.io.sniff import first_lines, sniff
 
 def sniffed(data, path='rows', **options):
     data = data if isinstance(data, bytes) else data.encode()
-    return sniff(first_lines([data]), path, RowOptions(**options))
+    lines, blank_bytes = first_lines([data])
+    return sniff(lines, path, RowOptions(**options), blank_bytes)
 
 
 @pytest.mark.parametrize('delimiter', [',', '\t', ';', '|', ' ', '   '])
@@ -101,8 +102,9 @@ def test_one_column_too_few_or_many_hints_at_the_label():
 
 def test_first_lines_are_the_first_that_are_not_blank():
     chunks = [b'\xef\xbb\xbf\n \na\n', b'\n\r\nb\nc\n', b'd\n']
-    assert first_lines(chunks) == ['a', 'b', 'c', 'd']
-    assert first_lines(chunks, 2) == ['a', 'b']
+    assert first_lines(chunks) == (['a', 'b', 'c', 'd'], 6)
+    assert first_lines(chunks, 2) == (['a', 'b'], 6)
+    assert first_lines([b'\n \n', b'\r\n  a\n', b'\nb\n']) == (['  a', 'b'], 5)
 
 
 def test_of_lines_of_megabytes_three_are_enough():
