@@ -8,7 +8,7 @@ from .blocks import Block, encode_labels
 from .csv_rows import label_name, number_or_none, shown, split_white
 from .formats import RowError
 
-QID = re.compile(r'\bqid:\S+')
+QID = re.compile(r'(?<!\S)qid:\S+', re.ASCII)
 NUMBER_CHARACTERS = b'0123456789.+-eE'
 MAX_DIGITS = 18  # of an index; Python refuses to read thousands
 

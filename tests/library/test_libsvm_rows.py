@@ -92,6 +92,7 @@ REASONS = [
     ('1 1: 2', 'not a number'), ('1 1 :2', 'not index:value'), ('1 1-2:', 'bad index'), ('1 1-2:3', 'bad index'),
     ('1 1.5:2', 'bad index'), ('1 1:2\0', 'binary data'), ('1 1:1_0', 'not a number'), ('1 1:0x1', 'not a number'),
     ('1 1:2-3', 'not a number'), ('qid:3 1:2', 'missing label'),
+    ('a.qid:3 1:2', 'missing label'), ('1 1:2.qid:3', 'not a number'),
 ]
 
 
