@@ -20,6 +20,7 @@ BLOCK_MARK = b'mr_elm-block'
 END_MARK = b'mr_elm-end'
 MANIFEST = '_manifest.json'
 MAX_RECORD = 8 << 20  # bytes of features, so that a line stays below 16 MB
+DAMAGE = (Base64Error, ValueError, KeyError, TypeError, RecursionError)  # what a damaged header or payload raises
 
 
 def rows_for_width(n_features, block_rows, itemsize=8):
@@ -100,7 +101,7 @@ def decode_block(line):
         header, payload = json.loads(text), a2b_base64(data)
         kinds, sizes = kinds_of(header), sizes_of(header)
         intact = header['crc32'] == checksum(header, payload)
-    except (Base64Error, ValueError, KeyError, TypeError) as error:
+    except DAMAGE as error:
         raise ValueError(f'a packed block is cut short or damaged ({error})') from None
     if not intact:
         raise ValueError('a packed block was altered: its checksum does not match')

@@ -39,7 +39,7 @@ class PackedReader:
     def _close(self, line):
         try:
             self.packing.append(json.loads(line.split(b'\t')[1]))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataFormatError(f'{self._position()}: the end line of a pack is damaged ({error})') from None
 
     def _decode(self, line):

@@ -108,7 +108,7 @@ def test_a_changed_header_is_refused(old, new):
         decode_block(line.replace(old, new))
 
 
-@pytest.mark.parametrize('header', [b'{}', b'[]', b'3', b'null', b'"x"', b'{"rows": 5', b'\xff'])
+@pytest.mark.parametrize('header', [b'{}', b'[]', b'3', b'null', b'"x"', b'{"rows": 5', b'\xff', b'[' * 9999])
 def test_a_header_that_is_none_is_refused(header):
     with pytest.raises(ValueError, match='damaged'):
         decode_block(BLOCK_MARK + b'\t' + header + b'\tAAAA')
@@ -134,7 +134,8 @@ def test_the_reader_accounts_for_rows_and_keeps_what_packing_counted():
     assert reader.packing == [{'used': 7}]
 
 
-@pytest.mark.parametrize('bad', [b'1,2,3', BLOCK_MARK, BLOCK_MARK + b'\t{}\tAAAA', encode_block(Block(DENSE))[:-9]])
+@pytest.mark.parametrize('bad', [b'1,2,3', BLOCK_MARK, BLOCK_MARK + b'\t{}\tAAAA', encode_block(Block(DENSE))[:-9],
+                                 END_MARK + b'\t' + b'[' * 9999], ids=lambda bad: bad[:20])
 def test_the_reader_names_file_and_position_of_a_damaged_block(bad):
     reader = PackedReader(RowFormat('packed'), 'part-0', start=77)
     with pytest.raises(DataFormatError, match='part-0, record 2, behind byte 77'):
