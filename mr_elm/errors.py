@@ -2,7 +2,7 @@
 
 
 class DataFormatError(ValueError):
-    """Say that an input file holds something that cannot be read as rows."""
+    """Say that an input file cannot be read as rows, or that a line between two stages is damaged."""
 
 
 class ModelFormatError(ValueError):

@@ -14,6 +14,7 @@ from scipy.linalg.blas import dsyrk
 
 from .errors import AccountingError
 from .exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, grid_step
+from .io.wire import demand_arrays
 
 TILE = 256
 FEW = 32  # labels of a block that are summed within the symmetric product; it would cost too much with more
@@ -159,11 +160,11 @@ def cut_tile(part, diagonal):
 
 
 def merge_pairs(pairs):
-    """Add up [high, low] pairs exactly."""
+    """Add up [high, low] pairs exactly. Raises DataFormatError when one is no pair."""
     pairs = iter(pairs)
-    high, low = (part.copy() for part in next(pairs))
-    for other_high, other_low in pairs:
-        add_pair(high, low, other_high, other_low)
+    high, low = (part.copy() for part in demand_arrays(next(pairs), 2))
+    for pair in pairs:
+        add_pair(high, low, *demand_arrays(pair, 2))
     return [high, low]
 
 

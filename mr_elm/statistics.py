@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from .io.blocks import BLOCK_ROWS
 from .io.csv_rows import number_or_none
+from .io.wire import demand_arrays
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ class ColumnStatistics:
 
     @classmethod
     def from_arrays(cls, arrays):
-        """Read what `to_arrays` gave."""
-        return cls(float(arrays[0]), *arrays[1:])
+        """Read what `to_arrays` gave. Raises DataFormatError on another number of arrays."""
+        n, *columns = demand_arrays(arrays, 1 + len(COLUMNS))
+        return cls(float(n), *columns)
 
 
 COLUMNS = ('minimum', 'maximum', 'mean', 'squares')

@@ -1,6 +1,7 @@
 """Read what a job has written, whoever ran it and when."""
 from dataclasses import dataclass
 
+from mr_elm.errors import DataFormatError
 from mr_elm.streaming.storage import COPY, store_of
 
 
@@ -36,11 +37,15 @@ class Finished:
                       if entry.name.startswith('part-'))
 
     def chunks(self):
-        """Yield the bytes of the parts, with an empty chunk behind each."""
+        """Yield the bytes of the parts, with an empty chunk behind each. Raises DataFormatError when one is cut."""
         for path in self.parts():
+            end = b'\n'
             with store_of(path).open(path) as stream:
                 while chunk := stream.read(COPY):
                     yield chunk
+                    end = chunk[-1:]
+            if end != b'\n':
+                raise DataFormatError(f'{path}: whole lines were expected, the last one is cut short')
             yield b''
 
 

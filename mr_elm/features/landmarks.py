@@ -2,7 +2,9 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ..errors import DataFormatError
 from ..io.blocks import stack
+from ..io.wire import demand_arrays
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -65,8 +67,10 @@ def rows_to_arrays(X):
 
 
 def rows_from_arrays(arrays):
-    """Undo `rows_to_arrays`."""
-    if len(arrays) == 1:
+    """Undo `rows_to_arrays`. Raises DataFormatError on other arrays than it makes."""
+    if len(demand_arrays(arrays, 1, 4)) == 1:
+        if arrays[0].ndim != 2:
+            raise DataFormatError(f'a damaged line on the wire: rows were expected, shape {arrays[0].shape} came')
         return arrays[0]
     data, indices, indptr, shape = arrays
     return sp.csr_matrix((data, indices.astype(np.int32), indptr.astype(np.int32)), shape=tuple(shape.astype(int)))

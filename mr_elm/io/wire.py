@@ -1,14 +1,19 @@
 """Write keys and values as lines of text that a shuffle can sort, and read them back.
 
-A line is KEY, TAB, VALUE. A key is a kind and zero-padded coordinates; a value is either JSON (it begins with a
-brace) or arrays, each as `shape:base64` of little-endian float64. Nothing is ever unpickled.
+A line is KEY, TAB, VALUE, TAB, CHECKSUM. A key is a kind and zero-padded coordinates; a value is either JSON (it begins
+with a brace) or arrays, each as `shape:base64` of little-endian float64. The checksum is the CRC-32 of all that stands
+before its tab, in eight hexadecimal digits. Other programs may leave the tab and the checksum out, and may ignore them.
+Nothing is ever unpickled.
 """
 import json
+import zlib
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from urllib.parse import quote, unquote
 
 import numpy as np
+
+from ..errors import DataFormatError
 
 NUMBER_BYTES = 8 * 4 / 3  # of a float64, in base64
 
@@ -38,7 +43,7 @@ def pieces_of(arrays):
 
 
 def decode_arrays(text):
-    """Read what `encode_arrays` wrote. Raises ValueError when it is damaged."""
+    """Read what `encode_arrays` wrote. Raises DataFormatError when it is damaged."""
     return [decode_array(part) for part in text.split(b' ')]
 
 
@@ -46,10 +51,34 @@ def decode_array(text):
     """Read one shape:base64."""
     try:
         shape = text[:text.index(b':')]
-        values = np.frombuffer(a2b_base64(memoryview(text)[len(shape) + 1:]), '<f8')
+        if shape and not shape.replace(b',', b'0').isdigit():
+            raise ValueError('its shape is not whole numbers')
+        data = memoryview(text)[len(shape) + 1:]
+        values = np.frombuffer(a2b_base64(data), '<f8')
+        if len(data) != -(-values.nbytes // 3) * 4:
+            raise ValueError('it is not base64 alone')
         return values.reshape([int(n) for n in shape.split(b',') if n])
     except (Base64Error, ValueError) as error:
-        raise ValueError(f'a damaged array on the wire: {text[:40]!r} ({error})') from None
+        raise DataFormatError(f'a damaged array on the wire: {text[:40]!r} ({error})') from None
+
+
+def checksum(pieces):
+    """Return the CRC-32 of pieces of bytes that stand one after another, in hexadecimal digits."""
+    value = 0
+    for piece in pieces:
+        value = zlib.crc32(piece, value)
+    return b'%08x' % value
+
+
+def demand_arrays(arrays, *numbers):
+    """Return the arrays of a value. Raises DataFormatError when there are none of these numbers of them.
+
+    A line that was cut between two arrays, and so has lost its checksum, is seen by nothing else.
+    """
+    if len(arrays) not in numbers:
+        raise DataFormatError(f'a damaged line on the wire: {" or ".join(map(str, numbers))} arrays were expected, '
+                              f'{len(arrays)} came')
+    return arrays
 
 
 class WireProtocol:
@@ -59,12 +88,19 @@ class WireProtocol:
     """
 
     def read(self, line):
-        """Read one line."""
-        key, _, value = line.partition(b'\t')
-        value = value.rstrip(b'\t\r\n')
-        return key.decode(), json.loads(value) if value.startswith(b'{') else decode_arrays(value)
+        """Read one line, with a checksum or without. Raises DataFormatError when it is damaged."""
+        line = line.rstrip(b'\t\r\n')
+        try:
+            first, last = line.index(b'\t'), line.rindex(b'\t')
+            if last > first and line[last + 1:] != checksum([memoryview(line)[:last]]):
+                raise ValueError('its checksum does not match')
+            value = line[first + 1:last if last > first else None]
+            return line[:first].decode(), json.loads(value) if value.startswith(b'{') else decode_arrays(value)
+        except (ValueError, RecursionError) as error:
+            raise DataFormatError(f'a damaged line on the wire: {line[:40]!r} ({error})') from None
 
     def write(self, key, value):
         """Write one line, without its end."""
         pieces = [json.dumps(value).encode()] if isinstance(value, dict) else pieces_of(value)
-        return b''.join([key.encode(), b'\t', *pieces])
+        pieces = [key.encode(), b'\t', *pieces]
+        return b''.join([*pieces, b'\t', checksum(pieces)])

@@ -26,7 +26,7 @@ from mr_elm.streaming.runner import EMBEDDED
 from mr_elm.streaming.storage import store_of
 from mr_elm.streaming.submit import write_json
 
-ENTRY_BYTES = 48  # of one entry on the wire
+ENTRY_BYTES = 57  # of one entry on the wire
 EMITS = ('rows', 'tiles', 'entries')
 COLUMN_GROUPS = 16  # records that columns are cut into, at least, so that tasks can share them
 

@@ -1,9 +1,11 @@
 """The wire: arrays and keys come out of a shuffle with the bits they went in with."""
 import struct
+import zlib
 
 import numpy as np
 import pytest
 
+from mr_elm.errors import DataFormatError
 from mr_elm.io.wire import WireProtocol, decode_arrays, encode_arrays, make_key, split_key
 
 WIRE = WireProtocol()
@@ -27,7 +29,7 @@ def test_arrays_keep_their_bits_and_shapes(arrays):
                                   '😀'])
 def test_any_label_travels_in_a_key(name):
     line = WIRE.write(make_key('sum', 7, name), [np.ones(2)])
-    assert line.count(b'\t') == 1 and b'\n' not in line and line.isascii()
+    assert line.count(b'\t') == 2 and b'\n' not in line and line.isascii()
     key, [value] = WIRE.read(line + b'\n')
     assert split_key(key) == ('sum', ['000000000007', name]) and value.tolist() == [1, 1]
 
@@ -46,7 +48,7 @@ def test_different_coordinates_never_share_a_key():
 @pytest.mark.parametrize('end', [b'', b'\n', b'\r\n', b'\t\n'])
 def test_dictionaries_travel_as_json_and_a_trailing_tab_does_no_harm(value, end):
     line = WIRE.write('counts', value)
-    assert line.count(b'\t') == 1 and b'\n' not in line
+    assert line.count(b'\t') == 2 and b'\n' not in line
     assert WIRE.read(line + end) == ('counts', value)
 
 
@@ -59,8 +61,26 @@ def test_a_cut_line_is_refused_wherever_it_is_cut(arrays):
             decode_arrays(text[:length])
 
 
-@pytest.mark.parametrize('text', [b'3:', b'x:AAAA', b'2,2:' + b'A' * 11, b'1:!!!!', b'AAAAAAAAAAA=',
-                                  b'(1,):AAAAAAAAAAA='])
+@pytest.mark.parametrize('value', [[np.arange(3.0), np.zeros((2, 2))], {'rows': 5, 'name': 'a'}], ids=str)
+def test_a_line_in_which_a_byte_is_another_is_refused(value):
+    line = WIRE.write('sum a', value)
+    for place in range(len(line)):
+        for flip in (1, 2, 0x20):
+            with pytest.raises(DataFormatError, match='damaged'):
+                WIRE.read(line[:place] + bytes([line[place] ^ flip]) + line[place + 1:])
+
+
+@pytest.mark.parametrize('value', [[np.arange(3.0)], [np.array(0.5), np.zeros((0, 2))], {'a': 1}], ids=str)
+def test_lines_of_other_programs_need_no_checksum(value):
+    line, _, checksum = WIRE.write('sum a', value).rpartition(b'\t')
+    assert checksum == b'%08x' % zlib.crc32(line)
+    for end in (b'', b'\t', b'\t\n'):
+        assert WIRE.write(*WIRE.read(line + end)).startswith(line + b'\t')
+
+
+@pytest.mark.parametrize('text', [b'3:', b'-1:AAAAAAAAAAA=', b'1_0:' + b'A' * 107 + b'=', b'+1:AAAAAAAAAAA=', b'x:AAAA',
+                                  b'2,2:' + b'A' * 11, b'1:!!!!', b'AAAAAAAAAAA=', b'1:AAAAAAAAAAA=A',
+                                  b'1:AAAA\x08AAAAAAA=', b'(1,):AAAAAAAAAAA='])
 def test_what_is_no_array_is_refused(text):
     with pytest.raises(ValueError, match='damaged'):
         decode_arrays(text)
