@@ -2,7 +2,7 @@
 import json
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.packed import MANIFEST
+from mr_elm.io.packed import MANIFEST, checksum
 from mr_elm.streaming.storage import store_of
 
 NEEDED = {'n_rows', 'labels', 'statistics', 'rejected', 'input'}
@@ -18,6 +18,8 @@ def load_manifest(folder):
             raise ValueError('another format or version')
         if missing := NEEDED - set(manifest):
             raise ValueError(f'without {", ".join(sorted(missing))}')
-    except (ValueError, KeyError, TypeError) as error:
+        if 'crc32' in manifest and manifest['crc32'] != checksum(manifest):  # older packs have none
+            raise ValueError('it was altered: its checksum does not match')
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataFormatError(f'{path}: the manifest of a pack was expected ({error})') from None
     return manifest

@@ -1,13 +1,11 @@
 """Pack the rows of a data set into binary blocks, one a line."""
-import json
-
 import numpy as np
 import scipy.sparse as sp
 from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.packed import END_MARK, encode_block, fitting_pieces
+from mr_elm.io.packed import END_MARK, decode_end, encode_block, encode_end, fitting_pieces
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.streaming.mr_rows import MRRows
 
@@ -47,7 +45,7 @@ class MRPack(MRRows):
         """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
         for line in lines:
             if line.startswith(END_MARK):
-                facts = json.loads(line.partition(b'\t')[2])
+                facts = decode_end(line.rstrip(b'\n'))
                 take(make_key(facts.pop('kind'), *facts.pop('place')), facts)
             yield line
 
@@ -56,7 +54,7 @@ class MRPack(MRRows):
         for key, value in super().drain():
             kind, coordinates = split_key(key)
             facts = {'kind': kind, 'place': [int(c) for c in coordinates], **value}
-            yield '', END_MARK + b'\t' + json.dumps(facts).encode()
+            yield '', encode_end(facts)
 
 
 if __name__ == '__main__':

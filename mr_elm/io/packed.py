@@ -4,7 +4,8 @@
 
 The bytes behind the base64 are, little-endian and in this order: the features (dense rows, or data, indices and
 indptr of CSR), the labels (codes, or numbers when the pack was made for regression), the weights if there are any.
-A line `mr_elm-end TAB {counts}` closes what one task wrote.
+The header holds a checksum of both. A line `mr_elm-end TAB {counts} TAB checksum` closes what one task wrote; in older
+packs it ends without one.
 """
 import json
 import zlib
@@ -85,8 +86,8 @@ def sizes_of(header):
     return sizes + [n] * ((header['labels'] != 'none') + header['weights'])
 
 
-def checksum(header, payload):
-    """Sum up header and payload, so that neither can change unseen."""
+def checksum(header, payload=b''):
+    """Return the CRC-32 of a header, all but its own crc32, and a payload, so that neither can change unseen."""
     plain = {key: value for key, value in header.items() if key != 'crc32'}
     return zlib.crc32(payload, zlib.crc32(json.dumps(plain, sort_keys=True).encode()))
 
@@ -110,6 +111,26 @@ def decode_block(line):
         parts.append(np.frombuffer(payload, kind, size, offset))
         offset += parts[-1].nbytes
     return assemble(header, parts)
+
+
+def encode_end(counts):
+    """Write what a packing task has counted, a dictionary, as one line, without its end."""
+    text = json.dumps(counts).encode()
+    return b'\t'.join([END_MARK, text, b'%08x' % zlib.crc32(text)])
+
+
+def decode_end(line):
+    """Read what `encode_end` wrote, perhaps without a checksum. Raises ValueError when it is cut short or altered."""
+    _, text, *checksums = line.rstrip(b'\t\r').split(b'\t')
+    if checksums not in ([], [b'%08x' % zlib.crc32(text)]):
+        raise ValueError('its checksum does not match')
+    try:
+        counts = json.loads(text)
+    except RecursionError as error:
+        raise ValueError(error) from None
+    if not isinstance(counts, dict):
+        raise ValueError('counts were expected')
+    return counts
 
 
 def assemble(header, parts):

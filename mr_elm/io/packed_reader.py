@@ -1,9 +1,7 @@
 """Turn the chunks of a packed split into blocks, with every block accounted for."""
-import json
-
 from ..errors import DataFormatError
 from .blocks import RowCounts
-from .packed import BLOCK_MARK, END_MARK, decode_block
+from .packed import BLOCK_MARK, END_MARK, decode_block, decode_end
 
 
 class PackedReader:
@@ -38,8 +36,8 @@ class PackedReader:
 
     def _close(self, line):
         try:
-            self.packing.append(json.loads(line.split(b'\t')[1]))
-        except (ValueError, RecursionError) as error:
+            self.packing.append(decode_end(line))
+        except ValueError as error:
             raise DataFormatError(f'{self._position()}: the end line of a pack is damaged ({error})') from None
 
     def _decode(self, line):

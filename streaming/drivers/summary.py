@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import rows_from_arrays
 from mr_elm.io.blocks import stack
-from mr_elm.io.packed import MANIFEST
+from mr_elm.io.packed import MANIFEST, checksum
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.statistics import ColumnStatistics, LabelTable, join_columns
 from mr_elm.streaming.accounting import Accounts
@@ -98,9 +98,10 @@ def write_manifest(folder, summary, facts):
     """Close a pack: write what its readers need to know, last of all."""
     statistics = {name: encode_arrays(getattr(summary, name).to_arrays()).decode()
                   for name in ('columns', 'target', 'weights') if getattr(summary, name) is not None}
-    text = json.dumps({'format': 'mr_elm-pack', 'version': 1, 'n_rows': summary.n_rows,
-                       'n_features': summary.columns.n_features, **facts, 'labels': summary.labels.entries,
-                       'statistics': statistics}, indent=1)
+    manifest = {'format': 'mr_elm-pack', 'version': 1, 'n_rows': summary.n_rows,
+                'n_features': summary.columns.n_features, **facts, 'labels': summary.labels.entries,
+                'statistics': statistics}
+    text = json.dumps({**manifest, 'crc32': checksum(manifest)}, indent=1)
     with written(f'{folder}/{MANIFEST}') as local, open(local, 'w') as stream:
         stream.write(text + '\n')
 

@@ -2,6 +2,7 @@
 import gzip
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -277,6 +278,25 @@ def test_a_damaged_end_line_is_refused_by_name(elm, write, tmp_path):
     part.write_bytes(part.read_bytes().replace(b'mr_elm-end\t{', b'mr_elm-end\t['))
     said = elm('train', 'pesvm', tmp_path / 'packed', '--model', tmp_path / 'm.npz')
     assert said.status == 1 and part.name in said.err and 'end line' in said.err
+
+
+def test_a_pack_whose_manifest_and_end_lines_have_no_checksum_is_read(pack_of_four, trained):
+    wanted = trained(pack_of_four)
+    manifest = json.loads((pack_of_four / MANIFEST).read_text())
+    del manifest['crc32']
+    (pack_of_four / MANIFEST).write_text(json.dumps(manifest))
+    for path in pack_of_four.glob('part-*'):
+        path.write_bytes(re.sub(rb'(mr_elm-end\t.*)\t\w{8}\n', rb'\1\n', path.read_bytes()))
+    found = trained(pack_of_four)
+    assert found[1]['output_weights'].tobytes() == wanted[1]['output_weights'].tobytes()
+
+
+def test_a_number_that_is_another_in_the_manifest_is_found(elm, pack_of_four, tmp_path, maps):
+    text = (pack_of_four / MANIFEST).read_text()
+    at = text.index('"columns": "') + 20
+    (pack_of_four / MANIFEST).write_text(text[:at] + ('B' if text[at] == 'A' else 'A') + text[at + 1:])
+    message = refusal(elm, pack_of_four, tmp_path, maps, 1)
+    assert MANIFEST in message and 'its checksum does not match' in message
 
 
 def test_the_format_that_was_said_is_that_of_the_text(elm, write, tmp_path):
