@@ -126,4 +126,4 @@ test-all-pythons: ## run the tests on every supported Python that is installed
 	done
 
 clean: ## remove what was built
-	rm -rf build $(VENV) .venv-* *.egg-info .pytest_cache .ruff_cache .mypy_cache
+	rm -rf build $(VENV) .venv-* *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

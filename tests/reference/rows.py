@@ -2,6 +2,7 @@
 import math
 import re
 
+SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '
 NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?')
 
 
@@ -13,8 +14,10 @@ def number(text):
 
 
 def label(text):
-    """Check that a label is there and no infinite number."""
-    if not text or text.lower().lstrip('+-') in ('nan', 'inf', 'infinity'):
+    """Check that a label, UTF-8 decoded as Latin-1, is there and no infinite number; returns it decoded."""
+    text = text.encode('latin-1').decode('utf-8')
+    endless = NUMBER.fullmatch(text) and math.isinf(float(text))
+    if not text or endless or text.strip().lower().lstrip('+-') in ('nan', 'inf', 'infinity'):
         raise ValueError(text)
     return text
 
@@ -26,7 +29,7 @@ def csv_fields(line, delimiter):
         while line[i:i + 1] == ' ':
             i += 1
         text, i = quoted_field(line, i + 1) if line[i:i + 1] == '"' else plain_field(line, i, delimiter)
-        fields.append(text.strip())
+        fields.append(text.strip(SPACE))
         if i == len(line):
             return fields
         if line[i] != delimiter:
@@ -58,12 +61,13 @@ def csv_row(line, delimiter, n_columns):
     fields = csv_fields(line, delimiter)
     if len(fields) != n_columns or '\0' in line:
         raise ValueError(line)
-    return label(fields[0]), [number(text) for text in fields[1:]]
+    return label(fields[0]), [number(text.strip()) for text in fields[1:]]
 
 
 def libsvm_row(line, limit):
     """Return (label, {index: value}) of a line; ValueError when it cannot be used."""
-    first, *pairs = [token for token in line.partition('#')[0].split() if not token.startswith('qid:')]
+    tokens = re.split(f'[{SPACE}]+', line.partition('#')[0].strip(SPACE))
+    first, *pairs = [token for token in tokens if not token.startswith('qid:')]
     if ':' in first or '\0' in line:
         raise ValueError(line)
     row, previous = {}, 0

@@ -1,0 +1,131 @@
+"""Any bytes are rows, or are refused by name; every line is accounted for, however the file is cut."""
+import bz2
+import gzip
+import io
+import itertools
+from collections import Counter
+
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from properties.texts import damage, files
+from reference import rows as twin
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io import splits
+from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.lines import LineReader, split_chunk
+from mr_elm.io.packed_reader import PackedReader
+from mr_elm.io.sniff import first_lines, sniff
+
+PATHS = ['f', 'f.csv', 'f.libsvm']
+columns = st.sampled_from([0, 0, 0, 0, 1, -1, 3, '0', '-2', 'a', 'y', ''])
+options = st.builds(
+    RowOptions, kind=st.sampled_from(['auto', 'auto', 'csv', 'libsvm']),
+    delimiter=st.sampled_from(['auto'] * 6 + [',', ' ', None, '"', '1']),
+    header=st.sampled_from(['auto', 'auto', 'auto', 'yes', 'no']), label_column=columns,
+    weight_column=st.none() | st.none() | columns, labelled=st.sampled_from([True, True, True, False]),
+    ignore_label=st.booleans(), numeric_labels=st.booleans(), n_features=st.sampled_from([None, None, None, 1, 2, 12]),
+    max_features=st.sampled_from([10_000_000, 10_000_000, 3]), ignore_extra=st.booleans())
+
+
+def sniffed(data, path, options):
+    """Return the RowFormat that the driver decides on, or None where it refuses the file."""
+    try:
+        lines, blank_bytes = first_lines(splits.read_stream(io.BytesIO(data), path))
+        return sniff(lines, path, options, blank_bytes) if lines else None
+    except DataFormatError as error:
+        assert path in str(error)
+        return None
+
+
+def read(data, form, cuts=(), block_rows=4096, stop=False):
+    """Read all splits between the cuts: (list of rows, list of rejected ones, totals of the counts), or an error."""
+    rows, rejected, totals = [], [], Counter()
+    for start, end in itertools.pairwise(sorted({0, *cuts, len(data)})):
+        reader = LineReader(form, 'f', start, stop=stop, block_rows=block_rows)
+        for block in reader.blocks(splits.read_stream(io.BytesIO(data), 'f', start, end - start)):
+            rows += rows_of(block)
+        rejected += [(row.reason, row.detail, row.line) for row in reader.rejected]
+        totals.update(totals_of(reader.counts))
+    return rows, rejected, totals
+
+
+def rows_of(block):
+    """List the rows of a block as what does not depend on other rows: label, weight and features, zeros left out."""
+    labels = [None] * len(block) if block.codes is None else [block.names[code] for code in block.codes]
+    weights = [None] * len(block) if block.weights is None else block.weights.tolist()
+    X = sp.csr_matrix(block.X)
+    parts = zip(X.indptr, X.indptr[1:], strict=False)
+    features = [tuple(zip(X.indices[a:b].tolist(), map(repr, X.data[a:b].tolist()), strict=True)) for a, b in parts]
+    return list(zip(labels, weights, features, strict=True))
+
+
+def totals_of(counts):
+    """Return what a split adds to the totals of its file."""
+    kinds = {name: getattr(counts, name) for name in ('records', 'lines', 'headers', 'comments', 'blank', 'used')}
+    return {**kinds, **{f'rejected as {reason}': n for reason, n in counts.rejected.items()}}
+
+
+@settings(max_examples=300)
+@given(files, st.sampled_from(PATHS), options, st.lists(st.integers(0, 300), max_size=3), st.integers(1, 7),
+       st.integers(1, 99))
+def test_a_file_is_refused_or_every_line_is_accounted_for_however_it_is_cut(data, path, options, cuts, rows, chunk):
+    form = sniffed(data, path, options)
+    if form is None or form.kind == 'packed':
+        return
+    used, rejected, totals = whole = read(data, form)
+    assert totals['lines'] == totals['records'] == data.count(b'\n') + (not data.endswith(b'\n'))
+    assert totals['used'] == len(used) and len(rejected) == sum(n for kind, n in totals.items() if 'rejected' in kind)
+    assert totals['lines'] == len(used) + len(rejected) + sum(totals[kind] for kind in ('headers', 'comments', 'blank'))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splits, 'CHUNK', chunk)
+        assert read(data, form, [cut for cut in cuts if cut < len(data)], rows) == whole
+    assert read(data, form, block_rows=rows, stop=True)[1] == rejected[:1]
+
+
+@given(files, st.sampled_from([',', ';', '\t']), st.integers(2, 5))
+def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
+    rows, rejected, _ = read(data, RowFormat('csv', delimiter, n_columns=n_columns))
+    lines = [line for line in split_chunk(data, True) if line and not line.isspace()]
+    good, bad = twin.salvage(lambda line: twin.csv_row(line, delimiter, n_columns), lines)
+    assert [line for _, _, line in rejected] == [lines[i] for i in bad]
+    assert rows == [(label, None, tuple((j, repr(x)) for j, x in enumerate(row) if x)) for label, row in good]
+
+
+@given(files, st.sampled_from([3, 12, 10_000_000]))
+def test_libsvm_rows_are_those_of_a_slow_reader(data, max_features):
+    data = data.translate(None, b'\x1c\x1d\x1e\x1f')  # these separate a label from its pairs, but not pairs
+    rows, rejected, _ = read(data, RowFormat('libsvm', max_features=max_features))
+    lines = [line for line in split_chunk(data, True) if line and not line.isspace()]
+    lines = [line for line in lines if not line.lstrip().startswith('#')]
+    good, bad = twin.salvage(lambda line: twin.libsvm_row(line, max_features), lines)
+    assert [line for _, _, line in rejected] == [lines[i] for i in bad]
+    assert rows == [(label, None, tuple((j - 1, repr(x)) for j, x in row.items())) for label, row in good]
+
+
+COMPRESS = {'.gz': gzip.compress, '.bz2': bz2.compress}
+
+
+@given(st.lists(st.binary(max_size=200), min_size=1, max_size=3), st.sampled_from(sorted(COMPRESS)), st.data())
+def test_a_damaged_compressed_file_is_refused_or_read_whole(members, ending, data):
+    content = b''.join(map(COMPRESS[ending], members))
+    damaged = data.draw(damage(content))
+    try:
+        found = b''.join(splits.read_stream(io.BytesIO(damaged), f'f{ending}'))
+    except DataFormatError as error:
+        assert f'f{ending}' in str(error)
+        return
+    wholes = [b''.join(members[:k]) for k in range(len(members) + 1)]
+    assert found == b''.join(members) or len(damaged) < len(content) and found in wholes
+
+
+@given(st.lists(st.sampled_from([b'mr_elm-block\t', b'mr_elm-end\t', b'{"rows": 1}', b'\tAAAA', b'\n', b'[' * 5000])
+                | st.binary(max_size=9), max_size=6).map(b''.join))
+def test_text_that_is_no_pack_is_refused(data):
+    reader = PackedReader(RowFormat('packed'), 'f')
+    try:
+        assert sum(map(len, reader.blocks([data]))) == reader.counts.used == reader.counts.lines
+    except DataFormatError as error:
+        assert 'f, record' in str(error)
