@@ -34,8 +34,8 @@ test: $(STAMP) lint ## run all tests, on up to four cores
 test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (under 20 minutes; needs java and mvn)
 	$(BIN)/python -m pytest -m long tests/cluster
 
-hadoop-up: ## start a local Hadoop (NODES=2 VCORES=2 MEMORY=4096)
-	@$(PYTHON) hadoop-conf/cluster.py up
+hadoop-up: ## start a local Hadoop (NODES=2 VCORES=2 MEMORY=4096; INSECURE=1 without a JDK)
+	@$(PYTHON) hadoop-conf/cluster.py up $(if $(filter 1,$(INSECURE)),--insecure)
 
 hadoop-down: ## stop it
 	@$(PYTHON) hadoop-conf/cluster.py down

@@ -2,6 +2,7 @@
 """Start, stop and look at a real Hadoop on this machine.
 
     python3 hadoop-conf/cluster.py up [--nodes N] [--vcores N] [--memory MB] [--datanodes N] [--port-base PORT]
+                                        [--insecure]
     python3 hadoop-conf/cluster.py down | status | env
     python3 hadoop-conf/cluster.py kill datanode 2 | start datanode 2
 """
@@ -36,7 +37,7 @@ def up(places, options):
         _stop_all(places)
     missing = [daemon for daemon in daemons.plan(chosen) if not processes.find(daemon, places)]
     if missing:
-        _start(missing, places, chosen)
+        _start(missing, places, chosen, options.insecure)
     health.wait_live(places, chosen, START_SECONDS)
     if missing:
         health.make_user_folder(chosen, user())
@@ -44,8 +45,9 @@ def up(places, options):
     return 0
 
 
-def _start(missing, places, chosen):
+def _start(missing, places, chosen, insecure):
     java = install.find_java()
+    install.demand_loopback(places, java, insecure, say)
     ports.demand_free(missing)
     places.prepare()
     install.build_home(places, java, say)
@@ -188,6 +190,8 @@ def _add_choices(command):
         command.add_argument('--' + name.replace('_', '-'), metavar='N', help=(
             f'{meaning}, {low} to {high} (default: {name.upper()}, else those of the running cluster, '
             f'else {getattr(defaults, name)})'))
+    command.add_argument('--insecure', action='store_true',
+                         help='start also where no JDK is there to keep all ports on 127.0.0.1')
 
 
 def main(words=None):

@@ -14,6 +14,7 @@ from pseudo.places import CONF
 OLDEST_JAVA, NEWEST_JAVA = 11, 22    # 23 took away a method of javax.security.auth that Hadoop 3.4 calls
 STREAMING_JAR = 'hadoop-streaming-*.jar'
 AGENT_JAR = 'loopback-agent.jar'
+JARS_STAMP = 'pom.sha256'
 _AGENT_MANIFEST = 'Manifest-Version: 1.0\nPremain-Class: LoopbackAgent\nCan-Retransform-Classes: true\n'
 
 
@@ -41,10 +42,25 @@ def _check_version(version, command):
             'point JAVA_HOME at one.')
 
 
+def demand_loopback(places, java, insecure, say):
+    """Refuse to start daemons that would listen on all addresses, unless the user insists.
+
+    What keeps them on 127.0.0.1 is the loopback agent: an earlier `up` compiled it, or the JDK `java` can.
+    """
+    if (places.home / 'lib' / AGENT_JAR).exists() or _compiler(java).exists():
+        return
+    what = f'{java} has no javac (it is a JRE, not a JDK)'
+    if not insecure:
+        raise ClusterError(
+            f'{what}, so shuffle and application masters would listen on all addresses of this machine: install a '
+            'JDK (Debian: apt-get install default-jdk-headless), or insist with `up --insecure`.')
+    say(f'warning: {what}: shuffle and application masters will listen on all addresses')
+
+
 def build_home(places, java, say):
     """Put jars, launcher, streaming jar and loopback agent into the home; what is there already is kept."""
     _fetch_jars(places.home / 'lib', say)
-    _build_agent(places.home / 'lib', java, say)
+    _build_agent(places.home / 'lib', java)
     tools = places.home / 'share' / 'hadoop' / 'tools' / 'lib'
     for folder in (tools, places.home / 'bin'):
         folder.mkdir(parents=True, exist_ok=True)
@@ -59,7 +75,7 @@ def build_home(places, java, say):
 def _fetch_jars(lib, say):
     """Let Maven copy the jars of pom.xml into `lib`, unless they are those of this very pom.xml."""
     pom = CONF / 'pom.xml'
-    stamp = lib / 'pom.sha256'
+    stamp = lib / JARS_STAMP
     digest = hashlib.sha256(pom.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == digest:
         return
@@ -68,7 +84,9 @@ def _fetch_jars(lib, say):
         raise ClusterError('Maven is missing: there is no `mvn` on the PATH to fetch the jars with '
                            '(Debian: apt-get install maven).')
     say('fetching the jars of Hadoop with Maven (once, 100 MB)')
-    shutil.rmtree(lib, ignore_errors=True)
+    for path in lib.glob('*.jar'):
+        if path.name != AGENT_JAR:    # Maven does not have it, and there may be no javac to make it again
+            path.unlink()
     done = subprocess.run([maven, '-q', '-B', '-f', pom, 'dependency:copy-dependencies', f'-DoutputDirectory={lib}'],
                           capture_output=True, text=True)
     if done.returncode:
@@ -81,15 +99,15 @@ def _first_error(output):
     return lines[0].removeprefix('[ERROR]').strip()[:400] if lines else 'it gave no reason.'
 
 
-def _build_agent(lib, java, say):
-    """Compile LoopbackAgent into a jar in `lib`; without javac there is none, and a warning."""
+def _build_agent(lib, java):
+    """Compile LoopbackAgent into a jar in `lib`; without javac the jar of an earlier `up` stays, if there is one."""
     source = CONF / 'java' / 'LoopbackAgent.java'
     jar = lib / AGENT_JAR
-    if jar.exists() and jar.stat().st_mtime >= source.stat().st_mtime:
+    newest = max(path.stat().st_mtime for path in (source, lib / JARS_STAMP))
+    if jar.exists() and jar.stat().st_mtime >= newest:
         return
-    compiler = java / 'bin' / 'javac'
+    compiler = _compiler(java)
     if not compiler.exists():
-        say('warning: no javac (a JRE, not a JDK): shuffle and application masters will listen on all addresses')
         return
     classes = lib / 'agent-classes'
     done = subprocess.run([compiler, '--release', str(OLDEST_JAVA), '-cp', f'{lib}/*', '-d', classes, source],
@@ -101,6 +119,10 @@ def _build_agent(lib, java, say):
         for file in sorted(classes.glob('*.class')):
             archive.write(file, file.name)
     shutil.rmtree(classes)
+
+
+def _compiler(java):
+    return java / 'bin' / 'javac'
 
 
 def write_site_files(places, values):

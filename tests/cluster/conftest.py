@@ -87,9 +87,11 @@ class Cluster:
 
 @pytest.fixture(scope='session')
 def cluster():
-    """Start the cluster; skip where there is no Java or no Maven."""
-    if not (shutil.which('java') and shutil.which('mvn')):
-        pytest.skip('a Hadoop needs java and mvn')
+    """Start the cluster; skip where there is no JDK or no Maven."""
+    missing = [name for name in ('java', 'javac', 'mvn') if not shutil.which(name)]
+    if missing:
+        pytest.skip(f'{" and ".join(missing)} missing: a local Hadoop needs a JDK and Maven '
+                    '(Debian: apt-get install default-jdk-headless maven)')
     cluster = Cluster()
     try:
         cluster.up()
