@@ -2,10 +2,10 @@
 import json
 import os
 import signal
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.public_sets import count_skips, demand_set
 from sklearn.datasets import load_svmlight_file
 
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
@@ -39,6 +39,15 @@ def pytest_xdist_make_scheduler(config, log):
     return ByFile(config, log)
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Say at the end what was not tested, and what would be needed to test it."""
+    reasons = [report.longrepr[2].removeprefix('Skipped: ') for report in terminalreporter.stats.get('skipped', ())]
+    if reasons:
+        terminalreporter.section('skipped tests')
+        for line in count_skips(reasons):
+            terminalreporter.line(line)
+
+
 @pytest.fixture(scope='session')
 def model_of():
     """Read a model with numpy alone: (header, arrays)."""
@@ -51,13 +60,8 @@ def model_of():
 
 @pytest.fixture
 def public_set():
-    """Read a public data set: (X dense, y); the test is skipped where the folders of MR_ELM_DATA do not have it."""
+    """Read a public data set: (X dense, y); the test is skipped where no folder has it."""
     def read(name):
-        folders = [Path(folder) for folder in os.environ.get('MR_ELM_DATA', '').split(':') if folder]
-        folders.append(Path(__file__).parents[2] / 'shared' / 'data')
-        found = [path for folder in folders for path in sorted(folder.glob(f'{name}.libsvm*'))]
-        if not found:
-            pytest.skip(f'{name} is not here')
-        X, y = load_svmlight_file(str(found[0]))
+        X, y = load_svmlight_file(str(demand_set(name)))
         return X.toarray(), y
     return read

@@ -56,7 +56,7 @@ def listening():
     return found
 
 
-@pytest.mark.skipif(not Path('/proc/net/tcp').exists(), reason='nobody says who listens where')
+@pytest.mark.skipif(not Path('/proc/net/tcp').exists(), reason='/proc is missing: run this test on Linux')
 def test_every_port_is_on_loopback_and_down_leaves_nothing(cluster, rows, tmp_path):
     with cluster.started('train', 'pesvm', rows, '--model', tmp_path / 'm.npz') as process:
         assert any('application_' in line for line in process.stderr)

@@ -1,11 +1,8 @@
 """Real data give the same model inline, local and on Hadoop."""
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from reference.public_sets import demand_set
 
-DATA = Path(os.environ.get('MR_ELM_DATA', Path(__file__).parents[3] / 'shared' / 'data'))
 OPTIONS = ('--hidden', 200, '--nu', 10)
 RUNNERS = {'inline': (), 'local': ('--num-cores', 2), 'hadoop': ('-D', 'mapreduce.job.maps=3')}
 
@@ -15,10 +12,7 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope='module', params=['letter', 'cod-rna', 'a9a'])
 def rows(request):
     """Find a data set."""
-    found = sorted(DATA.glob(f'{request.param}.libsvm*'))
-    if not found:
-        pytest.skip(f'{request.param} is not in MR_ELM_DATA')
-    return found[0]
+    return demand_set(request.param)
 
 
 def test_packed_rows_give_the_same_bits(cluster, rows, model_of, tmp_path):
@@ -43,10 +37,7 @@ def test_text_gives_the_same_predictions(cluster, rows, tmp_path):
 
 
 def test_parts_and_grids_on_the_cluster_are_those_inline(cluster, tmp_path, model_of):
-    rows = sorted(DATA.glob('australian.libsvm*'))
-    if not rows:
-        pytest.skip('australian is not in MR_ELM_DATA')
-    cluster.done('pack', rows[0], '-o', tmp_path / 'packed', runner=None)
+    cluster.done('pack', demand_set('australian'), '-o', tmp_path / 'packed', runner=None)
     said, models = [], []
     for runner in ('inline', 'hadoop'):
         path = tmp_path / f'{runner}.npz'
@@ -61,10 +52,7 @@ def test_parts_and_grids_on_the_cluster_are_those_inline(cluster, tmp_path, mode
 
 
 def test_a_kernel_machine_from_columns_is_the_one_inline(cluster, tmp_path, model_of):
-    rows = sorted(DATA.glob('segment.libsvm*'))
-    if not rows:
-        pytest.skip('segment is not in MR_ELM_DATA')
-    cluster.done('pack', rows[0], '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
+    cluster.done('pack', demand_set('segment'), '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
     models = []
     for runner in ('inline', 'hadoop'):
         path = tmp_path / f'{runner}.npz'

@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from emr.amazon import Amazon
 from mr_elm.cli import main
 from mr_elm.streaming import s3, storage
-
-pytest.importorskip('moto')
-from emr.amazon import Amazon
 
 CONF = Path(__file__).parents[2] / 'hadoop-conf' / 'mrjob-emr.conf'
 TEMPORARY = 's3://bucket/mr-elm/tmp/'

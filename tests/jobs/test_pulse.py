@@ -26,7 +26,7 @@ def signs(work, timeout):
     return done.stderr.count(SIGN)
 
 
-@pytest.mark.skipif(not os.path.exists('/proc/self/stat'), reason='nobody says who uses the processor')
+@pytest.mark.skipif(not os.path.exists('/proc/self/stat'), reason='/proc is missing: run this test on Linux')
 def test_it_reports_while_compiled_code_computes_and_is_silent_while_nothing_does():
     assert signs(COMPUTES, 400) >= 3
     assert signs('time.sleep(1)', 400) <= 1  # the first interval may hold the end of the start

@@ -62,7 +62,7 @@ def test_what_is_no_record_is_refused_and_removes_nothing(work, write, text):
     assert path.exists()
 
 
-@pytest.mark.skipif(not os.path.exists('/proc/self/stat'), reason='nobody says which processes run')
+@pytest.mark.skipif(not os.path.exists('/proc/self/stat'), reason='/proc is missing: run this test on Linux')
 def test_two_drivers_do_not_make_one_output(work, write, tmp_path):
     with subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE) as other:
         first = work()

@@ -6,9 +6,9 @@ import hashlib
 import http.client
 import re
 import urllib.request
-from pathlib import Path
 
 import pytest
+from reference.public_sets import demand_set
 
 from mr_elm.data import download as room
 from mr_elm.data.convert import LAYOUTS, Recipe, plain_number, to_libsvm
@@ -16,7 +16,6 @@ from mr_elm.data.download import download, main
 from mr_elm.data.registry import DATA_SETS
 from mr_elm.errors import DataFormatError
 
-PREPARED = Path(__file__).parents[3] / 'shared' / 'data'
 ORIGIN = b'x,y,class\n1.50,0,a\n.25,-3,b\n'
 TEXT = b'+1 1:1.5\n-1 1:0.25 2:-3\n'
 RECIPE = Recipe('delimited', (('a', '+1'), ('b', '-1')), header_lines=1)
@@ -59,11 +58,10 @@ def test_no_two_entries_share_a_digest_or_an_origin():
     assert len({entry.url for entry in DATA_SETS.values()}) == len(DATA_SETS)
 
 
-@pytest.mark.skipif(not PREPARED.is_dir(), reason='no prepared data sets beside the checkout')
 @pytest.mark.parametrize('name', DATA_SETS)
 def test_every_entry_describes_the_prepared_file(name):
-    path = PREPARED / f'{name}.libsvm'
-    text = path.read_bytes() if path.exists() else gzip.decompress(path.with_suffix('.libsvm.gz').read_bytes())
+    path = demand_set(name)
+    text = gzip.decompress(path.read_bytes()) if path.suffix == '.gz' else path.read_bytes()
     entry = DATA_SETS[name]
     assert hashlib.sha256(text).hexdigest() == entry.sha256
     rows = [line.split() for line in text.splitlines()]
@@ -72,9 +70,8 @@ def test_every_entry_describes_the_prepared_file(name):
     assert max(int(row[-1].partition(b':')[0]) for row in rows if len(row) > 1) <= entry.n_features
 
 
-@pytest.mark.skipif(not PREPARED.is_dir(), reason='no prepared data sets beside the checkout')
 def test_libsvm_text_that_needs_no_change_gets_none():
-    text = (PREPARED / 'diabetes.libsvm').read_bytes()
+    text = demand_set('diabetes').read_bytes()
     recipe = Recipe('libsvm', (('+1', '+1'), ('-1', '-1')), label_column=0)
     assert to_libsvm(text, recipe) == text
 

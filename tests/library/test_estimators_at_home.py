@@ -67,7 +67,7 @@ def test_lasting_class_weights_hold_for_rows_that_come_and_leave():
 
 @pytest.mark.parametrize('estimator', ALL, ids=repr)
 def test_frames_pipelines_searches_and_pickles(estimator):
-    pandas = pytest.importorskip('pandas')
+    import pandas
     frame, y = pandas.DataFrame(X, columns=['a', 'b', 'c']), labels_for(estimator)
     fitted = clone(estimator).fit(frame, y)
     assert fitted.feature_names_in_.tolist() == ['a', 'b', 'c'] and fitted.n_features_in_ == 3
