@@ -6,7 +6,7 @@ STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo boundaries test lint docs dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
-.PHONY: table-sparse-elm table-sphere-svm report test-hadoop hadoop-up hadoop-down hadoop-status test-all-pythons clean
+.PHONY: table-sparse-elm table-sphere-svm report test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
 export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
@@ -42,6 +42,9 @@ hadoop-down: ## stop it
 
 hadoop-status: ## show its daemons
 	@$(PYTHON) hadoop-conf/cluster.py status
+
+emr-requirements: $(STAMP) ## choose what nodes of Amazon EMR install (hadoop-conf/emr-requirements.txt)
+	$(BIN)/python hadoop-conf/emr_requirements.py
 
 lint: $(STAMP) ## check style and types
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 """Amazon in small: moto's server for its interfaces, and a thread in place of its machines, which runs each step."""
 import gzip
+import re
 import threading
 from collections.abc import MutableMapping
 from datetime import datetime, timezone
@@ -78,6 +79,7 @@ class Amazon:
         self.server = ThreadedMotoServer('127.0.0.1', 0, verbose=False)
         self.stopped = threading.Event()
         self.jobs = []
+        self.bootstraps = {}
 
     def __enter__(self):
         moto.emr.models.Application, self.plain = Application, moto.emr.models.Application
@@ -114,9 +116,17 @@ class Amazon:
         """Run the steps of all clusters, one after another, until told to stop."""
         while not self.stopped.wait(INTERVAL):
             for cluster in self.clusters:
+                if cluster.steps and cluster.id not in self.bootstraps:
+                    self.bootstraps[cluster.id] = self.fetch_bootstrap(cluster)
                 for step in cluster.steps:
                     if step.state in ('PENDING', 'RUNNING'):
                         self.run_step(cluster, step)
+
+    def fetch_bootstrap(self, cluster):
+        """Fetch what the machines of a cluster do at their start: the first script, and by name what it fetches."""
+        script = self.files[cluster.bootstrap_actions[0].script_path].decode()
+        paths = re.findall(r's3://\S+', script)
+        return script, {path.rpartition('/')[2]: self.files[path] for path in paths}
 
     def run_step(self, cluster, step):
         """Run a step, leave its logs where EMR does, and say how it ended."""

@@ -1,8 +1,10 @@
 """An account at Amazon of the tests' own, and the command line that uses it."""
 import contextlib
 import io
+import shlex
 import sys
 from collections import namedtuple
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,22 @@ from mr_elm.streaming import s3, storage
 
 CONF = Path(__file__).parents[2] / 'hadoop-conf' / 'mrjob-emr.conf'
 TEMPORARY = 's3://bucket/mr-elm/tmp/'
+REQUIREMENTS = CONF.with_name('emr-requirements.txt')
 LABEL = "it's the label; $(touch x) & `touch x`"
+NAMED = ('--label-column', LABEL)
+OPTIONS = (*NAMED, '--hidden', 30, '--nu', 10, '--class-weight', 'balanced')
+# the code of the job, and what Python 3.11 itself has, or mrjob's substitutes for it
+OF_A_NODE = {'mr_elm', 'mrjob', 'setuptools', 'standard-pipes'}
+ABSENCE = """
+import sys
+
+class Absent:
+    def find_spec(name, path=None, target=None):
+        if name.partition('.')[0] in {absent}:
+            raise ModuleNotFoundError(f'No module named {{name!r}}', name=name)
+
+sys.meta_path.insert(0, Absent)
+"""
 Result = namedtuple('Result', 'status out err')
 
 
@@ -34,9 +51,9 @@ class Account(Amazon):
 
     settings = ('-r', 'emr', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--check-cluster-every', 0.1)
 
-    def elm(self, *words, pool='--no-pool-clusters', python=('--python', sys.executable)):
+    def elm(self, *words, pool='--no-pool-clusters', python=None):
         """Run mr-elm on a cluster that ends with the command, unless it is to be kept."""
-        return elm(*words, *self.settings, pool, *python)
+        return elm(*words, *self.settings, pool, *(python or ('--python', self.folder / 'python')))
 
     def done(self, *words):
         """Run mr-elm on a cluster, which must succeed; returns its standard output."""
@@ -45,6 +62,16 @@ class Account(Amazon):
     def left(self):
         """List what is on S3, but for the logs of the clusters."""
         return sorted(path for path in self.files if not path.startswith(f'{TEMPORARY}logs/'))
+
+
+def write_python(folder):
+    """Write a Python that has what mrjob-emr.conf installs on a node and no other package of this machine."""
+    installed = {line.partition('==')[0] for line in REQUIREMENTS.read_text().splitlines() if '==' in line}
+    absent = {module for module, names in packages_distributions().items() if not {*names} <= installed | OF_A_NODE}
+    (folder / 'sitecustomize.py').write_text(ABSENCE.format(absent=absent))
+    (folder / 'python').write_text(
+        f'#!/bin/sh\nPYTHONPATH={folder}:$PYTHONPATH exec {shlex.quote(sys.executable)} "$@"\n')
+    (folder / 'python').chmod(0o755)
 
 
 def succeed(result):
@@ -70,6 +97,7 @@ def account(tmp_path_factory):
         patch.setenv('AWS_CONFIG_FILE', '/dev/null')
         patch.setattr(s3, 'CONNECTION', {})
         storage.make_store.cache_clear()
+        write_python(account.folder)
         yield account
     storage.make_store.cache_clear()
 
@@ -85,4 +113,12 @@ def rows(tmp_path_factory):
     quoted = (name.replace('"', '""') for name in names)
     path.write_text(f'{LABEL},a,b,c,d\n' + ''.join(f'"{name}",{",".join(f"{x:.9g}" for x in row)}\n'
                             for name, row in zip(quoted, X, strict=True)))
+    return path
+
+
+@pytest.fixture(scope='session')
+def inline_model(here, rows, tmp_path_factory):
+    """Train inline from text."""
+    path = tmp_path_factory.mktemp('inline') / 'm.npz'
+    here('train', 'pesvm', rows, *OPTIONS, '--model', path, '-q')
     return path

@@ -13,23 +13,13 @@ import numpy as np
 import pytest
 
 from emr.amazon import CREDENTIALS
-from emr.conftest import CONF, LABEL, TEMPORARY, elm, succeed
+from emr.conftest import CONF, NAMED, OPTIONS, TEMPORARY, elm, succeed
 from mr_elm.streaming import submit
 from mr_elm.streaming.shipping import source_digest
 
-NAMED = ('--label-column', LABEL)
-OPTIONS = (*NAMED, '--hidden', 30, '--nu', 10, '--class-weight', 'balanced')
 MODEL = 's3://bucket/models/m.npz'
 PACK = 's3://bucket/packed'
 PROGRAM = Path(sys.executable).with_name('mr-elm')
-
-
-@pytest.fixture(scope='module')
-def inline_model(here, rows, tmp_path_factory):
-    """Train inline from text."""
-    path = tmp_path_factory.mktemp('inline') / 'm.npz'
-    here('train', 'pesvm', rows, *OPTIONS, '--model', path, '-q')
-    return path
 
 
 @pytest.fixture(scope='module')

@@ -1,0 +1,65 @@
+"""What the nodes of EMR install is fixed: versions that fit together, digests of files, and no more than tasks need."""
+import re
+import subprocess
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import mr_elm.streaming
+from emr.conftest import REQUIREMENTS
+
+ENTRY = re.compile(r'([\w-]+)==([\w.]+)((?: +--hash=sha256:[0-9a-f]{64})+)')
+OF_ALL_MACHINES = ('threadpoolctl',)  # one wheel; others have one for each kind of machine
+
+
+@pytest.fixture(scope='module')
+def lines():
+    """Read the lines of the list, those that end in a backslash joined."""
+    return REQUIREMENTS.read_text().replace('\\\n', '').splitlines()
+
+
+@pytest.fixture(scope='module')
+def versions(lines):
+    """Read the version of each package."""
+    return {found[1]: found[2] for line in lines if (found := ENTRY.fullmatch(line))}
+
+
+def test_every_entry_has_a_version_and_a_digest_for_each_kind_of_machine(lines):
+    for line in lines:
+        if not line.startswith('#'):
+            name, _, digests = ENTRY.fullmatch(line).groups()
+            assert len(set(digests.split())) == (1 if name in OF_ALL_MACHINES else 2)
+
+
+def test_versions_fit_together_and_suit_the_library(lines, versions):
+    needs = [need for line in lines if line.startswith('# needs ') for need in line[8:].split(', ')]
+    own = [need for need in map(Requirement, requires('mr_elm')) if need.name in versions]
+    assert {need.name for need in own} == {'numpy', 'scipy', 'numba', 'threadpoolctl'} and len(needs) >= 3
+    for need in (*own, *map(Requirement, needs)):
+        assert versions[need.name] in need.specifier, str(need)
+
+
+def test_a_node_has_nothing_else_and_every_stage_starts_there(account):
+    stages = [f'mr_elm.streaming.{path.stem}' for path in sorted(Path(mr_elm.streaming.__path__[0]).glob('mr_*.py'))]
+    assert len(stages) > 10
+    for modules, status in ((stages, 0), (['pandas'], 1), (['boto3'], 1)):
+        done = subprocess.run([account.folder / 'python', '-c', f'import {", ".join(modules)}'], capture_output=True)
+        assert done.returncode == status, done.stderr
+
+
+def test_machines_install_the_list_before_a_step_starts(account, inline_model, rows):
+    account.done('evaluate', inline_model, rows, '-q')
+    script, files = account.bootstraps[account.clusters[-1].id]
+    *_, install = re.findall(r'^ *sudo (.*)$', script, flags=re.MULTILINE)
+    assert install == ('python3.11 -m pip install --require-hashes --only-binary :all: '
+                       '-r $__mrjob_PWD/emr-requirements.txt')
+    assert files == {'emr-requirements.txt': REQUIREMENTS.read_bytes()}
+
+
+def test_without_the_list_no_cluster_is_started(account, inline_model, rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = len(account.clusters)
+    done = account.elm('evaluate', inline_model, rows, '-q')
+    assert done.status == 1 and 'hadoop-conf/emr-requirements.txt' in done.err and len(account.clusters) == before
