@@ -55,7 +55,7 @@ def test_a_bad_file_is_refused_with_its_line(elm, write, tmp_path, maps, name, n
 def test_the_program_says_the_same_on_all_cores(elm, program, write, tmp_path, name):
     path = write(name, BAD[name][0])
     options = ['train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '-q']
-    done = program(*options, '-r', 'local', '--num-cores', 4)
+    done = program(*options, '-r', 'local', '--num-cores', 2)
     check_refusal(done, path, BAD[name][1], tmp_path)
     assert done.err == elm(*options).err
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from reference.files import FEW, GOOD, SPARSE
+from reference.files import FEW, GOOD, LOCAL, SPARSE
 
 ODD = 'a [1] $(touch touched);\'"#*é.x'
 ODD_FILES = {
@@ -44,12 +44,12 @@ def test_spellings_of_a_number_are_one_class(trained, write):
     assert header['classes'] == ['-1', '+1'] and arrays['counts'].tolist() == [30, 30]
 
 
-@pytest.mark.parametrize('runner', ['inline', 'local'])
+@pytest.mark.parametrize('runner', [('-r', 'inline'), LOCAL])
 def test_any_name_will_do_for_inputs_models_and_outputs(elm, write, tmp_path, monkeypatch, runner):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / f'f {ODD}'
     rows, model = write(folder / f'rows {ODD}', GOOD), folder / f'model {ODD}'
-    quiet = ['-q', '-r', runner]
+    quiet = ['-q', *runner]
     assert elm('train', 'pesvm', rows, *FEW, '--model', model, *quiet) == (0, '', '')
     assert elm('predict', model, rows, '-o', folder / f'out {ODD}', *quiet) == (0, '', '')
     assert elm('evaluate', model, rows, '--json', *quiet).status == 0

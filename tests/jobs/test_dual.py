@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+from reference.files import LOCAL
 
 from mr_elm.streaming.gathering import Rows, gather
 from mr_elm.streaming.mr_check import worst
@@ -67,7 +68,7 @@ def test_every_pair_reaches_its_optimum_and_says_so(fit, dense, table, method):
 
 def test_packed_rows_give_the_same_bits_for_any_splits(fit, packed, maps):
     one = fit(packed, *GAUSSIAN)[1]
-    for options in (maps(3), ('-r', 'local', *maps(2))):
+    for options in (maps(3), (*LOCAL, *maps(2))):
         other = fit(packed, *GAUSSIAN, *options)[1]
         assert [name for name in one if one[name].tobytes() != other[name].tobytes()] == []
 

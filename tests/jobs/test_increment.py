@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from reference.files import LOCAL
 
 N, D = 240, 4
 
@@ -71,11 +72,11 @@ def test_batches_in_any_order_give_the_bits_of_all_rows_at_once(changed, first, 
     assert all(event['when'].endswith('Z') for event in header['history'])
 
 
-@pytest.mark.parametrize('options, runner', [(('--map', 'nystrom'), 'local'),
-                                             (('--map', 'relu', '--scale', 'minmax'), 'inline')])
+@pytest.mark.parametrize('options, runner', [(('--map', 'nystrom'), LOCAL),
+                                             (('--map', 'relu', '--scale', 'minmax'), ('-r', 'inline'))])
 def test_any_nodes_grow(changed, packs, model_of, options, runner):
     first = changed('train', 'pesvm', packs[0], '--hidden', 15, *options)
-    grown = changed('update', changed('update', first, packs[1]), packs[2], '-r', runner)
+    grown = changed('update', changed('update', first, packs[1]), packs[2], *runner)
     assert different(model_of, grown, changed('train', 'pesvm', packs[3], '--like', first)) == []
 
 

@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+from reference.files import LOCAL
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
@@ -69,7 +70,7 @@ def test_every_solver_is_kernel_ridge_for_any_splits(fit, packed, table, maps, s
 
 
 def test_local_tasks_give_the_same_bits(fit, packed, maps):
-    one, other = (fit(packed, *GAUSSIAN, *more)[1] for more in ((), ('-r', 'local', *maps(2))))
+    one, other = (fit(packed, *GAUSSIAN, *more)[1] for more in ((), (*LOCAL, *maps(2))))
     demand_same_bits(one, other)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.files import LOCAL
 
 N, D = 600, 5
 MAPS = ('sigmoid', 'tanh', 'sine', 'rff', 'relu', 'hardlimit', 'rbf', 'multiquadric', 'nystrom')
@@ -243,7 +244,7 @@ def test_two_trainings_give_the_same_bits(trained, dense):
     assert_same_bits(trained(dense), trained(dense))
 
 
-@pytest.mark.parametrize('options', [('2',), ('7',), ('3', '-r', 'local')], ids=' '.join)
+@pytest.mark.parametrize('options', [('2',), ('7',), ('3', *LOCAL)], ids=' '.join)
 def test_text_gives_the_same_predictions_for_any_splits_and_runner(trained, dense, table, options, maps):
     n, *runner = options
     whole, split = trained(dense, '--nu', 10), trained(dense, '--nu', 10, *maps(n), *runner)

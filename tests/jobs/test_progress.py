@@ -3,6 +3,7 @@ import io
 import re
 
 import pytest
+from reference.files import LOCAL
 
 from mr_elm.streaming.progress import Reporter
 
@@ -61,17 +62,17 @@ def test_quiet_means_silent(tasks, tmp_path):
     assert stream.getvalue() == ''
 
 
-@pytest.mark.parametrize('runner', ['inline', 'local'])
+@pytest.mark.parametrize('runner', [('-r', 'inline'), (*LOCAL, '-D', 'mapreduce.job.maps=2')])
 def test_each_stage_of_a_training_has_its_line(elm, write, tmp_path, runner):
     path = write('rows.csv', ''.join(f'{i % 2},{i},{i * i % 7}\n' for i in range(3000)))
-    done = elm('train', 'pesvm', path, '--hidden', 3, '--model', tmp_path / 'm.npz', '-r', runner)
+    done = elm('train', 'pesvm', path, '--hidden', 3, '--model', tmp_path / 'm.npz', *runner)
     stages = [match.groups() for match in map(LINE.match, done.err.splitlines()) if match]
     assert [(name, rows) for name, rows, *_ in stages] == [('statistics', '3,000'), ('Gram', '3,000')]
     assert done.out == '' and '3,000 rows, 2 features, 3 hidden nodes' in done.err.splitlines()[-1]
 
 
-@pytest.mark.parametrize('runner', ['inline', 'local'])
+@pytest.mark.parametrize('runner', [('-r', 'inline'), LOCAL])
 def test_a_quiet_training_prints_nothing(program, write, tmp_path, runner):
     path = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
-    done = program('train', 'pesvm', path, '--hidden', 3, '--model', tmp_path / 'm.npz', '-q', '-r', runner)
+    done = program('train', 'pesvm', path, '--hidden', 3, '--model', tmp_path / 'm.npz', '-q', *runner)
     assert done == (0, '', '')

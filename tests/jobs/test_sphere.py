@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pytest
 from reference import sphere
+from reference.files import LOCAL
 
 N, C, SIGMA = 240, 5.0, 1.5
 GAUSSIAN = ('--sigma', SIGMA, '--C', C)
@@ -56,7 +57,7 @@ def test_every_pair_reaches_its_gap_and_says_so(fit, dense, table):
 
 
 def test_packed_rows_give_the_same_bits_for_any_splits(fit, packed, maps):
-    for rule, ways in (('exact', (maps(3), ('-r', 'local', *maps(2)))), ('paper', (maps(3),))):
+    for rule, ways in (('exact', (maps(3), (*LOCAL, *maps(2)))), ('paper', (maps(3),))):
         one = fit(packed, *GAUSSIAN, '--rule', rule)[1]
         for options in ways:
             other = fit(packed, *GAUSSIAN, '--rule', rule, *options)[1]

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from reference.files import LOCAL
 
 GRID = ('--sigma', '0.5,2', '--C', '0.5,5,50', '--folds', 3)
 
@@ -39,7 +40,7 @@ def test_the_best_of_the_table_is_printed_and_trained(tune, dense, tmp_path, mod
 def test_splits_and_runners_do_not_show(tune, dense, maps):
     one = tune(dense, '--nested', 2)
     assert tune(dense, '--nested', 2, *maps(4)) == one
-    assert tune(dense, '--nested', 2, '-r', 'local', *maps(2)) == one
+    assert tune(dense, '--nested', 2, *LOCAL, *maps(2)) == one
 
 
 def test_outer_rows_do_not_choose(elm, tune, dense, table, write, csv_of):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from reference.files import LOCAL
 
 N = 300
 GRID = ('--weight-scale', '0.5,2', '--nu', '0.1,10', '--hidden', '5,20', '--folds', 3)
@@ -48,7 +49,7 @@ def test_the_best_cell_is_printed_and_its_model_is_that_of_training(elm, tune, p
     assert tuned['parameters'].keys() == plain['parameters'].keys() and tuned['n_rows_used'] == N
 
 
-@pytest.mark.parametrize('options', [('1',), ('5',), ('2', '-r', 'local', '--num-cores', '2')], ids=' '.join)
+@pytest.mark.parametrize('options', [('1',), ('5',), ('2', *LOCAL)], ids=' '.join)
 def test_splits_and_runners_do_not_show(tune, packed, model_of, options, maps):
     n, *runner = options
     whole, (_, arrays) = tune(packed), model_of(tune.model)
