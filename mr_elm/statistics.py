@@ -119,12 +119,11 @@ class LabelTable:
         self.entries = {name: [*entry, float(entry[0])][:3] for name, entry in (entries or {}).items()}
 
     def add_block(self, block, place):
-        """Count the labels of a block whose first row stands at `place`."""
+        """Count the labels of a block whose first row stands at `place`; names without a row are none of them."""
         counts = np.bincount(block.codes, minlength=len(block.names))
         weights = counts if block.weights is None else np.bincount(block.codes, block.weights, len(block.names))
-        first = [int(i) for i in np.unique(block.codes, return_index=True)[1]]
-        for name, count, weight, i in zip(block.names, counts, weights, first, strict=True):
-            self.add(name, int(count), [*place[:-1], place[-1] + i], float(weight))
+        for code, first in zip(*np.unique(block.codes, return_index=True), strict=True):
+            self.add(block.names[code], int(counts[code]), [*place[:-1], place[-1] + int(first)], float(weights[code]))
 
     def add(self, name, count, place, weight=None):
         """Count a label some more times."""

@@ -304,9 +304,12 @@ def test_the_format_that_was_said_is_that_of_the_text(elm, write, tmp_path):
     assert elm('pack', path, '--format', 'libsvm', '-o', tmp_path / 'packed').status == 0
 
 
-def test_wide_sparse_rows_make_records_below_16_megabytes(elm, write, tmp_path):
+@pytest.mark.parametrize('labels', [[0, 1] * 300, [0] * 300 + [1] * 300], ids=['mixed', 'sorted'])
+def test_wide_sparse_rows_make_records_below_16_megabytes(elm, write, tmp_path, labels):
     row = ' '.join(f'{j}:0.{j}' for j in range(1, 3001))
-    path = write('rows.libsvm', ''.join(f'{i % 2} {row}\n' for i in range(600)))
+    path = write('rows.libsvm', ''.join(f'{label} {row}\n' for label in labels))
     assert elm('pack', path, '-o', tmp_path / 'packed').status == 0
     lines = [line for part in (tmp_path / 'packed').glob('part-*') for line in part.read_bytes().split(b'\n')]
     assert max(map(len, lines)) < 16 << 20 and sum(line.startswith(b'mr_elm-block') for line in lines) > 1
+    assert {name: entry[0] for name, entry in read_manifest(str(tmp_path / 'packed')).labels.entries.items()} == {
+        '0': 300, '1': 300}

@@ -104,6 +104,12 @@ def test_labels_are_counted_and_their_first_place_kept():
                              'd': [1, [0, 0, 6], 1.0]}
 
 
+def test_a_name_without_a_row_in_its_block_is_not_counted():
+    table = LabelTable()
+    table.add_block(Block(np.zeros((3, 1)), ('a', 'b', 'c'), np.array([2, 0, 2])), [0, 7, 10])
+    assert table.entries == {'a': [1, [0, 7, 11], 1.0], 'c': [2, [0, 7, 10], 2.0]}
+
+
 @pytest.mark.parametrize('seed', range(5))
 def test_tables_merge_in_any_order_to_the_table_of_the_whole(seed):
     rng = np.random.default_rng(seed)
