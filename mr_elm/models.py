@@ -1,5 +1,6 @@
 """Hold trained models: frozen, read from a file, asked for decision values and labels."""
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -16,6 +17,7 @@ from .gram import expand
 from .io.blocks import BLOCK_ROWS, widen
 from .io.csv_rows import number_or_none
 from .io.store import load_model, save_model
+from .model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
 from .solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
 from .typing import Floats, Rows
 
@@ -100,9 +102,12 @@ class HiddenNodeModel(Model):
 
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
-        layer, weights = self.layer, self.arrays['output_weights']
-        if layer.n_features != self.n_features or weights.shape != (layer.n_hidden + 1, self.n_scores):
-            raise ValueError(f'output weights of shape {weights.shape} for {layer.n_hidden} nodes')
+        check_header(self.header)
+        check_layer(self.header, self.arrays, self.n_features)
+        n_columns = self.layer.n_hidden + 1
+        check_arrays(self.arrays, {'output_weights': (n_columns, self.n_scores)})
+        if 'gram' in self.arrays:
+            check_sums(self.arrays, n_columns, len(self.classes))
 
     def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n, K), K = 1 for two classes or a regression.
@@ -130,10 +135,8 @@ class KernelModel(Model):
 
     @cached_property
     def support_vectors(self) -> Rows:
-        """Return the support vectors, (n_sv, d), dense unless they are too many."""
-        vectors = vectors_of(self.arrays, self.n_features)
-        small = sp.issparse(vectors) and vectors.shape[0] * vectors.shape[1] <= DENSE_VALUES
-        return vectors.toarray() if small else vectors
+        """Return the support vectors, (n_sv, d), dense or CSR as the file has them."""
+        return vectors_of(self.arrays, self.n_features)
 
     @cached_property
     def tiles(self) -> KernelTiles:
@@ -142,12 +145,15 @@ class KernelModel(Model):
 
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
-        n_vectors, d = vectors_of(self.arrays, self.n_features).shape
-        wanted = {'feature_offset': (d,), 'feature_scale': (d,), 'dual_coef': (n_vectors, self.n_scores),
-                  'intercept': (self.n_scores,)}
-        for name, shape in wanted.items():
-            if self.arrays[name].shape != shape or d != self.n_features:
-                raise ValueError(f'{name} of shape {self.arrays[name].shape} for {n_vectors} support vectors')
+        check_header(self.header)
+        d, k = self.n_features, self.n_scores
+        check_arrays(self.arrays, {'feature_offset': (d,), 'feature_scale': (d,), 'intercept': (k,)})
+        if 'support_vectors' in self.arrays:
+            n_vectors = len(self.arrays['support_vectors'])
+            check_arrays(self.arrays, {'support_vectors': (n_vectors, d)})
+        else:
+            n_vectors = check_sparse_vectors(self.arrays, d)
+        check_arrays(self.arrays, {'dual_coef': (n_vectors, k)})
         self.kernel  # noqa: B018 - raises ValueError when the header names none
 
     def decision_function(self, X: Rows) -> Floats:
@@ -204,7 +210,7 @@ def layer_of(header, arrays):
         raise ModelFormatError(f'a hidden layer of kind {", ".join(NODES)} was expected, {kind!r} came')
     if kind == 'nystrom':
         weights = arrays['landmarks']
-        biases = np.full(len(weights), 2 * parameters['sigma']**2)
+        biases = np.full(len(weights), 2 * float(parameters['sigma'])**2)
     else:
         weights, biases = arrays['hidden_weights'], arrays['hidden_biases']
     return HiddenLayer(kind, weights, biases, arrays['feature_offset'], arrays['feature_scale'])
@@ -217,9 +223,36 @@ def layer_arrays(layer):
     return {'feature_offset': layer.offset, 'feature_scale': layer.scale, **nodes}
 
 
+def check_layer(header, arrays, n_features):
+    """Raise KeyError, TypeError or ValueError when the parts of a HiddenLayer are missing or do not fit."""
+    landmarks = header['parameters']['map'] == 'nystrom'
+    nodes = 'landmarks' if landmarks else 'hidden_weights'
+    n_hidden = max(len(arrays[nodes]), 1)
+    biases = {} if landmarks else {'hidden_biases': (n_hidden,)}
+    check_arrays(arrays, {'feature_offset': (n_features,), 'feature_scale': (n_features,),
+                          nodes: (n_hidden, n_features), **biases})
+    if landmarks:
+        make_kernel('gaussian', sigma=header['parameters']['sigma'])
+
+
+@contextmanager
+def refusing(path):
+    """Turn what missing parts, or parts that do not fit, raise into ModelFormatError."""
+    try:
+        yield
+    except ModelFormatError as error:
+        raise ModelFormatError(f'{path}: {error}') from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        raise ModelFormatError(f'{path}: a whole model was expected, parts are missing or do not fit '
+                               f'({error})') from None
+
+
 def load_layer(path: str | PathLike) -> HiddenLayer:
-    """Read the HiddenLayer of a model file, trained or not."""
-    return layer_of(*load_model(path))
+    """Read the HiddenLayer of a model file, trained or not. Raises ModelFormatError when there is none."""
+    header, arrays = load_model(path)
+    with refusing(path):
+        check_layer(header, arrays, len(arrays['feature_offset']))
+        return layer_of(header, arrays)
 
 
 METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
@@ -231,10 +264,7 @@ def read_model(path: str | PathLike, name: str | None = None) -> Model:
     path = name or path
     if header.get('method') not in METHODS:
         raise ModelFormatError(f'{path}: a model of {", ".join(METHODS)} was expected, {header.get("method")!r} came')
-    try:
+    with refusing(path):
         model = (KernelModel if 'kernel' in header['parameters'] else HiddenNodeModel)(header, arrays)
         model.check()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFormatError(f'{path}: a whole model was expected, parts are missing or do not fit '
-                               f'({error})') from None
     return model

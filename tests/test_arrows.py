@@ -11,7 +11,8 @@ FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.stre
 ROOMS = ['errors', 'io', 'features', 'gram', 'solvers', 'models', 'scores', 'estimators', 'data', 'streaming',
          'experiments', 'cli']
 ROOM_OF = {'compiled': 'errors', 'history': 'errors', 'typing': 'errors', 'exact_sum': 'gram', 'statistics': 'gram',
-           'arithmetic': 'gram', 'selection': 'scores', 'metrics': 'scores', 'press': 'scores'}
+           'arithmetic': 'gram', 'selection': 'scores', 'metrics': 'scores', 'press': 'scores',
+           'model_checks': 'models'}
 LIBRARY = ROOMS[:ROOMS.index('data')]
 WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}
 

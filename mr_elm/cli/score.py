@@ -3,7 +3,8 @@ import json
 from contextlib import contextmanager
 
 from ..errors import ModelFormatError
-from ..models import read_model
+from ..model_checks import check_report
+from ..models import read_model, refusing
 from ..streaming.drivers import score
 from ..streaming.drivers.increment import demand_living
 from ..streaming.inputs import plan_inputs
@@ -81,7 +82,10 @@ def fetched_model(name):
     """Read a model from wherever it is: (path of a copy to ship under a plain name, model)."""
     try:
         with fetched(name, 'model.npz') as path:
-            yield path, read_model(path, name)
+            model = read_model(path, name)
+            with refusing(name):
+                check_report(model.header)
+            yield path, model
     except IsADirectoryError:
         raise ModelFormatError(f'{name}: a model file was expected, it is a folder') from None
 

@@ -149,7 +149,21 @@ def make_kernel(name, n_features=None, normalised=False, **given):
         given = {'sigma': n_features and n_features**0.5}
     elif not given and 'degree' in known:
         given = {'degree': 3}
-    return Kernel(name, {key: checked(key, value) for key, value in given.items()}, bool(normalised))
+    kernel = Kernel(name, {key: checked(key, value) for key, value in given.items()}, bool(normalised))
+    demand_factor(kernel)
+    return kernel
+
+
+def demand_factor(kernel):
+    """Raise ValueError when a kernel's parameter is so large or so small that its square is no number."""
+    try:
+        fine = 0 < kernel.factor < np.inf
+    except ArithmeticError:
+        fine = False
+    if not fine:
+        (name, value), = kernel.parameters.items()
+        raise ValueError(f'{name}: a number whose square, and the inverse of it, float64 can hold was expected, '
+                         f'{value} came')
 
 
 def checked(name, value):

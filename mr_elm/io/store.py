@@ -1,18 +1,19 @@
 """Write and read model files: npz without pickles, with a JSON text as header."""
 import errno
 import json
+import math
 import os
 import uuid
 import zipfile
 
 import numpy as np
+from numpy.lib import format as npy
 
 from ..errors import ModelFormatError
 
 FORMAT = 'mr_elm'
 VERSION = 1
-# What numpy and zipfile raise for a file that is no npz, a damaged one, and one that holds pickles.
-DAMAGE = (ValueError, KeyError, zipfile.BadZipFile, EOFError, AttributeError, TypeError, IndexError, RuntimeError)
+NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def save_model(path, header, arrays):
@@ -48,20 +49,46 @@ class replacing:
                 os.unlink(self.temporary)
 
 
+def read_arrays(path):
+    """Read the arrays of an npz file, by name. It takes no more memory than the file has bytes, whatever it claims.
+
+    Raises ValueError, or whatever zipfile and numpy raise, when it is none, when it is compressed, which `save_model`
+    never does, or when it holds pickled objects.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > os.path.getsize(path):
+            raise ValueError('its arrays are larger than the file: it is compressed or damaged')
+        return {member.filename.removesuffix('.npy'): read_array(archive, member) for member in members}
+
+
+def read_array(archive, member):
+    """Read an array of a zip archive whose size is what its header says."""
+    with archive.open(member) as stream:
+        shape, _, dtype = NPY_HEADERS[npy.read_magic(stream)](stream)
+        if dtype.hasobject:
+            raise ValueError(f'{member.filename} holds pickled objects, which are never loaded')
+        size = member.file_size - stream.tell()
+        if math.prod(shape) * dtype.itemsize != size:
+            raise ValueError(f'{member.filename} has {size} bytes for an array of shape {shape}')
+    with archive.open(member) as stream:
+        return npy.read_array(stream, allow_pickle=False)
+
+
 def load_model(path, name=None):
     """Read a model, called `name` in messages: (header, arrays). Raises ModelFormatError when the file is not one."""
     name = name or path
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-            header = json.loads(str(arrays.pop('header')[()]))
+        arrays = read_arrays(path)
+        header = json.loads(str(arrays.pop('header')[()]))
+    except MemoryError:
+        raise
     except OSError as error:
         if error.errno not in (None, errno.EINVAL):
             raise  # the file cannot be read, whatever it is
         raise ModelFormatError(f'{name}: a model file of mr-elm was expected, this one is damaged') from None
-    except DAMAGE as error:
-        reason = 'it may hold pickled objects, which are never loaded' if 'pickle' in str(error) else error
-        raise ModelFormatError(f'{name}: a model file of mr-elm was expected ({reason})') from None
+    except Exception as error:  # what numpy, zipfile and json raise for damaged bytes is in no list of theirs
+        raise ModelFormatError(f'{name}: a model file of mr-elm was expected ({error})') from None
     if not isinstance(header, dict) or header.get('format') != FORMAT:
         raise ModelFormatError(f'{name}: a model file of mr-elm was expected, this is another npz')
     if header.get('version') != VERSION:

@@ -7,7 +7,8 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.gram import GridSteps, assemble
 from mr_elm.history import event, prolonged
-from mr_elm.models import layer_arrays
+from mr_elm.model_checks import check_living
+from mr_elm.models import layer_arrays, refusing
 from mr_elm.solvers.esvm import Sums, collect_sums
 from mr_elm.solvers.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of
 from mr_elm.statistics import Classes, LabelTable
@@ -99,9 +100,8 @@ def demand_living(model, name):
     """Raise ModelFormatError when a model keeps no sums that rows could be added to."""
     if 'gram' not in model.arrays:
         raise ModelFormatError(f'{name}: a model of pesvm or elm was expected, {model.header["method"]} keeps no sums')
-    m = len(model.arrays['output_weights'])
-    if len(model.arrays['gram']) != m * (m + 1) // 2 or len(model.arrays['counts']) != max(len(model.classes), 1):
-        raise ModelFormatError(f'{name}: a whole model was expected, its sums do not fit its weights')
+    with refusing(name):
+        check_living(model.header)
     if model.header['parameters']['class_weight'] is not None:
         raise ModelFormatError(f'{name}: a model without --class-weight was expected: the weights of classes change '
                                'with every row, and those of all others would have to be seen again')
