@@ -1,4 +1,5 @@
 """Tools for all tests."""
+import io
 import json
 import os
 import signal
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 from reference.public_sets import count_skips, demand_set
 from sklearn.datasets import load_svmlight_file
+
+from mr_elm.io.wire import WireProtocol, split_key
 
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
 
@@ -65,3 +68,43 @@ def public_set():
         X, y = load_svmlight_file(str(demand_set(name)))
         return X.toarray(), y
     return read
+
+
+@pytest.fixture
+def by_hand(tmp_path, by_hand_alone):
+    """Run one task of a job as Hadoop does, lines on standard input: the lines that it writes.
+
+    file, start, length : what Hadoop says of the split; without a length it is that of the input. The task must have
+    read its input to the end.
+    """
+    def run(job_class, plan, stdin, *arguments, task='mapper', **split):
+        path = tmp_path / 'plan.json'
+        path.write_text(json.dumps(plan.to_json()))
+        return by_hand_alone(job_class, stdin, '--plan', path, *arguments, task=task, **split)
+    return run
+
+
+@pytest.fixture
+def by_hand_alone(monkeypatch):
+    """Do what `by_hand` does without a plan, as where no driver of ours has started the job."""
+    def run(job_class, stdin, *arguments, task='mapper', **split):
+        for name, value in {'file': None, 'start': 0, 'length': len(stdin), **split}.items():
+            monkeypatch.setenv(f'mapreduce_map_input_{name}', str(value))
+        job = job_class(args=['--no-conf', *map(str, arguments)])
+        stream = io.BytesIO(stdin)
+        job.sandbox(stdin=stream)
+        getattr(job, f'run_{task}')(0)
+        assert stream.read() == b''
+        return job.stdout.getvalue().splitlines()
+    return run
+
+
+def read_pairs(lines):
+    """Read lines of the wire: a list of (kind, coordinates, value)."""
+    return [(*split_key(key), value) for key, value in map(WireProtocol().read, lines)]
+
+
+@pytest.fixture(name='read_pairs')
+def read_pairs_fixture():
+    """Give the reader of lines of the wire."""
+    return read_pairs

@@ -1,6 +1,4 @@
 """Tools for testing jobs: the command line in this process and as a program, files of rows, numpy's view of a model."""
-import io
-import json
 import subprocess
 import sys
 from collections import namedtuple
@@ -12,7 +10,6 @@ from reference.files import GOOD
 
 from mr_elm.cli import main
 from mr_elm.cli.options import Parser
-from mr_elm.io.wire import WireProtocol, split_key
 
 Result = namedtuple('Result', 'status out err')
 PROGRAM = Path(sys.executable).with_name('mr-elm')
@@ -145,43 +142,3 @@ def maps(n):
 def maps_fixture():
     """Give the options that ask for n map tasks."""
     return maps
-
-
-@pytest.fixture
-def by_hand(tmp_path, by_hand_alone):
-    """Run one task of a job as Hadoop does, lines on standard input: the lines that it writes.
-
-    file, start, length : what Hadoop says of the split; without a length it is that of the input. The task must have
-    read its input to the end.
-    """
-    def run(job_class, plan, stdin, *arguments, task='mapper', **split):
-        path = tmp_path / 'plan.json'
-        path.write_text(json.dumps(plan.to_json()))
-        return by_hand_alone(job_class, stdin, '--plan', path, *arguments, task=task, **split)
-    return run
-
-
-@pytest.fixture
-def by_hand_alone(monkeypatch):
-    """Do what `by_hand` does without a plan, as where no driver of ours has started the job."""
-    def run(job_class, stdin, *arguments, task='mapper', **split):
-        for name, value in {'file': None, 'start': 0, 'length': len(stdin), **split}.items():
-            monkeypatch.setenv(f'mapreduce_map_input_{name}', str(value))
-        job = job_class(args=['--no-conf', *map(str, arguments)])
-        stream = io.BytesIO(stdin)
-        job.sandbox(stdin=stream)
-        getattr(job, f'run_{task}')(0)
-        assert stream.read() == b''
-        return job.stdout.getvalue().splitlines()
-    return run
-
-
-def read_pairs(lines):
-    """Read lines of the wire: a list of (kind, coordinates, value)."""
-    return [(*split_key(key), value) for key, value in map(WireProtocol().read, lines)]
-
-
-@pytest.fixture(name='read_pairs')
-def read_pairs_fixture():
-    """Give the reader of lines of the wire."""
-    return read_pairs

@@ -1,0 +1,154 @@
+"""Any cut of a data set into splits, tasks in any order: the same sums, to the bit where rows are packed."""
+import itertools
+import json
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.landmarks import rows_from_arrays
+from mr_elm.gram import GridSteps, assemble, expand
+from mr_elm.io.blocks import Block, encode_labels, take_rows
+from mr_elm.io.formats import RowFormat
+from mr_elm.io.packed import encode_block
+from mr_elm.io.splits import read_split
+from mr_elm.io.store import save_model
+from mr_elm.models import layer_arrays
+from mr_elm.statistics import Classes, ColumnStatistics, LabelTable
+from mr_elm.streaming.inputs import InputFile, InputPlan
+from mr_elm.streaming.mr_gram import MRGram
+from mr_elm.streaming.mr_stats import MRStats
+
+L = 4  # nodes
+maps = st.sampled_from(['sigmoid', 'relu', 'rbf', 'multiquadric', 'hardlimit'])
+cuts = st.lists(st.integers(1, 3000), max_size=4)
+
+
+@st.composite
+def blocks(draw, numeric):
+    """Draw a data set as one block: dense or CSR, with and without weights."""
+    n, d = draw(st.integers(1, 30)), draw(st.integers(1, 3))
+    size = draw(st.sampled_from([1.0, 1e-3, 1e6]))
+    X = size * draw(arrays_of.arrays(float, (n, d), elements=st.sampled_from([0.0, 1.0, 0.1]) | st.floats(-1, 1)))
+    label = st.floats(-size, size).map(repr) if numeric else st.sampled_from(['1', '+1', '-1', 'a', 'città'])
+    names, codes = encode_labels(draw(st.lists(label, min_size=n, max_size=n)))
+    weights = draw(st.none() | arrays_of.arrays(float, n, elements=st.floats(0.1, 9)))
+    return Block(draw(st.sampled_from([np.asarray, sp.csr_matrix]))(X), names, codes, weights)
+
+
+def pack(block, size, numeric):
+    """Write a data set as packed blocks of `size` rows."""
+    parts = [take_rows(block, slice(start, start + size)) for start in range(0, len(block), size)]
+    return b''.join(encode_block(part, numeric_labels=numeric) + b'\n' for part in parts), RowFormat(
+        'packed', numeric_labels=numeric)
+
+
+def as_text(block, numeric):
+    """Write a data set as CSV: label, weight where there is one, features."""
+    weights = [[]] * len(block) if block.weights is None else block.weights[:, None].tolist()
+    rows = [[block.names[code], *map(repr, [*weight, *row])]
+            for code, weight, row in zip(block.codes, weights, dense(block.X).tolist(), strict=True)]
+    form = RowFormat('csv', n_columns=len(rows[0]), weight_column=1 if weights[0] else None, numeric_labels=numeric)
+    return ''.join(','.join(row) + '\n' for row in rows).encode(), form
+
+
+def dense(X):
+    """Make rows dense."""
+    return X.toarray() if sp.issparse(X) else X
+
+
+@pytest.fixture
+def job(by_hand, read_pairs, tmp_path):
+    """Run a map task a split, and one reduce task over what they write in random order: key -> value, less counts."""
+    path = tmp_path / 'rows'
+
+    def run(job_class, content, cuts, arguments, random):
+        data, form = content
+        path.write_bytes(data)
+        plan, lines = InputPlan([InputFile(str(path), len(data), form)]), []
+        for start, end in itertools.pairwise(sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})):
+            rows = b''.join(read_split(path, start, end - start))
+            lines += by_hand(job_class, plan, rows, *arguments, file=path, start=start)
+        random.shuffle(lines)
+        lines.sort(key=lambda line: line.partition(b'\t')[0])
+        pairs = read_pairs(by_hand(job_class, plan, b'\n'.join(lines), *arguments, task='reducer'))
+        counted = [value for kind, _, value in pairs if kind == 'counts']
+        assert sum(counts['lines'] for counts in counted) == sum(counts['used'] for counts in counted)
+        return {(kind, *place): value for kind, place, value in pairs if kind != 'counts'}
+    return run
+
+
+@pytest.fixture
+def gram_arguments(tmp_path):
+    """Ship nodes and grids for a data set."""
+    def ship(layer, block, numeric):
+        save_model(tmp_path / 'layer.npz', {'parameters': {'map': layer.kind}}, layer_arrays(layer))
+        X, weights = dense(block.X), [1.0] if block.weights is None else block.weights
+        steps = GridSteps.of(layer.bound(X.min(axis=0), X.max(axis=0)),
+                             np.abs(block.targets).max() if numeric else 1.0, max(weights))
+        return ['--layer', tmp_path / 'layer.npz', '--grid', json.dumps(astuple(steps))]
+    return ship
+
+
+@settings(max_examples=40)
+@given(st.booleans().flatmap(lambda numeric: st.tuples(st.just(numeric), blocks(numeric))), st.integers(1, 9),
+       cuts, cuts, maps, st.randoms(use_true_random=False))
+def test_the_gram_and_the_class_sums_of_packed_rows_are_the_same_bits_for_any_splits(
+        job, gram_arguments, drawn, size, cuts, text_cuts, kind, random):
+    numeric, block = drawn
+    d = block.X.shape[1]
+    layer = HiddenLayer(kind, *draw_nodes(kind, L, d), np.zeros(d), np.ones(d))
+    arguments, packed = gram_arguments(layer, block, numeric), pack(block, size, numeric)
+    whole = job(MRGram, packed, [], arguments, random)
+    found = job(MRGram, packed, cuts, arguments, random)
+    assert bits(found) == bits(whole)
+    check_sums(whole, layer, block, numeric)
+    check_sums(job(MRGram, as_text(block, numeric), text_cuts, arguments, random), layer, block, numeric)
+
+
+def bits(sums):
+    """Return what tells two sets of sums apart, to the bit."""
+    return {key: [part.tobytes() for part in pair] for key, pair in sums.items()}
+
+
+def check_sums(found, layer, block, numeric):
+    """Compare sums with those that numpy makes of all rows at once."""
+    E, weights = expand(layer, dense(block.X)), np.ones(len(block)) if block.weights is None else block.weights
+    tiles = {(int(key[1]), int(key[2])): pair for key, pair in found.items() if key[0] == 'gram'}
+    atol = 1e-12 * weights.sum() * np.abs(E).max()**2
+    assert np.allclose(np.add(*assemble(tiles, L + 1)), np.triu((E.T * weights) @ E), rtol=1e-9, atol=atol)
+    named = {key[1]: sum(pair) for key, pair in found.items() if key[0] == 'sum'}
+    if numeric:
+        atol *= np.abs(block.targets).max()
+        assert np.allclose(named['targets'], (E.T * weights) @ block.targets, rtol=1e-9, atol=atol)
+        return
+    assert set(named) == {block.names[code] for code in block.codes}
+    for k, name in enumerate(block.names):
+        rows = block.codes == k
+        wanted = np.append(weights[rows] @ E[rows], rows.sum())
+        assert np.allclose(named[name], wanted, rtol=1e-9, atol=atol)
+
+
+@settings(max_examples=40)
+@given(blocks(numeric=False), st.integers(1, 9), cuts, st.booleans(), st.randoms(use_true_random=False))
+def test_statistics_labels_and_landmarks_are_the_same_for_any_splits(job, block, size, cuts, packed, random):
+    content = pack(block, size, False) if packed else as_text(block, False)
+    found = job(MRStats, content, cuts, ['--landmarks', 3, '--seed', 1], random)
+    whole = job(MRStats, content, [], ['--landmarks', 3, '--seed', 1], random)
+    columns, wanted = (ColumnStatistics.from_arrays(one['columns', '000000000000']) for one in (found, whole))
+    X, weights = dense(block.X), np.ones(len(block)) if block.weights is None else block.weights
+    assert np.isclose(columns.n, weights.sum(), rtol=1e-12)
+    assert np.array_equal(columns.minimum, X.min(axis=0)) and np.array_equal(columns.maximum, X.max(axis=0))
+    mean, atol = np.average(X, axis=0, weights=weights), 1e-12 * np.abs(X).max()
+    assert np.allclose(columns.mean, mean, rtol=1e-12, atol=atol)
+    assert np.allclose(columns.squares, weights @ (X - mean)**2, rtol=1e-9, atol=atol**2 * len(X))
+    assert columns.n_features == wanted.n_features
+    tables = [Classes.of(LabelTable(one['labels',])) for one in (found, whole)]
+    assert (tables[0].names, tables[0].counts, tables[0].index) == (tables[1].names, tables[1].counts, tables[1].index)
+    rows = [rows_from_arrays(one['landmarks', '000000000000']) for one in (found, whole)]
+    assert dense(rows[0]).tobytes() == dense(rows[1]).tobytes()
