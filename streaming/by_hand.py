@@ -13,6 +13,7 @@ from mrjob.options import _parse_raw_args
 
 from mr_elm.errors import sentence
 from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.mr_rows import RECORDS
 from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.progress import Reporter
 from mr_elm.streaming.row_arguments import row_options
@@ -104,7 +105,7 @@ def print_help(job_class):
     parser = argparse.ArgumentParser(
         f'python -m mr_elm.streaming.{name}', usage=f'python -m mr_elm.streaming.{name} [options] INPUT...',
         description=inspect.getdoc(job_class), formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False,
-        epilog='Any option of mrjob may follow, such as -r local, -r hadoop, --output-dir DIR or\n'
+        epilog=f'{RECORDS}\n\nAny option of mrjob may follow, such as -r local, -r hadoop, --output-dir DIR or\n'
                '-D mapreduce.job.maps=8; `--help -r RUNNER` lists those of a runner.')
     for action in job.arg_parser._actions:
         if action.dest in job._passthru_arg_dests | job._file_arg_dests and action.dest != 'planned_splits':

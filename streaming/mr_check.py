@@ -26,11 +26,23 @@ def worst(margins, rows, most):
 
 
 class MRCheck(MRProblem):
-    """Emit `loss MACHINE`, the sum of C_i max(0, 1 - t_i f(x_i)) over its rows and the least t f(x), or 1, of those
-    outside of the working set; and `violators MACHINE`: of the latter with t f(x) < 1 - eps, those with the smallest.
+    """Check a dual solution against all rows: its loss, and the rows that violate it.
 
-    The loss gives the primal objective, and with the dual one the global duality gap; that of SphereSVM is in the
-    least margin.
+    The loss gives the primal objective; the dual objective is known; so both give
+    the duality gap over all rows. For sphere-svm the least margin gives it.
+
+    Input:  <split, rows>, text or packed
+    Output: <loss MACHINE, JSON>
+                loss: sum of C_i max(0, 1 - t_i f(x_i)) over the rows of a machine,
+                as a whole number of units of 2^-40; least: the smallest t_i f(x_i)
+                of its rows outside of the working set, at most 1
+            <violators MACHINE, [margins, places, numbers, weights, X]>
+                rows outside of the working set with t_i f(x_i) < 1 - eps, from
+                each task the --most smallest ones: t_i f(x_i), shape (n,), then
+                the rows as in the output of mr_place, but not scaled
+
+    Map:    score each block, keep the worst violators, write when the task ends.
+    Reduce: add the losses, take the smallest margin; pass violators on.
     """
 
     REQUIRED = 'problem', 'model', 'working'
@@ -41,7 +53,8 @@ class MRCheck(MRProblem):
         super().configure_args()
         self.add_file_arg('--model', help='npz: the model')
         self.add_file_arg('--working', help='npz: places of the rows that the model was trained on')
-        self.add_passthru_arg('--most', type=int, default=1000, help='violators a machine')
+        self.add_passthru_arg('--most', type=int, default=1000, metavar='N',
+                              help='how many violators of a machine a task writes (default: %(default)s)')
 
     def map_begin(self):
         """Load the model and start with no loss."""

@@ -7,13 +7,30 @@ from mr_elm.streaming.mr_problem import MRProblem, reporter
 
 
 class MRDual(MRProblem):
-    """Map: `rows MACHINE PART`, the rows that a machine trains on. Reduce: solve it; emit `machine MACHINE PART`, its
-    certificate, `support MACHINE PART`, its support vectors, and for explicit nodes `beta MACHINE PART`.
+    """Train the two-class machines of a dual method, each in one reducer.
 
-    A machine is a pair of classes, or a class against all others. Its rows may be cut into parts, by a keyed hash, so
-    that the parts do not depend on the splits.
+    A machine is a pair of classes, or a class against all others: numbers MACHINE.
+    With --partitions its rows are divided among PARTs by a keyed hash of the row,
+    and each part is solved alone. t is +1 or -1.
 
-    Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI; the stage is ours.
+    Input:  <split, rows>, text or packed
+    Output: <machine MACHINE PART, JSON>
+                certificate of the solution: objective, gap, violation, n_iter,
+                n_kernel_rows, seconds, converged, intercept, n_rows, n_support,
+                alpha_sum, warnings
+            <support MACHINE PART, [coefficients, places, numbers, weights, X]>
+                n support vectors: t_i alpha_i, shape (n,), then the rows as in the
+                output of mr_place, but not scaled
+            <beta MACHINE PART, [beta]>
+                output weights, shape (L,); only with random nodes
+
+    Map:    send each row to every machine that trains on it:
+            <rows MACHINE PART, [places, numbers, weights, X]>
+    Reduce: min 1/2 a'Qa - e'a, 0 <= a_i <= C_i, on the rows of a key in input
+            order; sphere-svm: the point of a convex hull nearest to the origin.
+
+    Source: Bai et al., Sparse extreme learning machine for classification, 2014,
+    section VI; the division into map and reduce is ours.
     """
 
     def map_block(self, block, place):

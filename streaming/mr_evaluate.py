@@ -34,7 +34,19 @@ def merge_residuals(values):
 
 
 class MREvaluate(MRRows):
-    """Emit `confusion` for classes, `residuals` for a regression."""
+    """Compare the predictions of a model with the labels of the rows.
+
+    Input:  <split, rows>, text or packed, with labels
+    Output: <confusion, JSON>
+                counts: a list of [label, predicted class, number of rows]
+            or, when the model is one of regression:
+            <residuals, JSON>
+                n rows, the sums of squared and of absolute errors, the mean of the
+                labels, and spread, the sum of their squared distances from it
+
+    Map:    predict each block, count, write when the task ends.
+    Reduce: add the counts; merge the sums.
+    """
 
     REQUIRED = ('model',)
     MERGE = {'confusion': merge_confusions, 'residuals': merge_residuals}
@@ -44,7 +56,7 @@ class MREvaluate(MRRows):
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
         self.add_passthru_arg('--leave-one-out', action='store_true', default=False,
-                              help='the rows are those of the training, each is judged as if it had not been there')
+                              help='the rows are those of the training; predict each by the model of all others')
 
     def map_begin(self):
         """Load the model."""

@@ -10,9 +10,24 @@ from mr_elm.streaming.mr_rows import MRRows, demand_width
 
 
 class MRFolds(MRRows):
-    """Emit `gram LAYER FOLD I J` a tile and `sum LAYER FOLD NAME` a label (for regression E'T and T'T).
+    """Sum up E'E and the class sums of each layer and each fold in one pass.
 
-    Source: He et al., A parallel incremental extreme SVM classifier, 2011, section 4; the folds are ours.
+    As mr_gram, with two more coordinates: LAYER is the number of a candidate layer
+    of hidden nodes, FOLD that of a fold. A keyed hash of the row chooses its fold.
+    Folds that are never held out count as one, which has the last number.
+
+    Input:  <split, rows>, text or packed
+    Output: <gram LAYER FOLD I J, [high, low]>    a tile of E'E, see mr_gram
+            <sum LAYER FOLD LABEL, [high, low]>   a class sum; with --task
+                                                  regression LABEL is targets or
+                                                  squares, see mr_gram
+
+    Map:    add the rows of the sample, fold by fold, to the sums of the task,
+            write them at its end.
+    Reduce: add the pairs of a key.
+
+    Source: He et al., A parallel incremental extreme SVM classifier, 2011, section
+    4; the folds are ours.
     """
 
     REQUIRED = ('problem',)

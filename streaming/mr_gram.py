@@ -13,12 +13,31 @@ ROOM = 16  # columns for targets that the first buffer has
 
 
 class MRGram(MRRows):
-    """Emit one `gram I J` a tile and one `sum NAME` a label (for regression E'T and T'T), when the task ends.
+    """Sum up E'E and the class sums of the rows: map and reduce of PESVM.
 
-    The combiner is the reducer: both add pairs of high and low parts exactly. It is off unless asked for, because
-    a task has summed up already.
+    E = [Phi(X), -e] has a row for each row of X and m = L + 1 columns: the outputs
+    of the L hidden nodes, and -1. T holds the targets of a regression. The weight
+    of a row, times that of its class, multiplies its share of every sum.
 
-    Source: He et al., A parallel incremental extreme SVM classifier, 2011, section 4.
+    Input:  <split, rows>, text or packed
+    Output: <gram I J, [high, low]>
+                tile (I, J), I <= J, of the upper triangle of E'E: rows 256 I to
+                256 I + 255, columns 256 J to 256 J + 255, flattened row by row; of
+                a tile on the diagonal only its upper triangle; E'E = high + low
+            <sum LABEL, [high, low]>
+                the weighted sum of the rows of E with this label, and as last
+                number how many rows that are, shape (m + 1,)
+            with --task regression instead of the sums of the labels:
+            <sum targets, [high, low]>    E'T, shape (m,)
+            <sum squares, [high, low]>    T'T, shape (1,)
+
+    Map:     add E'E of each block to the sums of the task, write them at its end.
+    Combine: as reduce; off by default, because a task has summed up already.
+    Reduce:  add the pairs of a key.
+
+    All sums are exact on a grid (--grid): their order does not change a bit.
+    Source: He et al., A parallel incremental extreme SVM classifier, 2011, section
+    4; labels instead of -1 and +1, tiles and exact sums are ours.
     """
 
     REQUIRED = 'layer', 'grid'
@@ -30,8 +49,8 @@ class MRGram(MRRows):
         self.add_file_arg('--layer', help='npz: the hidden layer')
         self.add_file_arg('--grid', help='JSON: the three grids of the exact sums')
         # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
-        self.add_file_arg('--class-weights', help='JSON: label -> weight, or null; without it labels weigh 1')
-        self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner')
+        self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
+        self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner too')
 
     def steps(self):
         """Map, optionally combine, reduce."""

@@ -14,13 +14,22 @@ SAMPLE, OUTER, INNER = 1, 2, 3  # what a row's hash decides, each with a key of 
 
 
 class MRGrid(MRProblem):
-    """Map: `rows TASK`, every row of the sample to every task. Reduce: `scores TASK`, a cell for each C and fold.
+    """Score kernel parameters and C by cross-validation, each kernel in one reducer.
 
-    A task is one kernel over one training set. All machines of all classes are in it, because a row held out is
-    labelled by all of them, and all share one kernel matrix, as do all folds.
+    A TASK is one kernel on one training set. All machines of all classes and all
+    folds of a task use the same kernel matrix.
 
-    Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI: the grid; the stage is
-    ours.
+    Input:  <split, rows>, text or packed
+    Output: <scores TASK, JSON>
+                cells: a list with an object for each C and fold: C, fold, correct
+                and total rows of the fold, n_support, seconds
+
+    Map:    send each row of the sample to the tasks that use it:
+            <rows TASK, [places, numbers, weights, X]>
+    Reduce: compute the kernel matrix; solve for rising C from the solution before.
+
+    Source: Bai et al., Sparse extreme learning machine for classification, 2014,
+    section VI: the grid; the division into map and reduce is ours.
     """
 
     @cached_property

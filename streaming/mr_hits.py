@@ -15,7 +15,19 @@ def add_up(values):
 
 
 class MRHits(MRFolds):
-    """Emit `hits LAYER`: for each candidate on the layer the rows labelled right, and how many rows there were."""
+    """Count the held-out rows that each candidate labels right.
+
+    A candidate is a weight nu and a number of nodes on a layer. Each fold is
+    labelled by output weights that were solved for without it.
+
+    Input:  <split, rows>, text or packed
+    Output: <hits LAYER, JSON>
+                correct: for each candidate on this layer the number of rows that
+                it labels right; total: the number of held-out rows
+
+    Map:    label the held-out rows of the sample, count, write when the task ends.
+    Reduce: add the counts of a key.
+    """
 
     MERGE = {'hits': add_up}
 

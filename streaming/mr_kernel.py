@@ -27,17 +27,28 @@ def kernel_value(kernel, totals, same):
 
 
 class MRKernel(MRRows):
-    """Map: from columns x to the share of each in the distances, or inner products, of rows i and j <= i.
+    """Compute the kernel matrix from the columns of the data: Algorithm 1.
 
-    entries, as printed: `entry I J`, (x_i - x_j)^2, one a column. Reduce: sum, exp(-sum / (2 sigma^2)), emit (i, j)
-    and (j, i), the diagonal once, where the paper emits it twice.
-    tiles: `tile I J`, a tile of such shares, summed over the columns of the task; reduce to a tile of kernel values.
+    Input:  <split, columns>: packed blocks whose rows are columns of the scaled
+            data, a feature each; X_i is the number of row i in a column
+    Output: --emit tiles: <tile I J, [K]>
+                the kernel values of the rows I, I + 1, ... with the rows J, J + 1,
+                ...: shape (512, 512), smaller at the end; I >= J are multiples of
+                512
+            --emit entries: <entry I J, [value]>
+                the kernel value of rows I and J, shape (); all I and J
 
-    The shares in tiles are rounded to a grid so fine that it does not show, on which sums are exact: the result does
-    not depend on how the columns are dealt out.
+    Map:    the share of each column in the squared distance, (X_i - X_j)^2, or in
+            the inner product, X_i X_j, of rows i and j <= i; tiles are summed over
+            the columns of the task.
+    Reduce: add the shares, apply the kernel, exp(-sum / (2 sigma^2)); entries are
+            written as (i, j) and as (j, i).
 
-    Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015, Algorithm 1; tiles and
-    other kernels are ours.
+    Shares in tiles are rounded to a fine grid, on which sums are exact: which task
+    gets which column does not change a bit.
+    Source: Zhao et al., Kernelized extreme learning machine in distributed
+    environment, 2015, Algorithm 1; tiles and other kernels are ours. The paper
+    writes the diagonal twice, we write it once.
     """
 
     REQUIRED = ('kernel',)
@@ -45,8 +56,9 @@ class MRKernel(MRRows):
     def configure_args(self):
         """Add the kernel and what is emitted."""
         super().configure_args()
-        self.add_passthru_arg('--emit', choices=('entries', 'tiles'), default='tiles')
-        self.add_file_arg('--kernel', help='JSON: name and parameters of the kernel, and the grid of the sums')
+        self.add_passthru_arg('--emit', choices=('entries', 'tiles'), default='tiles',
+                              help='write the matrix entry by entry or in tiles (default: %(default)s)')
+        self.add_file_arg('--kernel', help='JSON: [name of the kernel, its parameters, grid of the sums]')
 
     @cached_property
     def kernel(self):

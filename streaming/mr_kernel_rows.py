@@ -12,10 +12,18 @@ from mr_elm.streaming.mr_rows import MRRows, demand_width
 
 
 class MRKernelRows(MRRows):
-    """Map only, X from the distributed cache: emit `tile ROW COLUMN`, the rows of a split against X, up to the
-    diagonal. No shuffle.
+    """Compute rows of the kernel matrix. There is no reduce step, and no shuffle.
 
-    A row is known by its file, the start of its split and its place in it; `--starts` says which row of X that is.
+    Each task gets all N scaled rows X by --rows.
+
+    Input:  <split, rows>, text or packed
+    Output: <tile ROW COLUMN, [K]>
+                the kernel values of the rows ROW, ROW + 1, ... of X with the rows
+                COLUMN, COLUMN + 1, ..., up to the diagonal: at most (512, 512)
+
+    Map:    scale each block, compare it with X.
+
+    --starts tells which row of X is the first one of a split.
     """
 
     REQUIRED = 'rows', 'starts'
@@ -23,7 +31,7 @@ class MRKernelRows(MRRows):
     def configure_args(self):
         """Add X."""
         super().configure_args()
-        self.add_file_arg('--rows', help='npz: kernel, scaling and X, like a model')
+        self.add_file_arg('--rows', help='npz: kernel, scaling and all rows X, like a model')
         self.add_file_arg('--starts', help='JSON: [file, split start, number of its first row] for each split')
 
     def steps(self):

@@ -9,9 +9,17 @@ from mr_elm.streaming.mr_problem import MRProblem
 
 
 class MRLeaveOneOut(MRProblem):
-    """Map: `rows TASK`, every row of the sample to every task. Reduce: `scores TASK`, a score for each C.
+    """Score kernels and C of the kernel ELM by leave-one-out, a reducer a kernel.
 
-    A task is one kernel, whose eigenvalues serve every C, in closed form.
+    A TASK is one kernel. Its eigenvalues give the score of every C in closed form.
+
+    Input:  <split, rows>, text or packed
+    Output: <scores TASK, JSON>
+                scores: a list with an object for each C: C and its scores
+
+    Map:    send each row of the sample to every task:
+            <rows TASK, [places, numbers, weights, X]>
+    Reduce: compute the kernel matrix and its eigenvalues; score every C.
     """
 
     def map_block(self, block, place):

@@ -8,13 +8,24 @@ from mr_elm.streaming.mr_rows import MRRows
 
 
 class MRMatvec(MRRows):
-    """Map: from <(matID, rowID), row>, a row of U' or of V, with S and T from the distributed cache.
+    """Compute U'T and V S^-1: Algorithm 2, corrected.
 
-    entries: `entry MATRIX ROW COLUMN`, parts of the products, where a sum over i has no column but a target. Reduce:
-    sum. blocks: `block MATRIX ROW`, several rows of a product at once, whole. The label of a row says matrix and row.
+    Input:  <split, rows of U' and of V>: packed blocks whose labels are `MATRIX
+            ROW`: U or V, and the number of the first row
+    Output: --emit blocks: <block MATRIX ROW, [P]>
+                the rows ROW, ROW + 1, ... of U'T, K numbers each, or of V S^-1, as
+                many numbers each as there are singular values
+            --emit entries: <entry MATRIX ROW COLUMN, [value]>
+                one number of U'T or of V S^-1, shape ()
 
-    Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015, Algorithm 2; see
-    `mr_elm.solvers.matrix_products` for what is corrected. Blocks are ours.
+    Map:    multiply rows of U' with T, divide rows of V by the singular values S.
+            Each task gets S and T by --factors. Entries of U'T are written as one
+            product a term.
+    Reduce: add the terms of an entry; pass blocks on.
+
+    Source: Zhao et al., Kernelized extreme learning machine in distributed
+    environment, 2015, Algorithm 2; blocks are ours. mr_elm.solvers.matrix_products
+    tells what is corrected.
     """
 
     REQUIRED = ('factors',)
@@ -22,8 +33,9 @@ class MRMatvec(MRRows):
     def configure_args(self):
         """Add S and T."""
         super().configure_args()
-        self.add_passthru_arg('--emit', choices=('entries', 'blocks'), default='blocks')
-        self.add_file_arg('--factors', help='npz: S and T')
+        self.add_passthru_arg('--emit', choices=('entries', 'blocks'), default='blocks',
+                              help='write the products entry by entry or in blocks of rows (default: %(default)s)')
+        self.add_file_arg('--factors', help='npz: the singular values S and the targets T')
 
     def map_begin(self):
         """Load S and T."""

@@ -19,14 +19,27 @@ class LinesProtocol(RawValueProtocol):
 
 
 class MRPack(MRRows):
-    """Map only: write a line a block, and close with an end line that holds the accounts of the input."""
+    """Write rows as packed blocks, a line each. There is no reduce step.
+
+    Input:  <split, rows>, text
+    Output: <mr_elm-block, JSON TAB base64>
+                up to --block-rows rows: the header of the block and its numbers
+            <mr_elm-end, JSON>
+                a record about the input (see below): its kind, its coordinates as
+                the list `place`, and its fields; it closes what a task wrote
+
+    Map:    pack each block.
+
+    docs/wire.md describes both lines to the byte.
+    """
 
     OUTPUT_PROTOCOL = LinesProtocol
 
     def configure_args(self):
         """Add how features are kept."""
         super().configure_args()
-        self.add_passthru_arg('--dtype', choices=('float32', 'float64'), default='float64')
+        self.add_passthru_arg('--dtype', choices=('float32', 'float64'), default='float64',
+                              help='how to keep features (default: %(default)s)')
 
     def steps(self):
         """Map."""

@@ -8,7 +8,18 @@ from mr_elm.streaming.mr_problem import MRProblem
 
 
 class MRPlace(MRProblem):
-    """Map only: emit `rows FILE START FIRST`, pieces of `Rows` with their class numbers or targets, and weights."""
+    """Scale the rows: z = (x - offset) * scale. There is no reduce step.
+
+    Input:  <split, rows>, text or packed
+    Output: <rows FILE START FIRST, [places, numbers, weights, Z]>
+                n rows from row FIRST of the split on: places (n, 3) holds FILE,
+                START and ROW of each row; numbers (n,) its class number, or its
+                target; weights (n,) its weight times that of its class; Z (n, d)
+                the scaled features. Sparse rows have data, indices, indptr and
+                shape of a CSR matrix instead of Z
+
+    Map:    scale each block.
+    """
 
     def steps(self):
         """Map."""

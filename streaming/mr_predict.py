@@ -21,10 +21,19 @@ class FramedProtocol(RawValueProtocol):
 
 
 class MRPredict(MRRows):
-    """Map only: emit `rows FILE START FIRST` with a line of text a row, and the accounts of the input.
+    """Predict every row. There is no reduce step.
 
-    A task reads whole splits in order, so the records of an output file are in input order, and the key of its first
-    record says where the file belongs.
+    Input:  <split, rows>, text or packed; labels are ignored
+    Output: <rows FILE START FIRST, JSON>
+                following: the number n of lines of text that follow this line, one
+                for each of n rows; the key tells where the first of them stands. A
+                line holds the predicted label; with --scores the decision values
+                follow it, a tab before each
+
+    Map:    predict each block.
+
+    A task reads its splits in order, so the records of an output file are in input
+    order, and the key of the first one tells where the file belongs.
     """
 
     REQUIRED = ('model',)
@@ -34,7 +43,8 @@ class MRPredict(MRRows):
         """Add the model and what to write of each row."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
-        self.add_passthru_arg('--scores', action='store_true', default=False, help='write decision values too')
+        self.add_passthru_arg('--scores', action='store_true', default=False,
+                              help='write the decision values behind the label')
 
     def steps(self):
         """Map."""

@@ -25,9 +25,10 @@ def reporter(job):
 
 
 class MRProblem(MRRows):
-    """Map: `rows COORDINATES`. Reduce: gather the rows of a key in input order, and solve.
+    """Gather rows in reducers and solve a problem on them: the base of the stages that take --problem.
 
-    A subclass defines map_block(block, place), and where it sends rows solve(rows, *coordinates); both yield
+    Map: send pieces of `Rows` under `rows COORDINATES`. Reduce: put the rows of a key in input order, and solve.
+    A subclass defines map_block(block, place) and, where it sends rows, solve(rows, *coordinates); both yield
     (key, value).
     """
 
@@ -36,7 +37,7 @@ class MRProblem(MRRows):
     def configure_args(self):
         """Add the problem."""
         super().configure_args()
-        self.add_file_arg('--problem', help='npz: classes, kernel or nodes, scaling, solver, and what else tasks need')
+        self.add_file_arg('--problem', help='npz: classes, kernel or nodes, scaling, solver')
 
     def map_begin(self):
         """Load the problem."""

@@ -9,10 +9,20 @@ from mr_elm.streaming.mr_rows import demand_width
 
 
 class MRProduct(MRKernelRows):
-    """Map only, X and V from the distributed cache: emit `product FILE START FIRST`, K(rows of the split, X) V.
+    """Multiply the kernel matrix with vectors. There is no reduce step.
 
-    Each row of the product is computed by one task in one order, so that retries and other splits of packed rows do
-    not show. Memory is X, V and a tile.
+    Each task gets all N scaled rows X by --rows, and V, shape (N, k), by
+    --vectors. It keeps X, V and one tile of the kernel matrix K in memory, never
+    all of K.
+
+    Input:  <split, rows>, text or packed
+    Output: <product FILE START FIRST, [P]>
+                K(x, X) V for n rows from row FIRST of the split on, shape (n, k)
+
+    Map:    scale each block, multiply tile by tile.
+
+    One task computes a row of the product, in one order. So a retry gives the same
+    bits, and so do other splits of packed rows.
     """
 
     REQUIRED = 'rows', 'vectors'
@@ -20,7 +30,7 @@ class MRProduct(MRKernelRows):
     def configure_args(self):
         """Add V."""
         super().configure_args()
-        self.add_file_arg('--vectors', help='npz: V')
+        self.add_file_arg('--vectors', help='npz: the vectors V')
 
     def map_begin(self):
         """Load X and V."""

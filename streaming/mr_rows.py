@@ -28,6 +28,23 @@ from mr_elm.streaming.row_arguments import (
     row_options,
 )
 
+RECORDS = """\
+Records about the input, in the output of every stage:
+        <counts FILE START, JSON>
+            account of a split: file, start, length in bytes; records, the lines
+            read; lines, of which so many are headers, comments, blank, used or
+            rejected (reason -> number); blas, the libraries that computed;
+            packing, for packed rows the accounts of the tasks that packed them
+        <rejected FILE START LINE, JSON>
+            a row that cannot be used: reason, detail, and the line itself
+        <error FILE START, JSON>
+            message: why a split cannot be read; the stage then fails
+
+FILE is the number of a file in the sorted list of input files, START the first
+byte of a split. FIRST and ROW count the used rows of a split, LINE its lines.
+All numbers begin at 0. Numbers in a key have 12 digits, labels are
+percent-encoded; an array is its shape, a colon and float64 in base64, see
+docs/wire.md."""
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 TASKS = {'--mapper', '--combiner', '--reducer'}
@@ -35,15 +52,14 @@ URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
 
 
 class MRRows(MRJob):
-    """Map blocks of rows; reduce by merging the values of a key.
+    """Map blocks of rows; reduce by merging the values of a key: the base of every stage.
 
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
-    function of the values. A kind without a function is passed on as it is. A place is [file number, split start,
-    number of the block's first row in the split].
+    function of the values. A kind without a function is passed on as it is. A place is [FILE, START, FIRST].
+    REQUIRED names the options without which the stage cannot run.
 
-    Beside them every split emits `counts FILE START` (a RowCounts), a row that cannot be used `rejected FILE START
-    ORDINAL`, and damage `error FILE START`. A task never fails because of bad data: the driver reads these and says
-    the same on every runner. REQUIRED names the options without which the job cannot run.
+    Beside its own output a stage writes the records of RECORDS. A task never fails because of bad data: the driver
+    reads these records and raises the same error on every runner.
     """
 
     INPUT_PROTOCOL = RawValueProtocol
@@ -74,12 +90,13 @@ class MRRows(MRJob):
         """Add the options that tell a task how to read its split."""
         super().configure_args()
         self.add_file_arg('--plan', help='JSON: the files of the data set and their formats (default: look at the '
-                          'rows)')
+                          'first rows)')
         self.add_passthru_arg('--planned-splits', action='store_true', default=False,
                               help='standard input names splits to read, it does not hold the rows themselves')
         for add in (add_row_arguments, add_task_argument, add_no_label_argument):
             add(self.add_passthru_arg)
-        self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, help='rows of text read together')
+        self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',
+                              help='how many rows of text to read together (default: %(default)s)')
 
     def run_mapper(self, step_num=0):
         """Run a map task; Hadoop is told that it lives."""

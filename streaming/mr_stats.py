@@ -28,15 +28,42 @@ def merge_labels(values):
 
 
 class MRStats(MRRows):
-    """Emit `columns START`, `labels` or `target`, `weights`, and on demand `landmarks PIECE`."""
+    """Describe the columns and the labels of the rows, and choose landmarks.
+
+    Input:  <split, rows>, text or packed
+    Output: <columns COLUMN, [n, minimum, maximum, mean, squares]>
+                the features COLUMN, COLUMN + 1, ..., at most 65,536 of them: n is
+                the sum of the row weights, shape (); the others have shape (d,);
+                squares is the sum of (x - mean)^2
+            <labels, JSON>
+                label -> [number of rows, [FILE, START, ROW] of the first one, sum
+                of the weights]; empty where rows have no label; not with --task
+                regression
+            <target, [n, minimum, maximum, mean, squares]>
+                the same for the labels, shape (1,); only with --task regression
+            <weights, [n, minimum, maximum, mean, squares]>
+                the same for the row weights, shape (1,); only where rows have some
+            <landmarks PIECE, [X] or [data, indices, indptr, shape]>
+                with --landmarks L: the L distinct rows with the smallest keyed
+                hashes, in the order of the hashes, dense or sparse (CSR)
+
+    Map:    describe each block, merge, write when the task ends.
+    Reduce: merge what the tasks wrote under one key.
+
+    The first COLUMN is 0. A split without rows writes nothing.
+    Source: Chan, Golub, LeVeque, Updating formulae and a pairwise algorithm for
+    computing sample variances, 1979.
+    """
 
     MERGE = {'columns': merge_columns, 'labels': merge_labels, 'target': merge_columns, 'weights': merge_columns}
 
     def configure_args(self):
         """Add what decides the landmarks."""
         super().configure_args()
-        self.add_passthru_arg('--landmarks', type=int, default=0, help='how many landmark rows to choose')
-        self.add_passthru_arg('--seed', type=int, default=0, help='the key of the hash that chooses them')
+        self.add_passthru_arg('--landmarks', type=int, default=0, metavar='L',
+                              help='how many rows to choose as landmarks (default: %(default)s)')
+        self.add_passthru_arg('--seed', type=int, default=0, metavar='N',
+                              help='key of the hash that chooses landmarks (default: %(default)s)')
 
     def map_begin(self):
         """Start with nothing seen."""

@@ -1,16 +1,24 @@
 """Stages are programs: run by hand in the order of the printed script, they make the model that training makes."""
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
+from collections import defaultdict
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mr_elm.streaming import mr_stats
+from mr_elm.streaming.by_hand import main
 from mr_elm.streaming.finished import Finished
+from mr_elm.streaming.mr_rows import MRRows
 from mr_elm.streaming.mr_stats import MRStats
-from mr_elm.streaming.replay import Recording
+from mr_elm.streaming.replay import Recording, noun_of
 
 # one training for each stage, from text or packed rows
 TRAININGS = {
@@ -24,6 +32,22 @@ TRAININGS = {
 STAGES = ('check', 'dual', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel', 'kernel_rows', 'leave_one_out',
           'matvec', 'pack', 'place', 'predict', 'product', 'stats')
 NEED_NOTHING = 'pack', 'stats'
+
+# commands that together make every stage write every kind of record that it can write
+COMMANDS = [
+    ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--model', 'm.npz'],
+    ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
+    ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--model', 'n.npz'],
+    ['train', 'sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2', '--model', 'parts.npz'],
+    ['train', 'oelm', 'packed', '--kernel', 'sigmoid', '--hidden', '5', '--model', 'nodes.npz'],
+    *(['train', 'mr-kelm', 'packed', '--solver', 'svd', '--emit', emit, '--model', f'{emit}.npz']
+      for emit in ('rows', 'tiles', 'entries')),
+    ['train', 'mr-kelm', 'packed', '--solver', 'cg', '--rank', '20', '--model', 'cg.npz'],
+    ['tune', 'pesvm', 'rows.csv', '--map', 'tanh', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
+    ['tune', 'sparse-elm', 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2'],
+    ['tune', 'mr-kelm', 'rows.csv', '--sigma', '1,2', '--C', '1'],
+    ['evaluate', 'm.npz', 'rows.csv'], ['evaluate', 'r.npz', 'weighted.csv'],
+    ['predict', 'm.npz', 'rows.csv', '-o', 'out']]
 
 
 @pytest.fixture
@@ -51,6 +75,36 @@ def stage(noun, *words):
     """Run a stage as a program."""
     return subprocess.run([sys.executable, '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words)],
                           capture_output=True, text=True, timeout=60)
+
+
+def class_of(noun):
+    """Return the class of a stage."""
+    return next(kind for kind in vars(import_module(f'mr_elm.streaming.mr_{noun}')).values()
+                if isinstance(kind, type) and kind.__module__.endswith(f'.mr_{noun}') and issubclass(kind, MRRows))
+
+
+def documented_kinds(noun):
+    """Return the kinds of keys that the docstring of a stage names as its output."""
+    outputs = inspect.getdoc(class_of(noun)).partition('Output:')[2].partition('\nMap:')[0]
+    return set(re.findall(r'<([a-z_-]+)[ ,]', outputs))
+
+
+def kinds_of(paths):
+    """Return the first words of the lines of some files that have a tab."""
+    lines = chain.from_iterable(Path(path).read_bytes().splitlines() for path in paths)
+    return {line.partition(b'\t')[0].split(b' ')[0].decode() for line in lines if b'\t' in line}
+
+
+def watch_outputs(monkeypatch):
+    """Return a dictionary that gains, as jobs run, the kinds of keys in the output of each stage."""
+    written, parts = defaultdict(set), Finished.parts
+
+    def watch(finished):
+        written[noun_of(finished.job_class)] |= kinds_of(parts(finished))
+        return parts(finished)
+
+    monkeypatch.setattr(Finished, 'parts', watch)
+    return written
 
 
 def comparable(header):
@@ -136,6 +190,34 @@ def test_a_stage_without_its_required_options_is_wrong_usage(noun, rows):
     done = stage(noun, rows)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and f'mr_{noun}: --' in done.stderr
     assert done.stdout == ''
+
+
+@pytest.mark.parametrize('noun', STAGES)
+def test_the_help_of_a_stage_states_its_input_and_its_output(noun, capsys, monkeypatch):
+    monkeypatch.setenv('COLUMNS', '80')
+    assert main(class_of(noun), ['--help']) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f'usage: python -m mr_elm.streaming.mr_{noun} [options] INPUT...\n')
+    assert re.search(r'^Input: .*<', text, re.MULTILINE) and re.search(r'^Output: .*<', text, re.MULTILINE)
+    assert re.search(r'^Map: ', text, re.MULTILINE)
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert all(f'<{kind} FILE START' in text for kind in ('counts', 'rejected', 'error'))
+
+
+def test_every_option_of_a_stage_says_what_it_is():
+    jobs = [class_of(noun)(args=[]) for noun in STAGES]
+    assert [action.option_strings for job in jobs for action in job.arg_parser._actions
+            if action.dest in job._passthru_arg_dests | job._file_arg_dests and not action.help] == []
+
+
+def test_the_help_of_a_stage_names_the_kinds_of_records_that_it_writes(elm, folder, monkeypatch):
+    np.savetxt('weighted.csv', np.abs(np.loadtxt('rows.csv', delimiter=',')), delimiter=',')
+    written = watch_outputs(monkeypatch)
+    for words in COMMANDS:
+        assert elm(*words, '-q').status == 0, words
+    written['pack'] = kinds_of(Path('packed').glob('part-*'))
+    assert {noun: kinds - {'counts', 'rejected', 'error'} for noun, kinds in written.items()} == {
+        noun: documented_kinds(noun) for noun in STAGES}
 
 
 def test_a_stage_without_input_is_wrong_usage():
