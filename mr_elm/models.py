@@ -174,9 +174,10 @@ class KernelModel(Model):
     def placed(self, X: Rows) -> Rows:
         """Scale rows, and make them dense where that multiplies faster."""
         Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
-        dense = sp.issparse(Z) and not sp.issparse(self.support_vectors)
+        if not sp.issparse(Z) or sp.issparse(self.support_vectors):
+            return Z
         fits = 8 * Z.shape[1] * TILE_ROWS <= TILE_BYTES or Z.nnz > DENSE_ENOUGH * Z.shape[0] * Z.shape[1]
-        return Z.toarray() if dense and fits else Z
+        return Z.toarray() if fits else Z
 
 
 def apart(A, B):

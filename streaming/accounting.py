@@ -82,7 +82,8 @@ class Accounts:
     def _demand_meeting(self, number, end, start):
         if end != start:
             raise AccountingError(f'{self.plan.files[number].path}: every byte must be read once, but tasks read up to '
-                                  f'byte {end:,} and went on at byte {start:,}: a task was lost, run the command again')
+                                  f'byte {end:,} and went on at byte {start:,}: a task was lost or counted twice, run '
+                                  'it again')
 
     def rejected(self):
         """Yield the rows left out as RejectedLine, in input order."""
@@ -135,5 +136,5 @@ class Accounts:
             a, b = mine.get(number, Counter()), others.get(number, Counter())
             for kind in sorted(set(a) | set(b)):
                 if a[kind] != b[kind]:
-                    raise AccountingError(f'{file.path}: the first pass counted {a[kind]} {kind}, the second '
+                    raise AccountingError(f'{file.path}: the first pass counted {a[kind]} {kind}, this one '
                                           f'{b[kind]}: the file changed meanwhile, or rows were lost')

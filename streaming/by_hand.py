@@ -46,6 +46,8 @@ def understand(job_class, argv):
     try:
         job = job_class(args=argv)
         job.demand_options()
+        if job.options.plan is not None:
+            raise ValueError('--plan is for tasks: name the inputs instead')
         if not job.options.args:
             raise ValueError('an INPUT was expected, none was named')
     except ValueError as error:
@@ -55,7 +57,20 @@ def understand(job_class, argv):
 
 
 def run(job, argv):
-    """Run a job over its inputs and copy what it writes to standard output, or leave it in --output-dir."""
+    """Run a job over its inputs; its --output-dir, if it has one, is new, and vanishes when the job fails."""
+    folder = job.options.output_dir
+    if folder and store_of(folder).find(folder):
+        raise FileExistsError(f'{folder}: a new folder was expected, it exists')
+    try:
+        copy_lines(job, argv)
+    except BaseException:
+        if folder and store_of(folder).find(folder):
+            store_of(folder).remove(folder)
+        raise
+
+
+def copy_lines(job, argv):
+    """Run a job and copy what it writes to standard output, or leave it in --output-dir."""
     options = job.options
     own, passed = part(job, argv)
     rows = row_options(options, labelled=not options.no_label, numeric_labels=options.task == 'regression')
@@ -107,7 +122,8 @@ def print_help(job_class):
         description=inspect.getdoc(job_class), formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False,
         epilog=f'{RECORDS}\n\nAny option of mrjob may follow, such as -r local, -r hadoop, --output-dir DIR or\n'
                '-D mapreduce.job.maps=8; `--help -r RUNNER` lists those of a runner.')
+    ours = (job._passthru_arg_dests | job._file_arg_dests) - {'plan', 'planned_splits'}
     for action in job.arg_parser._actions:
-        if action.dest in job._passthru_arg_dests | job._file_arg_dests and action.dest != 'planned_splits':
+        if action.dest in ours:
             parser._add_action(action)
     parser.print_help()

@@ -187,9 +187,9 @@ def demand_same_file(file, entry):
         raise DataFormatError(f'{file.path}: the file must stay while jobs read it, but it is gone: run the command '
                               'again when it is back')
     if (entry.size, entry.modified) != (file.size, file.modified):
-        raise DataFormatError(f'{file.path}: the file must stay the same while jobs read it, but it changed meanwhile '
-                              f'({file.size:,} bytes before, {entry.size:,} now): run the command again when nothing '
-                              'writes to it')
+        sizes = f' ({file.size:,} bytes before, {entry.size:,} now)' if entry.size != file.size else ''
+        raise DataFormatError(f'{file.path}: the file must stay the same while jobs read it, but it changed meanwhile'
+                              f'{sizes}: run the command again when nothing writes to it')
 
 
 def plan_splits(plan, n_maps):

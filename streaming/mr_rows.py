@@ -147,7 +147,8 @@ class MRRows(MRJob):
         path = os.environ.get('mapreduce_map_input_file', '')
         options = row_options(self.options, labelled=not self.options.no_label,
                               numeric_labels=self.options.task == 'regression')
-        form = sniff(first_lines([self.ahead]), path, options) if self.ahead else RowFormat('csv')
+        lines, blank_bytes = first_lines([self.ahead])
+        form = sniff(lines, path, options, blank_bytes) if lines else RowFormat('csv')
         return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
 
     def finish_input(self):

@@ -4,6 +4,7 @@ A driver asks for one stage after another. While there is an output for each, th
 stage itself; at the first stage without one it stops, and the files that this stage needs are left beside the model.
 """
 import os
+import re
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ class Recording(Finished):
 class Replay(Runner):
     """Stand for a Runner whose jobs were run by hand.
 
-    outputs : files, one a stage, in the order of the stages; the name of each holds the noun of its stage.
+    outputs : files, one a stage, in the order of the stages; named PREFIX.NOUN or PREFIX.NOUN.N.
     prefix : what the names of the files for the next stage begin with.
     rows : paths of the rows of the training, which stages are given by the user.
     """
@@ -49,19 +50,26 @@ class Replay(Runner):
         """Take the next output; the context's value is a Recording. Raises StageWanted when there is none."""
         noun = noun_of(job_class)
         if len(self.taken) == len(self.outputs):
-            self.leave_files(plan, arguments)
+            self.leave_files(job_class, plan, arguments)
             raise StageWanted(noun)
         path = self.outputs[len(self.taken)]
-        if noun not in os.path.basename(path).split('.'):
-            raise AccountingError(f'{path}: the output of mr_{noun} was expected here, in a file whose name has '
-                                  f'.{noun} in it: name the outputs of all stages in their order')
+        if not re.fullmatch(rf'{re.escape(self.prefix)}\.{noun}(\.\d+)?', os.path.basename(path)):
+            raise AccountingError(f'{path}: the output of mr_{noun} was expected here, {self.prefix}.{noun}: name the '
+                                  'outputs of all stages in their order')
         self.taken.append(path)
         yield Recording(job_class, path)
 
-    def leave_files(self, plan, arguments):
+    def demand_all_taken(self):
+        """Raise AccountingError when there are more outputs than stages."""
+        if len(self.taken) < len(self.outputs):
+            raise AccountingError(f'{self.outputs[len(self.taken)]}: the outputs of {len(self.taken)} stages were '
+                                  'expected, this is one too many')
+
+    def leave_files(self, job_class, plan, arguments):
         """Copy the files that the next stage is given, and those that it reads instead of the rows."""
+        names_of_files = job_class(args=[])._file_arg_dests  # mrjob has no public name for the options that are files
         for option, path in zip(arguments, arguments[1:], strict=False):
-            if option.startswith('--') and os.path.isfile(path):
+            if option.startswith('--') and option[2:].replace('-', '_') in names_of_files:
                 shutil.copyfile(path, f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}')
         for file in plan.files:
             if file.path not in self.rows:

@@ -122,6 +122,8 @@ def python_arguments(runner, folder):
     """Choose the Python of the tasks and how the code gets there."""
     if runner.bundle is not None:
         return bundle_arguments(runner.bundle)
+    if runner.option('--task-python-bin') is not None:
+        return ['--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip'))]
     if runner.alias == 'hadoop' and runner.python is None and is_local_cluster():
         return ['--task-python-bin', sys.executable]  # its nodes are this machine, where the code is installed
     python = [] if runner.python is None else ['--task-python-bin', runner.python]

@@ -1,13 +1,16 @@
 """mr-elm train ... --script: print a training as a shell script of stages, programs that a user can run by hand."""
-import os
 import shlex
 
+from ..io.formats import MAX_FEATURES
 from ..streaming.drivers import kelm
 from ..streaming.inputs import plan_inputs
 from ..streaming.row_arguments import row_options
+from .steps import demand_other_names, name_of
 
 ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'header': 'auto', 'label_column': None, 'weight_column': None,
-               'n_features': None, 'max_features': None, 'bad_rows': 'stop', 'task': 'classification'}
+               'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop', 'task': 'classification'}
+# what a run of jobs may be given, but not stages that are run one by one
+TRAIN_ONLY = {'bundle': '--bundle', 'trace': '--trace', 'resume': '--resume'}
 DELIMITERS = {None: 'space', '\t': 'tab'}
 LOOP = """set -- {outputs}
 {layer} "$@"
@@ -22,8 +25,13 @@ done
 
 def print_script(words, options, args, passed, **known):
     """Print the script of a training. words : those of the training, the method first."""
+    if clash := [option for name, option in TRAIN_ONLY.items() if getattr(args, name)]:
+        raise ValueError(f'{clash[0]}: a training without it was expected by --script, whose stages run one by one')
+    if any(word.partition('=')[0] == '--output-dir' for word in passed):
+        raise ValueError('--output-dir: a training without it was expected by --script, each stage writes one file')
     plan = plan_inputs(args.inputs, row_options(args, **known))
-    script = Script(words, args, passed)
+    demand_other_names(plan, name_of(args))
+    script = Script(words, args, passed, known)
     STAGES[words[0]](script, plan, options)
     print(script.text(), end='')
 
@@ -32,13 +40,15 @@ class Script:
     """Write a shell script stage by stage; all its files are in the working directory and begin with the model's name.
 
     words : those of `mr-elm train`. args, passed : what they mean, and mrjob's options among them.
+    known : RowOptions that the training knows without being asked, as of a model that it is like.
     """
 
-    def __init__(self, words, args, passed):
+    def __init__(self, words, args, passed, known):
         self.words = [word for word in words if word != '--script']
         self.args = args
-        self.prefix = os.path.basename(args.model).removesuffix('.npz')
+        self.prefix, self.known = name_of(args), known
         self.where = ['-r', args.runner] if args.runner != 'inline' else []
+        self.where += ['-q'] if args.quiet else []
         self.where += [*passed, *(['--task-python-bin', args.python] if args.python else [])]
         self.outputs, self.lines, self.looped = [], [], False
 
@@ -64,9 +74,10 @@ class Script:
     def row_words(self):
         """Return the options that say how the rows are written, but for the defaults."""
         given = {name: getattr(self.args, name, default) for name, default in ROW_OPTIONS.items()}
-        given['max_features'] = None  # reading again believes what was believed before
-        return [word for name, default in ROW_OPTIONS.items() if given[name] != default
-                for word in (f'--{name.replace("_", "-")}', str(DELIMITERS.get(given[name], given[name])))]
+        given['n_features'] = self.known.get('n_features', given['n_features'])
+        given['task'] = 'regression' if self.known.get('numeric_labels') else given['task']
+        return [f'--{name.replace("_", "-")}={DELIMITERS.get(given[name], given[name])}'
+                for name, default in ROW_OPTIONS.items() if given[name] != default]
 
     def add(self, comment, noun, words, inputs=None):
         """Add a stage, and let its output lead to the files of the next one."""
@@ -139,9 +150,13 @@ def add_kernel_stages(script, plan, options):
 
 
 def chosen(plan, options):
-    """Return the options with solver and emission chosen, for as many rows as a pack says, or for few ones of text."""
-    manifest = plan.manifest or {'n_rows': 1, 'n_features': 1}
-    return kelm.settle(plan, options, manifest['n_rows'], manifest['n_features'])
+    """Return the options with solver and emission chosen. Raises ValueError where that takes the number of rows."""
+    if plan.manifest:
+        return kelm.settle(plan, options, plan.manifest['n_rows'], plan.manifest['n_features'])
+    if options.solver is None or options.emit is None and options.solver != 'cg' and not options.rank:
+        raise ValueError('--script: --solver, and --emit unless it is cg, were expected for rows of text, because the '
+                         'choice depends on the number of rows, which only a pack tells')
+    return options
 
 
 STAGES = {'pesvm': add_gram_stages, 'elm': add_gram_stages, 'sparse-elm': add_dual_stages, 'oelm': add_dual_stages,

@@ -1,14 +1,16 @@
 """mr-elm layer and finish: the steps of a training between its stages, when these are run by hand."""
 import json
 import os
+from dataclasses import replace
 from functools import partial
 
 from ..errors import DataFormatError
 from ..io.store import replacing
-from ..streaming.inputs import InputPlan, plan_inputs
+from ..streaming.inputs import InputPlan, demand_unchanged, plan_inputs
 from ..streaming.progress import Reporter
 from ..streaming.replay import Replay, StageWanted
 from ..streaming.row_arguments import row_options
+from ..streaming.storage import store_of
 from .methods import run_method
 from .options import Parser, add_debug_option, add_quiet_option
 from .train import METHODS
@@ -21,6 +23,9 @@ FORMAT = 'mr_elm-training'
 
 def layer(argv):
     """Write what the next stage needs, and its name to MODELNAME.next."""
+    if argv[:1] and not argv[0].startswith('-') and argv[0] not in METHODS and not os.path.exists(argv[0]):
+        raise ValueError(f'one of {", ".join(METHODS)}, or a file MODELNAME.training.json, was expected, {argv[0]!r} '
+                         'came')
     if argv[:1] and argv[0] in METHODS:
         return run_method(argv, 'layer', METHODS, partial(begin, argv))
     args = step_parser('layer', LAYER).parse(argv)[0]
@@ -45,8 +50,11 @@ def step_parser(command, description):
 
 def begin(words, driver, options, args, passed, **known):
     """Plan the inputs of a training, keep what it is in MODELNAME.training.json, and prepare its first stage."""
+    if getattr(args, 'auto', False):
+        raise ValueError('--auto: a training with known stages was expected, those of --auto depend on the rows')
     demand_model_free(args)
     plan = plan_inputs(args.inputs, row_options(args, **known))
+    demand_other_names(plan, name_of(args))
     record = {'format': FORMAT, 'version': 1, 'words': words, 'plan': plan.to_record()}
     with replacing(f'{name_of(args)}.training.json') as stream:
         stream.write(json.dumps(record, indent=1).encode())
@@ -57,6 +65,7 @@ def resume(given, step):
     """Go through a training up to the outputs that were given, then take a step."""
     record = read_training(given.training)
     plan = InputPlan.from_record(record['plan'])
+    demand_unchanged(replace(plan, files=[file for file in plan.files if store_of(file.path).find(file.path)]))
 
     def perform(driver, options, args, passed, **known):
         args.quiet |= given.quiet
@@ -71,6 +80,8 @@ def read_training(path):
             record = json.load(stream)
         if record['format'] != FORMAT or record['version'] != 1:
             raise ValueError('another format or version')
+        if missing := {'words', 'plan'} - set(record):
+            raise ValueError(f'without {", ".join(sorted(missing))}')
     except (ValueError, KeyError, TypeError) as error:
         raise DataFormatError(f'{path}: a file of `mr-elm layer METHOD ...` was expected ({error})') from None
     return record
@@ -81,6 +92,7 @@ def leave_next(driver, options, args, plan, outputs):
     replay, noun = replay_of(args, plan, outputs), 'finish'
     try:
         driver(plan, options, replay)
+        replay.demand_all_taken()
     except StageWanted as wanted:
         noun = wanted.noun
     with open(f'{name_of(args)}.next', 'w') as stream:
@@ -92,7 +104,18 @@ def write_model(driver, options, args, plan, outputs):
     """Write the model."""
     demand_model_free(args)
     replay = replay_of(args, plan, outputs)
-    keep(args, replay, *driver(plan, options, replay))
+    made = driver(plan, options, replay)
+    replay.demand_all_taken()
+    keep(args, replay, *made)
+
+
+def demand_other_names(plan, prefix):
+    """Raise ValueError when an input has a name that the files of a training by hand may take."""
+    for file in plan.files:
+        folder, name = os.path.split(file.path)
+        if name.startswith(f'{prefix}.') and folder == os.getcwd():
+            raise ValueError(f'{file.path}: an input whose name does not begin with {prefix}. was expected, the files '
+                             'of the training have such names: give the model another name')
 
 
 def replay_of(args, plan, outputs):

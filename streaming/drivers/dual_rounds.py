@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.errors import ConvergenceWarning, DataFormatError
+from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import split_key
 from mr_elm.streaming.dual_problem import DualProblem
@@ -93,7 +93,7 @@ def demand_room(plan, working, options, room):
 
 def check(data, problem, model, working):
     """Run the checking pass: (loss, least margin) of each machine, and the Rows to add for each that has any."""
-    sums, found = [(0.0, 1.0)] * problem.n_machines, {}
+    sums, found = {}, {}
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'model', 'working')]
         problem.save(paths[0])
@@ -106,9 +106,12 @@ def check(data, problem, model, working):
                 sums[int(machine)] = value['loss'] / FINE, value['least']
             else:
                 found.setdefault(int(machine), []).append(value)
+    if set(sums) != set(range(problem.n_machines)):
+        raise AccountingError(f'{data.plan.name}: the loss of each of {problem.n_machines} machines was expected from '
+                              f'the checking pass, {len(sums)} came: run it again')
     violators = []
     for machine in sorted(found):
         margins = np.concatenate([piece[0] for piece in found[machine]])
         rows = join([rows_from_piece(piece[1:]) for piece in found[machine]])
         violators.append(worst(margins, rows, MOST)[1])
-    return sums, violators
+    return [sums[machine] for machine in range(problem.n_machines)], violators

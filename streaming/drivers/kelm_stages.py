@@ -152,7 +152,7 @@ def multiply_factors(data, vectors, S, T, emit='blocks'):
     save_model(factors, {}, {'S': S, 'T': T})
     plan = plan_blocks(os.path.join(data.folder, 'factors'), [*cut(U, vectors.T), *cut(V, vectors)])
     rows = DataSet(plan, data.source.runner, n_rows=len(vectors) + len(S))
-    found = {U: np.zeros((len(S), T.shape[1])), V: np.zeros(vectors.shape)}
+    found = {U: np.full((len(S), T.shape[1]), np.nan), V: np.full(vectors.shape, np.nan)}
     for key, (value,) in rows.run(MRMatvec, ['--factors', factors, '--emit', emit], 'products'):
         kind, (matrix, *place) = split_key(key)
         row, column = int(place[0]), int(place[-1])
@@ -160,6 +160,8 @@ def multiply_factors(data, vectors, S, T, emit='blocks'):
             found[matrix][row, column] = value
         else:
             found[matrix][row:row + len(value)] = value
+    if any(np.isnan(product).any() for product in found.values()):
+        raise AccountingError("every entry of U'T and V S^-1 was expected once, some are missing: run the stage again")
     return found[U], found[V]
 
 

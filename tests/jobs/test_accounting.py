@@ -56,7 +56,7 @@ def test_a_file_that_no_task_read_is_refused():
     {(0, 0): counts(), (1, 0): counts(length=101)}],
     ids=['the last lost', 'one between lost', 'the first lost', 'a byte short', 'one read twice', 'a byte too many'])
 def test_splits_that_do_not_make_up_the_files_are_refused(splits):
-    with pytest.raises(AccountingError, match=r'\.csv: every byte must be read once.* a task was lost'):
+    with pytest.raises(AccountingError, match=r'\.csv: every byte must be read once.* lost or counted twice'):
         accounts_of(splits).settle('stop')
 
 

@@ -18,7 +18,7 @@ from mr_elm.streaming.by_hand import main
 from mr_elm.streaming.finished import Finished
 from mr_elm.streaming.mr_rows import MRRows
 from mr_elm.streaming.mr_stats import MRStats
-from mr_elm.streaming.replay import Recording, noun_of
+from mr_elm.streaming.replay import noun_of
 
 # one training for each stage, from text or packed rows
 TRAININGS = {
@@ -161,6 +161,72 @@ def test_rows_that_are_missing_from_an_output_leave_no_model(elm, folder):
     assert done.returncode == 1 and 'every byte must be read once' in done.stderr and not os.path.exists('m.npz')
 
 
+def without(path, beginning):
+    """Take the lines with some beginning out of a file; there must be some."""
+    lines = path.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith(beginning)]
+    assert len(kept) < len(lines)
+    path.write_text(''.join(kept))
+
+
+@pytest.mark.parametrize('name, noun, beginning', [
+    ('algorithms 1 and 2', 'matvec', 'entry U 000000000000 000000000000'), ('parts', 'check.1', 'loss'),
+    ('algorithms 1 and 2', 'kernel', 'entry 000000000003 000000000001'), ('rows', 'kernel_rows', 'tile')])
+def test_a_line_that_is_missing_from_an_output_leaves_no_model(elm, folder, name, noun, beginning):
+    script = elm('train', *TRAININGS[name], '--model', 'm.npz', '--script').out.splitlines()
+    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    without(folder / f'm.{noun}', beginning)
+    last = script[-1] if '$@' not in script[-1] else 'mr-elm finish m.training.json m.dual m.check.*'
+    done = shell(last, folder)
+    assert done.returncode == 1 and 'expected' in done.stderr.splitlines()[-1] and not os.path.exists('m.npz')
+
+
+def test_an_output_too_many_is_refused(elm, folder):
+    script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out
+    assert shell(script, folder).returncode == 0
+    done = elm('finish', 'm.training.json', 'm.stats', 'm.gram', 'm.gram')
+    assert done.status == 1 and 'm.npz' in done.err
+    os.remove('m.npz')
+    done = elm('finish', 'm.training.json', 'm.stats', 'm.gram', 'm.gram')
+    assert done.status == 1 and 'm.gram: the outputs of 2 stages were expected' in done.err
+
+
+def test_outputs_of_another_training_are_refused(elm, folder):
+    script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out
+    assert shell(elm('train', *TRAININGS['pesvm'], '--model', 'n.npz', '--script').out, folder).returncode == 0
+    assert shell('\n'.join(script.splitlines()[:-1]), folder).returncode == 0
+    done = elm('finish', 'm.training.json', 'm.stats', 'n.gram')
+    assert done.status == 1 and 'n.gram: the output of mr_gram was expected here, m.gram' in done.err
+
+
+def test_rows_that_change_between_two_stages_are_noticed(elm, folder):
+    script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
+    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    rows = folder / 'rows.csv'
+    rows.write_text(rows.read_text())
+    done = elm('finish', 'm.training.json', 'm.stats', 'm.gram')
+    assert done.status == 1 and 'changed meanwhile' in done.err and not os.path.exists('m.npz')
+
+
+def test_no_input_is_overwritten_by_the_files_of_a_script(elm, folder):
+    os.rename('rows.csv', 'm.stats')
+    for words in (['train', 'pesvm', 'm.stats', '--model', 'm.npz', '--script'],
+                  ['layer', 'pesvm', 'm.stats', '--model', 'm.npz']):
+        done = elm(*words)
+        assert done.status == 1 and 'm.stats: an input whose name does not begin with m.' in done.err
+
+
+@pytest.mark.parametrize('more', [['--trace', 't'], ['--resume'], ['--bundle', 'b.tar.gz'], ['--output-dir', 'out']])
+def test_options_of_a_whole_training_have_no_script(elm, folder, more):
+    done = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script', *more)
+    assert done.status == 1 and f'{more[0]}: a training without it was expected' in done.err
+
+
+def test_a_choice_that_takes_the_number_of_rows_is_asked_for(elm, folder):
+    done = elm('train', 'mr-kelm', 'rows.csv', '--model', 'm.npz', '--script')
+    assert done.status == 1 and '--solver' in done.err
+
+
 def test_outputs_in_another_order_are_refused(elm, folder):
     script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
     assert shell('\n'.join(script[:-1]), folder).returncode == 0
@@ -258,6 +324,15 @@ def test_a_file_is_run_as_a_program_like_any_job_of_mrjob(rows, alias):
     assert done.returncode == 0 and [line for line in done.stdout.decode().splitlines() if line in labels] == labels
 
 
+def test_an_output_folder_is_new_and_goes_when_the_stage_fails(write, rows, tmp_path):
+    out = tmp_path / 'out'
+    done = stage('stats', write('bad.csv', '0,1\n1,x\n'), '--output-dir', out, '-q')
+    assert done.returncode == 1 and not out.exists()
+    out.mkdir()
+    done = stage('stats', rows, '--output-dir', out, '-q')
+    assert done.returncode == 1 and f'{out}: a new folder was expected' in done.stderr
+
+
 def test_an_output_folder_holds_the_lines(rows, tmp_path):
     done = stage('stats', rows, '--output-dir', tmp_path / 'out', '-q')
     assert done.returncode == 0 and done.stdout == ''
@@ -276,9 +351,3 @@ def test_a_task_without_a_plan_reads_lines_as_hadoop_hands_them_out(by_hand_alon
     lines = text.decode().splitlines()
     assert {name: entry[0] for name, entry in labels.items()} == {
         name: sum(line.split(',')[0] == name for line in lines) for name in labels}
-
-
-def test_a_recording_is_one_file(tmp_path):
-    path = tmp_path / 'm.stats'
-    path.write_text('x\n')
-    assert Recording(MRStats, str(path)).parts() == [str(path)]

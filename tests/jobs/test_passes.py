@@ -166,7 +166,7 @@ def test_a_data_set_holds_every_pass_against_the_first(write):
     data = DataSet(plan, Runner())
     assert len(list(data.run(MRStats, [], 'statistics'))) == 2
     next(iter(data.first.counts.values()))['blank'] = 1
-    with pytest.raises(AccountingError, match=r'a\.csv: the first pass counted 1 blank, the second 0'):
+    with pytest.raises(AccountingError, match=r'a\.csv: the first pass counted 1 blank, this one 0'):
         list(data.run(MRStats, [], 'statistics'))
 
 

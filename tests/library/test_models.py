@@ -282,3 +282,12 @@ def test_what_is_no_model_of_ours_is_refused(tmp_path):
         read_model(tmp_path / 'm.npz')
     with pytest.raises(ModelFormatError, match="'step' came"):
         layer_of({'parameters': {'map': 'step'}}, model.arrays)
+
+
+def test_dense_rows_wider_than_a_tile_are_scored():
+    X, d = np.random.default_rng(0).normal(size=(5, 9000)), 9000
+    header = {'method': 'mr-kelm', 'task': 'regression', 'classes': [], 'n_features': d,
+              'parameters': {'kernel': 'linear'}}
+    arrays = {'feature_offset': np.zeros(d), 'feature_scale': np.ones(d), 'support_vectors': X[:3],
+              'dual_coef': np.ones((3, 1)), 'intercept': np.zeros(1)}
+    np.testing.assert_allclose(KernelModel(header, arrays).predict(X), (X @ X[:3].T).sum(axis=1), rtol=1e-10)

@@ -91,7 +91,8 @@ def gram_arguments(tmp_path):
         X, weights = dense(block.X), [1.0] if block.weights is None else block.weights
         steps = GridSteps.of(layer.bound(X.min(axis=0), X.max(axis=0)),
                              np.abs(block.targets).max() if numeric else 1.0, max(weights))
-        return ['--layer', tmp_path / 'layer.npz', '--grid', json.dumps(astuple(steps))]
+        (tmp_path / 'grid.json').write_text(json.dumps(astuple(steps)))
+        return ['--layer', tmp_path / 'layer.npz', '--grid', tmp_path / 'grid.json']
     return ship
 
 
