@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from mr_elm.errors import AccountingError
 from mr_elm.streaming.finished import Finished
 from mr_elm.streaming.runner import Runner
+from mr_elm.streaming.submit import write_json
 
 
 class StageWanted(Exception):
@@ -66,7 +67,8 @@ class Replay(Runner):
                                   'expected, this is one too many')
 
     def leave_files(self, job_class, plan, arguments):
-        """Copy the files that the next stage is given, and those that it reads instead of the rows."""
+        """Write the plan of the next stage, and copy the files that it is given or reads instead of the rows."""
+        write_json(f'{self.prefix}.plan.json', plan.to_json())
         names_of_files = job_class(args=[])._file_arg_dests  # mrjob has no public name for the options that are files
         for option, path in zip(arguments, arguments[1:], strict=False):
             if option.startswith('--') and option[2:].replace('-', '_') in names_of_files:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.readme import run_script
 
 from mr_elm.streaming import mr_stats
 from mr_elm.streaming.by_hand import main
@@ -64,13 +65,6 @@ def folder(write, elm, tmp_path, monkeypatch):
     return folder
 
 
-def shell(script, folder):
-    """Run a script of the shell with the programs of this Python."""
-    path = f'{os.path.dirname(sys.executable)}:{os.environ["PATH"]}'
-    return subprocess.run(['sh', '-e'], input=script, cwd=folder, env={**os.environ, 'PATH': path},
-                          capture_output=True, text=True, timeout=300)
-
-
 def stage(noun, *words):
     """Run a stage as a program."""
     return subprocess.run([sys.executable, '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words)],
@@ -119,7 +113,7 @@ def test_the_script_makes_the_model_that_training_makes(elm, folder, model_of, n
     assert elm('train', *words, '--model', 'whole.npz', '-q').status == 0
     printed = elm('train', *words, '--model', "by 'hand'.npz", '--script')
     assert printed.status == 0 and not os.path.exists("by 'hand'.npz")
-    done = shell(printed.out, folder)
+    done = run_script(printed.out, folder)
     assert done.returncode == 0, done.stderr
     (header, arrays), (expected, whole) = model_of("by 'hand'.npz"), model_of('whole.npz')
     assert comparable(header) == comparable(expected)
@@ -131,17 +125,17 @@ def test_the_script_makes_the_model_that_training_makes(elm, folder, model_of, n
 def test_the_script_overwrites_what_an_earlier_one_left_but_no_model(elm, folder):
     words = [*TRAININGS['pesvm'], '--model', 'm.npz']
     script = elm('train', *words, '--script').out
-    assert shell(script, folder).returncode == 0
-    again = shell(script, folder)
+    assert run_script(script, folder).returncode == 0
+    again = run_script(script, folder)
     assert again.returncode == 1 and 'm.npz' in again.stderr and '--overwrite' in again.stderr
-    assert shell(elm('train', *words, '--overwrite', '--script').out, folder).returncode == 0
+    assert run_script(elm('train', *words, '--overwrite', '--script').out, folder).returncode == 0
 
 
 def test_finish_reads_the_outputs_of_the_stages_and_never_the_rows(elm, folder):
     script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
-    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    assert run_script('\n'.join(script[:-1]), folder).returncode == 0
     os.remove('rows.csv')
-    assert shell(script[-1], folder).returncode == 0 and os.path.exists('m.npz')
+    assert run_script(script[-1], folder).returncode == 0 and os.path.exists('m.npz')
 
 
 def test_a_stage_keeps_to_the_same_splits_as_training(elm, folder, maps):
@@ -153,11 +147,11 @@ def test_a_stage_keeps_to_the_same_splits_as_training(elm, folder, maps):
 
 def test_rows_that_are_missing_from_an_output_leave_no_model(elm, folder):
     script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
-    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    assert run_script('\n'.join(script[:-1]), folder).returncode == 0
     output = folder / 'm.gram'
     lines = output.read_text().splitlines(keepends=True)
     output.write_text(''.join(line for line in lines if not line.startswith('counts')))
-    done = shell(script[-1], folder)
+    done = run_script(script[-1], folder)
     assert done.returncode == 1 and 'every byte must be read once' in done.stderr and not os.path.exists('m.npz')
 
 
@@ -174,16 +168,16 @@ def without(path, beginning):
     ('algorithms 1 and 2', 'kernel', 'entry 000000000003 000000000001'), ('rows', 'kernel_rows', 'tile')])
 def test_a_line_that_is_missing_from_an_output_leaves_no_model(elm, folder, name, noun, beginning):
     script = elm('train', *TRAININGS[name], '--model', 'm.npz', '--script').out.splitlines()
-    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    assert run_script('\n'.join(script[:-1]), folder).returncode == 0
     without(folder / f'm.{noun}', beginning)
     last = script[-1] if '$@' not in script[-1] else 'mr-elm finish m.training.json m.dual m.check.*'
-    done = shell(last, folder)
+    done = run_script(last, folder)
     assert done.returncode == 1 and 'expected' in done.stderr.splitlines()[-1] and not os.path.exists('m.npz')
 
 
 def test_an_output_too_many_is_refused(elm, folder):
     script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out
-    assert shell(script, folder).returncode == 0
+    assert run_script(script, folder).returncode == 0
     done = elm('finish', 'm.training.json', 'm.stats', 'm.gram', 'm.gram')
     assert done.status == 1 and 'm.npz' in done.err
     os.remove('m.npz')
@@ -193,15 +187,15 @@ def test_an_output_too_many_is_refused(elm, folder):
 
 def test_outputs_of_another_training_are_refused(elm, folder):
     script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out
-    assert shell(elm('train', *TRAININGS['pesvm'], '--model', 'n.npz', '--script').out, folder).returncode == 0
-    assert shell('\n'.join(script.splitlines()[:-1]), folder).returncode == 0
+    assert run_script(elm('train', *TRAININGS['pesvm'], '--model', 'n.npz', '--script').out, folder).returncode == 0
+    assert run_script('\n'.join(script.splitlines()[:-1]), folder).returncode == 0
     done = elm('finish', 'm.training.json', 'm.stats', 'n.gram')
     assert done.status == 1 and 'n.gram: the output of mr_gram was expected here, m.gram' in done.err
 
 
 def test_rows_that_change_between_two_stages_are_noticed(elm, folder):
     script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
-    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    assert run_script('\n'.join(script[:-1]), folder).returncode == 0
     rows = folder / 'rows.csv'
     rows.write_text(rows.read_text())
     done = elm('finish', 'm.training.json', 'm.stats', 'm.gram')
@@ -229,7 +223,7 @@ def test_a_choice_that_takes_the_number_of_rows_is_asked_for(elm, folder):
 
 def test_outputs_in_another_order_are_refused(elm, folder):
     script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
-    assert shell('\n'.join(script[:-1]), folder).returncode == 0
+    assert run_script('\n'.join(script[:-1]), folder).returncode == 0
     done = elm('finish', 'm.training.json', 'm.gram', 'm.stats')
     assert done.status == 1 and 'm.gram: the output of mr_stats was expected here' in done.err
     done = elm('finish', 'm.training.json', 'm.stats')
@@ -351,3 +345,12 @@ def test_a_task_without_a_plan_reads_lines_as_hadoop_hands_them_out(by_hand_alon
     lines = text.decode().splitlines()
     assert {name: entry[0] for name, entry in labels.items()} == {
         name: sum(line.split(',')[0] == name for line in lines) for name in labels}
+
+
+def test_the_plan_that_a_step_leaves_tells_tasks_which_of_several_files_they_read(
+        elm, folder, by_hand_alone, read_pairs):
+    text = (folder / 'rows.csv').read_bytes()
+    (folder / 'second.csv').write_bytes(text)
+    assert elm('layer', 'pesvm', 'rows.csv', 'second.csv', '--model', 'm.npz', '-q').status == 0
+    mapped = by_hand_alone(MRStats, text, '--plan', 'm.plan.json', file=f'file:{folder}/second.csv')
+    assert [int(place[0]) for kind, place, _ in read_pairs(mapped) if kind == 'counts'] == [1]

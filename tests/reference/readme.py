@@ -1,13 +1,29 @@
-"""The blocks of the README, as a person would copy them."""
+"""The blocks of the README and of the other pages of the manual, as a person would copy them."""
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / 'README.md').read_text(encoding='utf-8')
-BLOCKS = [(tag, dedent(body)) for _, tag, body in
-          re.findall(r'^( *)```([a-z ]+)\n(.*?)^ *```$', README, flags=re.MULTILINE | re.DOTALL)]
+PAGES = 'docs/stages.md', 'docs/wire.md'
+
+
+def read_page(name):
+    """Return the text of a page."""
+    return (ROOT / name).read_text(encoding='utf-8')
+
+
+def blocks_of(text):
+    """List (tag, body) of the blocks of code of a page."""
+    return [(tag, dedent(body)) for _, tag, body in
+            re.findall(r'^( *)```([a-z ]+)\n(.*?)^ *```$', text, flags=re.MULTILINE | re.DOTALL)]
+
+
+README = read_page('README.md')
+BLOCKS = blocks_of(README)
 
 
 def commands(body):
@@ -15,3 +31,10 @@ def commands(body):
     for line in body.replace('\\\n', ' ').splitlines():
         if words := shlex.split(line, comments=True):
             yield words
+
+
+def run_script(script, folder, **environ):
+    """Run a script of the shell in a folder, with the programs of this Python; returns the completed process."""
+    path = f'{os.path.dirname(sys.executable)}:{os.environ["PATH"]}'
+    return subprocess.run(['sh', '-e'], input=script, cwd=folder, env={**os.environ, 'PATH': path, **environ},
+                          capture_output=True, text=True, timeout=600)
