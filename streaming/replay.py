@@ -36,7 +36,7 @@ class Recording(Finished):
 class Replay(Runner):
     """Stand for a Runner whose jobs were run by hand.
 
-    outputs : files, one a stage, in the order of the stages; named PREFIX.NOUN or PREFIX.NOUN.N.
+    outputs : files, one a stage, in the order of the stages; whose names end in .NOUN or .NOUN.N.
     prefix : what the names of the files for the next stage begin with.
     rows : paths of the rows of the training, which stages are given by the user.
     """
@@ -54,8 +54,8 @@ class Replay(Runner):
             self.leave_files(job_class, plan, arguments)
             raise StageWanted(noun)
         path = self.outputs[len(self.taken)]
-        if not re.fullmatch(rf'{re.escape(self.prefix)}\.{noun}(\.\d+)?', os.path.basename(path)):
-            raise AccountingError(f'{path}: the output of mr_{noun} was expected here, {self.prefix}.{noun}: name the '
+        if not re.search(rf'\.{noun}(\.\d+)?$', path):
+            raise AccountingError(f'{path}: the output of mr_{noun} was expected here, as in {self.prefix}.{noun}: name the '
                                   'outputs of all stages in their order')
         self.taken.append(path)
         yield Recording(job_class, path)

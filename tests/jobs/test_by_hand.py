@@ -185,14 +185,6 @@ def test_an_output_too_many_is_refused(elm, folder):
     assert done.status == 1 and 'm.gram: the outputs of 2 stages were expected' in done.err
 
 
-def test_outputs_of_another_training_are_refused(elm, folder):
-    script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out
-    assert run_script(elm('train', *TRAININGS['pesvm'], '--model', 'n.npz', '--script').out, folder).returncode == 0
-    assert run_script('\n'.join(script.splitlines()[:-1]), folder).returncode == 0
-    done = elm('finish', 'm.training.json', 'm.stats', 'n.gram')
-    assert done.status == 1 and 'n.gram: the output of mr_gram was expected here, m.gram' in done.err
-
-
 def test_rows_that_change_between_two_stages_are_noticed(elm, folder):
     script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
     assert run_script('\n'.join(script[:-1]), folder).returncode == 0
