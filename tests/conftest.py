@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+from reference.commands import elm, succeed
 from reference.public_sets import count_skips, demand_set
 from sklearn.datasets import load_svmlight_file
 
@@ -49,6 +50,12 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section('skipped tests')
         for line in count_skips(reasons):
             terminalreporter.line(line)
+
+
+@pytest.fixture(scope='session')
+def here():
+    """Run the command line in this process, inline unless words say otherwise; it must succeed."""
+    return lambda *words: succeed(elm(*words))
 
 
 @pytest.fixture(scope='session')

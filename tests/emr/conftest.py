@@ -1,17 +1,14 @@
 """An account at Amazon of the tests' own, and the command line that uses it."""
-import contextlib
-import io
 import shlex
 import sys
-from collections import namedtuple
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.commands import elm, succeed
 
 from emr.amazon import Amazon
-from mr_elm.cli import main
 from mr_elm.streaming import s3, storage
 
 CONF = Path(__file__).parents[2] / 'hadoop-conf' / 'mrjob-emr.conf'
@@ -32,18 +29,6 @@ class Absent:
 
 sys.meta_path.insert(0, Absent)
 """
-Result = namedtuple('Result', 'status out err')
-
-
-def elm(*words):
-    """Run the command line in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = main([str(word) for word in words])
-        except SystemExit as stop:
-            status = stop.code
-    return Result(status, out.getvalue(), err.getvalue())
 
 
 class Account(Amazon):
@@ -72,18 +57,6 @@ def write_python(folder):
     (folder / 'python').write_text(
         f'#!/bin/sh\nPYTHONPATH={folder}:$PYTHONPATH exec {shlex.quote(sys.executable)} "$@"\n')
     (folder / 'python').chmod(0o755)
-
-
-def succeed(result):
-    """Return the standard output of a command that succeeded."""
-    assert result.status == 0, result.err
-    return result.out
-
-
-@pytest.fixture(scope='session')
-def here():
-    """Run the command line without a cluster; it must succeed."""
-    return lambda *words: succeed(elm(*words))
 
 
 @pytest.fixture(scope='session')

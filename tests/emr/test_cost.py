@@ -2,8 +2,8 @@
 import json
 
 import pytest
+from reference.commands import elm
 
-from emr.conftest import elm
 from mr_elm.experiments import cost
 
 
@@ -25,7 +25,7 @@ def test_more_machines_share_the_work_and_cost_their_start(here, tmp_path):
 
 def test_a_short_training_here_is_measured(here, monkeypatch):
     """Packed rows need no parsing and no second job."""
-    monkeypatch.setattr(cost, 'ENOUGH', 0.2)
+    monkeypatch.setattr(cost, 'ENOUGH', 0.05)
     words = ('--rows', 10**6, '--features', 60, '--hidden', 100, '--instances', 2)
     text, packed = estimate(here, *words), estimate(here, *words, '--packed')
     assert packed['seconds_a_row'] > 0 and text['seconds_a_row'] > 0 and 'dollars' not in text

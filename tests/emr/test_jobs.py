@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.commands import elm, succeed
 
 from emr.amazon import CREDENTIALS
-from emr.conftest import CONF, NAMED, OPTIONS, TEMPORARY, elm, succeed
+from emr.conftest import CONF, NAMED, OPTIONS, TEMPORARY
 from mr_elm.streaming import submit
 from mr_elm.streaming.shipping import source_digest
 

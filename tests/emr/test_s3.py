@@ -7,9 +7,10 @@ import sys
 import boto3
 import numpy as np
 import pytest
+from reference.commands import elm
 
 from emr.amazon import REGION
-from emr.conftest import TEMPORARY, elm
+from emr.conftest import TEMPORARY
 from mr_elm.streaming import storage
 from mr_elm.streaming.storage import copy, store_of
 
