@@ -1,4 +1,5 @@
 """An account at Amazon of the tests' own, and the command line that uses it."""
+import re
 import shlex
 import sys
 from importlib.metadata import packages_distributions
@@ -16,6 +17,7 @@ TEMPORARY = 's3://bucket/mr-elm/tmp/'
 REQUIREMENTS = CONF.with_name('emr-requirements.txt')
 LABEL = "it's the label; $(touch x) & `touch x`"
 NAMED = ('--label-column', LABEL)
+PACK = 's3://bucket/packed'
 OPTIONS = (*NAMED, '--hidden', 30, '--nu', 10, '--class-weight', 'balanced')
 # the code of the job, and what Python 3.11 itself has, or mrjob's substitutes for it
 OF_A_NODE = {'mr_elm', 'mrjob', 'setuptools', 'standard-pipes'}
@@ -95,3 +97,11 @@ def inline_model(here, rows, tmp_path_factory):
     path = tmp_path_factory.mktemp('inline') / 'm.npz'
     here('train', 'pesvm', rows, *OPTIONS, '--model', path, '-q')
     return path
+
+
+@pytest.fixture(scope='session')
+def packed(account, rows):
+    """Pack on EMR, to S3: the logs of its two jobs."""
+    before = set(account.files)
+    account.done('pack', rows, *NAMED, '-o', PACK, '--block-rows', 200, '-q')
+    return [path for path in set(account.files) - before if re.search('/steps/.*/syslog', path)]

@@ -14,21 +14,12 @@ import pytest
 from reference.commands import elm, succeed
 
 from emr.amazon import CREDENTIALS
-from emr.conftest import CONF, NAMED, OPTIONS, TEMPORARY
+from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
 from mr_elm.streaming import submit
 from mr_elm.streaming.shipping import source_digest
 
 MODEL = 's3://bucket/models/m.npz'
-PACK = 's3://bucket/packed'
 PROGRAM = Path(sys.executable).with_name('mr-elm')
-
-
-@pytest.fixture(scope='module')
-def packed(account, rows):
-    """Pack on EMR, to S3: the logs of its two jobs."""
-    before = set(account.files)
-    account.done('pack', rows, *NAMED, '-o', PACK, '--block-rows', 200, '-q')
-    return [path for path in set(account.files) - before if re.search('/steps/.*/syslog', path)]
 
 
 @pytest.fixture

@@ -49,13 +49,13 @@ def test_a_node_has_nothing_else_and_every_stage_starts_there(account):
         assert done.returncode == status, done.stderr
 
 
-def test_machines_install_the_list_before_a_step_starts(account, inline_model, rows):
-    account.done('evaluate', inline_model, rows, '-q')
-    script, files = account.bootstraps[account.clusters[-1].id]
-    *_, install = re.findall(r'^ *sudo (.*)$', script, flags=re.MULTILINE)
-    assert install == ('python3.11 -m pip install --require-hashes --only-binary :all: '
-                       '-r $__mrjob_PWD/emr-requirements.txt')
-    assert files == {'emr-requirements.txt': REQUIREMENTS.read_bytes()}
+@pytest.mark.usefixtures('packed')
+def test_machines_install_the_list_before_a_step_starts(account):
+    install = 'python3.11 -m pip install --require-hashes --only-binary :all: -r $__mrjob_PWD/emr-requirements.txt'
+    assert account.bootstraps
+    for script, files in account.bootstraps.values():
+        assert re.findall('^ *sudo (.*)$', script, flags=re.MULTILINE)[-1] == install
+        assert files == {'emr-requirements.txt': REQUIREMENTS.read_bytes()}
 
 
 def test_without_the_list_no_cluster_is_started(account, inline_model, rows, tmp_path, monkeypatch):
