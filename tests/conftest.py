@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from reference.commands import elm, succeed
 from reference.public_sets import count_skips, demand_set
-from sklearn.datasets import load_svmlight_file
 
 from mr_elm.io.wire import WireProtocol, split_key
 
@@ -71,6 +70,8 @@ def model_of():
 @pytest.fixture
 def public_set():
     """Read a public data set: (X dense, y); the test is skipped where no folder has it."""
+    from sklearn.datasets import load_svmlight_file  # a second to import, and few tests read a set
+
     def read(name):
         X, y = load_svmlight_file(str(demand_set(name)))
         return X.toarray(), y
