@@ -36,7 +36,7 @@ class Recording(Finished):
 class Replay(Runner):
     """Stand for a Runner whose jobs were run by hand.
 
-    outputs : files, one a stage, in the order of the stages; whose names end in .NOUN or .NOUN.N.
+    outputs : files, one a stage, in the order of the stages; their names end in .NOUN or .NOUN.N.
     prefix : what the names of the files for the next stage begin with.
     rows : paths of the rows of the training, which stages are given by the user.
     """
@@ -55,8 +55,8 @@ class Replay(Runner):
             raise StageWanted(noun)
         path = self.outputs[len(self.taken)]
         if not re.search(rf'\.{noun}(\.\d+)?$', path):
-            raise AccountingError(f'{path}: the output of mr_{noun} was expected here, as in {self.prefix}.{noun}: name the '
-                                  'outputs of all stages in their order')
+            raise AccountingError(f'{path}: the output of mr_{noun} was expected here, as in {self.prefix}.{noun}: '
+                                  'name the outputs of all stages in their order')
         self.taken.append(path)
         yield Recording(job_class, path)
 
