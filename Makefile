@@ -6,7 +6,7 @@ STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo boundaries test lint docs dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
-.PHONY: table-sparse-elm table-sphere-svm report test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
+.PHONY: soak table-sparse-elm table-sphere-svm report test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
 export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
@@ -33,6 +33,9 @@ test: $(STAMP) lint ## run all tests, on up to four cores
 
 test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (under 20 minutes; needs java and mvn)
 	$(BIN)/python -m pytest -m long tests/cluster
+
+soak: $(STAMP) ## attack with random rows, models and killed tasks for a while (MINUTES=30)
+	$(BIN)/python tests/properties/soak.py $(or $(MINUTES),30)
 
 hadoop-up: ## start a local Hadoop (NODES=2 VCORES=2 MEMORY=4096; INSECURE=1 without a JDK)
 	@$(PYTHON) hadoop-conf/cluster.py up $(if $(filter 1,$(INSECURE)),--insecure)
