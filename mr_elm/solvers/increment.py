@@ -74,6 +74,11 @@ def demand_left(left, before, peak):
     """
     if (left.counts < -DOUBTFUL * UNIT * before.counts).any():
         raise AccountingError('rows to forget were expected to be in the model, more leave than are there')
+    empty = (left.counts == 0) & (before.counts > 0)
+    largest = np.maximum(peak, np.sqrt(peak * before.counts[empty]))  # that a sum over rows can have been
+    if (np.abs(left.class_sums[empty]) > DOUBTFUL * UNIT * largest[:, None]).any():
+        raise AccountingError('rows to forget were expected to be in the model, others came: a class would be left '
+                              'without rows, but with a sum')
     if factor_ridge(left.gram, DOUBTFUL * UNIT * peak) is None:
         raise AccountingError('rows to forget were expected to be in the model, others came: what would be left is '
                               'no sum of rows (its matrix is not positive)')

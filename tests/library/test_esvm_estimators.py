@@ -99,6 +99,17 @@ def test_rows_cannot_leave_under_a_label_that_they_did_not_come_with():
         model.forget(X[others], np.full(len(others), 'c'))
 
 
+def test_a_class_does_not_vanish_with_rows_that_are_not_its_own():
+    labels = np.where(np.arange(100) < 3, 'c', LABELS[:100])
+    labels[3:][labels[3:] == 'c'] = 'a'
+    model = ESVMClassifier(n_hidden=10).fit(X[:100], labels)
+    old = values(model)
+    with pytest.raises(AccountingError, match='without rows, but with a sum'):
+        model.forget(X[10:13], ['c', 'c', 'c'])
+    assert values(model).tobytes() == old.tobytes() and model.classes_.tolist() == ['a', 'b', 'c']
+    assert model.forget(X[2::-1], ['c', 'c', 'c']).classes_.tolist() == ['a', 'b']
+
+
 def test_sparse_rows_and_large_targets_later():
     model = ESVMRegressor(map='relu', n_hidden=20).fit(sp.csr_matrix(X[:9]), np.zeros(9))
     model.partial_fit(X[9:], 1e12 * TARGETS[9:])
