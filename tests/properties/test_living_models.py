@@ -1,0 +1,240 @@
+"""A model to which batches are added, from which they are taken, and which merges: it is the model of what is left."""
+import io
+import itertools
+import tempfile
+from collections import Counter
+from contextlib import redirect_stderr
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from mr_elm.cli import main
+from mr_elm.errors import AccountingError
+from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
+from mr_elm.models import read_model
+
+RNG = np.random.default_rng(3)
+N = 8  # rows of a batch
+LABELS = ['ab', 'ab', 'aabbc', 'c', 'a', 'cd']
+ROWS = [RNG.standard_normal((N, 3)) for _ in LABELS]
+CLASSES = [RNG.choice(list(labels), N) for labels in LABELS]
+TARGETS = [size * RNG.standard_normal(N) for size in (1, 1, 1e3, 0, 1e-3, 1e6)]
+WEIGHTS = [RNG.uniform(0.2, 5, N) for _ in LABELS]
+numbers = st.integers(0, len(ROWS) - 1)
+ARRAYS = ('gram', 'gram_low', 'class_sums', 'class_sums_low', 'counts', 'output_weights')
+
+
+class LivingModel(RuleBasedStateMachine):
+    """Change an estimator by whole batches, and compare it with one that never saw what is gone.
+
+    exact : whether order may not show in the bits, as where no batch changes the grid of the sums.
+    """
+
+    exact, weighted, targets = False, False, CLASSES
+
+    @initialize(kind=st.sampled_from(['sigmoid', 'rbf', 'hardlimit', 'relu']))
+    def begin(self, kind):
+        """Fit the first batch."""
+        self.kind = 'tanh' if self.exact and kind == 'relu' else kind
+        self.held, self.largest = Counter({0: 1}), 0.0
+        self.model = self.fitted([0])
+
+    def batch(self, k):
+        """Return the rows of a batch as arguments of fit."""
+        self.largest = max(self.largest, np.abs(TARGETS[k]).max())
+        weights = {'sample_weight': WEIGHTS[k]} if self.weighted else {}
+        return {'X': ROWS[k], 'y': self.targets[k], **weights}
+
+    def estimator(self):
+        """Make an estimator that has seen nothing."""
+        return ESVMClassifier(map=self.kind, n_hidden=5, nu=2)
+
+    def fitted(self, ks):
+        """Fit an estimator batch by batch, the first of which may be of one class."""
+        model, classes = self.estimator(), sorted(self.classes_of(ks))
+        for k in ks:
+            model.partial_fit(**self.batch(k), classes=classes)
+        return model
+
+    def classes_of(self, ks):
+        """Return the classes of some batches."""
+        return {label for k in ks for label in self.targets[k]}
+
+    def may_remain(self, ks):
+        """Tell whether a model can be made of these batches alone."""
+        return len(self.classes_of(ks)) > 1
+
+    @rule(k=numbers)
+    def add(self, k):
+        """Add a batch, perhaps once more."""
+        self.model.partial_fit(**self.batch(k))
+        self.held[k] += 1
+
+    @rule(k=numbers)
+    def forget(self, k):
+        """Take away a batch; one that is not there is refused, or was taken for others and can be given back."""
+        left, before = self.held - Counter([k]), self.bits(self.model)
+        try:
+            self.model.forget(**self.batch(k))
+        except (ValueError, AccountingError):
+            assert not self.held[k] or not self.may_remain(left)
+            assert self.bits(self.model) == before
+            return
+        if self.held[k]:
+            assert self.may_remain(left)
+            self.held = left
+        else:
+            self.model.partial_fit(**self.batch(k))
+
+    @rule(ks=st.lists(numbers, min_size=1, max_size=3))
+    def merge(self, ks):
+        """Merge with an estimator that was fitted apart."""
+        if self.may_remain(ks):
+            self.model.merge(self.fitted(ks))
+            self.held += Counter(ks)
+
+    @rule()
+    def save_and_load(self):
+        """Turn the estimator into a model and back."""
+        self.model = to_estimator(self.model.to_model())
+
+    def bits(self, model):
+        """Return what tells two models apart, to the bit."""
+        arrays = model.to_model().arrays
+        return {name: arrays[name].tobytes() for name in ARRAYS}, model.n_rows_, model.to_model().classes
+
+    @invariant()
+    def it_is_the_model_of_the_rows_that_are_left(self):
+        """Compare with all rows at once and, to the bit, with batches in another order."""
+        parts = [self.batch(k) for k in self.held.elements()]
+        whole = self.estimator().fit(**{name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+        assert self.model.n_rows_ == whole.n_rows_ and self.model.to_model().classes == whole.to_model().classes
+        X = np.concatenate(ROWS)
+        found, wanted = (model.model_.decision_function(X) for model in (self.model, whole))
+        assert np.allclose(found, wanted, rtol=1e-7, atol=self.tolerance())
+        if self.exact:
+            assert self.bits(self.model) == self.bits(self.fitted(sorted(self.held.elements())))
+
+    def tolerance(self):
+        """Return what rounding may have left in a decision value."""
+        return 1e-8
+
+
+class ExactClassifier(LivingModel):
+    """Live on one grid: the same bits in any order."""
+
+    exact = True
+
+
+class WeightedClassifier(LivingModel):
+    """Live with weights, whose bounds decide the grid."""
+
+    weighted = True
+
+
+class LivingRegressor(LivingModel):
+    """Live with targets of very different size."""
+
+    targets = TARGETS
+
+    def estimator(self):
+        return ESVMRegressor(map=self.kind, n_hidden=5, nu=2)
+
+    def fitted(self, ks):
+        model = self.estimator()
+        for k in ks:
+            model.partial_fit(**self.batch(k))
+        return model
+
+    def may_remain(self, ks):
+        return bool(ks)
+
+    def tolerance(self):
+        return 1e-8 * max(1.0, self.largest)
+
+
+@pytest.mark.parametrize('machine', [ExactClassifier, WeightedClassifier, LivingRegressor])
+def test_an_estimator_that_lives_is_the_one_of_the_rows_that_are_left(machine):
+    run_state_machine_as_test(machine, settings=settings(max_examples=30, stateful_step_count=12))
+
+
+class LivingFile(RuleBasedStateMachine):
+    """Change a model file by the command line, and compare it with one that never saw what is gone.
+
+    folder : where packs of rows are, 0 to 4, and models may be written.
+    """
+
+    folder = None
+
+    @initialize()
+    def begin(self):
+        """Train on the first pack."""
+        models = tempfile.mkdtemp(dir=self.folder)
+        self.paths = (Path(models, f'{number}.npz') for number in itertools.count())
+        self.first = self.model = self.made('train', 'pesvm', self.folder / '0', '--hidden', 5)
+        self.held = Counter({0: 1})
+
+    def made(self, *arguments):
+        """Run a command that must make a model: its path."""
+        path, status, said = self.run(*arguments)
+        assert (status, said) == (0, '')
+        return path
+
+    def run(self, *arguments):
+        """Run a command that makes a model: its path, the status, what it prints as an error."""
+        path = next(self.paths)
+        with redirect_stderr(io.StringIO()) as said:
+            status = main([*map(str, arguments), '--model', str(path), '-q'])
+        return path, status, said.getvalue()
+
+    @rule(k=st.integers(0, 4))
+    def update(self, k):
+        """Add a pack, perhaps once more."""
+        self.model = self.made('update', self.model, self.folder / str(k))
+        self.held[k] += 1
+
+    @rule(k=st.integers(0, 4))
+    def forget(self, k):
+        """Take away a pack; one that is not there is refused, or was taken for others and can be given back."""
+        path, status, said = self.run('forget', self.model, self.folder / str(k))
+        left = self.held - Counter([k])
+        if status:
+            assert status == 1 and said.count('\n') == 1 and not path.exists() and (not self.held[k] or not left)
+        elif self.held[k]:
+            self.model, self.held = path, left
+        else:
+            assert contents(self.made('update', path, self.folder / str(k))) == contents(self.model)
+
+    @rule(k=st.integers(0, 4))
+    def merge(self, k):
+        """Merge with a model of another pack, trained apart."""
+        other = self.made('train', 'pesvm', self.folder / str(k), '--like', self.first)
+        self.model = self.made('merge', self.model, other)
+        self.held[k] += 1
+
+    def teardown(self):
+        """Compare with a model that was given the packs that are left, in their order."""
+        head, *rest = sorted(self.held.elements())
+        wanted = self.made('train', 'pesvm', self.folder / str(head), '--like', self.first)
+        for k in rest:
+            wanted = self.made('update', wanted, self.folder / str(k))
+        assert contents(self.model) == contents(wanted)
+
+
+def contents(path):
+    """Return what tells two model files apart: arrays to the bit, classes, rows."""
+    model = read_model(path)
+    return {name: array.tobytes() for name, array in model.arrays.items()}, model.classes, model.header['n_rows_used']
+
+
+def test_a_model_file_that_lives_is_the_one_of_the_rows_that_are_left(tmp_path):
+    for k, labels in enumerate(['01', '01', '012', '02', '12']):
+        rows = zip(itertools.cycle(labels), ROWS[k].tolist(), strict=False)
+        (tmp_path / 'rows.csv').write_text(''.join(','.join(map(str, [label, *row])) + '\n' for label, row in rows))
+        assert main(['pack', str(tmp_path / 'rows.csv'), '-o', str(tmp_path / str(k)), '--block-rows', '3', '-q']) == 0
+    LivingFile.folder = tmp_path
+    run_state_machine_as_test(LivingFile, settings=settings(max_examples=6, stateful_step_count=5))
