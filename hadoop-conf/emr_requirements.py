@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Write emr-requirements.txt: what a node of EMR installs, by version and digest.
 
-    python3 hadoop-conf/emr_requirements.py [numpy==VERSION ...]
+    .venv/bin/python hadoop-conf/emr_requirements.py [numpy==VERSION ...]
 
-pip chooses the newest versions that fit together, below the bounds of setup.cfg and those of the command line.
+The pip of this Python (22.2 or later) chooses the newest versions that fit together, within the bounds of setup.cfg and
+of the command line.
 """
 import configparser
 import json

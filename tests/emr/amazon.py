@@ -124,9 +124,9 @@ class Amazon:
 
     def fetch_bootstrap(self, cluster):
         """Fetch what the machines of a cluster do at their start: the first script, and by name what it fetches."""
-        script = self.files[cluster.bootstrap_actions[0].script_path].decode()
+        script = self.files.get(cluster.bootstrap_actions[0].script_path, b'').decode()
         paths = re.findall(r's3://\S+', script)
-        return script, {path.rpartition('/')[2]: self.files[path] for path in paths}
+        return script, {path.rpartition('/')[2]: self.files.get(path) for path in paths}
 
     def run_step(self, cluster, step):
         """Run a step, leave its logs where EMR does, and say how it ended."""

@@ -2,6 +2,7 @@
 import re
 import subprocess
 from importlib.metadata import requires
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,15 @@ OF_ALL_MACHINES = ('threadpoolctl',)  # one wheel; others have one for each kind
 def lines():
     """Read the lines of the list, those that end in a backslash joined."""
     return REQUIREMENTS.read_text().replace('\\\n', '').splitlines()
+
+
+@pytest.fixture(scope='module')
+def program():
+    """Import the program that writes the list."""
+    spec = spec_from_file_location('emr_requirements', REQUIREMENTS.with_name('emr_requirements.py'))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope='module')
@@ -39,6 +49,20 @@ def test_versions_fit_together_and_suit_the_library(lines, versions):
     assert {need.name for need in own} == {'numpy', 'scipy', 'numba', 'threadpoolctl'} and len(needs) >= 3
     for need in (*own, *map(Requirement, needs)):
         assert versions[need.name] in need.specifier, str(need)
+
+
+def reports_of(version, digests):
+    """Write what pip reports of one package for each kind of machine."""
+    return [{'metadata': {'name': 'package', 'version': version, 'requires_dist': ['numpy<3', 'pytest; extra == "x"']},
+             'download_info': {'archive_info': {'hashes': {'sha256': digest}}}} for digest in digests]
+
+
+def test_the_program_that_writes_the_list_writes_such_entries(program):
+    assert program.pin(reports_of('1.2', ['b' * 64, 'a' * 64])).replace('\\\n', '').splitlines() == [
+        '# needs numpy<3', f'package==1.2     --hash=sha256:{"a" * 64}     --hash=sha256:{"b" * 64}']
+    with pytest.raises(SystemExit, match='package: one version .* was expected, pip chose 1.2 and 1.3'):
+        program.pin(reports_of('1.2', ['a']) + reports_of('1.3', ['b']))
+    assert [need.partition(' ')[0] for need in program.read_bounds()] == ['numpy', 'scipy', 'numba', 'threadpoolctl']
 
 
 def test_a_node_has_nothing_else_and_every_stage_starts_there(account):
