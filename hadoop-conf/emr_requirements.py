@@ -34,13 +34,15 @@ def read_bounds():
 
 
 def resolve(machine, requirements):
-    """Let pip choose wheels for a machine; returns its report on each package."""
+    """Let pip choose wheels for a machine; returns its report on each package. Raises SystemExit where it cannot."""
     platforms = [f'--platform=manylinux_2_{minor}_{machine}' for minor in GLIBC]
     with TemporaryDirectory() as folder:
         report = Path(folder, 'report.json')
-        subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--dry-run', '--ignore-installed',
-                        '--only-binary=:all:', f'--python-version={PYTHON}', *platforms,
-                        f'--target={folder}', f'--report={report}', *requirements], check=True)
+        done = subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--dry-run', '--ignore-installed',
+                               '--only-binary=:all:', f'--python-version={PYTHON}', *platforms,
+                               f'--target={folder}', f'--report={report}', *requirements])
+        if done.returncode:
+            raise SystemExit(f'wheels for {machine} that fit together were expected, pip found none: see above')
         return json.loads(report.read_text())['install']
 
 
