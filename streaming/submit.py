@@ -11,6 +11,7 @@ from mr_elm.streaming.finished import Finished, map_input_records
 from mr_elm.streaming.hadoop import HadoopRunner, glob_escaped, is_local_cluster
 from mr_elm.streaming.hadoop_progress import HadoopProgress
 from mr_elm.streaming.inputs import demand_unchanged, plan_splits
+from mr_elm.streaming.local import LocalRunner
 from mr_elm.streaming.runner import EMBEDDED, REACH, conf_arguments, emr
 from mr_elm.streaming.shipping import source_digest, zip_code
 from mr_elm.streaming.trace import traced
@@ -73,10 +74,11 @@ def run(running, job_class):
 
 
 def make_runner(job, runner):
-    """Make the runner of mrjob, or ours for a cluster."""
-    if runner.alias not in REACH:
+    """Make the runner of mrjob, or ours."""
+    if runner.alias == 'inline':
         return job.make_runner()
-    return (HadoopRunner if runner.alias == 'hadoop' else emr().EMRRunner)(**job._runner_kwargs())
+    ours = {'local': LocalRunner, 'hadoop': HadoopRunner}
+    return (ours.get(runner.alias) or emr().EMRRunner)(**job._runner_kwargs())
 
 
 def progress_of(runner, stage):

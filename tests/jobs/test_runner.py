@@ -1,5 +1,13 @@
 """Where jobs run: what users' options of mrjob mean."""
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
+from reference.files import GOOD
 
 from mr_elm.streaming import runner
 from mr_elm.streaming.runner import Runner, conf_arguments
@@ -47,3 +55,39 @@ def test_configuration_files_of_mrjob_are_left_out_unless_named(monkeypatch):
         assert conf_arguments(Runner('inline', named)) == []
     monkeypatch.setenv('MRJOB_CONF', 'x.conf')
     assert conf_arguments(Runner()) == []
+
+
+@pytest.mark.parametrize('victims', ['one task', 'all children'])
+def test_a_run_whose_processes_are_killed_ends_and_leaves_nothing(write, tmp_path, victims):
+    """What a machine does that is short of memory, in the midst of a training."""
+    path, scratch = write('many.csv', GOOD * 2000), tmp_path / 'scratch'
+    scratch.mkdir()
+    words = 'train', 'pesvm', path, '--hidden', '2000', '-r', 'local', '--model', tmp_path / 'm.npz', '-q'
+    process = subprocess.Popen([Path(sys.executable).with_name('mr-elm'), *words], stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, env={**os.environ, 'TMPDIR': str(scratch)})
+    try:
+        while not (children := children_of(process.pid)):
+            assert process.poll() is None
+            time.sleep(0.02)
+        for child in children if victims == 'all children' else children[:1]:
+            os.kill(child, signal.SIGKILL)
+        said = process.communicate(timeout=30)[1]
+    finally:
+        left = end_group(process.pid)
+    assert process.returncode == 1 and said.count('\n') == 1 and 'SIGKILL' in said
+    assert not left and list(scratch.iterdir()) == [] and not (tmp_path / 'm.npz').exists()
+
+
+def end_group(leader):
+    """Kill what is left of the group of a process that has ended; returns whether anything was."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def children_of(process):
+    """List the processes that a process has started."""
+    return [int(number) for path in Path(f'/proc/{process}/task').glob('*/children')
+            for number in path.read_text().split()]
