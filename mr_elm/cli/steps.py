@@ -23,7 +23,7 @@ FORMAT = 'mr_elm-training'
 
 def layer(argv):
     """Write what the next stage needs, and its name to MODELNAME.next."""
-    if argv[:1] and not argv[0].startswith('-') and argv[0] not in METHODS and not os.path.exists(argv[0]):
+    if argv[:1] and not argv[0].startswith('-') and argv[0] not in METHODS and not argv[0].endswith('.json'):
         raise ValueError(f'one of {", ".join(METHODS)}, or a file MODELNAME.training.json, was expected, {argv[0]!r} '
                          'came')
     if argv[:1] and argv[0] in METHODS:

@@ -11,6 +11,7 @@ factor of two. The time that a cluster idles before it ends itself comes on top.
 import gzip
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mrjob.logs.step import _parse_step_syslog
@@ -87,7 +88,7 @@ def train_seconds(folder, n_rows, n_features, n_hidden, packed):
         if not source.exists():
             pack([str(path)], str(source), options, runner)
         plan = plan_inputs([str(source)], options)
-        return wall(pesvm.train, plan, pesvm.PESVMOptions(n_hidden=n_hidden), runner)
+        return wall(partial(pesvm.train, plan, pesvm.PESVMOptions(n_hidden=n_hidden), runner))
 
 
 def read_counters(paths):

@@ -98,8 +98,11 @@ def decode_block(line):
     Raises ValueError when it is cut short or altered.
     """
     try:
-        _, text, data = line.split(b'\t')[:3]
+        _, text, data, *more = line.split(b'\t')
+        data = data.rstrip(b'\r')
         header, payload = json.loads(text), a2b_base64(data)
+        if b''.join(more).strip() or len(data) != -(-len(payload) // 3) * 4:  # such as the next line, run into this one
+            raise ValueError('base64 alone was expected behind the header')
         kinds, sizes = kinds_of(header), sizes_of(header)
         intact = header['crc32'] == checksum(header, payload)
     except DAMAGE as error:

@@ -311,5 +311,5 @@ def test_wide_sparse_rows_make_records_below_16_megabytes(elm, write, tmp_path, 
     assert elm('pack', path, '-o', tmp_path / 'packed').status == 0
     lines = [line for part in (tmp_path / 'packed').glob('part-*') for line in part.read_bytes().split(b'\n')]
     assert max(map(len, lines)) < 16 << 20 and sum(line.startswith(b'mr_elm-block') for line in lines) > 1
-    assert {name: entry[0] for name, entry in read_manifest(str(tmp_path / 'packed')).labels.entries.items()} == {
-        '0': 300, '1': 300}
+    labels = read_manifest(load_manifest(str(tmp_path / 'packed'))).labels
+    assert {name: entry[0] for name, entry in labels.entries.items()} == {'0': 300, '1': 300}

@@ -140,6 +140,13 @@ def test_damaged_packs_are_refused_or_read_as_they_were(blocks, counts, data):
         assert found is None or found == whole
 
 
+@pytest.mark.parametrize('between', [b'\0', b'A', b'=', b' ', b'\r', b'\t', b''])
+def test_a_block_that_ran_into_the_next_line_is_refused(between):
+    block = Block(np.eye(2, 3), ('x',), np.zeros(2, np.int32))
+    assert read_pack(encode_block(block) + b'\n' + encode_end({}) + b'\n') == [block_shown(block), {}]
+    assert read_pack(encode_block(block) + between + encode_end({}) + b'\n') is None
+
+
 @pytest.fixture(scope='module')
 def pack(tmp_path_factory):
     """Pack few rows in several blocks: the bytes of its files, by name."""
