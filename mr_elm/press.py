@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .errors import DataFormatError
-from .gram import expand, unpack_upper
-from .io.blocks import widen
-from .models import HiddenNodeModel
-from .solvers.multiclass import class_targets
-from .solvers.regularized import factor_ridge
+from mr_elm.errors import DataFormatError
+from mr_elm.gram import expand, unpack_upper
+from mr_elm.io.blocks import widen
+from mr_elm.models import HiddenNodeModel
+from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.regularized import factor_ridge
 
 
 @dataclass(frozen=True)

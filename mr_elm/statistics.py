@@ -5,9 +5,9 @@ from functools import reduce
 import numpy as np
 import scipy.sparse as sp
 
-from .io.blocks import BLOCK_ROWS
-from .io.csv_rows import number_or_none
-from .io.wire import demand_arrays
+from mr_elm.io.blocks import BLOCK_ROWS
+from mr_elm.io.csv_rows import number_or_none
+from mr_elm.io.wire import demand_arrays
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from mrjob.step import StepFailedException
 
-from mr_elm.streaming.hadoop import find_home, read_configuration
+from mr_elm.files.hadoop import find_home, read_configuration
 from mr_elm.streaming.yarn import get_json
 
 TIMEOUT = 10

@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 
 from mr_elm.errors import DataFormatError
-from mr_elm.streaming.storage import COPY, store_of
+from mr_elm.files.storage import COPY, store_of
 
 
 @dataclass(frozen=True)

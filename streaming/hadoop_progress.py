@@ -3,7 +3,7 @@ import logging
 import re
 import time
 
-from mr_elm.streaming.hadoop import find_home, read_configuration
+from mr_elm.files.hadoop import find_home, read_configuration
 from mr_elm.streaming.yarn import get_json, manager_address
 
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')

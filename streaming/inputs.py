@@ -3,12 +3,12 @@ import os
 from dataclasses import dataclass, replace
 
 from mr_elm.errors import DataFormatError
+from mr_elm.files.storage import is_local, store_of
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import MANIFEST
 from mr_elm.io.sniff import first_lines, sniff
 from mr_elm.io.splits import is_compressed, read_stream
 from mr_elm.streaming.manifest import load_manifest
-from mr_elm.streaming.storage import is_local, store_of
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 import json
 
 from mr_elm.errors import DataFormatError
+from mr_elm.files.storage import store_of
 from mr_elm.io.packed import MANIFEST, checksum
-from mr_elm.streaming.storage import store_of
 
 NEEDED = {'n_rows', 'labels', 'statistics', 'rejected', 'input'}
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 
+from mr_elm.files.storage import copy, is_local, scheme_of
 from mr_elm.streaming.progress import Reporter
-from mr_elm.streaming.storage import copy, is_local, scheme_of
 from mr_elm.streaming.work import Work, copy_name, new_staging
 from mr_elm.streaming.yarn import Yarn
 

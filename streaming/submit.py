@@ -5,10 +5,10 @@ import sys
 import tempfile
 from contextlib import contextmanager, nullcontext
 
+from mr_elm.files.hadoop import HadoopRunner, glob_escaped, is_local_cluster
 from mr_elm.streaming.bundle import bundle_arguments
 from mr_elm.streaming.failures import explain
 from mr_elm.streaming.finished import Finished, map_input_records
-from mr_elm.streaming.hadoop import HadoopRunner, glob_escaped, is_local_cluster
 from mr_elm.streaming.hadoop_progress import HadoopProgress
 from mr_elm.streaming.inputs import demand_unchanged, plan_splits
 from mr_elm.streaming.local import LocalRunner

@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 from functools import cached_property
 
-from mr_elm.streaming.hadoop import find_home, hadoop_bin, read_configuration
+from mr_elm.files.hadoop import find_home, hadoop_bin, read_configuration
 
 CLIENT = 'org.apache.hadoop.yarn.client.cli.ApplicationCLI'  # `hadoop CLASS` is understood by every launcher
 FINAL = {'FINISHED', 'FAILED', 'KILLED'}

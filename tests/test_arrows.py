@@ -7,13 +7,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.streaming': ROOT / 'streaming'}
-# A room imports from itself and from the rooms before it.
-ROOMS = ['errors', 'io', 'features', 'gram', 'solvers', 'models', 'scores', 'estimators', 'data', 'streaming',
-         'experiments', 'cli']
-ROOM_OF = {'compiled': 'errors', 'history': 'errors', 'typing': 'errors', 'exact_sum': 'gram', 'statistics': 'gram',
-           'arithmetic': 'gram', 'selection': 'scores', 'metrics': 'scores', 'press': 'scores',
-           'model_checks': 'models'}
-LIBRARY = ROOMS[:ROOMS.index('data')]
+# A room imports from itself and from the rooms before it: files of the package's top, and folders.
+ROOMS = ['errors', 'typing', 'arithmetic', 'compiled', 'history', 'data', 'io', 'files', 'features', 'exact_sum',
+         'gram', 'statistics', 'solvers', 'metrics', 'selection', 'model_checks', 'models', 'press', 'estimators',
+         'streaming', 'experiments', 'cli']
+LIBRARY = [room for room in ROOMS[:ROOMS.index('streaming')] if room not in ('data', 'files')]
 WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}
 
 
@@ -42,8 +40,7 @@ def room(name):
     first, _, rest = name.partition('.')
     if first != 'mr_elm':
         return None
-    place = rest.split('.')[0]
-    return ROOM_OF.get(place, place)
+    return rest.split('.')[0]
 
 
 def faults(name, is_package, source):

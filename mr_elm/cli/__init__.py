@@ -4,8 +4,8 @@ import traceback
 import warnings
 from importlib import import_module
 
-from ..errors import ConvergenceWarning, NumericalWarning, sentence
-from .signals import Terminated, terminable
+from mr_elm.cli.signals import Terminated, terminable
+from mr_elm.errors import ConvergenceWarning, NumericalWarning, sentence
 
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),

@@ -1,14 +1,7 @@
 """mr-elm pack, generate and download: make data sets."""
 import os
 
-from ..data import download as registry
-from ..data.generators import GENERATORS, replicate, write_rows
-from ..data.generators import generate as generate_blocks
-from ..io.blocks import BLOCK_ROWS
-from ..streaming.drivers import pack as packing
-from ..streaming.row_arguments import positive, row_options
-from ..streaming.storage import demand_free
-from .options import (
+from mr_elm.cli.options import (
     Parser,
     add_debug_option,
     add_input_options,
@@ -19,6 +12,13 @@ from .options import (
     make_runner,
     write_rejected,
 )
+from mr_elm.data import download as registry
+from mr_elm.data.generators import GENERATORS, replicate, write_rows
+from mr_elm.data.generators import generate as generate_blocks
+from mr_elm.files.storage import demand_free
+from mr_elm.io.blocks import BLOCK_ROWS
+from mr_elm.streaming.drivers import pack as packing
+from mr_elm.streaming.row_arguments import positive, row_options
 
 
 def pack(argv):

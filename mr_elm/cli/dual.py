@@ -1,14 +1,14 @@
 """mr-elm train sparse-elm and oelm: the options of the box-constrained dual."""
 from dataclasses import fields
 
-from ..features.hidden import NODES
-from ..features.kernels import KERNELS
-from ..solvers.dual import METHOD_RULES
-from ..solvers.multiclass import SCHEMES
-from ..streaming.drivers import dual
-from ..streaming.row_arguments import positive
-from .options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options
-from .training import add_class_weight_option, add_model_options, demand_seed
+from mr_elm.cli.options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options
+from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_seed
+from mr_elm.features.hidden import NODES
+from mr_elm.features.kernels import KERNELS
+from mr_elm.solvers.dual import METHOD_RULES
+from mr_elm.solvers.multiclass import SCHEMES
+from mr_elm.streaming.drivers import dual
+from mr_elm.streaming.row_arguments import positive
 
 STOP = 'violation of the optimality conditions at which to stop'
 STOPS = {'sphere-svm': 'gap at which to stop, relative to the objective; for --rule paper the eps of Algorithm 1'}

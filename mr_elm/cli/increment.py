@@ -1,9 +1,7 @@
 """mr-elm update, forget and merge: a model that lives."""
 from contextlib import ExitStack, contextmanager
 
-from ..streaming.drivers import increment
-from ..streaming.inputs import plan_inputs
-from .options import (
+from mr_elm.cli.options import (
     Parser,
     add_debug_option,
     add_input_options,
@@ -12,8 +10,10 @@ from .options import (
     add_runner_options,
     make_runner,
 )
-from .score import fetched_model, rows_for
-from .training import demand_model_free, keep
+from mr_elm.cli.score import fetched_model, rows_for
+from mr_elm.cli.training import demand_model_free, keep
+from mr_elm.streaming.drivers import increment
+from mr_elm.streaming.inputs import plan_inputs
 
 
 def update(argv):

@@ -1,12 +1,19 @@
 """mr-elm train mr-kelm: the options of the kernel ELM."""
 from dataclasses import fields
 
-from ..streaming.drivers import kelm
-from ..streaming.drivers.kelm_stages import EMITS
-from ..streaming.row_arguments import positive
-from .dual import add_kernel_options, check_kernel
-from .options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options, add_task_option
-from .training import add_class_weight_option, add_model_options, demand_classes, demand_seed
+from mr_elm.cli.dual import add_kernel_options, check_kernel
+from mr_elm.cli.options import (
+    Parser,
+    above_zero,
+    add_input_options,
+    add_resume_option,
+    add_runner_options,
+    add_task_option,
+)
+from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_classes, demand_seed
+from mr_elm.streaming.drivers import kelm
+from mr_elm.streaming.drivers.kelm_stages import EMITS
+from mr_elm.streaming.row_arguments import positive
 
 
 def train_mr_kelm(argv, perform):

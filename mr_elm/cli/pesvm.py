@@ -2,13 +2,20 @@
 import argparse
 from functools import partial
 
-from ..features.hidden import NODES
-from ..streaming.drivers import pesvm
-from ..streaming.drivers.budget import Budget
-from ..streaming.row_arguments import positive
-from .increment import living_model
-from .options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options, add_task_option
-from .training import add_class_weight_option, add_model_options, demand_classes, demand_seed
+from mr_elm.cli.increment import living_model
+from mr_elm.cli.options import (
+    Parser,
+    above_zero,
+    add_input_options,
+    add_resume_option,
+    add_runner_options,
+    add_task_option,
+)
+from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_classes, demand_seed
+from mr_elm.features.hidden import NODES
+from mr_elm.streaming.drivers import pesvm
+from mr_elm.streaming.drivers.budget import Budget
+from mr_elm.streaming.row_arguments import positive
 
 CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
@@ -48,7 +55,7 @@ def train(argv, perform, method, strength, description):
 
 def auto_training(budget):
     """Return the driver that chooses the nodes; only who asks for it waits for the compiled loops that it loads."""
-    from ..streaming.drivers import auto
+    from mr_elm.streaming.drivers import auto
     return partial(auto.train, budget=budget)
 
 

@@ -1,11 +1,11 @@
 """mr-elm speedup, sizeup and scaleup: measure how training scales."""
 import os
 
-from ..experiments.scale.methods import METHODS
-from ..experiments.scale.places import PLACES
-from ..experiments.scale.study import run_study
-from ..streaming.row_arguments import positive
-from .options import Parser, add_debug_option, add_quiet_option
+from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
+from mr_elm.experiments.scale.methods import METHODS
+from mr_elm.experiments.scale.places import PLACES
+from mr_elm.experiments.scale.study import run_study
+from mr_elm.streaming.row_arguments import positive
 
 
 def speedup(argv):

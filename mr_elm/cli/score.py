@@ -2,15 +2,7 @@
 import json
 from contextlib import contextmanager
 
-from ..errors import ModelFormatError
-from ..model_checks import check_report
-from ..models import read_model, refusing
-from ..streaming.drivers import score
-from ..streaming.drivers.increment import demand_living
-from ..streaming.inputs import plan_inputs
-from ..streaming.row_arguments import row_options
-from ..streaming.storage import demand_free, fetched
-from .options import (
+from mr_elm.cli.options import (
     Parser,
     add_debug_option,
     add_input_options,
@@ -20,6 +12,14 @@ from .options import (
     make_runner,
     write_rejected,
 )
+from mr_elm.errors import ModelFormatError
+from mr_elm.files.storage import demand_free, fetched
+from mr_elm.model_checks import check_report
+from mr_elm.models import read_model, refusing
+from mr_elm.streaming.drivers import score
+from mr_elm.streaming.drivers.increment import demand_living
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.row_arguments import row_options
 
 
 def predict(argv):

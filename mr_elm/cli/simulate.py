@@ -5,12 +5,12 @@ from functools import partial
 from math import log10
 from pathlib import Path
 
-from ..experiments.scale.cost_model import Cluster
-from ..experiments.scale.forecast_report import write_forecasts
-from ..experiments.scale.runs import read_runs
-from ..experiments.scale.simulate import make_forecasts, spaced
-from ..streaming.row_arguments import positive
-from .options import Parser, above_zero, add_debug_option
+from mr_elm.cli.options import Parser, above_zero, add_debug_option
+from mr_elm.experiments.scale.cost_model import Cluster
+from mr_elm.experiments.scale.forecast_report import write_forecasts
+from mr_elm.experiments.scale.runs import read_runs
+from mr_elm.experiments.scale.simulate import make_forecasts, spaced
+from mr_elm.streaming.row_arguments import positive
 
 LARGEST = 10**15
 

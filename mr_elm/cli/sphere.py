@@ -1,9 +1,9 @@
 """mr-elm train sphere-svm: the options of the L2 machine."""
-from ..features.kernels import KERNELS
-from ..streaming.drivers import dual
-from .dual import add_kernel_options, add_partition_options, add_solver_options, check_dual, dual_options
-from .options import Parser, add_input_options, add_resume_option, add_runner_options
-from .training import add_model_options
+from mr_elm.cli.dual import add_kernel_options, add_partition_options, add_solver_options, check_dual, dual_options
+from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options
+from mr_elm.cli.training import add_model_options
+from mr_elm.features.kernels import KERNELS
+from mr_elm.streaming.drivers import dual
 
 
 def train_sphere_svm(argv, perform):

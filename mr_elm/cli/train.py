@@ -1,7 +1,7 @@
 """mr-elm train METHOD INPUT... --model OUT.npz"""
 from functools import partial
 
-from .methods import run_method
+from mr_elm.cli.methods import run_method
 
 # method -> (module that knows its options, function, what it is)
 METHODS = {
@@ -22,8 +22,8 @@ def train(argv):
 def perform(words, driver, options, args, passed, **known):
     """Do what the words of a training ask for; what it takes is imported by then."""
     if args.script:
-        from .script import print_script
+        from mr_elm.cli.script import print_script
         print_script(words, options, args, passed, **known)
     else:
-        from .training import run
+        from mr_elm.cli.training import run
         run(driver, options, args, passed, **known)

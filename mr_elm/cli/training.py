@@ -1,10 +1,10 @@
 """Do what training has in common, whatever the method: where the model goes, and writing it."""
-from ..features.scaling import SCALES
-from ..io.store import save_model
-from ..streaming.inputs import plan_inputs
-from ..streaming.row_arguments import row_options
-from ..streaming.storage import demand_free, store_of, written
-from .options import make_runner, write_rejected
+from mr_elm.cli.options import make_runner, write_rejected
+from mr_elm.features.scaling import SCALES
+from mr_elm.files.storage import demand_free, store_of, written
+from mr_elm.io.store import save_model
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.row_arguments import row_options
 
 
 def add_model_options(parser, required=True):

@@ -1,5 +1,5 @@
 """mr-elm tune METHOD INPUT... [--model OUT.npz]"""
-from .methods import run_method
+from mr_elm.cli.methods import run_method
 
 # method -> (module that knows its options, function, what it scores)
 METHODS = {

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..features.kernels import KERNELS
-from ..selection import GRIDS
-from ..streaming.drivers import dual
-from ..streaming.drivers.tune import TuneOptions
-from ..streaming.drivers.tune import tune as search_grid
-from ..streaming.inputs import plan_inputs
-from ..streaming.row_arguments import positive, row_options
-from ..streaming.storage import demand_free, written
-from .dual import add_partition_options, add_solver_options, dual_options
-from .options import Parser, add_input_options, add_resume_option, add_runner_options, make_runner
-from .sphere import add_normalise_option, check_sphere
-from .training import add_model_options, demand_seed, keep
+from mr_elm.cli.dual import add_partition_options, add_solver_options, dual_options
+from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options, make_runner
+from mr_elm.cli.sphere import add_normalise_option, check_sphere
+from mr_elm.cli.training import add_model_options, demand_seed, keep
+from mr_elm.features.kernels import KERNELS
+from mr_elm.files.storage import demand_free, written
+from mr_elm.selection import GRIDS
+from mr_elm.streaming.drivers import dual
+from mr_elm.streaming.drivers.tune import TuneOptions
+from mr_elm.streaming.drivers.tune import tune as search_grid
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.row_arguments import positive, row_options
 
 
 def tune_sparse_elm(argv):
@@ -151,7 +151,7 @@ def write_scores(scores, args, columns):
         with written(args.table) as local:
             write_table(scores, local, columns)
     if args.figure is not None:
-        from ..experiments.heatmap import draw
+        from mr_elm.experiments.heatmap import draw
         with written(args.figure) as local:
             draw(scores, local)
 

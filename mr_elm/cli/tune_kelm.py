@@ -2,16 +2,23 @@
 import json
 from dataclasses import replace
 
-from ..streaming.drivers import kelm
-from ..streaming.drivers.tune_kelm import SearchOptions
-from ..streaming.drivers.tune_kelm import tune as search_grid
-from ..streaming.inputs import plan_inputs
-from ..streaming.row_arguments import row_options
-from ..streaming.storage import demand_free
-from .kelm import add_memory_option, kelm_options
-from .options import Parser, add_input_options, add_resume_option, add_runner_options, add_task_option, make_runner
-from .training import add_class_weight_option, add_model_options, demand_classes, keep
-from .tune_dual import add_grid_options, check_grid, kernels_of, write_scores
+from mr_elm.cli.kelm import add_memory_option, kelm_options
+from mr_elm.cli.options import (
+    Parser,
+    add_input_options,
+    add_resume_option,
+    add_runner_options,
+    add_task_option,
+    make_runner,
+)
+from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_classes, keep
+from mr_elm.cli.tune_dual import add_grid_options, check_grid, kernels_of, write_scores
+from mr_elm.files.storage import demand_free
+from mr_elm.streaming.drivers import kelm
+from mr_elm.streaming.drivers.tune_kelm import SearchOptions
+from mr_elm.streaming.drivers.tune_kelm import tune as search_grid
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.row_arguments import row_options
 
 
 def tune_mr_kelm(argv):

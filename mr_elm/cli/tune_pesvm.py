@@ -3,14 +3,7 @@ import argparse
 import csv
 import json
 
-from ..features.hidden import NODES
-from ..streaming.drivers.pesvm import PESVMOptions
-from ..streaming.drivers.tune_pesvm import Search
-from ..streaming.drivers.tune_pesvm import tune as search_nodes
-from ..streaming.inputs import plan_inputs
-from ..streaming.row_arguments import positive, row_options
-from ..streaming.storage import demand_free, written
-from .options import (
+from mr_elm.cli.options import (
     Parser,
     above_zero,
     add_input_options,
@@ -19,7 +12,7 @@ from .options import (
     add_task_option,
     make_runner,
 )
-from .training import (
+from mr_elm.cli.training import (
     add_class_weight_option,
     add_model_options,
     demand_classes,
@@ -27,7 +20,14 @@ from .training import (
     demand_seed,
     keep,
 )
-from .tune_dual import numbers
+from mr_elm.cli.tune_dual import numbers
+from mr_elm.features.hidden import NODES
+from mr_elm.files.storage import demand_free, written
+from mr_elm.streaming.drivers.pesvm import PESVMOptions
+from mr_elm.streaming.drivers.tune_pesvm import Search
+from mr_elm.streaming.drivers.tune_pesvm import tune as search_nodes
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.row_arguments import positive, row_options
 
 NUS = [10.0**k for k in range(-4, 8)]
 SIZES = list(range(100, 1001, 100))
@@ -112,7 +112,7 @@ def report(found, args):
         with written(args.table) as local:
             write_table(found.scores, local)
     if args.figure is not None:
-        from ..experiments.node_figure import draw
+        from mr_elm.experiments.node_figure import draw
         with written(args.figure) as local:
             draw(found.scores, found.best, local)
     print(json.dumps(cell_of(found.best)))

@@ -1,11 +1,11 @@
 """Offer the solvers as scikit-learn estimators: thin, over rows in memory that the caller has scaled."""
 from sklearn.base import BaseEstimator
 
-from ..models import Model
-from .dual import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
-from .elm import ELMClassifier, ELMRegressor
-from .esvm import ESVMClassifier, ESVMRegressor
-from .kelm import KernelELMClassifier, KernelELMRegressor
+from mr_elm.estimators.dual import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
+from mr_elm.estimators.elm import ELMClassifier, ELMRegressor
+from mr_elm.estimators.esvm import ESVMClassifier, ESVMRegressor
+from mr_elm.estimators.kelm import KernelELMClassifier, KernelELMRegressor
+from mr_elm.models import Model
 
 __all__ = ['ELMClassifier', 'ELMRegressor', 'ESVMClassifier', 'ESVMRegressor', 'KernelELMClassifier',
            'KernelELMRegressor', 'OELMClassifier', 'SparseELMClassifier', 'SphereSVMClassifier', 'to_estimator']

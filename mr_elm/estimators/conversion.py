@@ -4,10 +4,10 @@ from functools import cache
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..arithmetic import describe_blas
-from ..history import event
-from ..io.csv_rows import number_or_none
-from ..models import Model
+from mr_elm.arithmetic import describe_blas
+from mr_elm.history import event
+from mr_elm.io.csv_rows import number_or_none
+from mr_elm.models import Model
 
 # what models call by other names than estimators
 RENAMED = {'map': 'kernel', 'normalised': 'normalise', 'solver': 'rule', 'eps': 'tol', 'tolerance': 'tol',

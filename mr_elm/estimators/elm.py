@@ -1,12 +1,12 @@
 """Offer the unified ELM."""
 import numpy as np
 
-from ..features.kernels import KERNELS
-from ..solvers import elm
-from ..solvers.multiclass import class_targets
-from ..typing import ClassWeight, Labels, Rows, Weights
-from .kernel_or_nodes import RANDOM_NODES, KernelOrNodes, outputs
-from .values import OneVsAll, Targets, numbered_classes, row_weights
+from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES, KernelOrNodes, outputs
+from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
+from mr_elm.features.kernels import KERNELS
+from mr_elm.solvers import elm
+from mr_elm.solvers.multiclass import class_targets
+from mr_elm.typing import ClassWeight, Labels, Rows, Weights
 
 
 class UnifiedELM(KernelOrNodes):

@@ -6,17 +6,17 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..features.hidden import HiddenLayer, draw_nodes
-from ..gram import GridSteps
-from ..history import event, prolonged
-from ..models import HiddenNodeModel, layer_arrays
-from ..solvers.esvm import bounds_of, finish, sum_up
-from ..solvers.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of, warn_of_doubt
-from ..statistics import Classes
-from ..typing import ClassWeight, Floats, Labels, Rows, Weights
-from .conversion import Convertible, describe
-from .kernel_or_nodes import RANDOM_NODES
-from .values import OneVsAll, row_weights
+from mr_elm.estimators.conversion import Convertible, describe
+from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
+from mr_elm.estimators.values import OneVsAll, row_weights
+from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.gram import GridSteps
+from mr_elm.history import event, prolonged
+from mr_elm.models import HiddenNodeModel, layer_arrays
+from mr_elm.solvers.esvm import bounds_of, finish, sum_up
+from mr_elm.solvers.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of, warn_of_doubt
+from mr_elm.statistics import Classes
+from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
 class LivingESVM(Convertible, BaseEstimator):

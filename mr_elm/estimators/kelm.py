@@ -1,16 +1,16 @@
 """Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
 import numpy as np
 
-from ..features.kernel_rows import PrecomputedRows
-from ..features.kernel_tiles import kernel_product, lower_triangle
-from ..features.kernels import KERNELS
-from ..selection import score_values
-from ..solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
-from ..solvers.kelm_cg import approximate, approximate_well, solve_cg
-from ..solvers.multiclass import class_targets
-from ..typing import ClassWeight, Labels, Rows, Weights
-from .kernel_or_nodes import PRECOMPUTED, KernelOrNodes
-from .values import OneVsAll, Targets, numbered_classes, row_weights
+from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
+from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
+from mr_elm.features.kernel_rows import PrecomputedRows
+from mr_elm.features.kernel_tiles import kernel_product, lower_triangle
+from mr_elm.features.kernels import KERNELS
+from mr_elm.selection import score_values
+from mr_elm.solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
+from mr_elm.solvers.kelm_cg import approximate, approximate_well, solve_cg
+from mr_elm.solvers.multiclass import class_targets
+from mr_elm.typing import ClassWeight, Labels, Rows, Weights
 
 SOLVERS = ('cholesky', 'svd', 'cg')
 

@@ -3,11 +3,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..features.hidden import NODES, HiddenLayer, draw_nodes
-from ..features.kernels import KERNELS, make_kernel, row_squares
-from ..models import HiddenNodeModel, KernelModel, layer_arrays, vector_arrays
-from ..solvers.multiclass import ONE_VS_ALL
-from .conversion import Convertible, describe
+from mr_elm.estimators.conversion import Convertible, describe
+from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
+from mr_elm.features.kernels import KERNELS, make_kernel, row_squares
+from mr_elm.models import HiddenNodeModel, KernelModel, layer_arrays, vector_arrays
+from mr_elm.solvers.multiclass import ONE_VS_ALL
 
 PRECOMPUTED = 'precomputed'
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from ..estimators import (
+from mr_elm.estimators import (
     ELMClassifier,
     ESVMClassifier,
     KernelELMClassifier,
@@ -14,7 +14,7 @@ from ..estimators import (
     SparseELMClassifier,
     SphereSVMClassifier,
 )
-from .figure import drawn
+from mr_elm.experiments.figure import drawn
 
 EDGE = 4  # of the square that rows are drawn from
 WIDTH = 1

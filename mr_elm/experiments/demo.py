@@ -10,16 +10,16 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import train_test_split
 
-from ..io.formats import RowOptions
-from ..io.store import save_model
-from ..models import HiddenNodeModel
-from ..solvers.esvm import finish, leading_sums
-from ..solvers.increment import sums_of
-from ..streaming.drivers import pesvm, score
-from ..streaming.inputs import plan_inputs
-from ..streaming.progress import Reporter
-from ..streaming.runner import Runner
-from .figure import drawn
+from mr_elm.experiments.figure import drawn
+from mr_elm.io.formats import RowOptions
+from mr_elm.io.store import save_model
+from mr_elm.models import HiddenNodeModel
+from mr_elm.solvers.esvm import finish, leading_sums
+from mr_elm.solvers.increment import sums_of
+from mr_elm.streaming.drivers import pesvm, score
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.progress import Reporter
+from mr_elm.streaming.runner import Runner
 
 N_HIDDEN = 1000
 SIZES = (10, 20, 50, 100, 200, 300, 500, 700, 1000)

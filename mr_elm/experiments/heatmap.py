@@ -1,7 +1,7 @@
 """Draw the accuracy of cross-validation over a grid."""
 import numpy as np
 
-from .figure import drawn
+from mr_elm.experiments.figure import drawn
 
 
 def draw(scores, path):

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ..arithmetic import describe_blas
+from mr_elm.arithmetic import describe_blas
 
 PACKAGES = ('numpy', 'scipy', 'numba', 'mrjob', 'scikit-learn', 'matplotlib', 'hpelm', 'scikit-lego')
 

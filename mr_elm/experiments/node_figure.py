@@ -1,7 +1,7 @@
 """Draw what cross-validation says of hidden nodes."""
 import numpy as np
 
-from .figure import drawn
+from mr_elm.experiments.figure import drawn
 
 
 def draw(scores, best, path):

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from .verdict import Row
+from mr_elm.experiments.verdict import Row
 
 ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
 

@@ -5,7 +5,7 @@ float64, or as sums of squared differences, and only the kernel value is rounded
 """
 import numpy as np
 
-from .kernels import row_squares
+from mr_elm.features.kernels import row_squares
 
 ROWS_AT_ONCE = 256
 COLUMNS_AT_ONCE = 1024  # the memory of a tile is small enough not to be given back to the system after each
@@ -49,14 +49,14 @@ class DenseRows:
         return out
 
     def _by_difference(self, indices, out):
-        from . import fused
+        from mr_elm.features import fused
         if self._transposed is None:
             self._transposed = np.ascontiguousarray(self.X.T, dtype=np.float32)
         rows = np.ascontiguousarray(self._transposed[:, indices].T)
         fused.exponential_rows(self._transposed, rows, self.kernel.factor, self.kernel.takes_root, out)
 
     def _by_product(self, X, indices, out):
-        from . import fused
+        from mr_elm.features import fused
         A, a_squares = X[indices], self.squares[indices]
         compiled = self.kernel.kind.exponent and out.dtype == np.float64
         for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
@@ -88,7 +88,7 @@ class DenseRows:
         if not self.kernel.kind.exponent:
             self._by_product(self._single, indices, out)
             return
-        from . import fused
+        from mr_elm.features import fused
         A, a_squares = self._single[indices], self.squares[indices]
         for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
             part = slice(start, start + COLUMNS_AT_ONCE)
@@ -146,7 +146,7 @@ class DenseRows:
     def _add_tile(self, products, squares, weights, sums):
         """Add one tile's share to the sums of its columns and of its rows, in place."""
         if self.kernel.kind.exponent:
-            from . import fused
+            from mr_elm.features import fused
             fused.add_exponential_tile(products, *squares, self.kernel.factor, self.kernel.takes_root, *weights, *sums)
             return
         tile = self.kernel.finish(products.astype(float, copy=False), *squares)

@@ -5,7 +5,7 @@ costs no more than the rounding of the features. `root` says p = 1, else p = 2.
 """
 import numpy as np
 
-from ..compiled import inline, jit
+from mr_elm.compiled import inline, jit
 
 fast = jit(fastmath=True)
 COLUMNS = 256  # two rows of partial distances of this length stay in the first cache

@@ -9,9 +9,9 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import NumericalWarning
-from .dense_rows import ROWS_AT_ONCE, DenseRows, deliver
-from .kernels import multiplies_exactly, product, row_squares
+from mr_elm.errors import NumericalWarning
+from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, deliver
+from mr_elm.features.kernels import multiplies_exactly, product, row_squares
 
 DENSE_BYTES = 1 << 29  # CSR data are expanded when they fit into this,
 DENSE_SHARE = 0.1      # or when more than this share of their values is not zero
@@ -92,7 +92,7 @@ class PrecomputedRows:
 
     def weighted_sum(self, indices, weights):
         """Return K[:, indices] weights, (n,) float64."""
-        from .fused import add_rows
+        from mr_elm.features.fused import add_rows
         total = np.zeros(self.n_samples)
         add_rows(self.matrix, indices, weights, total)
         return total

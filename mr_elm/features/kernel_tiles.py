@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from .kernels import multiplies_exactly, product, row_squares
+from mr_elm.features.kernels import multiplies_exactly, product, row_squares
 
 TILE_ROWS = 512
 COLUMNS_AT_ONCE = 512  # the pass over a tile finds the product still in the core's cache, whatever other cores do
@@ -47,7 +47,7 @@ class KernelTiles:
         """Turn inner products (m, n) into kernel values in float64."""
         if not self.kernel.kind.exponent or self.n_rows < COMPILED_FROM:
             return self.kernel.finish(products.astype(float, copy=False), own, squares)
-        from . import fused
+        from mr_elm.features import fused
         tile = np.empty(products.shape)
         fused.exponential_tile(products, own, squares, self.kernel.factor, self.kernel.takes_root, tile, 0)
         return tile

@@ -2,9 +2,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataFormatError
-from ..io.blocks import stack
-from ..io.wire import demand_arrays
+from mr_elm.errors import DataFormatError
+from mr_elm.io.blocks import stack
+from mr_elm.io.wire import demand_arrays
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

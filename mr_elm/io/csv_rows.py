@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 
-from .blocks import Block, encode_labels
-from .formats import RowError
+from mr_elm.io.blocks import Block, encode_labels
+from mr_elm.io.formats import RowError
 
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
 SPACES = re.compile(f'[{SPACE}]+')

@@ -4,9 +4,9 @@ import re
 import numpy as np
 import scipy.sparse as sp
 
-from .blocks import Block, encode_labels
-from .csv_rows import label_name, number_or_none, shown, split_white
-from .formats import RowError
+from mr_elm.io.blocks import Block, encode_labels
+from mr_elm.io.csv_rows import label_name, number_or_none, shown, split_white
+from mr_elm.io.formats import RowError
 
 QID = re.compile(r'(?<!\S)qid:\S+', re.ASCII)
 NUMBER_CHARACTERS = b'0123456789.+-eE'

@@ -1,8 +1,8 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
 from dataclasses import dataclass
 
-from . import csv_rows, libsvm_rows
-from .blocks import BLOCK_ROWS, RowCounts, concatenate
+from mr_elm.io import csv_rows, libsvm_rows
+from mr_elm.io.blocks import BLOCK_ROWS, RowCounts, concatenate
 
 PARSERS = {'csv': csv_rows, 'libsvm': libsvm_rows}
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few

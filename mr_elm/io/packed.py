@@ -15,7 +15,7 @@ from binascii import a2b_base64, b2a_base64
 import numpy as np
 import scipy.sparse as sp
 
-from .blocks import Block, take_rows
+from mr_elm.io.blocks import Block, take_rows
 
 BLOCK_MARK = b'mr_elm-block'
 END_MARK = b'mr_elm-end'

@@ -1,7 +1,7 @@
 """Turn the chunks of a packed split into blocks, with every block accounted for."""
-from ..errors import DataFormatError
-from .blocks import RowCounts
-from .packed import BLOCK_MARK, END_MARK, decode_block, decode_end
+from mr_elm.errors import DataFormatError
+from mr_elm.io.blocks import RowCounts
+from mr_elm.io.packed import BLOCK_MARK, END_MARK, decode_block, decode_end
 
 
 class PackedReader:

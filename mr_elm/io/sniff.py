@@ -3,12 +3,12 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from ..errors import DataFormatError
-from .csv_rows import number_or_none, split_fields
-from .formats import RowError, RowFormat
-from .lines import BYTE_ORDER_MARK, split_chunk
-from .packed import BLOCK_MARK, END_MARK
-from .splits import CHUNK
+from mr_elm.errors import DataFormatError
+from mr_elm.io.csv_rows import number_or_none, split_fields
+from mr_elm.io.formats import RowError, RowFormat
+from mr_elm.io.lines import BYTE_ORDER_MARK, split_chunk
+from mr_elm.io.packed import BLOCK_MARK, END_MARK
+from mr_elm.io.splits import CHUNK
 
 LINES = 200
 ENOUGH = 3  # lines, once as many bytes as one chunk have been read

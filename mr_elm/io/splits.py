@@ -8,7 +8,7 @@ import gzip
 import io
 import zlib
 
-from ..errors import DataFormatError
+from mr_elm.errors import DataFormatError
 
 CHUNK = 4 << 20
 RAW = 1 << 16  # bytes of compressed data read at a time

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 from numpy.lib import format as npy
 
-from ..errors import ModelFormatError
+from mr_elm.errors import ModelFormatError
 
 FORMAT = 'mr_elm'
 VERSION = 1

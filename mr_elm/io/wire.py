@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from ..errors import DataFormatError
+from mr_elm.errors import DataFormatError
 
 NUMBER_BYTES = 8 * 4 / 3  # of a float64, in base64
 

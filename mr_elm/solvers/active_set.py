@@ -21,11 +21,11 @@ import time
 
 import numpy as np
 
-from . import loops
-from .block_step import lower_end
-from .box_qp import TINY, conclude, free_variables, violations
-from .free_factor import FreeFactor
-from .row_cache import RowCache
+from mr_elm.solvers import loops
+from mr_elm.solvers.block_step import lower_end
+from mr_elm.solvers.box_qp import TINY, conclude, free_variables, violations
+from mr_elm.solvers.free_factor import FreeFactor
+from mr_elm.solvers.row_cache import RowCache
 
 FACE = 4000  # most variables released at once
 OELM_STEPS = 500

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import ConvergenceWarning, NumericalWarning
+from mr_elm.errors import ConvergenceWarning, NumericalWarning
 
 TINY = 1e-12  # of the largest K(x, x): a diagonal below this counts as this
 

@@ -1,8 +1,8 @@
 """Choose a solver of the box-constrained dual by its rule; compiled code is loaded when one is asked for."""
 from importlib import import_module
 
-from . import sphere_svm
-from .box_qp import BoxQP, Result, Settings
+from mr_elm.solvers import sphere_svm
+from mr_elm.solvers.box_qp import BoxQP, Result, Settings
 
 # rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
 RULES = {

@@ -13,9 +13,9 @@ eqs. 10-11.
 """
 import numpy as np
 
-from ..typing import Floats
-from .kelm import KernelSolution, demand_C, unweigh, weigh
-from .regularized import solve_regularized
+from mr_elm.solvers.kelm import KernelSolution, demand_C, unweigh, weigh
+from mr_elm.solvers.regularized import solve_regularized
+from mr_elm.typing import Floats
 
 
 def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:

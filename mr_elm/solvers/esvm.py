@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import AccountingError
-from ..exact_sum import add_pair
-from ..features.hidden import HiddenLayer
-from ..gram import SQUARES, TARGETS, GramSum, GridSteps, expand
-from ..io.blocks import BLOCK_ROWS, Block
-from ..statistics import Classes
-from ..typing import Floats, Rows
-from .regularized import Solution, solve_regularized
+from mr_elm.errors import AccountingError
+from mr_elm.exact_sum import add_pair
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.gram import SQUARES, TARGETS, GramSum, GridSteps, expand
+from mr_elm.io.blocks import BLOCK_ROWS, Block
+from mr_elm.solvers.regularized import Solution, solve_regularized
+from mr_elm.statistics import Classes
+from mr_elm.typing import Floats, Rows
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from functools import reduce
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .esvm import right_side
-from .increment import add_sums, largest_nu
-from .regularized import factor_ridge
+from mr_elm.solvers.esvm import right_side
+from mr_elm.solvers.increment import add_sums, largest_nu
+from mr_elm.solvers.regularized import factor_ridge
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
-from ..compiled import jit
+from mr_elm.compiled import jit
 
 strict = jit()
 REBUILD_SHARE = 0.1  # with more than this share of S changed, a new factorisation is cheaper

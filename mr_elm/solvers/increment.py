@@ -13,11 +13,11 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from ..errors import AccountingError, NumericalWarning
-from ..exact_sum import add_pair
-from ..gram import pack_upper, unpack_upper
-from .esvm import Sums
-from .regularized import factor_ridge
+from mr_elm.errors import AccountingError, NumericalWarning
+from mr_elm.exact_sum import add_pair
+from mr_elm.gram import pack_upper, unpack_upper
+from mr_elm.solvers.esvm import Sums
+from mr_elm.solvers.regularized import factor_ridge
 
 UNIT = np.finfo(float).eps / 2
 OF_CLASSES = ('class_sums', 'class_sums_low', 'counts', 'counts_low')

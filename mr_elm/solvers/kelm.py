@@ -26,8 +26,8 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from ..errors import NumericalWarning
-from ..typing import Floats
+from mr_elm.errors import NumericalWarning
+from mr_elm.typing import Floats
 
 TAIL = 0.01  # of 1/C: an omitted eigenvalue above this shows in the predictions
 

@@ -18,11 +18,11 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, eigh
 from scipy.linalg.blas import dtrsm
 
-from ..errors import ConvergenceWarning
-from ..features.kernel_tiles import kernel_values
-from ..features.landmarks import row_hashes
-from ..typing import Floats
-from .kelm import KernelSolution, demand_C
+from mr_elm.errors import ConvergenceWarning
+from mr_elm.features.kernel_tiles import kernel_values
+from mr_elm.features.landmarks import row_hashes
+from mr_elm.solvers.kelm import KernelSolution, demand_C
+from mr_elm.typing import Floats
 
 FLAT = 1e-12  # of the largest eigenvalue: below it the approximation is rounding
 FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff is enough

@@ -7,7 +7,7 @@ the largest, a stretch at a time.
 """
 import numpy as np
 
-from ..compiled import jit
+from mr_elm.compiled import jit
 
 fast = jit(fastmath=True)
 SETTLED, OUT_OF_STEPS = -1, -2

@@ -15,11 +15,20 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ..features.kernels import product, row_squares
-from . import node_loops
-from .block_step import Effort, minimise_block
-from .box_qp import TINY, Result, Settings, check_targets, conclude, free_variables, upper_bounds, violations
-from .workspace import Workspace
+from mr_elm.features.kernels import product, row_squares
+from mr_elm.solvers import node_loops
+from mr_elm.solvers.block_step import Effort, minimise_block
+from mr_elm.solvers.box_qp import (
+    TINY,
+    Result,
+    Settings,
+    check_targets,
+    conclude,
+    free_variables,
+    upper_bounds,
+    violations,
+)
+from mr_elm.solvers.workspace import Workspace
 
 PASSES = 2000
 FACE_EVERY = 10  # passes

@@ -1,5 +1,5 @@
 """Pass over explicit node outputs by dual coordinate descent, compiled; letters as in `node_dual`."""
-from ..compiled import jit
+from mr_elm.compiled import jit
 
 fast = jit(fastmath=True)
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..features.kernel_rows import PrecomputedRows
-from .block_rule import solve_by_blocks
-from .box_qp import TINY, BoxQP, Result, Settings
-from .kept_block import KeptBlock
-from .loops import two_variables
-from .workspace import Workspace, borrowed
+from mr_elm.features.kernel_rows import PrecomputedRows
+from mr_elm.solvers.block_rule import solve_by_blocks
+from mr_elm.solvers.box_qp import TINY, BoxQP, Result, Settings
+from mr_elm.solvers.kept_block import KeptBlock
+from mr_elm.solvers.loops import two_variables
+from mr_elm.solvers.workspace import Workspace, borrowed
 
 
 @dataclass(frozen=True)

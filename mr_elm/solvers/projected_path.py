@@ -4,7 +4,7 @@ Source: Zhao et al., An efficient active set method for optimization extreme lea
 """
 import numpy as np
 
-from ..compiled import jit
+from mr_elm.compiled import jit
 
 with_infinities = jit(fastmath={'reassoc', 'contract', 'nsz'})
 

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
-from ..errors import NumericalWarning
-from ..typing import Floats
+from mr_elm.errors import NumericalWarning
+from mr_elm.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """Keep kernel rows in memory, within a bound: a slab of rows of K, and for each row its slot."""
 import numpy as np
 
-from ..features.fused import add_rows
-from ..features.kernel_rows import PrecomputedRows
-from . import loops
-from .workspace import Workspace
+from mr_elm.features.fused import add_rows
+from mr_elm.features.kernel_rows import PrecomputedRows
+from mr_elm.solvers import loops
+from mr_elm.solvers.workspace import Workspace
 
 SOFT_BYTES = 200_000_000
 RETURNS = 4  # times a row may be computed again before memory is the cheaper way

@@ -1,7 +1,7 @@
 """Move the weight of two rows at a time, compiled; letters as in `sphere_svm`: a, p_i = c.x~_i, t for y."""
 import numpy as np
 
-from ..compiled import jit
+from mr_elm.compiled import jit
 
 strict = jit()
 DONE, EXHAUSTED, MISSING = 0, 1, 2

@@ -1,11 +1,11 @@
 """Train one two-class SphereSVM on rows in memory, and walk along a list of C. Symbols: sphere_svm."""
 from dataclasses import replace
 
-from ..features.kernel_rows import kernel_rows
-from .box_qp import Settings
-from .machine import Machine
-from .path import PathPoint
-from .sphere_svm import SphereProblem, solve_sphere
+from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.solvers.box_qp import Settings
+from mr_elm.solvers.machine import Machine
+from mr_elm.solvers.path import PathPoint
+from mr_elm.solvers.sphere_svm import SphereProblem, solve_sphere
 
 
 class SphereMachine(Machine):

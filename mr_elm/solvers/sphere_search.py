@@ -15,11 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .block_rule import SMALL, Pace, Search, solve_by_blocks
-from .box_qp import BoxQP
-from .kept_block import KeptBlock
-from .split_cache import SplitCache, error_of_sum
-from .workspace import borrowed
+from mr_elm.solvers.block_rule import SMALL, Pace, Search, solve_by_blocks
+from mr_elm.solvers.box_qp import BoxQP
+from mr_elm.solvers.kept_block import KeptBlock
+from mr_elm.solvers.split_cache import SplitCache, error_of_sum
+from mr_elm.solvers.workspace import borrowed
 
 # there is no bound that half of the support vectors meet early, so blocks take in new rows faster; the certificate
 # corrects what rounding makes of the gradient, except where it would hide the end

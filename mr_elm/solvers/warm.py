@@ -9,17 +9,17 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled import LOOPS
-from ..features import fused
-from ..features.kernel_rows import kernel_rows
-from ..features.kernels import make_kernel, row_squares
-from . import sphere_search, sphere_svm
-from .box_qp import BoxQP, Settings
-from .dual import RULES, solve_dual
-from .node_dual import solve_node_dual
-from .path import ready_rows, walk_folds
-from .split_cache import SplitCache
-from .workspace import Workspace
+from mr_elm.compiled import LOOPS
+from mr_elm.features import fused
+from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.features.kernels import make_kernel, row_squares
+from mr_elm.solvers import sphere_search, sphere_svm
+from mr_elm.solvers.box_qp import BoxQP, Settings
+from mr_elm.solvers.dual import RULES, solve_dual
+from mr_elm.solvers.node_dual import solve_node_dual
+from mr_elm.solvers.path import ready_rows, walk_folds
+from mr_elm.solvers.split_cache import SplitCache
+from mr_elm.solvers.workspace import Workspace
 
 N, NARROW, WIDE = 90, 3, 60
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import row_squares
+from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.packed import encode_block
@@ -23,7 +24,6 @@ from mr_elm.streaming.mr_product import MRProduct
 from mr_elm.streaming.partition import tasks_for
 from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.runner import EMBEDDED
-from mr_elm.streaming.storage import store_of
 from mr_elm.streaming.submit import write_json
 
 ENTRY_BYTES = 57  # of one entry on the wire

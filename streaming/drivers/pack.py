@@ -2,6 +2,7 @@
 from dataclasses import replace
 
 from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.packed import rows_for_width
 from mr_elm.streaming.accounting import Accounts
@@ -10,7 +11,6 @@ from mr_elm.streaming.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.runner import EMBEDDED
-from mr_elm.streaming.storage import store_of
 
 
 def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_ROWS, bad_rows='stop'):

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mr_elm.streaming.hadoop import read_configuration, web_hdfs
-from mr_elm.streaming.storage import HDFSStore
+from mr_elm.files.hadoop import read_configuration, web_hdfs
+from mr_elm.files.storage import HDFSStore
 from mr_elm.streaming.yarn import Yarn
 
 pytestmark = pytest.mark.long

@@ -1,8 +1,8 @@
 """HDFS answers the same over HTTP and through the hadoop command."""
 import pytest
 
-from mr_elm.streaming.hadoop import HadoopCommand, read_configuration, web_hdfs
-from mr_elm.streaming.storage import HDFSStore
+from mr_elm.files.hadoop import HadoopCommand, read_configuration, web_hdfs
+from mr_elm.files.storage import HDFSStore
 
 
 @pytest.fixture(params=['webhdfs', pytest.param('command', marks=pytest.mark.long)])

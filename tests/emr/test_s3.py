@@ -11,8 +11,8 @@ from reference.commands import elm
 
 from emr.amazon import REGION
 from emr.conftest import TEMPORARY
-from mr_elm.streaming import storage
-from mr_elm.streaming.storage import copy, store_of
+from mr_elm.files import storage
+from mr_elm.files.storage import copy, store_of
 
 ROWS = b'0,1,2\n1,2,1\n0,1,1\n1,2,3\n' * 5
 TRAIN = ('train', 'pesvm', '--hidden', 3, '--model', 's3://bucket/refused.npz', '-q')
@@ -62,7 +62,7 @@ def test_large_files_come_back_and_many_go(account, folder, tmp_path, monkeypatc
     copy(str(tmp_path / 'large'), f'{folder}/large')
     copy(f'{folder}/large', str(tmp_path / 'back'))
     assert (tmp_path / 'back').read_bytes() == (tmp_path / 'large').read_bytes()
-    monkeypatch.setattr('mr_elm.streaming.s3.BATCH', 3)
+    monkeypatch.setattr('mr_elm.files.s3.BATCH', 3)
     for number in range(10):
         account.files[f'{folder}/many/{number}'] = b''
     store = store_of(folder)
@@ -140,7 +140,7 @@ def test_without_a_network_the_message_says_so(account, fresh, monkeypatch):
 def test_s3_may_be_where_mrjobs_options_say(account, fresh, monkeypatch):
     """The endpoint comes by an option; the environment names none."""
     monkeypatch.delenv('AWS_ENDPOINT_URL')
-    monkeypatch.setattr('mr_elm.streaming.s3.CONNECTION', {})
+    monkeypatch.setattr('mr_elm.files.s3.CONNECTION', {})
     done = elm(*TRAIN, 's3://bucket/nothing-here', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY, '--release-label',
                'emr-7.13.0', '--s3-endpoint', account.endpoint)
     assert done.status == 1 and 'nothing-here: an input file or folder was expected' in done.err

@@ -13,11 +13,11 @@ import time
 import warnings
 from pathlib import Path
 
-from ...arithmetic import one_thread
-from ..machine import describe, describe_in_a_line
-from ..verdict import MISSED, VERDICTS, record, table
-from . import auto, dual, hadoop, kelm, pesvm, sphere
-from .context import NORMAL, QUICK, SIZES, Bench
+from mr_elm.arithmetic import one_thread
+from mr_elm.experiments.bench import auto, dual, hadoop, kelm, pesvm, sphere
+from mr_elm.experiments.bench.context import NORMAL, QUICK, SIZES, Bench
+from mr_elm.experiments.machine import describe, describe_in_a_line
+from mr_elm.experiments.verdict import MISSED, VERDICTS, record, table
 
 TOPICS = {'pesvm': pesvm, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto, 'hadoop': hadoop}
 ON_A_CLUSTER = ('hadoop',)

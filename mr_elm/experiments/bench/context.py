@@ -3,8 +3,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..machine import commit
-from ..timing import Seconds, processor_runs
+from mr_elm.experiments.machine import commit
+from mr_elm.experiments.timing import Seconds, processor_runs
 
 QUICK, NORMAL, FULL = SIZES = ('quick', 'normal', 'full')
 

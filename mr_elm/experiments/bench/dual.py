@@ -10,17 +10,17 @@ from itertools import product
 
 import numpy as np
 
-from ...features.kernel_rows import kernel_rows
-from ...features.kernels import make_kernel
-from ...selection import PAPER, cross_validate, fold_numbers
-from ...solvers.box_qp import BoxQP, Settings
-from ...solvers.dual import solve_dual
-from ...solvers.path import ready_rows
-from ...solvers.workspace import Workspace
-from ..public_sets import have, read_set
-from ..timing import processor_runs, ratio_row, times_faster
-from ..verdict import COUNTED, Row, at_least, at_most
-from .context import FULL, NORMAL, QUICK
+from mr_elm.experiments.bench.context import FULL, NORMAL, QUICK
+from mr_elm.experiments.public_sets import have, read_set
+from mr_elm.experiments.timing import processor_runs, ratio_row, times_faster
+from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.features.kernels import make_kernel
+from mr_elm.selection import PAPER, cross_validate, fold_numbers
+from mr_elm.solvers.box_qp import BoxQP, Settings
+from mr_elm.solvers.dual import solve_dual
+from mr_elm.solvers.path import ready_rows
+from mr_elm.solvers.workspace import Workspace
 
 ROWS = {QUICK: 3_000, NORMAL: 10_000, FULL: None}  # of a set
 # name -> set, classes; gamma is a multiple of 1/d
@@ -52,7 +52,7 @@ def svc(gamma, C):
 
 def sparse_elm(gamma, C):
     """Return ours."""
-    from ...estimators import SparseELMClassifier
+    from mr_elm.estimators import SparseELMClassifier
     return SparseELMClassifier(gamma=gamma, C=float(C))
 
 

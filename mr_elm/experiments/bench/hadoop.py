@@ -11,22 +11,22 @@ from pathlib import Path
 
 import numpy as np
 
-from ...data.generators import generate, write_rows
-from ...gram import GridSteps
-from ...io.formats import RowOptions
-from ...streaming import mr_gram
-from ...streaming.bundle import UNPACKED, make_bundle
-from ...streaming.failures import get_json
-from ...streaming.hadoop import HadoopRunner, find_home, hadoop_bin, read_configuration
-from ...streaming.inputs import plan_inputs
-from ...streaming.progress import Reporter
-from ...streaming.storage import store_of
-from ...streaming.submit import write_json
-from ..scale.data import put_pack
-from ..scale.places import properties
-from ..timing import in_turn, mr_elm, ratio_row
-from ..verdict import Row, at_most
-from .pesvm import D, L, random_layer, save_layer
+from mr_elm.data.generators import generate, write_rows
+from mr_elm.experiments.bench.pesvm import D, L, random_layer, save_layer
+from mr_elm.experiments.scale.data import put_pack
+from mr_elm.experiments.scale.places import properties
+from mr_elm.experiments.timing import in_turn, mr_elm, ratio_row
+from mr_elm.experiments.verdict import Row, at_most
+from mr_elm.files.hadoop import HadoopRunner, find_home, hadoop_bin, read_configuration
+from mr_elm.files.storage import store_of
+from mr_elm.gram import GridSteps
+from mr_elm.io.formats import RowOptions
+from mr_elm.streaming import mr_gram
+from mr_elm.streaming.bundle import UNPACKED, make_bundle
+from mr_elm.streaming.failures import get_json
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.progress import Reporter
+from mr_elm.streaming.submit import write_json
 
 ROWS = 1_000_000
 STAGES = {'map': 'avgMapTime', 'shuffle': 'avgShuffleTime', 'merge': 'avgMergeTime', 'reduce': 'avgReduceTime'}

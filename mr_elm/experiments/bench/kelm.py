@@ -11,21 +11,21 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ...estimators import KernelELMClassifier
-from ...features.kernel_tiles import lower_triangle
-from ...features.kernels import make_kernel, row_squares
-from ...io.formats import RowOptions
-from ...solvers.kelm import decompose, solve_cholesky
-from ...solvers.multiclass import class_targets
-from ...streaming.drivers.kelm import KELMOptions
-from ...streaming.drivers.kelm_data import gathered
-from ...streaming.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
-from ...streaming.inputs import plan_inputs
-from ...streaming.mr_kernel import MRKernel
-from ...streaming.runner import Runner
-from ...streaming.submit import write_json
-from ..timing import in_turn, mr_elm, processor_runs, ratio_row
-from ..verdict import COUNTED, Row, at_least, at_most
+from mr_elm.estimators import KernelELMClassifier
+from mr_elm.experiments.timing import in_turn, mr_elm, processor_runs, ratio_row
+from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.features.kernel_tiles import lower_triangle
+from mr_elm.features.kernels import make_kernel, row_squares
+from mr_elm.io.formats import RowOptions
+from mr_elm.solvers.kelm import decompose, solve_cholesky
+from mr_elm.solvers.multiclass import class_targets
+from mr_elm.streaming.drivers.kelm import KELMOptions
+from mr_elm.streaming.drivers.kelm_data import gathered
+from mr_elm.streaming.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.mr_kernel import MRKernel
+from mr_elm.streaming.runner import Runner
+from mr_elm.streaming.submit import write_json
 
 D, CLASSES = 50, 10
 PAIR_FEATURES = 20

@@ -11,22 +11,22 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from ...data.generators import generate, write_rows
-from ...features.hidden import HiddenLayer, draw_nodes
-from ...features.scaling import choose_scaling
-from ...gram import GridSteps
-from ...io.formats import RowOptions
-from ...io.store import save_model
-from ...models import layer_arrays
-from ...solvers.esvm import fit_esvm
-from ...statistics import Classes, ColumnStatistics, LabelTable
-from ...streaming.inputs import plan_inputs
-from ...streaming.mr_gram import MRGram
-from ...streaming.submit import write_json
-from ..public_sets import have, read_set
-from ..timing import compare, in_turn, mr_elm, peak_memory, ratio_row, stage_seconds, wall
-from ..verdict import COUNTED, Row, at_least, at_most
-from .context import QUICK
+from mr_elm.data.generators import generate, write_rows
+from mr_elm.experiments.bench.context import QUICK
+from mr_elm.experiments.public_sets import have, read_set
+from mr_elm.experiments.timing import compare, in_turn, mr_elm, peak_memory, ratio_row, stage_seconds, wall
+from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.scaling import choose_scaling
+from mr_elm.gram import GridSteps
+from mr_elm.io.formats import RowOptions
+from mr_elm.io.store import save_model
+from mr_elm.models import layer_arrays
+from mr_elm.solvers.esvm import fit_esvm
+from mr_elm.statistics import Classes, ColumnStatistics, LabelTable
+from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.streaming.mr_gram import MRGram
+from mr_elm.streaming.submit import write_json
 
 D, L = 50, 1000
 

@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from ..machine import describe
-from .page import download, figure, from_markdown, pairs
-from .sections import SECTIONS
+from mr_elm.experiments.machine import describe
+from mr_elm.experiments.report.page import download, figure, from_markdown, pairs
+from mr_elm.experiments.report.sections import SECTIONS
 
 SEEDS = {
     'random nodes and landmarks': '0; of a trial, its number',

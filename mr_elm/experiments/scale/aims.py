@@ -2,8 +2,8 @@
 from math import nan
 from statistics import median
 
-from ..verdict import Row, at_least, at_most
-from .ratios import name_of
+from mr_elm.experiments.scale.ratios import name_of
+from mr_elm.experiments.verdict import Row, at_least, at_most
 
 SHARE = {'speedup': 0.8, 'scaleup': 0.85}  # of the ideal, at least: on two nodes a speedup of 1.6
 DEVIATION = 0.10  # of an increment of sizeup from the mean of all, at most

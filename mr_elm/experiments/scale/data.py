@@ -2,10 +2,10 @@
 import shutil
 from pathlib import Path
 
-from ...data.generators import generate, write_rows
-from ...io.packed import MANIFEST
-from ...streaming.storage import store_of
-from ..timing import mr_elm
+from mr_elm.data.generators import generate, write_rows
+from mr_elm.experiments.timing import mr_elm
+from mr_elm.files.storage import store_of
+from mr_elm.io.packed import MANIFEST
 
 FRESH = 250_000  # rows that are drawn; more rows are these again, because only their number matters
 SEED = 1

@@ -1,8 +1,8 @@
 """Draw speedup, sizeup and scaleup: the curves beside their ideals, and where the seconds of each run went."""
 from itertools import compress
 
-from ..figure import drawn
-from .ratios import STAGES, curves_of, name_of, plural, short, stage_medians
+from mr_elm.experiments.figure import drawn
+from mr_elm.experiments.scale.ratios import STAGES, curves_of, name_of, plural, short, stage_medians
 
 COLOURS = ('#1b6ca8', '#d1495b', '#2e933c', '#edae49', '#7b4b94', '#4a4a4a')
 STAGE_COLOURS = {'start': '#c9ced6', 'map': '#1b6ca8', 'reduce': '#edae49', 'driver': '#7a8594'}

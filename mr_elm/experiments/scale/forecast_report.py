@@ -1,11 +1,11 @@
 """Write forecasts: figures, and a page that says how far to trust them and where each method stops scaling."""
 from math import inf
 
-from .methods import METHODS
-from .ratios import short
-from .report import row
-from .simulate import KEPT, ways_round
-from .simulated_figure import draw_forecast
+from mr_elm.experiments.scale.methods import METHODS
+from mr_elm.experiments.scale.ratios import short
+from mr_elm.experiments.scale.report import row
+from mr_elm.experiments.scale.simulate import KEPT, ways_round
+from mr_elm.experiments.scale.simulated_figure import draw_forecast
 
 CHECK = ('nodes', 'rows', 'measured', 'fitted', 'error', 'by the other places', 'error')
 REASONS = {'start': 'jobs must start and end', 'map': 'tasks must start, and some are slow',

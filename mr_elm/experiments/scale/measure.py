@@ -5,10 +5,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from ...io.store import load_model
-from ..timing import mr_elm
-from .methods import METHODS
-from .runs import Run
+from mr_elm.experiments.scale.methods import METHODS
+from mr_elm.experiments.scale.runs import Run
+from mr_elm.experiments.timing import mr_elm
+from mr_elm.io.store import load_model
 
 
 def measure(point, place, rows, options):

@@ -6,9 +6,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from ...io.packed import MANIFEST
-from ...streaming.storage import store_of
-from .data import put_pack
+from mr_elm.experiments.scale.data import put_pack
+from mr_elm.files.storage import store_of
+from mr_elm.io.packed import MANIFEST
 
 CLUSTER = Path(__file__).resolve().parents[3] / 'hadoop-conf' / 'cluster.py'
 

@@ -2,8 +2,8 @@
 from dataclasses import dataclass
 from statistics import median
 
-from .methods import METHODS
-from .runs import grouped
+from mr_elm.experiments.scale.methods import METHODS
+from mr_elm.experiments.scale.runs import grouped
 
 STAGES = {'start': 'start and end of jobs', 'map': 'map', 'reduce': 'shuffle and reduce', 'driver': 'driver'}
 

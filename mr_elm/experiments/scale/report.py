@@ -1,10 +1,10 @@
 """Write what an experiment found as Markdown."""
 from statistics import median
 
-from .. import verdict
-from ..machine import describe_in_a_line
-from .aims import DEVIATION, SHARE, judge_curves
-from .ratios import curves_of, name_of, stage_medians
+from mr_elm.experiments import verdict
+from mr_elm.experiments.machine import describe_in_a_line
+from mr_elm.experiments.scale.aims import DEVIATION, SHARE, judge_curves
+from mr_elm.experiments.scale.ratios import curves_of, name_of, stage_medians
 
 MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
            'scaleup': 'T(1 node, D) / T(m nodes, mD)'}

@@ -2,8 +2,8 @@
 import csv
 from dataclasses import asdict, dataclass, fields
 
-from ...io.store import replacing
-from .methods import Problem
+from mr_elm.experiments.scale.methods import Problem
+from mr_elm.io.store import replacing
 
 
 @dataclass(frozen=True)

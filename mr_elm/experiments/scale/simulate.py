@@ -3,9 +3,9 @@ from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
 
-from .cost_model import Cluster, Costs, fit, predict, total, validate
-from .methods import METHODS, Problem
-from .runs import grouped
+from mr_elm.experiments.scale.cost_model import Cluster, Costs, fit, predict, total, validate
+from mr_elm.experiments.scale.methods import METHODS, Problem
+from mr_elm.experiments.scale.runs import grouped
 
 KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
 TREE, WAVES = 16, 3

@@ -1,8 +1,8 @@
 """Draw the forecast of a method: speedup, sizeup, scaleup, and where its wall stands."""
-from ..figure import drawn
-from .figures import COLOURS, STAGE_COLOURS, clean
-from .ratios import STAGES, plural, short
-from .simulate import TIMES, ways_round
+from mr_elm.experiments.figure import drawn
+from mr_elm.experiments.scale.figures import COLOURS, STAGE_COLOURS, clean
+from mr_elm.experiments.scale.ratios import STAGES, plural, short
+from mr_elm.experiments.scale.simulate import TIMES, ways_round
 
 DASHED = {'linestyle': '--', 'color': '#9aa0a6', 'linewidth': 1.2}
 

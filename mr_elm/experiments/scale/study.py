@@ -11,14 +11,14 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from .data import Rows
-from .figures import draw
-from .measure import measure
-from .methods import METHODS, Problem
-from .places import PLACES
-from .ratios import plural
-from .report import write_report
-from .runs import append_run, demand_same_model, read_runs, write_runs
+from mr_elm.experiments.scale.data import Rows
+from mr_elm.experiments.scale.figures import draw
+from mr_elm.experiments.scale.measure import measure
+from mr_elm.experiments.scale.methods import METHODS, Problem
+from mr_elm.experiments.scale.places import PLACES
+from mr_elm.experiments.scale.ratios import plural
+from mr_elm.experiments.scale.report import write_report
+from mr_elm.experiments.scale.runs import append_run, demand_same_model, read_runs, write_runs
 
 TIMES = (1, 2, 4, 8)  # of sizeup
 SHARE = {'speedup': 1, 'sizeup': 8, 'scaleup': 2}  # the smallest size is this part of the method's default

@@ -4,7 +4,7 @@ from math import nan
 
 import numpy as np
 
-from ..verdict import COUNTED, Row, at_most
+from mr_elm.experiments.verdict import COUNTED, Row, at_most
 
 AS_GOOD = 0.5  # points: a method that is no further behind in the mean over all sets is as good
 

@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 from sklearn.preprocessing import MinMaxScaler
 
-from ...arithmetic import one_thread
-from ..public_sets import find_set, is_there, read_bundled, read_set
-from .results import Results, summaries, write_table
-from .sizes import count_support, model_bytes
+from mr_elm.arithmetic import one_thread
+from mr_elm.experiments.public_sets import find_set, is_there, read_bundled, read_set
+from mr_elm.experiments.tables.results import Results, summaries, write_table
+from mr_elm.experiments.tables.sizes import count_support, model_bytes
 
 TRIALS = 20  # of each set and method
 MOST = 4000  # rows to train on

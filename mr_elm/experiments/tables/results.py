@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 
-from ..machine import describe_in_a_line
-from ..verdict import record, table
+from mr_elm.experiments.machine import describe_in_a_line
+from mr_elm.experiments.verdict import record, table
 
 COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'accuracy', 'train_seconds', 'test_seconds',
            'model_bytes', 'n_support', 'parameters')

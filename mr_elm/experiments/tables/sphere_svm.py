@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from ...estimators import SphereSVMClassifier
-from .claims import AsGood
-from .harness import MOST, TUNED_ON, Comparison, main
-from .peers import L2SVC
+from mr_elm.estimators import SphereSVMClassifier
+from mr_elm.experiments.tables.claims import AsGood
+from mr_elm.experiments.tables.harness import MOST, TUNED_ON, Comparison, main
+from mr_elm.experiments.tables.peers import L2SVC
 
 SETS = ('liver-disorders', 'ionosphere', 'diabetes', 'german-numer', 'splice', 'spambase', 'svmguide1', 'magic', 'a9a',
         'cod-rna')

@@ -12,7 +12,7 @@ from botocore.exceptions import (
     TokenRetrievalError,
 )
 
-from mr_elm.streaming.storage import Entry
+from mr_elm.files.storage import Entry
 
 CONNECTION = {}  # options of boto3.client that its own rules (environment, profile, role) do not know
 BATCH = 1000  # objects that one request may remove

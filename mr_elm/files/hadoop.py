@@ -12,7 +12,7 @@ from mrjob.fs.hadoop import HadoopFilesystem
 from mrjob.fs.local import LocalFilesystem
 from mrjob.hadoop import HadoopJobRunner
 
-from mr_elm.streaming.webhdfs import WebHDFS
+from mr_elm.files.webhdfs import WebHDFS
 
 SITES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
 JAR_VERSION = re.compile(r'hadoop-streaming-(\d+(?:\.\d+)+)')
@@ -35,7 +35,7 @@ def find_home():
 
 def local_homes():
     """List where `make hadoop-up` may have put a cluster."""
-    return [folder / 'build' / 'hadoop' / 'home' for folder in (Path.cwd(), Path(__file__).resolve().parent.parent)]
+    return [folder / 'build' / 'hadoop' / 'home' for folder in (Path.cwd(), Path(__file__).resolve().parents[2])]
 
 
 def is_local_cluster():

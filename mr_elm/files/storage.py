@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
+from mr_elm.files.hadoop import hdfs_client
 from mr_elm.io.store import replacing
-from mr_elm.streaming.hadoop import hdfs_client
 
 COPY = 4 << 20
 
@@ -139,7 +139,7 @@ def entry_of(path, status):
 
 def s3_store():
     """Make the store of S3; only who names it waits for boto3."""
-    return import_module('mr_elm.streaming.s3').make_s3_store()
+    return import_module('mr_elm.files.s3').make_s3_store()
 
 
 STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(hdfs_client()), 's3': s3_store, 's3a': s3_store}
