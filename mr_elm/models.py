@@ -13,12 +13,12 @@ from mr_elm.features.hidden import DENSE_ENOUGH, NODES, HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.scaling import scale_rows
-from mr_elm.gram import expand
 from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.csv_rows import number_or_none
 from mr_elm.io.store import load_model, save_model
 from mr_elm.model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
+from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats, Rows
 
 DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse

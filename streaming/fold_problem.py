@@ -5,10 +5,10 @@ from functools import cached_property
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.gram import GridSteps
 from mr_elm.io.blocks import take_rows
 from mr_elm.io.store import load_model, save_model
-from mr_elm.selection import fold_numbers, sampled
+from mr_elm.scores.selection import fold_numbers, sampled
+from mr_elm.sums.gram import GridSteps
 
 SAMPLE, FOLD = 1, 3  # what a row's hash decides, each with a key of its own
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.wire import make_key
-from mr_elm.metrics import Confusion, Residuals
+from mr_elm.machines.press import LeaveOneOut
 from mr_elm.models import read_model
-from mr_elm.press import LeaveOneOut
+from mr_elm.scores.metrics import Confusion, Residuals
 from mr_elm.streaming.mr_rows import MRRows, demand_width
 
 

@@ -1,12 +1,12 @@
 """Sum up E'E and the class sums of every fold and every candidate layer in one pass: the key gains fold and map."""
 import numpy as np
 
-from mr_elm.gram import GramSum, expand, merge_pairs
 from mr_elm.io.blocks import BLOCK_ROWS, concatenate, take_rows, widen
 from mr_elm.io.wire import make_key
 from mr_elm.solvers.esvm import row_weights
 from mr_elm.streaming.fold_problem import load_problem
 from mr_elm.streaming.mr_rows import MRRows, demand_width
+from mr_elm.sums.gram import GramSum, expand, merge_pairs
 
 
 class MRFolds(MRRows):

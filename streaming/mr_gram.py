@@ -2,12 +2,12 @@
 import numpy as np
 from mrjob.step import MRStep
 
-from mr_elm.gram import GramSum, GridSteps, expand, merge_pairs
 from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.wire import make_key
 from mr_elm.models import load_layer
 from mr_elm.solvers.esvm import row_weights
 from mr_elm.streaming.mr_rows import MRRows, demand_width, read_json
+from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
 
 ROOM = 16  # columns for targets that the first buffer has
 

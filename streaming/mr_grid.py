@@ -5,7 +5,7 @@ from functools import cached_property
 
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.io.wire import make_key
-from mr_elm.selection import cross_validate, fold_numbers, sampled
+from mr_elm.scores.selection import cross_validate, fold_numbers, sampled
 from mr_elm.solvers.path import ready_rows
 from mr_elm.solvers.workspace import Workspace
 from mr_elm.streaming.mr_problem import MRProblem, reporter

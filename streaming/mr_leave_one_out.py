@@ -3,7 +3,7 @@ from mr_elm.features.kernel_tiles import lower_triangle
 from mr_elm.features.kernels import make_kernel
 from mr_elm.features.scaling import scale_rows
 from mr_elm.io.wire import make_key
-from mr_elm.selection import leave_one_out, sampled
+from mr_elm.scores.selection import leave_one_out, sampled
 from mr_elm.solvers.kelm import decompose, weigh
 from mr_elm.streaming.mr_problem import MRProblem
 

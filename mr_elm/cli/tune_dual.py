@@ -13,7 +13,7 @@ from mr_elm.cli.sphere import add_normalise_option, check_sphere
 from mr_elm.cli.training import add_model_options, demand_seed, keep
 from mr_elm.features.kernels import KERNELS
 from mr_elm.files.storage import demand_free, written
-from mr_elm.selection import GRIDS
+from mr_elm.scores.selection import GRIDS
 from mr_elm.streaming.drivers import dual
 from mr_elm.streaming.drivers.tune import TuneOptions
 from mr_elm.streaming.drivers.tune import tune as search_grid

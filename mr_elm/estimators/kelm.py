@@ -6,7 +6,7 @@ from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_we
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import kernel_product, lower_triangle
 from mr_elm.features.kernels import KERNELS
-from mr_elm.selection import score_values
+from mr_elm.scores.selection import score_values
 from mr_elm.solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
 from mr_elm.solvers.kelm_cg import approximate, approximate_well, solve_cg
 from mr_elm.solvers.multiclass import class_targets

@@ -14,10 +14,10 @@ from dataclasses import fields, replace
 import numpy as np
 
 from mr_elm.errors import AccountingError, NumericalWarning
-from mr_elm.exact_sum import add_pair
-from mr_elm.gram import pack_upper, unpack_upper
 from mr_elm.solvers.esvm import Sums
 from mr_elm.solvers.regularized import factor_ridge
+from mr_elm.sums.exact_sum import add_pair
+from mr_elm.sums.gram import pack_upper, unpack_upper
 
 UNIT = np.finfo(float).eps / 2
 OF_CLASSES = ('class_sums', 'class_sums_low', 'counts', 'counts_low')

@@ -2,7 +2,7 @@
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.statistics import Classes
+from mr_elm.sums.statistics import Classes
 
 CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
 

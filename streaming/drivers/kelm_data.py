@@ -14,7 +14,7 @@ from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.store import save_model
 from mr_elm.models import vector_arrays
-from mr_elm.selection import score_values
+from mr_elm.scores.selection import score_values
 from mr_elm.solvers.esvm import class_weights
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.streaming.drivers.checks import check_labels, find_classes

@@ -10,7 +10,6 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
-from mr_elm.gram import GridSteps, assemble, tile_sizes
 from mr_elm.history import event
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
@@ -23,6 +22,7 @@ from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.partition import fewest_tasks
 from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.submit import write_json
+from mr_elm.sums.gram import GridSteps, assemble, tile_sizes
 
 REDUCER_BYTES = 1 << 30
 

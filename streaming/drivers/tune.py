@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.selection import Cell, Score, best_of, candidates
+from mr_elm.scores.selection import Cell, Score, best_of, candidates
 from mr_elm.streaming.drivers.checks import share_of
 from mr_elm.streaming.drivers.dual import begin
 from mr_elm.streaming.drivers.problems import run_problem

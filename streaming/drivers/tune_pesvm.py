@@ -7,9 +7,8 @@ import numpy as np
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.gram import assemble
 from mr_elm.io.wire import split_key
-from mr_elm.selection import NodeScore, best_nodes, finalists
+from mr_elm.scores.selection import NodeScore, best_nodes, finalists
 from mr_elm.solvers.esvm import class_weights, collect_sums, leading_sums
 from mr_elm.solvers.fold_grid import FoldGrid, total_of
 from mr_elm.streaming.drivers import pesvm
@@ -20,6 +19,7 @@ from mr_elm.streaming.fold_problem import FoldProblem
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.streaming.mr_hits import MRHits
 from mr_elm.streaming.passes import DataSet
+from mr_elm.sums.gram import assemble
 
 
 @dataclass(frozen=True)

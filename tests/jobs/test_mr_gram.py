@@ -7,7 +7,6 @@ import pytest
 
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.gram import GridSteps, assemble
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import WireProtocol, make_key, split_key
@@ -17,6 +16,7 @@ from mr_elm.streaming.inputs import plan_inputs
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.runner import Runner
 from mr_elm.streaming.submit import run_job
+from mr_elm.sums.gram import GridSteps, assemble
 
 D = 3
 

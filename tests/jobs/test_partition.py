@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
-from mr_elm.gram import GramSum, GridSteps, tile_sizes
 from mr_elm.io.wire import make_key
 from mr_elm.streaming.drivers.pesvm import share_tiles
 from mr_elm.streaming.partition import TASKS, fewest_tasks, hash_of, largest_shares, tasks_for
+from mr_elm.sums.gram import GramSum, GridSteps, tile_sizes
 
 
 # Hadoop hashes the bytes of a key as Java's documentation defines Arrays.hashCode(byte[]): h begins as 1, each byte b

@@ -45,7 +45,7 @@ def test_splits_and_runners_do_not_show(tune, dense, maps):
 
 def test_outer_rows_do_not_choose(elm, tune, dense, table, write, csv_of):
     """The labels of the rows of an outer fold change how it is scored, not what is chosen for it."""
-    from mr_elm.selection import fold_numbers
+    from mr_elm.scores.selection import fold_numbers
     from mr_elm.streaming.mr_grid import OUTER
     X, labels = table
     first = fold_numbers(X, 2, OUTER) == 0

@@ -7,7 +7,6 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.gram import SQUARES, TARGETS
 from mr_elm.io.blocks import Block
 from mr_elm.solvers import esvm
 from mr_elm.solvers.esvm import (
@@ -20,7 +19,8 @@ from mr_elm.solvers.esvm import (
     leading_sums,
     row_weights,
 )
-from mr_elm.statistics import Classes, LabelTable
+from mr_elm.sums.gram import SQUARES, TARGETS
+from mr_elm.sums.statistics import Classes, LabelTable
 
 N, D, L = 150, 4, 12
 RNG = np.random.default_rng(0)

@@ -11,8 +11,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.errors import AccountingError, NumericalWarning
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor
-from mr_elm.gram import expand
 from mr_elm.solvers.increment import sum_arrays
+from mr_elm.sums.gram import expand
 
 N = 300
 RNG = np.random.default_rng(5)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from reference.sums import exact_sum, to_grid
 
-from mr_elm.exact_sum import CHUNK, EXACT_ROWS, add_pair, add_triangle, add_values, grid_step, two_sum
+from mr_elm.sums.exact_sum import CHUNK, EXACT_ROWS, add_pair, add_triangle, add_values, grid_step, two_sum
 
 
 def summed(blocks, step):

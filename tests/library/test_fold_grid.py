@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.gram import expand
 from mr_elm.solvers.esvm import fit_esvm
 from mr_elm.solvers.fold_grid import FoldGrid, total_of
-from mr_elm.statistics import Classes, LabelTable
+from mr_elm.sums.gram import expand
+from mr_elm.sums.statistics import Classes, LabelTable
 
 N, D, L, FOLDS = 300, 3, 20, 4
 NUS, SIZES = (0.01, 1.0, 100.0), (1, 7, L)

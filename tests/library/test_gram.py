@@ -6,9 +6,10 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import AccountingError
-from mr_elm.exact_sum import add_pair
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.gram import (
+from mr_elm.io.blocks import Block
+from mr_elm.sums.exact_sum import add_pair
+from mr_elm.sums.gram import (
     FEW,
     SQUARES,
     TARGETS,
@@ -21,7 +22,6 @@ from mr_elm.gram import (
     tile_slices,
     unpack_upper,
 )
-from mr_elm.io.blocks import Block
 
 N, D, L = 229, 6, 11
 

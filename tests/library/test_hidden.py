@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from mr_elm.features.hidden import DENSE_ENOUGH, NODES, HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
-from mr_elm.statistics import ColumnStatistics
+from mr_elm.sums.statistics import ColumnStatistics
 
 D, L, N = 5, 9, 40
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as oracle
 
-from mr_elm.metrics import Confusion, Residuals
+from mr_elm.scores.metrics import Confusion, Residuals
 
 CLASSES = ['10', 'a', 'b', 'é']
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from mr_elm.features.scaling import choose_scaling, scale_rows
-from mr_elm.statistics import ColumnStatistics
+from mr_elm.sums.statistics import ColumnStatistics
 
 X = np.random.default_rng(0).standard_normal((200, 4)) * [1, 1e-6, 1e6, 3] + [0, 5, 1e7, 0]
 X[:, 3] = np.where(np.abs(X[:, 3]) > 2, X[:, 3], 0)

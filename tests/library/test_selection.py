@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from mr_elm.estimators import SparseELMClassifier
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, make_kernel
-from mr_elm.selection import (
+from mr_elm.scores.selection import (
     PAPER,
     Cell,
     NodeScore,

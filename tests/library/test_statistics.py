@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block, encode_labels
-from mr_elm.statistics import Classes, ColumnStatistics, LabelTable, join_columns, zeros
+from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable, join_columns, zeros
 
 N, D = 300, 5
 

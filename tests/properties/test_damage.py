@@ -16,13 +16,13 @@ from properties.texts import damage
 from mr_elm.cli import main
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import rows_from_arrays, rows_to_arrays
-from mr_elm.gram import merge_pairs
 from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import encode_block, encode_end
 from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.wire import WireProtocol, make_key
-from mr_elm.statistics import ColumnStatistics
+from mr_elm.sums.gram import merge_pairs
+from mr_elm.sums.statistics import ColumnStatistics
 
 WIRE = WireProtocol()
 floats = st.floats(width=64) | st.sampled_from([0.0, -0.0, 5e-324, 1e308])

@@ -12,17 +12,17 @@ from hypothesis.extra import numpy as arrays_of
 
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.landmarks import rows_from_arrays
-from mr_elm.gram import GridSteps, assemble, expand
 from mr_elm.io.blocks import Block, encode_labels, take_rows
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import encode_block
 from mr_elm.io.splits import read_split
 from mr_elm.io.store import save_model
 from mr_elm.models import layer_arrays
-from mr_elm.statistics import Classes, ColumnStatistics, LabelTable
 from mr_elm.streaming.inputs import InputFile, InputPlan
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_stats import MRStats
+from mr_elm.sums.gram import GridSteps, assemble, expand
+from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable
 
 L = 4  # nodes
 maps = st.sampled_from(['sigmoid', 'relu', 'rbf', 'multiquadric', 'hardlimit'])

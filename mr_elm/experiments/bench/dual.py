@@ -16,7 +16,7 @@ from mr_elm.experiments.timing import processor_runs, ratio_row, times_faster
 from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.selection import PAPER, cross_validate, fold_numbers
+from mr_elm.scores.selection import PAPER, cross_validate, fold_numbers
 from mr_elm.solvers.box_qp import BoxQP, Settings
 from mr_elm.solvers.dual import solve_dual
 from mr_elm.solvers.path import ready_rows

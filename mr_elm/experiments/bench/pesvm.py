@@ -18,15 +18,15 @@ from mr_elm.experiments.timing import compare, in_turn, mr_elm, peak_memory, rat
 from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
-from mr_elm.gram import GridSteps
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_model
 from mr_elm.models import layer_arrays
 from mr_elm.solvers.esvm import fit_esvm
-from mr_elm.statistics import Classes, ColumnStatistics, LabelTable
 from mr_elm.streaming.inputs import plan_inputs
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.submit import write_json
+from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable
 
 D, L = 50, 1000
 

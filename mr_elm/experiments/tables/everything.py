@@ -18,7 +18,7 @@ from mr_elm.experiments.public_sets import list_sets
 from mr_elm.experiments.tables.claims import AsGood
 from mr_elm.experiments.tables.harness import CHOSEN_ONCE, OF_HALVES, SECONDS, Comparison, by_size, halves, main
 from mr_elm.experiments.tables.peers import HPELM
-from mr_elm.selection import COARSE_C, COARSE_WIDTHS
+from mr_elm.scores.selection import COARSE_C, COARSE_WIDTHS
 
 N_HIDDEN, N_LANDMARKS = 1000, 500
 MAPS = {'map': ['sigmoid', 'rbf'], 'weight_scale': [1.0, 2.0, 4.0], 'nu': [1.0, 100.0, 1e4, 1e6]}

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from mr_elm.estimators import ELMClassifier, SparseELMClassifier
 from mr_elm.experiments.tables.claims import AsGood
 from mr_elm.experiments.tables.harness import CHOSEN_ONCE, N_GENES, OF_HALVES, SECONDS, Comparison, halves, main
-from mr_elm.selection import COARSE_C, COARSE_WIDTHS
+from mr_elm.scores.selection import COARSE_C, COARSE_WIDTHS
 
 BINARY = ('australian', 'breast-cancer', 'diabetes', 'heart', 'ionosphere', 'liver-disorders', 'mushrooms', 'svmguide1',
           'magic', 'cod-rna')

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from mr_elm.errors import AccountingError
-from mr_elm.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, grid_step
 from mr_elm.io.wire import demand_arrays
+from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, grid_step
 
 TILE = 256
 FEW = 32  # labels of a block that are summed within the symmetric product; it would cost too much with more

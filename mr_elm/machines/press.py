@@ -12,11 +12,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mr_elm.errors import DataFormatError
-from mr_elm.gram import expand, unpack_upper
 from mr_elm.io.blocks import widen
 from mr_elm.models import HiddenNodeModel
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.regularized import factor_ridge
+from mr_elm.sums.gram import expand, unpack_upper
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Hold what is trained, for drivers and estimators alike."""

@@ -1,0 +1,1 @@
+"""Judge predictions, and choose by folds; they take arrays."""

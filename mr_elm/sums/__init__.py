@@ -1,0 +1,1 @@
+"""Add up exactly: rows of a layer to Grams, features to statistics."""
