@@ -3,7 +3,7 @@ from math import isclose, isfinite, sqrt
 
 import numpy as np
 
-from mr_elm.solvers.multiclass import ONE_VS_ALL, SCHEMES
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, SCHEMES
 
 TASKS = ('classification', 'regression')
 SPARSE_PARTS = tuple(f'support_vectors_{part}' for part in ('data', 'indices', 'indptr'))

@@ -17,7 +17,7 @@ from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.csv_rows import number_or_none
 from mr_elm.io.store import load_model, save_model
 from mr_elm.model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
-from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, machine_count
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats, Rows
 

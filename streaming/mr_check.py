@@ -5,8 +5,8 @@ import numpy as np
 
 from mr_elm.io.store import load_model
 from mr_elm.io.wire import make_key
+from mr_elm.machines.gathering import join
 from mr_elm.models import read_model
-from mr_elm.streaming.gathering import join
 from mr_elm.streaming.mr_problem import MRProblem
 from mr_elm.streaming.mr_rows import demand_width
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.io.wire import make_key
 from mr_elm.scores.selection import cross_validate, fold_numbers, sampled
-from mr_elm.solvers.path import ready_rows
-from mr_elm.solvers.workspace import Workspace
+from mr_elm.solvers.box.path import ready_rows
+from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.streaming.mr_problem import MRProblem, reporter
 
 SAMPLE, OUTER, INNER = 1, 2, 3  # what a row's hash decides, each with a key of its own

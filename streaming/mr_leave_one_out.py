@@ -4,7 +4,7 @@ from mr_elm.features.kernels import make_kernel
 from mr_elm.features.scaling import scale_rows
 from mr_elm.io.wire import make_key
 from mr_elm.scores.selection import leave_one_out, sampled
-from mr_elm.solvers.kelm import decompose, weigh
+from mr_elm.solvers.kernel.kelm import decompose, weigh
 from mr_elm.streaming.mr_problem import MRProblem
 
 

@@ -3,7 +3,7 @@ import math
 
 from mr_elm.io.store import load_model
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.solvers.matrix_products import block_of, entries_of
+from mr_elm.solvers.shared.matrix_products import block_of, entries_of
 from mr_elm.streaming.mr_rows import MRRows
 
 
@@ -24,7 +24,7 @@ class MRMatvec(MRRows):
     Reduce: add the terms of an entry; pass blocks on.
 
     Source: Zhao et al., Kernelized extreme learning machine in distributed
-    environment, 2015, Algorithm 2; blocks are ours. mr_elm.solvers.matrix_products
+    environment, 2015, Algorithm 2; blocks are ours. mr_elm.solvers.shared.matrix_products
     tells what is corrected.
     """
 

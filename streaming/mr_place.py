@@ -3,7 +3,7 @@ from mrjob.step import MRStep
 
 from mr_elm.features.scaling import scale_rows
 from mr_elm.io.wire import make_key
-from mr_elm.streaming.gathering import Rows
+from mr_elm.machines.gathering import Rows
 from mr_elm.streaming.mr_problem import MRProblem
 
 

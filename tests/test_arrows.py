@@ -65,7 +65,7 @@ def test_no_arrow_is_turned_round(name, is_package, source):
 @pytest.mark.parametrize('name, source', [
     ('mr_elm.sums.gram', 'import boto3'),
     ('mr_elm.io.lines', 'def f():\n    from mrjob.job import MRJob'),
-    ('mr_elm.solvers.esvm', 'from mr_elm.streaming import submit'),
+    ('mr_elm.solvers.ridge.esvm', 'from mr_elm.streaming import submit'),
     ('mr_elm.scores.metrics', 'import streaming'),
     ('mr_elm.io.lines', 'from ..features import hidden'),
     ('mr_elm.io.lines', 'from .. import sums'),

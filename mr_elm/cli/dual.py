@@ -5,8 +5,8 @@ from mr_elm.cli.options import Parser, above_zero, add_input_options, add_resume
 from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_seed
 from mr_elm.features.hidden import NODES
 from mr_elm.features.kernels import KERNELS
-from mr_elm.solvers.dual import METHOD_RULES
-from mr_elm.solvers.multiclass import SCHEMES
+from mr_elm.solvers.rules import METHOD_RULES
+from mr_elm.solvers.shared.multiclass import SCHEMES
 from mr_elm.streaming.drivers import dual
 from mr_elm.streaming.row_arguments import positive
 

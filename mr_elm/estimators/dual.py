@@ -6,10 +6,10 @@ from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelO
 from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS
-from mr_elm.solvers.box_qp import BoxQP, Settings
-from mr_elm.solvers.dual import METHOD_RULES, solve_dual
-from mr_elm.solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, fit_machines, votes_and_sums
-from mr_elm.solvers.sphere_svm import SphereProblem, solve_sphere
+from mr_elm.solvers.box.box_qp import BoxQP, Settings
+from mr_elm.solvers.rules import METHOD_RULES, solve_dual
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, fit_machines, votes_and_sums
+from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
@@ -77,7 +77,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         return solve_dual(BoxQP(source, targets, self.C, weights), rule, settings)
 
     def _fit_nodes(self, X, codes, weights, settings, _):
-        from mr_elm.solvers.node_dual import solve_node_dual
+        from mr_elm.solvers.box.node_dual import solve_node_dual
         layer = self._make_layer(X.shape[1])
         H = outputs(layer, X)
 

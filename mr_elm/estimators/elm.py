@@ -4,8 +4,8 @@ import numpy as np
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES, KernelOrNodes, outputs
 from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
 from mr_elm.features.kernels import KERNELS
-from mr_elm.solvers import elm
-from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.ridge import elm
+from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import ClassWeight, Labels, Rows, Weights
 
 

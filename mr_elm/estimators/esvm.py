@@ -12,8 +12,17 @@ from mr_elm.estimators.values import OneVsAll, row_weights
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.history import event, prolonged
 from mr_elm.models import HiddenNodeModel, layer_arrays
-from mr_elm.solvers.esvm import bounds_of, finish, sum_up
-from mr_elm.solvers.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of, warn_of_doubt
+from mr_elm.solvers.ridge.esvm import bounds_of, finish, sum_up
+from mr_elm.solvers.ridge.increment import (
+    add_sums,
+    demand_left,
+    only,
+    placed,
+    size_of,
+    sum_arrays,
+    sums_of,
+    warn_of_doubt,
+)
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights

@@ -7,9 +7,9 @@ from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import kernel_product, lower_triangle
 from mr_elm.features.kernels import KERNELS
 from mr_elm.scores.selection import score_values
-from mr_elm.solvers.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
-from mr_elm.solvers.kelm_cg import approximate, approximate_well, solve_cg
-from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.kernel.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
+from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, solve_cg
+from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import ClassWeight, Labels, Rows, Weights
 
 SOLVERS = ('cholesky', 'svd', 'cg')

@@ -7,7 +7,7 @@ from mr_elm.estimators.conversion import Convertible, describe
 from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, make_kernel, row_squares
 from mr_elm.models import HiddenNodeModel, KernelModel, layer_arrays, vector_arrays
-from mr_elm.solvers.multiclass import ONE_VS_ALL
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
 
 PRECOMPUTED = 'precomputed'
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')

@@ -4,7 +4,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers
 from mr_elm.typing import Floats, Rows
 
 

@@ -14,8 +14,8 @@ from scipy.linalg import solve_triangular
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import widen
 from mr_elm.models import HiddenNodeModel
-from mr_elm.solvers.multiclass import class_targets
-from mr_elm.solvers.regularized import factor_ridge
+from mr_elm.solvers.ridge.regularized import factor_ridge
+from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand, unpack_upper
 
 

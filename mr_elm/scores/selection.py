@@ -4,9 +4,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.features.landmarks import row_hashes
-from mr_elm.solvers.kelm import unweigh
-from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, class_targets, machine_count, machines_of
-from mr_elm.solvers.path import walk_path
+from mr_elm.solvers.box.path import walk_path
+from mr_elm.solvers.kernel.kelm import unweigh
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, class_targets, machine_count, machines_of
 
 # Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5
 PAPER = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)

@@ -13,13 +13,13 @@ from mr_elm.compiled import LOOPS
 from mr_elm.features import fused
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel, row_squares
-from mr_elm.solvers import sphere_search, sphere_svm
-from mr_elm.solvers.box_qp import BoxQP, Settings
-from mr_elm.solvers.dual import RULES, solve_dual
-from mr_elm.solvers.node_dual import solve_node_dual
-from mr_elm.solvers.path import ready_rows, walk_folds
-from mr_elm.solvers.split_cache import SplitCache
-from mr_elm.solvers.workspace import Workspace
+from mr_elm.solvers.box.box_qp import BoxQP, Settings
+from mr_elm.solvers.box.node_dual import solve_node_dual
+from mr_elm.solvers.box.path import ready_rows, walk_folds
+from mr_elm.solvers.rules import RULES, solve_dual
+from mr_elm.solvers.shared.split_cache import SplitCache
+from mr_elm.solvers.shared.workspace import Workspace
+from mr_elm.solvers.sphere import sphere_search, sphere_svm
 
 N, NARROW, WIDE = 90, 3, 60
 

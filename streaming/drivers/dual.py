@@ -11,16 +11,16 @@ from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.history import event
 from mr_elm.io.wire import make_key, split_key
+from mr_elm.machines.dual_task import DualProblem, TrainedMachine
+from mr_elm.machines.gathering import join, rows_from_piece
 from mr_elm.models import layer_arrays, vector_arrays
-from mr_elm.solvers.dual import METHOD_RULES
-from mr_elm.solvers.esvm import class_weights
-from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
+from mr_elm.solvers.ridge.esvm import class_weights
+from mr_elm.solvers.rules import METHOD_RULES
+from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.streaming.drivers.checks import check_labels, find_classes
 from mr_elm.streaming.drivers.dual_rounds import close_gap
 from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.drivers.summary import summarise
-from mr_elm.streaming.dual_problem import DualProblem, TrainedMachine
-from mr_elm.streaming.gathering import join, rows_from_piece
 from mr_elm.streaming.mr_dual import MRDual
 from mr_elm.streaming.passes import DataSet
 

@@ -18,8 +18,8 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import split_key
-from mr_elm.streaming.dual_problem import DualProblem
-from mr_elm.streaming.gathering import join, rows_from_piece
+from mr_elm.machines.dual_task import DualProblem
+from mr_elm.machines.gathering import join, rows_from_piece
 from mr_elm.streaming.mr_check import FINE, MRCheck, worst
 
 ROUNDS = 50

@@ -6,7 +6,7 @@ import numpy as np
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError
 from mr_elm.history import event
-from mr_elm.solvers.kelm import (
+from mr_elm.solvers.kernel.kelm import (
     KernelSolution,
     decompose,
     decompose_by_passes,
@@ -15,7 +15,7 @@ from mr_elm.solvers.kelm import (
     unweigh,
     weigh,
 )
-from mr_elm.solvers.kelm_cg import approximate, approximate_well, solve_cg
+from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, solve_cg
 from mr_elm.streaming.drivers.kelm_data import gathered
 from mr_elm.streaming.drivers.kelm_stages import kernel_matrix, multiplier, multiply_factors
 

@@ -13,15 +13,15 @@ from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.store import save_model
+from mr_elm.machines.dual_task import DualProblem
+from mr_elm.machines.gathering import Rows, gather
 from mr_elm.models import vector_arrays
 from mr_elm.scores.selection import score_values
-from mr_elm.solvers.esvm import class_weights
-from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.ridge.esvm import class_weights
+from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.streaming.drivers.checks import check_labels, find_classes
 from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.drivers.summary import summarise
-from mr_elm.streaming.dual_problem import DualProblem
-from mr_elm.streaming.gathering import Rows, gather
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.submit import write_json

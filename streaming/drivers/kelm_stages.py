@@ -14,8 +14,8 @@ from mr_elm.io.formats import RowOptions
 from mr_elm.io.packed import encode_block
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
-from mr_elm.solvers.matrix_products import U, V
-from mr_elm.streaming.gathering import RECORD_BYTES
+from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.solvers.shared.matrix_products import U, V
 from mr_elm.streaming.inputs import InputPlan, look_at
 from mr_elm.streaming.mr_kernel import TILE, MRKernel, tile_corners
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.streaming.gathering import Rows, gather
+from mr_elm.machines.gathering import Rows, gather
 from mr_elm.streaming.mr_check import worst
 
 N, D, C, SIGMA = 240, 3, 5.0, 1.5

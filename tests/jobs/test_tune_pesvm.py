@@ -68,8 +68,8 @@ def test_the_model_chosen_lives(elm, tune, packed, tmp_path, model_of):
 
 def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed, table, model_of):
     """Train on the rows of the other folds by numpy alone, on the nodes of the model."""
+    from mr_elm.machines.grid_task import FOLD
     from mr_elm.scores.selection import fold_numbers
-    from mr_elm.streaming.fold_problem import FOLD
     best, cells = tune(packed)
     X, labels = table
     m = model_of(tune.model)[1]

@@ -10,8 +10,8 @@ from reference import dual as twin
 from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_rows import NodeRows, PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.solvers.box_qp import BoxQP, Settings
-from mr_elm.solvers.dual import METHOD_RULES, RULES, solve_dual
+from mr_elm.solvers.box.box_qp import BoxQP, Settings
+from mr_elm.solvers.rules import METHOD_RULES, RULES, solve_dual
 
 TIGHT = Settings(eps=1e-6)
 EXACT_RULES = ['block', 'oelm', 'bas']  # those whose steps do not grow with C
@@ -255,6 +255,6 @@ def test_an_unknown_rule_is_refused():
 
 
 def test_nothing_is_compiled_before_a_rule_is_asked_for():
-    code = ('import sys, mr_elm.models, mr_elm.cli, mr_elm.cli.train, mr_elm.cli.score, mr_elm.solvers.dual, '
-            'mr_elm.solvers.elm, mr_elm.solvers.multiclass; sys.exit("numba" in sys.modules)')
+    code = ('import sys, mr_elm.models, mr_elm.cli, mr_elm.cli.train, mr_elm.cli.score, mr_elm.solvers.rules, '
+            'mr_elm.solvers.ridge.elm, mr_elm.solvers.shared.multiclass; sys.exit("numba" in sys.modules)')
     assert subprocess.run([sys.executable, '-c', code], check=False).returncode == 0

@@ -8,8 +8,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.io.blocks import Block
-from mr_elm.solvers import esvm
-from mr_elm.solvers.esvm import (
+from mr_elm.solvers.ridge import esvm
+from mr_elm.solvers.ridge.esvm import (
     bounds_of,
     class_weights,
     collect_sums,

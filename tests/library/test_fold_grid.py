@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.solvers.esvm import fit_esvm
-from mr_elm.solvers.fold_grid import FoldGrid, total_of
+from mr_elm.solvers.ridge.esvm import fit_esvm
+from mr_elm.solvers.ridge.fold_grid import FoldGrid, total_of
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes, LabelTable
 

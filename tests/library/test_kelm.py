@@ -8,9 +8,9 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_tiles import kernel_product, kernel_values, lower_triangle
 from mr_elm.features.kernels import KERNELS, make_kernel
-from mr_elm.solvers import kelm
-from mr_elm.solvers.kelm_cg import approximate, approximate_well, choose_landmarks, solve_cg
-from mr_elm.solvers.matrix_products import U, V, block_of, entries_of
+from mr_elm.solvers.kernel import kelm
+from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, choose_landmarks, solve_cg
+from mr_elm.solvers.shared.matrix_products import U, V, block_of, entries_of
 
 N, D, K, C, SIGMA = 700, 6, 3, 50.0, 2.5
 GAUSSIAN = make_kernel('gaussian', sigma=SIGMA)

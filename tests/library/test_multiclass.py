@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from reference import dual as twin
 
-from mr_elm.solvers.multiclass import class_numbers, fit_machines, machine_count, machines_of, vote
+from mr_elm.solvers.shared.multiclass import class_numbers, fit_machines, machine_count, machines_of, vote
 
 
 class Found:

@@ -8,9 +8,9 @@ from sklearn.svm import LinearSVC
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernel_rows import NodeRows
-from mr_elm.solvers.box_qp import BoxQP, Settings
-from mr_elm.solvers.dual import solve_dual
-from mr_elm.solvers.node_dual import solve_node_dual
+from mr_elm.solvers.box.box_qp import BoxQP, Settings
+from mr_elm.solvers.box.node_dual import solve_node_dual
+from mr_elm.solvers.rules import solve_dual
 
 TIGHT = Settings(eps=1e-6)
 

@@ -21,10 +21,10 @@ from mr_elm.scores.selection import (
     sampled,
     score_values,
 )
-from mr_elm.solvers.box_qp import Settings
-from mr_elm.solvers.fold_grid import GridCell
-from mr_elm.solvers.kelm import decompose, weigh
-from mr_elm.solvers.path import ready_rows
+from mr_elm.solvers.box.box_qp import Settings
+from mr_elm.solvers.box.path import ready_rows
+from mr_elm.solvers.kernel.kelm import decompose, weigh
+from mr_elm.solvers.ridge.fold_grid import GridCell
 
 BOUNDS = [0.3, 3.0, 30.0]
 

@@ -17,10 +17,10 @@ from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.scores.selection import PAPER, cross_validate, fold_numbers
-from mr_elm.solvers.box_qp import BoxQP, Settings
-from mr_elm.solvers.dual import solve_dual
-from mr_elm.solvers.path import ready_rows
-from mr_elm.solvers.workspace import Workspace
+from mr_elm.solvers.box.box_qp import BoxQP, Settings
+from mr_elm.solvers.box.path import ready_rows
+from mr_elm.solvers.rules import solve_dual
+from mr_elm.solvers.shared.workspace import Workspace
 
 ROWS = {QUICK: 3_000, NORMAL: 10_000, FULL: None}  # of a set
 # name -> set, classes; gamma is a multiple of 1/d

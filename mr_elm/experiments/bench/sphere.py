@@ -15,8 +15,8 @@ from mr_elm.experiments.timing import processor_runs, times_faster
 from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.solvers.box_qp import Settings
-from mr_elm.solvers.sphere_svm import SphereProblem, solve_sphere
+from mr_elm.solvers.box.box_qp import Settings
+from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 
 SETS = {'cod-rna': ('cod-rna', None), 'a9a': ('a9a', None), 'w8a': ('w8a', None), 'shuttle': ('shuttle', (1, 4)),
         'magic': ('magic', None), 'covtype': ('covtype-20k', (1, 2))}

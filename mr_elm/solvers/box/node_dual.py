@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.features.kernels import product, row_squares
-from mr_elm.solvers import node_loops
-from mr_elm.solvers.block_step import Effort, minimise_block
-from mr_elm.solvers.box_qp import (
+from mr_elm.solvers.box import node_loops
+from mr_elm.solvers.box.block_step import Effort, minimise_block
+from mr_elm.solvers.box.box_qp import (
     TINY,
     Result,
     Settings,
@@ -28,7 +28,7 @@ from mr_elm.solvers.box_qp import (
     upper_bounds,
     violations,
 )
-from mr_elm.solvers.workspace import Workspace
+from mr_elm.solvers.shared.workspace import Workspace
 
 PASSES = 2000
 FACE_EVERY = 10  # passes

@@ -7,13 +7,13 @@ import numpy as np
 
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.io.store import load_model, save_model
+from mr_elm.machines.dual import Machine
+from mr_elm.machines.gathering import Rows
+from mr_elm.machines.sphere import SphereMachine
 from mr_elm.models import layer_of
-from mr_elm.solvers.box_qp import Settings
-from mr_elm.solvers.esvm import row_weights
-from mr_elm.solvers.machine import Machine
-from mr_elm.solvers.multiclass import ONE_VS_ALL, class_pairs, machine_count
-from mr_elm.solvers.sphere_machine import SphereMachine
-from mr_elm.streaming.gathering import Rows
+from mr_elm.solvers.box.box_qp import Settings
+from mr_elm.solvers.ridge.esvm import row_weights
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_pairs, machine_count
 
 CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')
 MACHINES = {'sphere-svm': SphereMachine}  # methods that are not a Machine of the box-constrained dual

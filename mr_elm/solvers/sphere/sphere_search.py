@@ -15,11 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mr_elm.solvers.block_rule import SMALL, Pace, Search, solve_by_blocks
-from mr_elm.solvers.box_qp import BoxQP
-from mr_elm.solvers.kept_block import KeptBlock
-from mr_elm.solvers.split_cache import SplitCache, error_of_sum
-from mr_elm.solvers.workspace import borrowed
+from mr_elm.solvers.box.block_rule import SMALL, Pace, Search, solve_by_blocks
+from mr_elm.solvers.box.box_qp import BoxQP
+from mr_elm.solvers.shared.kept_block import KeptBlock
+from mr_elm.solvers.shared.split_cache import SplitCache, error_of_sum
+from mr_elm.solvers.shared.workspace import borrowed
 
 # there is no bound that half of the support vectors meet early, so blocks take in new rows faster; the certificate
 # corrects what rounding makes of the gradient, except where it would hide the end

@@ -5,8 +5,8 @@ sums over v and r prove the end, with no second pass over the data.
 """
 import numpy as np
 
-from mr_elm.solvers import loops
-from mr_elm.solvers.row_cache import RowCache
+from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared.row_cache import RowCache
 
 UNIT = 2.0**-38  # of a value, whose rounding to float32 takes 2^-24 at most: |r| <= 2^14
 AT_ONCE = 128    # rows, whose float64 values are still near the core when they are split

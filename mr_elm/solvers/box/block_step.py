@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mr_elm.features.fused import add_rows
-from mr_elm.solvers import loops
-from mr_elm.solvers.box_qp import free_variables, violations
-from mr_elm.solvers.projected_path import path_minimum
+from mr_elm.solvers.box.box_qp import free_variables, violations
+from mr_elm.solvers.box.projected_path import path_minimum
+from mr_elm.solvers.shared import loops
 
 WORTH = 150  # variables: for each so many of a block, a pair step a variable is cheap beside Newton's factorisation
 

@@ -21,7 +21,7 @@ from scipy.linalg.blas import dtrsm
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.kernel_tiles import kernel_values
 from mr_elm.features.landmarks import row_hashes
-from mr_elm.solvers.kelm import KernelSolution, demand_C
+from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C
 from mr_elm.typing import Floats
 
 FLAT = 1e-12  # of the largest eigenvalue: below it the approximation is rounding

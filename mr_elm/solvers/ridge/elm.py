@@ -13,8 +13,8 @@ eqs. 10-11.
 """
 import numpy as np
 
-from mr_elm.solvers.kelm import KernelSolution, demand_C, unweigh, weigh
-from mr_elm.solvers.regularized import solve_regularized
+from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C, unweigh, weigh
+from mr_elm.solvers.ridge.regularized import solve_regularized
 from mr_elm.typing import Floats
 
 

@@ -14,8 +14,8 @@ from dataclasses import fields, replace
 import numpy as np
 
 from mr_elm.errors import AccountingError, NumericalWarning
-from mr_elm.solvers.esvm import Sums
-from mr_elm.solvers.regularized import factor_ridge
+from mr_elm.solvers.ridge.esvm import Sums
+from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import pack_upper, unpack_upper
 

@@ -21,11 +21,11 @@ import time
 
 import numpy as np
 
-from mr_elm.solvers import loops
-from mr_elm.solvers.block_step import lower_end
-from mr_elm.solvers.box_qp import TINY, conclude, free_variables, violations
-from mr_elm.solvers.free_factor import FreeFactor
-from mr_elm.solvers.row_cache import RowCache
+from mr_elm.solvers.box.block_step import lower_end
+from mr_elm.solvers.box.box_qp import TINY, conclude, free_variables, violations
+from mr_elm.solvers.box.free_factor import FreeFactor
+from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared.row_cache import RowCache
 
 FACE = 4000  # most variables released at once
 OELM_STEPS = 500

@@ -15,7 +15,7 @@ import numpy as np
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import BLOCK_ROWS, Block
-from mr_elm.solvers.regularized import Solution, solve_regularized
+from mr_elm.solvers.ridge.regularized import Solution, solve_regularized
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, expand
 from mr_elm.sums.statistics import Classes

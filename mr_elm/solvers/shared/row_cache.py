@@ -3,8 +3,8 @@ import numpy as np
 
 from mr_elm.features.fused import add_rows
 from mr_elm.features.kernel_rows import PrecomputedRows
-from mr_elm.solvers import loops
-from mr_elm.solvers.workspace import Workspace
+from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared.workspace import Workspace
 
 SOFT_BYTES = 200_000_000
 RETURNS = 4  # times a row may be computed again before memory is the cheaper way

@@ -1,7 +1,7 @@
 """Keep the matrix of the last block: the next one shares most of its variables, only the others are gathered."""
 import numpy as np
 
-from mr_elm.solvers import loops
+from mr_elm.solvers.shared import loops
 
 SPARE = 1.1  # the matrix is made so much larger than the block, for later ones
 ANEW = 0.2   # share of new variables from which on the whole block is gathered again

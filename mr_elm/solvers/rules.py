@@ -1,15 +1,15 @@
 """Choose a solver of the box-constrained dual by its rule; compiled code is loaded when one is asked for."""
 from importlib import import_module
 
-from mr_elm.solvers import sphere_svm
-from mr_elm.solvers.box_qp import BoxQP, Result, Settings
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
+from mr_elm.solvers.sphere import sphere_svm
 
 # rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
 RULES = {
-    'block': ('block_rule', 'solve_by_blocks'),
-    'paper': ('sparse_elm', 'solve_by_paper'),
-    'oelm': ('active_set', 'solve_oelm'),
-    'bas': ('active_set', 'solve_bas'),
+    'block': ('box.block_rule', 'solve_by_blocks'),
+    'paper': ('box.sparse_elm', 'solve_by_paper'),
+    'oelm': ('box.active_set', 'solve_oelm'),
+    'bas': ('box.active_set', 'solve_bas'),
 }
 # method -> its rules, the default first; SphereSVM is another problem
 METHOD_RULES = {'sparse-elm': ('block', 'paper'), 'oelm': ('oelm', 'bas'), 'sphere-svm': sphere_svm.RULES}

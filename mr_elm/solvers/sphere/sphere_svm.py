@@ -38,7 +38,7 @@ from dataclasses import replace
 import numpy as np
 
 from mr_elm.errors import ConvergenceWarning
-from mr_elm.solvers.box_qp import BoxQP, Result, Settings, check_targets, upper_bounds
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, check_targets, upper_bounds
 
 RULES = ('exact', 'paper')
 SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
@@ -146,7 +146,7 @@ def solve_sphere(problem, rule='exact', settings=None, start=None):
 
 def solve_exact(problem, settings, start=None):
     """Find the point nearest to the origin, to a relative gap of eps; `n_iter` counts blocks of variables."""
-    from mr_elm.solvers.sphere_search import solve_ball
+    from mr_elm.solvers.sphere.sphere_search import solve_ball
     started = time.process_time()
     # k~b within 1 +- eps' gives the gap 1 - (1 - eps') / (1 + eps'); a little is left for the rounding of rows
     within = replace(settings, eps=(1 - SPARE) * settings.eps / (2 - min(settings.eps, 1)))
@@ -196,7 +196,7 @@ class Walk:
     """Hold a run of Algorithm 1: weights a, p_i = c.x~_i for all rows, and the subsets to look at next."""
 
     def __init__(self, problem, settings, subset, attempts):
-        from mr_elm.solvers.row_cache import RowCache
+        from mr_elm.solvers.shared.row_cache import RowCache
         n = problem.n_samples
         self.problem, self.settings, self.attempts = problem, settings, attempts
         self.cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
@@ -223,7 +223,7 @@ class Walk:
 
     def exhausts(self, draws, attempts, limit):
         """Step for the subsets in turn; tell whether more than `attempts` of them had no row outside at e = eps."""
-        from mr_elm.solvers import sphere_loops
+        from mr_elm.solvers.sphere import sphere_loops
         p, at, said = self.problem, 0, sphere_loops.MISSING
         while said == sphere_loops.MISSING:
             at, self.steps, said, missing = sphere_loops.two_weight_steps(

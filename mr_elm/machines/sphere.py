@@ -2,10 +2,10 @@
 from dataclasses import replace
 
 from mr_elm.features.kernel_rows import kernel_rows
-from mr_elm.solvers.box_qp import Settings
-from mr_elm.solvers.machine import Machine
-from mr_elm.solvers.path import PathPoint
-from mr_elm.solvers.sphere_svm import SphereProblem, solve_sphere
+from mr_elm.machines.dual import Machine
+from mr_elm.solvers.box.box_qp import Settings
+from mr_elm.solvers.box.path import PathPoint
+from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 
 
 class SphereMachine(Machine):

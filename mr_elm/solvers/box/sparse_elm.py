@@ -16,9 +16,9 @@ import time
 
 import numpy as np
 
-from mr_elm.solvers import loops
-from mr_elm.solvers.box_qp import conclude
-from mr_elm.solvers.row_cache import RowCache
+from mr_elm.solvers.box.box_qp import conclude
+from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared.row_cache import RowCache
 
 LEAST_STEPS, STEPS_A_ROW = 1_000_000, 100  # after which the rule gives up
 WORK = 2e9  # operations between two reports

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mr_elm.solvers.block_step import Effort, minimise_block
-from mr_elm.solvers.box_qp import conclude, free_variables, violations
-from mr_elm.solvers.kept_block import KeptBlock
-from mr_elm.solvers.row_cache import RowCache
-from mr_elm.solvers.workspace import borrowed
+from mr_elm.solvers.box.block_step import Effort, minimise_block
+from mr_elm.solvers.box.box_qp import conclude, free_variables, violations
+from mr_elm.solvers.shared.kept_block import KeptBlock
+from mr_elm.solvers.shared.row_cache import RowCache
+from mr_elm.solvers.shared.workspace import borrowed
 
 BLOCK = 2048          # most variables in a block
 ROUNDS = 1000         # blocks before giving up

@@ -14,9 +14,9 @@ from functools import reduce
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mr_elm.solvers.esvm import right_side
-from mr_elm.solvers.increment import add_sums, largest_nu
-from mr_elm.solvers.regularized import factor_ridge
+from mr_elm.solvers.ridge.esvm import right_side
+from mr_elm.solvers.ridge.increment import add_sums, largest_nu
+from mr_elm.solvers.ridge.regularized import factor_ridge
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.scaling import scale_rows
-from mr_elm.solvers.box_qp import BoxQP, Settings
-from mr_elm.solvers.dual import solve_dual
-from mr_elm.solvers.path import walk_path
+from mr_elm.solvers.box.box_qp import BoxQP, Settings
+from mr_elm.solvers.box.path import walk_path
+from mr_elm.solvers.rules import solve_dual
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Machine:
         settings = replace(self.settings, report=report)
         if self.kernel is not None:
             return solve_dual(BoxQP(kernel_rows(Z, self.kernel), targets, self.C, weights), self.rule, settings)
-        from mr_elm.solvers.node_dual import solve_node_dual
+        from mr_elm.solvers.box.node_dual import solve_node_dual
         return solve_node_dual(Z, targets, self.C, weights, settings)
 
     def walk(self, *given):

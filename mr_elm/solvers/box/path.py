@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.features.kernel_rows import PrecomputedRows
-from mr_elm.solvers.block_rule import solve_by_blocks
-from mr_elm.solvers.box_qp import TINY, BoxQP, Result, Settings
-from mr_elm.solvers.kept_block import KeptBlock
-from mr_elm.solvers.loops import two_variables
-from mr_elm.solvers.workspace import Workspace, borrowed
+from mr_elm.solvers.box.block_rule import solve_by_blocks
+from mr_elm.solvers.box.box_qp import TINY, BoxQP, Result, Settings
+from mr_elm.solvers.shared.kept_block import KeptBlock
+from mr_elm.solvers.shared.loops import two_variables
+from mr_elm.solvers.shared.workspace import Workspace, borrowed
 
 
 @dataclass(frozen=True)
