@@ -20,13 +20,8 @@ from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.sniff import first_lines, sniff
 from mr_elm.io.splits import CHUNK, read_split, whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
-from mr_elm.streaming.pulse import pulse
-from mr_elm.streaming.row_arguments import (
-    add_no_label_argument,
-    add_row_arguments,
-    add_task_argument,
-    row_options,
-)
+from mr_elm.rows.pulse import pulse
+from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument, row_options
 
 RECORDS = """\
 Records about the input, in the output of every stage:

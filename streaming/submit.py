@@ -6,11 +6,11 @@ import tempfile
 from contextlib import contextmanager, nullcontext
 
 from mr_elm.files.hadoop import HadoopRunner, glob_escaped, is_local_cluster
+from mr_elm.rows.inputs import demand_unchanged, plan_splits
 from mr_elm.streaming.bundle import bundle_arguments
 from mr_elm.streaming.failures import explain
 from mr_elm.streaming.finished import Finished, map_input_records
 from mr_elm.streaming.hadoop_progress import HadoopProgress
-from mr_elm.streaming.inputs import demand_unchanged, plan_splits
 from mr_elm.streaming.local import LocalRunner
 from mr_elm.streaming.runner import EMBEDDED, REACH, conf_arguments, emr
 from mr_elm.streaming.shipping import source_digest, zip_code

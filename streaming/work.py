@@ -14,7 +14,7 @@ from getpass import getuser
 
 from mr_elm.errors import AccountingError
 from mr_elm.files.storage import store_of, written
-from mr_elm.streaming.processes import start_time
+from mr_elm.rows.processes import start_time
 
 RECORD = {'format': 'mr_elm-work', 'version': 1}
 STAGING = re.compile(r'[a-z0-9]+://.*/mr_elm-[^/]+-[0-9a-f]{12}')

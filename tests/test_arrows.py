@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.streaming': ROOT / 'streaming'}
 # A room imports from itself and from the rooms before it: files of the package's top, and folders.
 ROOMS = ['errors', 'typing', 'arithmetic', 'compiled', 'history', 'data', 'io', 'files', 'features', 'sums', 'solvers',
-         'scores', 'model_checks', 'models', 'machines', 'estimators', 'streaming', 'experiments', 'cli']
-LIBRARY = [room for room in ROOMS[:ROOMS.index('streaming')] if room not in ('data', 'files')]
+         'scores', 'model_checks', 'models', 'machines', 'estimators', 'rows', 'streaming', 'experiments', 'cli']
+LIBRARY = [room for room in ROOMS[:ROOMS.index('streaming')] if room not in ('data', 'files', 'rows')]
 WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}
 
 

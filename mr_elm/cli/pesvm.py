@@ -13,9 +13,9 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_classes, demand_seed
 from mr_elm.features.hidden import NODES
+from mr_elm.rows.row_arguments import positive
 from mr_elm.streaming.drivers import pesvm
 from mr_elm.streaming.drivers.budget import Budget
-from mr_elm.streaming.row_arguments import positive
 
 CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')

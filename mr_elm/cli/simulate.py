@@ -10,7 +10,7 @@ from mr_elm.experiments.scale.cost_model import Cluster
 from mr_elm.experiments.scale.forecast_report import write_forecasts
 from mr_elm.experiments.scale.runs import read_runs
 from mr_elm.experiments.scale.simulate import make_forecasts, spaced
-from mr_elm.streaming.row_arguments import positive
+from mr_elm.rows.row_arguments import positive
 
 LARGEST = 10**15
 

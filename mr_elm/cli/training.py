@@ -3,8 +3,8 @@ from mr_elm.cli.options import make_runner, write_rejected
 from mr_elm.features.scaling import SCALES
 from mr_elm.files.storage import demand_free, store_of, written
 from mr_elm.io.store import save_model
-from mr_elm.streaming.inputs import plan_inputs
-from mr_elm.streaming.row_arguments import row_options
+from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.row_arguments import row_options
 
 
 def add_model_options(parser, required=True):

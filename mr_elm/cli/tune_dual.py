@@ -13,12 +13,12 @@ from mr_elm.cli.sphere import add_normalise_option, check_sphere
 from mr_elm.cli.training import add_model_options, demand_seed, keep
 from mr_elm.features.kernels import KERNELS
 from mr_elm.files.storage import demand_free, written
+from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.row_arguments import positive, row_options
 from mr_elm.scores.selection import GRIDS
 from mr_elm.streaming.drivers import dual
 from mr_elm.streaming.drivers.tune import TuneOptions
 from mr_elm.streaming.drivers.tune import tune as search_grid
-from mr_elm.streaming.inputs import plan_inputs
-from mr_elm.streaming.row_arguments import positive, row_options
 
 
 def tune_sparse_elm(argv):

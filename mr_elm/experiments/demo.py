@@ -14,10 +14,10 @@ from mr_elm.experiments.figure import drawn
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_model
 from mr_elm.models import HiddenNodeModel
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.ridge.esvm import finish, leading_sums
 from mr_elm.solvers.ridge.increment import sums_of
 from mr_elm.streaming.drivers import pesvm, score
-from mr_elm.streaming.inputs import plan_inputs
 from mr_elm.streaming.progress import Reporter
 from mr_elm.streaming.runner import Runner
 

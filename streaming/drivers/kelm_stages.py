@@ -15,13 +15,13 @@ from mr_elm.io.packed import encode_block
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.rows.inputs import InputPlan, look_at
+from mr_elm.rows.partition import tasks_for
 from mr_elm.solvers.shared.matrix_products import U, V
-from mr_elm.streaming.inputs import InputPlan, look_at
 from mr_elm.streaming.mr_kernel import TILE, MRKernel, tile_corners
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.mr_matvec import MRMatvec
 from mr_elm.streaming.mr_product import MRProduct
-from mr_elm.streaming.partition import tasks_for
 from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.runner import EMBEDDED
 from mr_elm.streaming.submit import write_json

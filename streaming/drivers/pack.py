@@ -5,9 +5,9 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.packed import rows_for_width
-from mr_elm.streaming.accounting import Accounts
+from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.drivers.summary import demand_rows, survey, write_manifest
-from mr_elm.streaming.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.runner import EMBEDDED

@@ -14,12 +14,12 @@ from mr_elm.history import event
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.models import layer_arrays
+from mr_elm.rows.partition import fewest_tasks
 from mr_elm.solvers.ridge.esvm import class_weights, collect_sums, finish
 from mr_elm.solvers.ridge.increment import size_of, sum_arrays, warn_of_doubt
 from mr_elm.streaming.drivers.checks import check_labels, find_classes
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_gram import MRGram
-from mr_elm.streaming.partition import fewest_tasks
 from mr_elm.streaming.passes import DataSet
 from mr_elm.streaming.submit import write_json
 from mr_elm.sums.gram import GridSteps, assemble, tile_sizes

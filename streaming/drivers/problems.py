@@ -2,7 +2,7 @@
 import os
 import tempfile
 
-from mr_elm.streaming.partition import tasks_for
+from mr_elm.rows.partition import tasks_for
 
 
 def run_problem(data, job_class, problem, stage, keys=()):

@@ -8,7 +8,7 @@ from mr_elm.files.storage import written
 from mr_elm.io.blocks import stack
 from mr_elm.io.packed import MANIFEST, checksum
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
-from mr_elm.streaming.accounting import Accounts
+from mr_elm.rows.accounting import Accounts
 from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns
 

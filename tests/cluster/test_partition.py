@@ -2,7 +2,7 @@
 import subprocess
 
 from mr_elm.io.wire import make_key
-from mr_elm.streaming.partition import hash_of
+from mr_elm.rows.partition import hash_of
 
 ASK = '''
 import org.apache.hadoop.io.Text;

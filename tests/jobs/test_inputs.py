@@ -8,7 +8,7 @@ import pytest
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.splits import read_split
-from mr_elm.streaming.inputs import expand, plan_inputs, plan_splits
+from mr_elm.rows.inputs import expand, plan_inputs, plan_splits
 
 ROWS = '1,2,3\n2,3,4\n'
 

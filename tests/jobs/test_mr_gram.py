@@ -11,8 +11,8 @@ from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.models import layer_arrays
-from mr_elm.streaming.accounting import Accounts
-from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.runner import Runner
 from mr_elm.streaming.submit import run_job

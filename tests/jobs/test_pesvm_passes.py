@@ -3,8 +3,8 @@ import pytest
 
 from mr_elm.errors import AccountingError
 from mr_elm.io.formats import RowOptions
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming.drivers import pesvm
-from mr_elm.streaming.inputs import plan_inputs
 from mr_elm.streaming.runner import Runner
 
 

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from mr_elm.streaming.pulse import SIGN
+from mr_elm.rows.pulse import SIGN
 
 BODY = """
 import time
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from mr_elm.streaming.pulse import pulse
+from mr_elm.rows.pulse import pulse
 with pulse():
     {work}
 """

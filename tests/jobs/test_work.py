@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from mr_elm.io.formats import RowOptions
-from mr_elm.streaming.inputs import plan_inputs
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_stats import MRStats
 from mr_elm.streaming.progress import Reporter

@@ -18,10 +18,10 @@ from mr_elm.experiments.timing import mr_elm, processor_runs, ratio_row
 from mr_elm.experiments.verdict import COUNTED, Row, at_most
 from mr_elm.io.formats import RowOptions
 from mr_elm.models import HiddenNodeModel
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.ridge.fold_grid import FoldGrid
 from mr_elm.streaming.drivers import auto, increment, pesvm
 from mr_elm.streaming.drivers.tune_pesvm import Ground, Search, look
-from mr_elm.streaming.inputs import plan_inputs
 from mr_elm.streaming.runner import Runner
 
 SETS = ('letter', 'cod-rna', 'a9a', 'usps', 'shuttle', 'pendigits', 'magic', 'phoneme')

@@ -20,10 +20,10 @@ from mr_elm.experiments.verdict import Row, at_most
 from mr_elm.files.hadoop import HadoopRunner, find_home, hadoop_bin, read_configuration
 from mr_elm.files.storage import store_of
 from mr_elm.io.formats import RowOptions
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming import mr_gram
 from mr_elm.streaming.bundle import UNPACKED, make_bundle
 from mr_elm.streaming.failures import get_json
-from mr_elm.streaming.inputs import plan_inputs
 from mr_elm.streaming.progress import Reporter
 from mr_elm.streaming.submit import write_json
 from mr_elm.sums.gram import GridSteps

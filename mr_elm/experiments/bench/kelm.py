@@ -17,12 +17,12 @@ from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.features.kernel_tiles import lower_triangle
 from mr_elm.features.kernels import make_kernel, row_squares
 from mr_elm.io.formats import RowOptions
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.kernel.kelm import decompose, solve_cholesky
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.streaming.drivers.kelm import KELMOptions
 from mr_elm.streaming.drivers.kelm_data import gathered
 from mr_elm.streaming.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
-from mr_elm.streaming.inputs import plan_inputs
 from mr_elm.streaming.mr_kernel import MRKernel
 from mr_elm.streaming.runner import Runner
 from mr_elm.streaming.submit import write_json

@@ -21,8 +21,8 @@ from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_model
 from mr_elm.models import layer_arrays
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.ridge.esvm import fit_esvm
-from mr_elm.streaming.inputs import plan_inputs
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.submit import write_json
 from mr_elm.sums.gram import GridSteps

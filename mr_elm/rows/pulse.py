@@ -3,7 +3,7 @@ import os
 import select
 from contextlib import contextmanager
 
-from mr_elm.streaming.processes import cpu_time
+from mr_elm.rows.processes import cpu_time
 
 LONGEST = 60.0  # seconds between two signs of life
 PER_TIMEOUT = 4  # signs of life within the time that Hadoop waits for one

@@ -8,7 +8,7 @@ from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import MANIFEST
 from mr_elm.io.sniff import first_lines, sniff
 from mr_elm.io.splits import is_compressed, read_stream
-from mr_elm.streaming.manifest import load_manifest
+from mr_elm.rows.manifest import load_manifest
 
 
 @dataclass(frozen=True)
