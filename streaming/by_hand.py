@@ -11,14 +11,14 @@ import sys
 
 from mrjob.options import _parse_raw_args
 
+from mr_elm.engines.progress import Reporter
+from mr_elm.engines.runner import EMBEDDED, Runner
 from mr_elm.errors import sentence
 from mr_elm.files.storage import store_of
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
 from mr_elm.streaming.mr_rows import RECORDS
 from mr_elm.streaming.passes import DataSet
-from mr_elm.streaming.progress import Reporter
-from mr_elm.streaming.runner import EMBEDDED, Runner
 
 OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows')
 

@@ -24,7 +24,8 @@ class MRMatvec(MRRows):
     Reduce: add the terms of an entry; pass blocks on.
 
     Source: Zhao et al., Kernelized extreme learning machine in distributed
-    environment, 2015, Algorithm 2; blocks are ours. mr_elm.solvers.shared.matrix_products
+    environment, 2015, Algorithm 2; blocks are ours.
+    mr_elm.solvers.shared.matrix_products
     tells what is corrected.
     """
 

@@ -1,9 +1,9 @@
 """Run several jobs over the same rows, and demand of each that it read what the first one read."""
 from mr_elm.arithmetic import describe_blas
+from mr_elm.engines.replay import Replay
+from mr_elm.engines.submit import run_job
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.accounting import Accounts
-from mr_elm.streaming.replay import Replay
-from mr_elm.streaming.submit import run_job
 
 
 class DataSet:

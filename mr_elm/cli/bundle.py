@@ -1,7 +1,7 @@
 """mr-elm bundle: the Python environment of the nodes as one archive."""
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
-from mr_elm.streaming.bundle import make_bundle
-from mr_elm.streaming.progress import Reporter
+from mr_elm.engines.bundle import make_bundle
+from mr_elm.engines.progress import Reporter
 
 
 def bundle(argv):

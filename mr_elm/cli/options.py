@@ -8,10 +8,10 @@ from textwrap import fill
 from mrjob.options import _RUNNER_OPTS, _STEP_OPTS, _add_basic_args, _add_runner_args
 
 from mr_elm.cli.examples import examples_of, usage_of
+from mr_elm.engines.progress import Reporter
+from mr_elm.engines.runner import EMBEDDED, REACH, Runner
 from mr_elm.files.storage import written
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument
-from mr_elm.streaming.progress import Reporter
-from mr_elm.streaming.runner import EMBEDDED, REACH, Runner
 
 RUNNERS = (*EMBEDDED, *REACH)
 OUTPUT_DIR = '--output-dir'

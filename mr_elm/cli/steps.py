@@ -8,13 +8,13 @@ from mr_elm.cli.methods import run_method
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
 from mr_elm.cli.train import METHODS
 from mr_elm.cli.training import demand_model_free, keep
+from mr_elm.engines.progress import Reporter
+from mr_elm.engines.replay import Replay, StageWanted
 from mr_elm.errors import DataFormatError
 from mr_elm.files.storage import store_of
 from mr_elm.io.store import replacing
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
 from mr_elm.rows.row_arguments import row_options
-from mr_elm.streaming.progress import Reporter
-from mr_elm.streaming.replay import Replay, StageWanted
 
 LAYER = 'Write what the next stage of a training needs: nodes and grids from the statistics, and so on.'
 FINISH = 'Solve for the model of a training whose stages have all been run, and write it.'

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.engines.submit import write_json
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernels import Kernel, make_kernel
@@ -24,7 +25,6 @@ from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.streaming.passes import DataSet
-from mr_elm.streaming.submit import write_json
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import tempfile
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.engines.runner import EMBEDDED
+from mr_elm.engines.submit import write_json
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import row_squares
 from mr_elm.files.storage import store_of
@@ -23,8 +25,6 @@ from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.mr_matvec import MRMatvec
 from mr_elm.streaming.mr_product import MRProduct
 from mr_elm.streaming.passes import DataSet
-from mr_elm.streaming.runner import EMBEDDED
-from mr_elm.streaming.submit import write_json
 
 ENTRY_BYTES = 57  # of one entry on the wire
 EMITS = ('rows', 'tiles', 'entries')

@@ -1,6 +1,7 @@
 """Pack a data set: write its rows as binary blocks, read them back for their statistics, close with a manifest."""
 from dataclasses import replace
 
+from mr_elm.engines.runner import EMBEDDED
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import BLOCK_ROWS
@@ -10,7 +11,6 @@ from mr_elm.rows.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.drivers.summary import demand_rows, survey, write_manifest
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.streaming.passes import DataSet
-from mr_elm.streaming.runner import EMBEDDED
 
 
 def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_ROWS, bad_rows='stop'):

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.engines.submit import write_json
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
@@ -21,7 +22,6 @@ from mr_elm.streaming.drivers.checks import check_labels, find_classes
 from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.passes import DataSet
-from mr_elm.streaming.submit import write_json
 from mr_elm.sums.gram import GridSteps, assemble, tile_sizes
 
 REDUCER_BYTES = 1 << 30

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mr_elm.streaming.bundle import ANY_PROCESSOR, bundle_arguments, bundle_name
+from mr_elm.engines.bundle import ANY_PROCESSOR, bundle_arguments, bundle_name
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = ('--hidden', 40, '--nu', 10)

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mr_elm.engines.hadoop.yarn import Yarn
 from mr_elm.files.hadoop import read_configuration, web_hdfs
 from mr_elm.files.storage import HDFSStore
-from mr_elm.streaming.yarn import Yarn
 
 pytestmark = pytest.mark.long
 

@@ -15,8 +15,8 @@ from reference.commands import elm, succeed
 
 from emr.amazon import CREDENTIALS
 from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
-from mr_elm.streaming import submit
-from mr_elm.streaming.shipping import source_digest
+from mr_elm.engines import submit
+from mr_elm.engines.shipping import source_digest
 
 MODEL = 's3://bucket/models/m.npz'
 PROGRAM = Path(sys.executable).with_name('mr-elm')

@@ -4,12 +4,12 @@ import json
 import numpy as np
 import pytest
 
+from mr_elm.engines.runner import Runner
 from mr_elm.experiments.bench import __main__ as bench
 from mr_elm.experiments.bench import kelm
 from mr_elm.experiments.bench.dual import mean_row
 from mr_elm.experiments.bench.sphere import ratio_to_paper
 from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
-from mr_elm.streaming.runner import Runner
 
 HELD = Row('a', 0.5, at_most(1.0), [[1.0, 1.02], [2.0, 2.0]], '1 s')
 MISSED = Row('b', 2.0, at_least(3.0), COUNTED, '2 s')

@@ -1,7 +1,7 @@
 """Which of a failed task's logs says why."""
 import pytest
 
-from mr_elm.streaming.failures import cause_of
+from mr_elm.engines.failures import cause_of
 
 PIPE = 'BrokenPipeError: [Errno 32] Broken pipe'
 RAISED = 'noise\nTraceback (most recent call last):\n  File "x.py", line 1, in f\n{}\n'

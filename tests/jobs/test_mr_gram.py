@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mr_elm.engines.runner import Runner
+from mr_elm.engines.submit import run_job
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.formats import RowOptions
@@ -14,8 +16,6 @@ from mr_elm.models import layer_arrays
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming.mr_gram import MRGram
-from mr_elm.streaming.runner import Runner
-from mr_elm.streaming.submit import run_job
 from mr_elm.sums.gram import GridSteps, assemble
 
 D = 3

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from mr_elm.engines.runner import Runner
+from mr_elm.engines.submit import run_job
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming.mr_rows import MRRows, as_meant, find_file, plain_path, shell_proof
-from mr_elm.streaming.runner import Runner
-from mr_elm.streaming.submit import run_job
 
 
 class MRBlocks(MRRows):

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from mr_elm.arithmetic import describe_blas
+from mr_elm.engines import submit
+from mr_elm.engines.progress import Reporter
+from mr_elm.engines.runner import Runner
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.formats import RowOptions
 from mr_elm.rows.inputs import demand_unchanged, plan_inputs
-from mr_elm.streaming import passes, submit
+from mr_elm.streaming import passes
 from mr_elm.streaming.mr_stats import MRStats
 from mr_elm.streaming.passes import DataSet, whole_descriptions
-from mr_elm.streaming.progress import Reporter
-from mr_elm.streaming.runner import Runner
 
 FEW = ['--hidden', '4']
 ONE = ['--sigma', '1', '--C', '1']

@@ -5,7 +5,7 @@ import re
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.streaming.progress import Reporter
+from mr_elm.engines.progress import Reporter
 
 LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
 

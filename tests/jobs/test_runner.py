@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from reference.files import GOOD
 
-from mr_elm.streaming import runner
-from mr_elm.streaming.runner import Runner, conf_arguments
+from mr_elm.engines import runner
+from mr_elm.engines.runner import Runner, conf_arguments
 
 
 def test_inline_plans_one_task_and_local_one_a_core(monkeypatch):

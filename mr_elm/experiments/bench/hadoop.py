@@ -12,6 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from mr_elm.data.generators import generate, write_rows
+from mr_elm.engines.bundle import UNPACKED, make_bundle
+from mr_elm.engines.failures import get_json
+from mr_elm.engines.progress import Reporter
+from mr_elm.engines.submit import write_json
 from mr_elm.experiments.bench.pesvm import D, L, random_layer, save_layer
 from mr_elm.experiments.scale.data import put_pack
 from mr_elm.experiments.scale.places import properties
@@ -22,10 +26,6 @@ from mr_elm.files.storage import store_of
 from mr_elm.io.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming import mr_gram
-from mr_elm.streaming.bundle import UNPACKED, make_bundle
-from mr_elm.streaming.failures import get_json
-from mr_elm.streaming.progress import Reporter
-from mr_elm.streaming.submit import write_json
 from mr_elm.sums.gram import GridSteps
 
 ROWS = 1_000_000

@@ -11,6 +11,8 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from mr_elm.engines.runner import Runner
+from mr_elm.engines.submit import write_json
 from mr_elm.estimators import KernelELMClassifier
 from mr_elm.experiments.timing import in_turn, mr_elm, processor_runs, ratio_row
 from mr_elm.experiments.verdict import COUNTED, Row, at_least, at_most
@@ -24,8 +26,6 @@ from mr_elm.streaming.drivers.kelm import KELMOptions
 from mr_elm.streaming.drivers.kelm_data import gathered
 from mr_elm.streaming.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
 from mr_elm.streaming.mr_kernel import MRKernel
-from mr_elm.streaming.runner import Runner
-from mr_elm.streaming.submit import write_json
 
 D, CLASSES = 50, 10
 PAIR_FEATURES = 20

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from mr_elm.data.generators import generate, write_rows
+from mr_elm.engines.submit import write_json
 from mr_elm.experiments.bench.context import QUICK
 from mr_elm.experiments.public_sets import have, read_set
 from mr_elm.experiments.timing import compare, in_turn, mr_elm, peak_memory, ratio_row, stage_seconds, wall
@@ -24,7 +25,6 @@ from mr_elm.models import layer_arrays
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.ridge.esvm import fit_esvm
 from mr_elm.streaming.mr_gram import MRGram
-from mr_elm.streaming.submit import write_json
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable
 

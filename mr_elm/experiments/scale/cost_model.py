@@ -16,11 +16,11 @@ from math import ceil
 import numpy as np
 from scipy.optimize import nnls
 
+from mr_elm.engines.runner import EMBEDDED
 from mr_elm.experiments.scale.methods import METHODS
 from mr_elm.experiments.scale.runs import grouped
 from mr_elm.experiments.scale.schedule import draw_durations, makespan
 from mr_elm.io.wire import NUMBER_BYTES
-from mr_elm.streaming.runner import EMBEDDED
 
 LEAST_SPREAD = 0.02
 DRAWS = 5  # schedules whose median counts, where there are few tasks

@@ -5,8 +5,8 @@ import time
 from contextlib import contextmanager
 from itertools import count
 
+from mr_elm.engines.hadoop.yarn import get_json
 from mr_elm.files.hadoop import find_home, read_configuration
-from mr_elm.streaming.yarn import get_json
 
 PATIENCE, PAUSE = 30, 0.5  # seconds until the history server knows of a job that has ended, and between two questions
 

@@ -8,9 +8,9 @@ from mrjob.emr import _ACTIVE_CLUSTER_STATES, _DEFAULT_IMAGE_VERSION, EMRJobRunn
 from mrjob.fs.s3 import _endpoint_url
 from mrjob.job import MRJob
 
+from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.files import s3
 from mr_elm.files.storage import make_store
-from mr_elm.streaming.hadoop_progress import HadoopProgress
 
 KEYS = ('aws_access_key_id', 'aws_secret_access_key', 'aws_session_token')
 CONF = 'hadoop-conf/mrjob-emr.conf'

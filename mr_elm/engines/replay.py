@@ -9,10 +9,10 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from mr_elm.engines.runner import Runner
+from mr_elm.engines.submit import write_json
 from mr_elm.errors import AccountingError
-from mr_elm.streaming.finished import Finished
-from mr_elm.streaming.runner import Runner
-from mr_elm.streaming.submit import write_json
+from mr_elm.passes.finished import Finished
 
 
 class StageWanted(Exception):

@@ -5,17 +5,17 @@ import sys
 import tempfile
 from contextlib import contextmanager, nullcontext
 
+from mr_elm.engines.bundle import bundle_arguments
+from mr_elm.engines.failures import explain
+from mr_elm.engines.hadoop.progress import HadoopProgress
+from mr_elm.engines.local import LocalRunner
+from mr_elm.engines.runner import EMBEDDED, REACH, conf_arguments, emr
+from mr_elm.engines.shipping import source_digest, zip_code
+from mr_elm.engines.trace import traced
 from mr_elm.files.hadoop import HadoopRunner, glob_escaped, is_local_cluster
+from mr_elm.passes.finished import Finished, map_input_records
+from mr_elm.passes.work import key_of
 from mr_elm.rows.inputs import demand_unchanged, plan_splits
-from mr_elm.streaming.bundle import bundle_arguments
-from mr_elm.streaming.failures import explain
-from mr_elm.streaming.finished import Finished, map_input_records
-from mr_elm.streaming.hadoop_progress import HadoopProgress
-from mr_elm.streaming.local import LocalRunner
-from mr_elm.streaming.runner import EMBEDDED, REACH, conf_arguments, emr
-from mr_elm.streaming.shipping import source_digest, zip_code
-from mr_elm.streaming.trace import traced
-from mr_elm.streaming.work import key_of
 
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
 KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')

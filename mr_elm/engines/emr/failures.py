@@ -12,8 +12,8 @@ from botocore.exceptions import ClientError
 from mrjob.logs.step import _parse_step_syslog
 from mrjob.step import StepFailedException
 
+from mr_elm.engines.failures import SPLIT, cause_in, sentence
 from mr_elm.files.storage import store_of
-from mr_elm.streaming.failures import SPLIT, cause_in, sentence
 
 WAIT = 600  # seconds after which EMR has surely copied its logs
 MASTER = re.compile(r'container_\w+_0*1$')  # the application master is the first container of an application

@@ -3,8 +3,8 @@ import logging
 import re
 import time
 
+from mr_elm.engines.hadoop.yarn import get_json, manager_address
 from mr_elm.files.hadoop import find_home, read_configuration
-from mr_elm.streaming.yarn import get_json, manager_address
 
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
 TRACKING = re.compile(r'The url to track the job: (\S+)')

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from importlib import import_module, metadata
 from pathlib import Path
 
+from mr_elm.engines.shipping import source_digest, sources
 from mr_elm.files.storage import store_of
-from mr_elm.streaming.shipping import source_digest, sources
 
 NOT_ON_NODES = ('boto3', 'tqdm')  # only the driver needs them
 UNPACKED = 'mr_elm_env'  # the folder of a task in which the archive is unpacked

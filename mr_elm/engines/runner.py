@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 
+from mr_elm.engines.hadoop.yarn import Yarn
+from mr_elm.engines.progress import Reporter
 from mr_elm.files.storage import copy, is_local, scheme_of
-from mr_elm.streaming.progress import Reporter
-from mr_elm.streaming.work import Work, copy_name, new_staging
-from mr_elm.streaming.yarn import Yarn
+from mr_elm.passes.work import Work, copy_name, new_staging
 
 EMBEDDED = ('inline', 'local')
 SPLIT_BYTES = 128 << 20  # of a map task, as Hadoop cuts large files
@@ -153,7 +153,7 @@ def pairs_of(arguments):
 
 def emr():
     """Return the module of EMR; only who runs there waits for boto3."""
-    return import_module('mr_elm.streaming.emr')
+    return import_module('mr_elm.engines.emr.emr')
 
 
 def conf_arguments(runner):

@@ -9,8 +9,8 @@ from importlib import import_module
 
 from mrjob.step import StepFailedException
 
+from mr_elm.engines.hadoop.yarn import get_json
 from mr_elm.files.hadoop import find_home, read_configuration
-from mr_elm.streaming.yarn import get_json
 
 TIMEOUT = 10
 SPLIT = re.compile(r'Processing split: (.*:\d+\+\d+)')
@@ -40,7 +40,7 @@ def explain(error, running, job_class):
 
 def explain_emr(error, running):
     """Read the logs that EMR keeps on S3; they need boto3, which others do not wait for."""
-    return import_module('mr_elm.streaming.emr_failures').explain_emr(error, running)
+    return import_module('mr_elm.engines.emr.failures').explain_emr(error, running)
 
 
 def explain_inline(error, running):
