@@ -17,8 +17,8 @@ from mr_elm.errors import sentence
 from mr_elm.files.storage import store_of
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
-from mr_elm.streaming.mr_rows import RECORDS
 from mr_elm.streaming.passes import DataSet
+from mr_elm.streaming.stage import RECORDS
 
 OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows')
 

@@ -8,7 +8,7 @@ from mr_elm.io.wire import make_key
 from mr_elm.machines.gathering import join
 from mr_elm.models import read_model
 from mr_elm.streaming.mr_problem import MRProblem
-from mr_elm.streaming.mr_rows import demand_width
+from mr_elm.streaming.stage import demand_width
 
 FINE = 2**40  # losses add up as whole numbers of 1/FINE, so that their order does not show
 

@@ -10,7 +10,7 @@ from mr_elm.io.wire import make_key
 from mr_elm.machines.press import LeaveOneOut
 from mr_elm.models import read_model
 from mr_elm.scores.metrics import Confusion, Residuals
-from mr_elm.streaming.mr_rows import MRRows, demand_width
+from mr_elm.streaming.stage import MRRows, demand_width
 
 
 def merge_confusions(values):

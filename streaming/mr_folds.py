@@ -5,7 +5,7 @@ from mr_elm.io.blocks import BLOCK_ROWS, concatenate, take_rows, widen
 from mr_elm.io.wire import make_key
 from mr_elm.machines.grid_task import load_problem
 from mr_elm.solvers.ridge.esvm import row_weights
-from mr_elm.streaming.mr_rows import MRRows, demand_width
+from mr_elm.streaming.stage import MRRows, demand_width
 from mr_elm.sums.gram import GramSum, expand, merge_pairs
 
 

@@ -6,7 +6,7 @@ from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.wire import make_key
 from mr_elm.models import load_layer
 from mr_elm.solvers.ridge.esvm import row_weights
-from mr_elm.streaming.mr_rows import MRRows, demand_width, read_json
+from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
 
 ROOM = 16  # columns for targets that the first buffer has

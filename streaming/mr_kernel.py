@@ -6,7 +6,7 @@ import numpy as np
 
 from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.streaming.mr_rows import MRRows, read_json
+from mr_elm.streaming.stage import MRRows, read_json
 
 TILE = 512  # rows and columns of a tile
 

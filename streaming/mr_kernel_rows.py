@@ -8,7 +8,7 @@ from mr_elm.io.blocks import widen
 from mr_elm.io.store import load_model
 from mr_elm.io.wire import make_key
 from mr_elm.models import KernelModel
-from mr_elm.streaming.mr_rows import MRRows, demand_width
+from mr_elm.streaming.stage import MRRows, demand_width
 
 
 class MRKernelRows(MRRows):

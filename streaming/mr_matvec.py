@@ -4,7 +4,7 @@ import math
 from mr_elm.io.store import load_model
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.solvers.shared.matrix_products import block_of, entries_of
-from mr_elm.streaming.mr_rows import MRRows
+from mr_elm.streaming.stage import MRRows
 
 
 class MRMatvec(MRRows):

@@ -7,7 +7,7 @@ from mrjob.step import MRStep
 from mr_elm.errors import DataFormatError
 from mr_elm.io.packed import END_MARK, decode_end, encode_block, encode_end, fitting_pieces
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.streaming.mr_rows import MRRows
+from mr_elm.streaming.stage import MRRows
 
 
 class LinesProtocol(RawValueProtocol):

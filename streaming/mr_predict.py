@@ -7,7 +7,7 @@ from mrjob.step import MRStep
 
 from mr_elm.io.wire import make_key
 from mr_elm.models import read_model
-from mr_elm.streaming.mr_rows import MRRows, demand_width
+from mr_elm.streaming.stage import MRRows, demand_width
 
 
 class FramedProtocol(RawValueProtocol):

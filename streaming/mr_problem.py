@@ -6,7 +6,7 @@ from mr_elm.io.blocks import widen
 from mr_elm.io.wire import split_key
 from mr_elm.machines.dual_task import load_problem
 from mr_elm.machines.gathering import Rows, gather, rows_of
-from mr_elm.streaming.mr_rows import MRRows
+from mr_elm.streaming.stage import MRRows
 
 QUIET = 5.0  # seconds between two signs of life
 

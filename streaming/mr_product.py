@@ -5,7 +5,7 @@ from mr_elm.io.store import load_model
 from mr_elm.io.wire import make_key
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
-from mr_elm.streaming.mr_rows import demand_width
+from mr_elm.streaming.stage import demand_width
 
 
 class MRProduct(MRKernelRows):

@@ -2,7 +2,7 @@
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import Landmarks, rows_from_arrays
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.streaming.mr_rows import MRRows
+from mr_elm.streaming.stage import MRRows
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable
 
 PIECE = 1 << 16  # features a record

@@ -10,7 +10,7 @@ FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.stre
 # A room imports from itself and from the rooms before it: files of the package's top, and folders.
 ROOMS = ['errors', 'typing', 'arithmetic', 'compiled', 'history', 'data', 'io', 'files', 'features', 'sums', 'solvers',
          'scores', 'model_checks', 'models', 'machines', 'estimators', 'rows', 'passes', 'engines', 'streaming',
-         'experiments', 'cli']
+         'drivers', 'experiments', 'cli']
 LIBRARY = [room for room in ROOMS[:ROOMS.index('rows')] if room not in ('data', 'files')]
 WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}
 

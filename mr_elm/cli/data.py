@@ -15,10 +15,10 @@ from mr_elm.cli.options import (
 from mr_elm.data import download as registry
 from mr_elm.data.generators import GENERATORS, replicate, write_rows
 from mr_elm.data.generators import generate as generate_blocks
+from mr_elm.drivers import pack as packing
 from mr_elm.files.storage import demand_free
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.rows.row_arguments import positive, row_options
-from mr_elm.streaming.drivers import pack as packing
 
 
 def pack(argv):

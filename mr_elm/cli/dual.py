@@ -3,12 +3,12 @@ from dataclasses import fields
 
 from mr_elm.cli.options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options
 from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_seed
+from mr_elm.drivers import dual
 from mr_elm.features.hidden import NODES
 from mr_elm.features.kernels import KERNELS
 from mr_elm.rows.row_arguments import positive
 from mr_elm.solvers.rules import METHOD_RULES
 from mr_elm.solvers.shared.multiclass import SCHEMES
-from mr_elm.streaming.drivers import dual
 
 STOP = 'violation of the optimality conditions at which to stop'
 STOPS = {'sphere-svm': 'gap at which to stop, relative to the objective; for --rule paper the eps of Algorithm 1'}

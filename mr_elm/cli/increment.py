@@ -12,8 +12,8 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.score import fetched_model, rows_for
 from mr_elm.cli.training import demand_model_free, keep
+from mr_elm.drivers import increment
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.streaming.drivers import increment
 
 
 def update(argv):

@@ -11,9 +11,9 @@ from mr_elm.cli.options import (
     add_task_option,
 )
 from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_classes, demand_seed
+from mr_elm.drivers import kelm
+from mr_elm.drivers.kelm_stages import EMITS
 from mr_elm.rows.row_arguments import positive
-from mr_elm.streaming.drivers import kelm
-from mr_elm.streaming.drivers.kelm_stages import EMITS
 
 
 def train_mr_kelm(argv, perform):

@@ -12,10 +12,10 @@ from mr_elm.cli.options import (
     add_task_option,
 )
 from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_classes, demand_seed
+from mr_elm.drivers import pesvm
+from mr_elm.drivers.budget import Budget
 from mr_elm.features.hidden import NODES
 from mr_elm.rows.row_arguments import positive
-from mr_elm.streaming.drivers import pesvm
-from mr_elm.streaming.drivers.budget import Budget
 
 CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
@@ -55,7 +55,7 @@ def train(argv, perform, method, strength, description):
 
 def auto_training(budget):
     """Return the driver that chooses the nodes; only who asks for it waits for the compiled loops that it loads."""
-    from mr_elm.streaming.drivers import auto
+    from mr_elm.drivers import auto
     return partial(auto.train, budget=budget)
 
 

@@ -12,14 +12,14 @@ from mr_elm.cli.options import (
     make_runner,
     write_rejected,
 )
+from mr_elm.drivers import score
+from mr_elm.drivers.increment import demand_living
 from mr_elm.errors import ModelFormatError
 from mr_elm.files.storage import demand_free, fetched
 from mr_elm.model_checks import check_report
 from mr_elm.models import read_model, refusing
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
-from mr_elm.streaming.drivers import score
-from mr_elm.streaming.drivers.increment import demand_living
 
 
 def predict(argv):

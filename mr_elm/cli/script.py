@@ -2,10 +2,10 @@
 import shlex
 
 from mr_elm.cli.steps import demand_other_names, name_of
+from mr_elm.drivers import kelm
 from mr_elm.io.formats import MAX_FEATURES
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
-from mr_elm.streaming.drivers import kelm
 
 ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'header': 'auto', 'label_column': None, 'weight_column': None,
                'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop', 'task': 'classification'}

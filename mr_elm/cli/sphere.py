@@ -2,8 +2,8 @@
 from mr_elm.cli.dual import add_kernel_options, add_partition_options, add_solver_options, check_dual, dual_options
 from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options
 from mr_elm.cli.training import add_model_options
+from mr_elm.drivers import dual
 from mr_elm.features.kernels import KERNELS
-from mr_elm.streaming.drivers import dual
 
 
 def train_sphere_svm(argv, perform):

@@ -11,14 +11,14 @@ from mr_elm.cli.dual import add_partition_options, add_solver_options, dual_opti
 from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options, make_runner
 from mr_elm.cli.sphere import add_normalise_option, check_sphere
 from mr_elm.cli.training import add_model_options, demand_seed, keep
+from mr_elm.drivers import dual
+from mr_elm.drivers.tune import TuneOptions
+from mr_elm.drivers.tune import tune as search_grid
 from mr_elm.features.kernels import KERNELS
 from mr_elm.files.storage import demand_free, written
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import positive, row_options
 from mr_elm.scores.selection import GRIDS
-from mr_elm.streaming.drivers import dual
-from mr_elm.streaming.drivers.tune import TuneOptions
-from mr_elm.streaming.drivers.tune import tune as search_grid
 
 
 def tune_sparse_elm(argv):

@@ -13,12 +13,12 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_classes, keep
 from mr_elm.cli.tune_dual import add_grid_options, check_grid, kernels_of, write_scores
+from mr_elm.drivers import kelm
+from mr_elm.drivers.tune_kelm import SearchOptions
+from mr_elm.drivers.tune_kelm import tune as search_grid
 from mr_elm.files.storage import demand_free
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
-from mr_elm.streaming.drivers import kelm
-from mr_elm.streaming.drivers.tune_kelm import SearchOptions
-from mr_elm.streaming.drivers.tune_kelm import tune as search_grid
 
 
 def tune_mr_kelm(argv):

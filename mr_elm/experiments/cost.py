@@ -18,13 +18,13 @@ from mrjob.logs.step import _parse_step_syslog
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.data.generators import generate, write_rows
+from mr_elm.drivers import pesvm
+from mr_elm.drivers.pack import pack
 from mr_elm.engines.runner import Runner
 from mr_elm.experiments.timing import wall
 from mr_elm.files.storage import fetched
 from mr_elm.io.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.streaming.drivers import pesvm
-from mr_elm.streaming.drivers.pack import pack
 
 START = 360.0  # seconds until a cluster of EMR takes its first job
 JOB = 45.0  # seconds a job needs beside the work of its tasks

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import train_test_split
 
+from mr_elm.drivers import pesvm, score
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.runner import Runner
 from mr_elm.experiments.figure import drawn
@@ -19,7 +20,6 @@ from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.ridge.esvm import finish, leading_sums
 from mr_elm.solvers.ridge.increment import sums_of
-from mr_elm.streaming.drivers import pesvm, score
 
 N_HIDDEN = 1000
 SIZES = (10, 20, 50, 100, 200, 300, 500, 700, 1000)

@@ -18,8 +18,8 @@ from mr_elm.engines.replay import noun_of
 from mr_elm.passes.finished import Finished
 from mr_elm.streaming import mr_stats
 from mr_elm.streaming.by_hand import main
-from mr_elm.streaming.mr_rows import MRRows
 from mr_elm.streaming.mr_stats import MRStats
+from mr_elm.streaming.stage import MRRows
 
 # one training for each stage, from text or packed rows
 TRAININGS = {

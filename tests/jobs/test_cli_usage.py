@@ -88,7 +88,7 @@ def test_debug_shows_where_an_error_came_from(elm, write, tmp_path):
 def test_an_error_nobody_thought_of_is_one_sentence_too(elm, rows, tmp_path, monkeypatch):
     def fail(*arguments):
         raise ZeroDivisionError('two\nlines')
-    monkeypatch.setattr('mr_elm.streaming.drivers.pesvm.train', fail)
+    monkeypatch.setattr('mr_elm.drivers.pesvm.train', fail)
     done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz')
     assert done == (1, '', 'mr-elm: ZeroDivisionError: two lines (--debug shows where)\n')
 
@@ -96,7 +96,7 @@ def test_an_error_nobody_thought_of_is_one_sentence_too(elm, rows, tmp_path, mon
 def test_an_interrupt_is_not_an_error_with_a_trace(capsys, rows, tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
-    monkeypatch.setattr('mr_elm.streaming.drivers.pesvm.train', interrupt)
+    monkeypatch.setattr('mr_elm.drivers.pesvm.train', interrupt)
     assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz')]) == 130
     assert capsys.readouterr().err == 'mr-elm: interrupted\n' and not (tmp_path / 'm.npz').exists()
 

@@ -3,12 +3,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mr_elm.drivers.summary import summarise
 from mr_elm.engines.runner import Runner
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming import mr_stats
-from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.passes import DataSet
 from mr_elm.sums.statistics import Classes
 

@@ -7,13 +7,13 @@ import re
 import numpy as np
 import pytest
 
+from mr_elm.drivers.summary import read_manifest
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.packed import MANIFEST
 from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.splits import read_split
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.manifest import load_manifest
-from mr_elm.streaming.drivers.summary import read_manifest
 
 N, D = 500, 4
 

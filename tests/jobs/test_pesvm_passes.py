@@ -1,11 +1,11 @@
 """PESVM keeps account of rows that it leaves out, and of tiles that get lost."""
 import pytest
 
+from mr_elm.drivers import pesvm
 from mr_elm.engines.runner import Runner
 from mr_elm.errors import AccountingError
 from mr_elm.io.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.streaming.drivers import pesvm
 
 
 def test_the_list_of_skipped_rows_does_not_outlive_its_model(elm, write, tmp_path):

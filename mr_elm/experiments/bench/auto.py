@@ -13,6 +13,8 @@ from multiprocessing import get_context
 import numpy as np
 
 from mr_elm.data.generators import generate, write_rows
+from mr_elm.drivers import auto, increment, pesvm
+from mr_elm.drivers.tune_pesvm import Ground, Search, look
 from mr_elm.engines.runner import Runner
 from mr_elm.experiments.public_sets import have, read_set
 from mr_elm.experiments.timing import mr_elm, processor_runs, ratio_row
@@ -21,8 +23,6 @@ from mr_elm.io.formats import RowOptions
 from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.ridge.fold_grid import FoldGrid
-from mr_elm.streaming.drivers import auto, increment, pesvm
-from mr_elm.streaming.drivers.tune_pesvm import Ground, Search, look
 
 SETS = ('letter', 'cod-rna', 'a9a', 'usps', 'shuttle', 'pendigits', 'magic', 'phoneme')
 SVC_C, SVC_GAMMA = (0.1, 1, 10, 100, 1000), (0.1, 0.4, 1.6, 6.4)  # gamma in 1/d

@@ -11,6 +11,9 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from mr_elm.drivers.kelm import KELMOptions
+from mr_elm.drivers.kelm_data import gathered
+from mr_elm.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
 from mr_elm.engines.runner import Runner
 from mr_elm.engines.submit import write_json
 from mr_elm.estimators import KernelELMClassifier
@@ -22,9 +25,6 @@ from mr_elm.io.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.kernel.kelm import decompose, solve_cholesky
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.streaming.drivers.kelm import KELMOptions
-from mr_elm.streaming.drivers.kelm_data import gathered
-from mr_elm.streaming.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
 from mr_elm.streaming.mr_kernel import MRKernel
 
 D, CLASSES = 50, 10

@@ -5,8 +5,8 @@ pay. All rows then choose nu by one fold held out, and give the model.
 """
 import numpy as np
 
-from mr_elm.streaming.drivers.budget import Budget
-from mr_elm.streaming.drivers.tune_pesvm import Ground, Search, best_model, look
+from mr_elm.drivers.budget import Budget
+from mr_elm.drivers.tune_pesvm import Ground, Search, best_model, look
 
 PILOT_ROWS, PILOT_SIZES, PILOT_FOLDS = 6000, (150, 300), 3
 KINDS = (*(('sigmoid', s) for s in (1.0, 2.0, 4.0)), *(('rbf', s) for s in (1.0, 2.0)),

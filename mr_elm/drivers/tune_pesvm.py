@@ -5,6 +5,10 @@ from dataclasses import astuple, dataclass, replace
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers import pesvm
+from mr_elm.drivers.checks import check_labels, find_classes
+from mr_elm.drivers.problems import run_problem
+from mr_elm.drivers.summary import Summary, summarise
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.wire import split_key
@@ -12,10 +16,6 @@ from mr_elm.machines.grid_task import FoldProblem
 from mr_elm.scores.selection import NodeScore, best_nodes, finalists
 from mr_elm.solvers.ridge.esvm import class_weights, collect_sums, leading_sums
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, total_of
-from mr_elm.streaming.drivers import pesvm
-from mr_elm.streaming.drivers.checks import check_labels, find_classes
-from mr_elm.streaming.drivers.problems import run_problem
-from mr_elm.streaming.drivers.summary import Summary, summarise
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.streaming.mr_hits import MRHits
 from mr_elm.streaming.passes import DataSet

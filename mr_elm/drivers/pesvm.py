@@ -7,6 +7,8 @@ from functools import cache
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.checks import check_labels, find_classes
+from mr_elm.drivers.summary import summarise
 from mr_elm.engines.submit import write_json
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
@@ -18,8 +20,6 @@ from mr_elm.models import layer_arrays
 from mr_elm.rows.partition import fewest_tasks
 from mr_elm.solvers.ridge.esvm import class_weights, collect_sums, finish
 from mr_elm.solvers.ridge.increment import size_of, sum_arrays, warn_of_doubt
-from mr_elm.streaming.drivers.checks import check_labels, find_classes
-from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.passes import DataSet
 from mr_elm.sums.gram import GridSteps, assemble, tile_sizes

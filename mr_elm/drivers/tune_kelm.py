@@ -1,13 +1,13 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
 from dataclasses import dataclass
 
+from mr_elm.drivers.checks import share_of
+from mr_elm.drivers.kelm import WHOLE
+from mr_elm.drivers.kelm_data import begin
+from mr_elm.drivers.problems import run_problem
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualProblem
 from mr_elm.scores.selection import LeftOut, best_of, candidates
-from mr_elm.streaming.drivers.checks import share_of
-from mr_elm.streaming.drivers.kelm import WHOLE
-from mr_elm.streaming.drivers.kelm_data import begin
-from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
 from mr_elm.streaming.passes import DataSet
 

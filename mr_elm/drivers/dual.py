@@ -5,6 +5,10 @@ from itertools import product
 
 import numpy as np
 
+from mr_elm.drivers.checks import check_labels, find_classes
+from mr_elm.drivers.dual_rounds import close_gap
+from mr_elm.drivers.problems import run_problem
+from mr_elm.drivers.summary import summarise
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, make_kernel
@@ -17,10 +21,6 @@ from mr_elm.models import layer_arrays, vector_arrays
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.solvers.rules import METHOD_RULES
 from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_pairs
-from mr_elm.streaming.drivers.checks import check_labels, find_classes
-from mr_elm.streaming.drivers.dual_rounds import close_gap
-from mr_elm.streaming.drivers.problems import run_problem
-from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_dual import MRDual
 from mr_elm.streaming.passes import DataSet
 

@@ -4,15 +4,15 @@ from dataclasses import astuple, dataclass, replace
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.checks import check_labels
+from mr_elm.drivers.pesvm import check_counts, grid_of, options_of, solve, sum_up
+from mr_elm.drivers.summary import summarise
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.history import event, prolonged
 from mr_elm.model_checks import check_living
 from mr_elm.models import layer_arrays, refusing
 from mr_elm.solvers.ridge.esvm import Sums, collect_sums
 from mr_elm.solvers.ridge.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of
-from mr_elm.streaming.drivers.checks import check_labels
-from mr_elm.streaming.drivers.pesvm import check_counts, grid_of, options_of, solve, sum_up
-from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.passes import DataSet
 from mr_elm.sums.gram import GridSteps, assemble
 from mr_elm.sums.statistics import Classes, LabelTable

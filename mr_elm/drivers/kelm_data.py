@@ -8,6 +8,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.drivers.checks import check_labels, find_classes
+from mr_elm.drivers.problems import run_problem
+from mr_elm.drivers.summary import summarise
 from mr_elm.engines.submit import write_json
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_rows import DENSE_BYTES
@@ -20,9 +23,6 @@ from mr_elm.models import vector_arrays
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.streaming.drivers.checks import check_labels, find_classes
-from mr_elm.streaming.drivers.problems import run_problem
-from mr_elm.streaming.drivers.summary import summarise
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.streaming.passes import DataSet
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.kelm_data import gathered
+from mr_elm.drivers.kelm_stages import kernel_matrix, multiplier, multiply_factors
 from mr_elm.errors import DataFormatError
 from mr_elm.history import event
 from mr_elm.solvers.kernel.kelm import (
@@ -16,8 +18,6 @@ from mr_elm.solvers.kernel.kelm import (
     weigh,
 )
 from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, solve_cg
-from mr_elm.streaming.drivers.kelm_data import gathered
-from mr_elm.streaming.drivers.kelm_stages import kernel_matrix, multiplier, multiply_factors
 
 CACHE_BYTES = 1 << 30  # of X in the memory of each task
 MOST_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves

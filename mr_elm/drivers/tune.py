@@ -1,12 +1,12 @@
 """Choose kernel parameters and C by cross-validation on the reducers: one job, or two for double cross-validation."""
 from dataclasses import dataclass
 
+from mr_elm.drivers.checks import share_of
+from mr_elm.drivers.dual import begin
+from mr_elm.drivers.problems import run_problem
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualProblem
 from mr_elm.scores.selection import Cell, Score, best_of, candidates
-from mr_elm.streaming.drivers.checks import share_of
-from mr_elm.streaming.drivers.dual import begin
-from mr_elm.streaming.drivers.problems import run_problem
 from mr_elm.streaming.mr_grid import MRGrid
 from mr_elm.streaming.passes import DataSet
 

@@ -1,6 +1,7 @@
 """Pack a data set: write its rows as binary blocks, read them back for their statistics, close with a manifest."""
 from dataclasses import replace
 
+from mr_elm.drivers.summary import demand_rows, survey, write_manifest
 from mr_elm.engines.runner import EMBEDDED
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of
@@ -8,7 +9,6 @@ from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.packed import rows_for_width
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan, expand, look_at, plan_inputs
-from mr_elm.streaming.drivers.summary import demand_rows, survey, write_manifest
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.streaming.passes import DataSet
 
