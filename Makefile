@@ -23,10 +23,10 @@ $(STAMP): setup.cfg pyproject.toml
 
 boundaries: $(STAMP) ## draw the boundary of each method between two tangled classes (build/boundaries.png)
 	@mkdir -p build
-	$(BIN)/python -m mr_elm.experiments.boundaries build/boundaries.png
+	$(BIN)/python -m benchmarks.boundaries build/boundaries.png
 
 demo: $(STAMP) ## train, evaluate and plot on two real data sets
-	$(BIN)/python -m mr_elm.experiments.demo build/demo
+	$(BIN)/python -m benchmarks.demo build/demo
 
 test: $(STAMP) lint ## run all tests, on up to four cores
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
@@ -63,11 +63,11 @@ dist: $(STAMP) ## build sdist and wheel, and run the demonstration by the wheel 
 	$(BIN)/python -m build --outdir build/dist .
 	$(PYTHON) -m venv build/wheel-venv
 	build/wheel-venv/bin/python -m pip install --quiet "$$(ls build/dist/*.whl)[sklearn,plot]"
-	cd build && wheel-venv/bin/mr-elm --version && wheel-venv/bin/python -m mr_elm.experiments.demo demo-of-wheel
+	cd build && wheel-venv/bin/mr-elm --version && wheel-venv/bin/python -m benchmarks.demo demo-of-wheel
 
 # without its peers a comparison goes on, and names them
 PEERS = $(BIN)/python -m pip install --quiet --editable '.[bench]' || echo 'peers are missing' >&2
-BENCH = $(BIN)/python -m mr_elm.experiments.bench
+BENCH = $(BIN)/python -m benchmarks.bench
 
 bench: $(STAMP) ## measure all that is claimed of speed, in about 40 minutes (build/bench.md, .json)
 	@$(PEERS)
@@ -81,7 +81,7 @@ bench-full: $(STAMP) ## the same on all rows: hours, goes on where it was stoppe
 	@$(PEERS)
 	@$(BENCH) build/bench-full.json --size full --resume
 
-TABLE = $(BIN)/python -m mr_elm.experiments.tables
+TABLE = $(BIN)/python -m benchmarks.tables
 
 tables: $(STAMP) ## compare all machines with their peers, goes on where it was stopped (TRIALS=20 SETS="iris wine" MINUTES=; build/tables.md)
 	@$(PEERS)
@@ -96,7 +96,7 @@ table-sphere-svm: $(STAMP) ## the same for SphereSVM, L1- and L2-SVM, by double 
 	@$(TABLE).sphere_svm build/table-sphere-svm.md
 
 report: $(STAMP) ## gather all tables and figures of build/ on one page (build/report.html)
-	@$(BIN)/python -m mr_elm.experiments.report build/report.html
+	@$(BIN)/python -m benchmarks.report build/report.html
 
 BENCH_CLUSTER = $(PYTHON) hadoop-conf/cluster.py --state build/hadoop-bench
 

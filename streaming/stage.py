@@ -60,7 +60,7 @@ class MRRows(MRJob):
     INPUT_PROTOCOL = RawValueProtocol
     INTERNAL_PROTOCOL = WireProtocol
     OUTPUT_PROTOCOL = WireProtocol
-    MERGE = {}
+    MERGE: dict = {}
     REQUIRED = ()
 
     def __init__(self, args=None):

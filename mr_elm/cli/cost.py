@@ -4,8 +4,8 @@ import json
 import math
 
 from mr_elm.cli.options import Parser, add_debug_option
-from mr_elm.experiments.cost import Cluster, estimate, measure, read_counters
 from mr_elm.rows.row_arguments import positive
+from mr_elm.scaling.cost import Cluster, estimate, measure, read_counters
 
 UNITS = {'rows': '', 'seconds_a_row': 's of a core', 'busy_seconds': 's', 'elapsed_seconds': 's', 'node_hours': 'h',
          'dollars': '$', 'core_hours': 'h', 'jobs': ''}

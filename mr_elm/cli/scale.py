@@ -2,10 +2,10 @@
 import os
 
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
-from mr_elm.experiments.scale.methods import METHODS
-from mr_elm.experiments.scale.places import PLACES
-from mr_elm.experiments.scale.study import run_study
 from mr_elm.rows.row_arguments import positive
+from mr_elm.scaling.methods import METHODS
+from mr_elm.scaling.places import PLACES
+from mr_elm.scaling.study import run_study
 
 
 def speedup(argv):

@@ -6,11 +6,11 @@ from math import log10
 from pathlib import Path
 
 from mr_elm.cli.options import Parser, above_zero, add_debug_option
-from mr_elm.experiments.scale.cost_model import Cluster
-from mr_elm.experiments.scale.forecast_report import write_forecasts
-from mr_elm.experiments.scale.runs import read_runs
-from mr_elm.experiments.scale.simulate import make_forecasts, spaced
 from mr_elm.rows.row_arguments import positive
+from mr_elm.scaling.cost_model import Cluster
+from mr_elm.scaling.forecast_report import write_forecasts
+from mr_elm.scaling.runs import read_runs
+from mr_elm.scaling.simulate import make_forecasts, spaced
 
 LARGEST = 10**15
 

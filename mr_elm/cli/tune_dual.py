@@ -151,7 +151,7 @@ def write_scores(scores, args, columns):
         with written(args.table) as local:
             write_table(scores, local, columns)
     if args.figure is not None:
-        from mr_elm.experiments.heatmap import draw
+        from mr_elm.figures.heatmap import draw
         with written(args.figure) as local:
             draw(scores, local)
 

@@ -112,7 +112,7 @@ def report(found, args):
         with written(args.table) as local:
             write_table(found.scores, local)
     if args.figure is not None:
-        from mr_elm.experiments.node_figure import draw
+        from mr_elm.figures.node_figure import draw
         with written(args.figure) as local:
             draw(found.scores, found.best, local)
     print(json.dumps(cell_of(found.best)))

@@ -24,12 +24,12 @@ class Summary:
     n_rows : rows used. rejected : rows left out, by reason. input : what a reader of similar rows must know.
     """
 
-    columns: ColumnStatistics = None
+    columns: ColumnStatistics | None = None
     labels: LabelTable = field(default_factory=LabelTable)
-    target: ColumnStatistics = None
-    weights: ColumnStatistics = None
+    target: ColumnStatistics | None = None
+    weights: ColumnStatistics | None = None
     landmarks: object = None
-    accounts: Accounts = None
+    accounts: Accounts | None = None
     n_rows: int = 0
     rejected: dict = field(default_factory=dict)
     input: dict = field(default_factory=dict)

@@ -14,7 +14,7 @@ from botocore.exceptions import (
 
 from mr_elm.files.storage import Entry
 
-CONNECTION = {}  # options of boto3.client that its own rules (environment, profile, role) do not know
+CONNECTION: dict[str, str] = {}  # options of boto3.client that its own rules (environment, profile, role) do not know
 BATCH = 1000  # objects that one request may remove
 BUFFER = 1 << 20
 GLOB = set('*?[')

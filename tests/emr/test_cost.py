@@ -4,7 +4,7 @@ import json
 import pytest
 from reference.commands import elm
 
-from mr_elm.experiments import cost
+from mr_elm.scaling import cost
 
 
 def estimate(here, *words):

@@ -1,7 +1,7 @@
 """Speedup is measured on EMR with the same words; a node is a core instance there."""
 import sys
 
-from mr_elm.experiments.scale.runs import read_runs
+from mr_elm.scaling.runs import read_runs
 
 
 def test_a_run_on_emr_is_accounted_for(account, here, tmp_path):

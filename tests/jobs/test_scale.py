@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from reference.scale_runs import run_of
 
-from mr_elm.experiments.scale import study
-from mr_elm.experiments.scale.aims import increments
-from mr_elm.experiments.scale.methods import METHODS, Problem
-from mr_elm.experiments.scale.ratios import curves_of
-from mr_elm.experiments.scale.runs import NAMES, append_run, demand_same_model, read_runs, write_runs
-from mr_elm.experiments.scale.study import plan_points
+from mr_elm.scaling import study
+from mr_elm.scaling.aims import increments
+from mr_elm.scaling.methods import METHODS, Problem
+from mr_elm.scaling.ratios import curves_of
+from mr_elm.scaling.runs import NAMES, append_run, demand_same_model, read_runs, write_runs
+from mr_elm.scaling.study import plan_points
 
 SMALL = ('--sizes', 9000, '--features', 4, '--hidden', 6, '--repeats', 1, '-q')
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mr_elm.cli import main
-from mr_elm.experiments.scale.cost_model import MEASURED, Cluster, Costs, fit, predict, total, validate
-from mr_elm.experiments.scale.methods import METHODS, Problem
-from mr_elm.experiments.scale.runs import Run, write_runs
-from mr_elm.experiments.scale.schedule import draw_durations, list_schedule, makespan
-from mr_elm.experiments.scale.simulate import make_forecasts, spaced, ways_round
+from mr_elm.scaling.cost_model import MEASURED, Cluster, Costs, fit, predict, total, validate
+from mr_elm.scaling.methods import METHODS, Problem
+from mr_elm.scaling.runs import Run, write_runs
+from mr_elm.scaling.schedule import draw_durations, list_schedule, makespan
+from mr_elm.scaling.simulate import make_forecasts, spaced, ways_round
 
 QUIET = Cluster(stragglers=0.0, speculate=False)
 

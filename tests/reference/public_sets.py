@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mr_elm.experiments.public_sets import folders
+from benchmarks.public_sets import folders
 
 BESIDE = Path(__file__).parents[3] / 'shared' / 'data'  # beside the checkout
 CURE = ('name folders that have them in MR_ELM_DATA; `python -m mr_elm.data.download --list` shows those that it can '

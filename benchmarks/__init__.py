@@ -1,0 +1,1 @@
+"""Measure and compare, beside the package: bench, tables, report, demonstration, boundaries."""

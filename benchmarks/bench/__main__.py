@@ -1,0 +1,92 @@
+"""Measure what is claimed of speed, and write one table: the target, what was measured, whether it is held.
+
+    python -m benchmarks.bench OUT.json [--size quick|normal|full] [--resume] [TOPIC | TOPIC/PART]...
+
+Without names all is measured but what needs a Hadoop. OUT.json and OUT.md get the rows after each part; rows of parts
+that are not measured now stay. With --resume, parts that are there are not measured again. The exit status is 1 when a
+target was missed, but for --size quick, whose sizes are not those that the targets are about.
+"""
+import argparse
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from benchmarks.bench import auto, dual, hadoop, kelm, pesvm, sphere
+from benchmarks.bench.context import NORMAL, QUICK, SIZES, Bench
+from mr_elm.arithmetic import one_thread
+from mr_elm.scaling.machine import describe, describe_in_a_line
+from mr_elm.scaling.verdict import MISSED, VERDICTS, record, table
+
+TOPICS = {'pesvm': pesvm, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto, 'hadoop': hadoop}
+ON_A_CLUSTER = ('hadoop',)
+PARTS = {f'{topic}/{name}': part for topic, module in TOPICS.items() for name, part in module.PARTS.items()}
+
+
+def chosen(names):
+    """Return the parts of some topics or parts; without names, all that need no cluster. Raises ValueError."""
+    if strangers := [name for name in names if name not in TOPICS and name not in PARTS]:
+        raise ValueError(f'one of {", ".join([*TOPICS, *PARTS])} was expected, {strangers[0]!r} came')
+    names = names or [topic for topic in TOPICS if topic not in ON_A_CLUSTER]
+    return [part for part in PARTS if part in names or part.partition('/')[0] in names]
+
+
+class Report:
+    """Keep what was measured of each part, in OUT.json and OUT.md. size : of the rows, one of SIZES."""
+
+    def __init__(self, path, size=NORMAL):
+        self.path, self.size = Path(path), size
+        self.found = json.loads(self.path.read_text())['parts'] if self.path.exists() else {}
+
+    def add(self, part, rows, seconds):
+        """Keep the rows of a part in place of those that were there; one without rows, for want of data, is absent."""
+        found = {**self.found, part: {'seconds': round(seconds, 1), 'rows': [record(row) for row in rows]}}
+        self.found = {name: found[name] for name in PARTS if name in found and found[name]['rows']}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        kept = {'machine': describe(), 'size': self.size, 'parts': self.found}
+        self.path.write_text(json.dumps(kept, indent=1) + '\n')
+        self.path.with_suffix('.md').write_text(self.markdown())
+
+    def rows(self, parts):
+        """Return the rows of some parts, as dictionaries."""
+        return [row for part in parts if part in self.found for row in self.found[part]['rows']]
+
+    def markdown(self):
+        """Lay out all rows, with how many targets are held and what is not measured."""
+        rows = self.rows(self.found)
+        counts = ', '.join(f'{sum(row["verdict"] == verdict for row in rows)} {verdict}' for verdict in VERDICTS)
+        seconds = sum(part['seconds'] for part in self.found.values())
+        lines = [f'{len(rows)} targets: {counts}. Measured in {seconds / 60:.0f} min on {describe_in_a_line()}.', '',
+                 table(rows)]
+        if self.size == QUICK:
+            lines[1:1] = ['', 'Few rows, for a look: the targets are about more of them.']
+        if absent := [part for part in PARTS if part not in self.found]:
+            lines += ['', f'Not measured: {", ".join(absent)}.']
+        return '\n'.join(lines) + '\n'
+
+
+def main(words=None):
+    """Measure, print the table, write JSON and Markdown; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('out', metavar='OUT.json')
+    parser.add_argument('names', metavar='NAME', nargs='*')
+    parser.add_argument('--size', choices=SIZES, default=NORMAL)
+    parser.add_argument('--resume', action='store_true')
+    given = parser.parse_intermixed_args(words)
+    report, parts = Report(given.out, given.size), chosen(given.names)
+    with Bench(Path(given.out).parent, given.size) as bench, one_thread(), warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        for part in parts:
+            if given.resume and part in report.found:
+                continue
+            print(f'{part} ...', file=sys.stderr, flush=True)
+            start = time.monotonic()
+            report.add(part, PARTS[part](bench), time.monotonic() - start)
+    print(report.markdown())
+    missed = any(row['verdict'] == MISSED for row in report.rows(parts))
+    return int(missed and given.size != QUICK)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""Measure PESVM on a Hadoop against the bare Streaming job and against -r local.
+
+Needs a Hadoop (HADOOP_HOME); two map tasks run at once. The bare job is the same mapper and reducer submitted with
+`hadoop jar`, its environment in HDFS already; the empty job is Streaming with nothing to do.
+"""
+import re
+import subprocess
+import uuid
+from dataclasses import astuple
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.bench.pesvm import D, L, random_layer, save_layer
+from mr_elm.data.generators import generate, write_rows
+from mr_elm.engines.bundle import UNPACKED, make_bundle
+from mr_elm.engines.failures import get_json
+from mr_elm.engines.progress import Reporter
+from mr_elm.engines.submit import write_json
+from mr_elm.files.hadoop import HadoopRunner, find_home, hadoop_bin, read_configuration
+from mr_elm.files.storage import store_of
+from mr_elm.io.formats import RowOptions
+from mr_elm.rows.inputs import plan_inputs
+from mr_elm.scaling.data import put_pack
+from mr_elm.scaling.places import properties
+from mr_elm.scaling.timing import in_turn, mr_elm, ratio_row
+from mr_elm.scaling.verdict import Row, at_most
+from mr_elm.streaming import mr_gram
+from mr_elm.sums.gram import GridSteps
+
+ROWS = 1_000_000
+STAGES = {'map': 'avgMapTime', 'shuffle': 'avgShuffleTime', 'merge': 'avgMergeTime', 'reduce': 'avgReduceTime'}
+
+
+class Cluster:
+    """Keep rows, here and in HDFS, and the environment of the tasks, while measuring."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.remote = f'hdfs:///tmp/mr_elm-bench-{uuid.uuid4().hex[:8]}'
+        self.bundle = make_bundle(f'{self.remote}/bundle', Reporter())
+        self.configuration = read_configuration(find_home())
+
+    def pack(self, times):
+        """Pack the rows of one csv file so many times over, here and in HDFS; returns both folders."""
+        files = [self.folder / f'{i}.csv' for i in range(times)]
+        if not files[0].exists():
+            write_rows(generate('ndc', ROWS, D, 1), files[0])
+        for file in files[1:]:
+            file.hardlink_to(files[0])
+        local, remote = self.folder / f'{times}.packed', f'{self.remote}/{times}.packed'
+        mr_elm('pack', *files, '-o', local)
+        put_pack(local, remote)
+        return local, remote
+
+    def two_maps(self, folder):
+        """Return the properties that cut a folder of HDFS into two map tasks."""
+        size = sum(entry.size for entry in store_of(folder).entries(folder))
+        return properties({'mapreduce.job.maps': 2, 'mapreduce.job.reduces': 1,
+                           'mapreduce.input.fileinputformat.split.minsize': size // 2 + 1})
+
+    def train(self, rows, *options):
+        """Train from the command line; returns what it said."""
+        return mr_elm('train', 'pesvm', rows, '--hidden', L, '--model', self.folder / 'model.npz', '--overwrite',
+                      *options)
+
+    def on_hadoop(self, rows):
+        """Train on the cluster; returns what it said."""
+        return self.train(rows, '-r', 'hadoop', '--bundle', self.bundle, *self.two_maps(rows))
+
+    def streaming(self, rows, mapper, reducer, files=()):
+        """Submit a Streaming job by hand; returns what Hadoop said."""
+        command = [hadoop_bin(), 'jar', HadoopRunner().get_hadoop_streaming_jar(), *self.two_maps(rows),
+                   '-D', 'stream.num.map.output.key.fields=1',
+                   *(['-files', ','.join(map(str, files))] if files else []), '-archives', f'{self.bundle}#{UNPACKED}',
+                   '-cmdenv', 'OPENBLAS_NUM_THREADS=1', '-mapper', mapper, '-reducer', reducer, '-input', rows,
+                   '-output', f'{self.remote}/out-{uuid.uuid4().hex[:8]}']
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f'{" ".join(map(str, command))}: {done.stderr}')
+        return done.stderr
+
+    def bare(self, rows):
+        """Run the map and reduce tasks of the Gram job, nothing else."""
+        layer = save_layer(random_layer(D), self.folder)
+        plan = write_json(self.folder / 'plan.json', plan_inputs([rows], RowOptions()).to_json())
+        grid = write_json(self.folder / 'grid.json', astuple(GridSteps.of(1.0)))
+        words = ['--step-num=0', '--layer', layer.name, '--plan', 'plan.json', '--grid', 'grid.json']
+        task = ' '.join([f'{UNPACKED}/bin/python', 'mr_gram.py', *words])
+        return self.streaming(rows, f'{task} --mapper', f'{task} --reducer',
+                              [mr_gram.__file__, layer, plan, grid])
+
+    def empty(self):
+        """Run a job over one line that does nothing."""
+        line = self.folder / 'line'
+        line.write_text('0\n')
+        store_of(self.remote).put(str(line), f'{self.remote}/line/0')
+        return self.streaming(f'{self.remote}/line', 'cat', 'cat')
+
+    def stages(self, said):
+        """Return the seconds of a job's stages, by the history server, and how long the job took there."""
+        job = re.findall(r'application_(\d+_\d+)', said)[-1]
+        address = self.configuration['mapreduce.jobhistory.webapp.address']
+        facts = get_json(f'http://{address}/ws/v1/history/mapreduce/jobs/job_{job}')['job']
+        seconds = {name: facts[key] / 1000 for name, key in STAGES.items()}
+        return seconds, (facts['finishTime'] - facts['submitTime']) / 1000
+
+    def close(self):
+        """Remove what was put into HDFS."""
+        store_of(self.remote).remove(self.remote)
+
+
+def against_bare(bench):
+    """Compare training on 1,000,000 packed rows with the bare Streaming job."""
+    cluster = bench.shared(Cluster)
+    _, rows = cluster.pack(1)
+    said = []
+    cluster.empty()  # once uncounted: the first job unpacks the environment
+    ours, bare = in_turn([lambda: said.append(cluster.on_hadoop(rows)), lambda: cluster.bare(rows)])
+    stages, jobs = zip(*map(cluster.stages, said), strict=True)
+    overheads = [whole - job for whole, job in zip(ours, jobs, strict=True)]
+    parts = ', '.join(f'{name} {value:.1f} s' for name, value in stages[int(np.argmin(ours))].items())
+    return [ratio_row('train on 1,000,000 x 50 packed rows in HDFS, against the bare Streaming job', ours, bare,
+                      at_most(1.5), f'a task: {parts}'),
+            Row("seconds of the driver's own, everything but the job", min(overheads), at_most(6.0), [overheads],
+                f'the jobs {", ".join(f"{job:.1f} s" for job in jobs)}')]
+
+
+def against_local(bench):
+    """Compare training on 4,000,000 packed rows with an empty job and -r local."""
+    cluster = bench.shared(Cluster)
+    local, remote = cluster.pack(4)
+    ours, here, empty = in_turn([lambda: cluster.on_hadoop(remote),
+                                 lambda: cluster.train(local, '-r', 'local', '--num-cores', '2'), cluster.empty], 2)
+    limit = min(empty) + 1.5 * min(here)
+    return [Row('train on 4,000,000 rows, over an empty job + 1.5 x -r local', min(ours) / limit, at_most(1.0),
+                [ours, here, empty], f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
+
+
+PARTS = {'bare': against_bare, 'local': against_local}

@@ -1,0 +1,180 @@
+"""Measure the kernel ELM against bare arithmetic, against its paper's stages, and against scikit-learn.
+
+In processor seconds, one BLAS thread a process. Data are generated: rows of normal numbers, ten classes.
+"""
+import io
+import os
+from contextlib import contextmanager
+from functools import partial
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from mr_elm.drivers.kelm import KELMOptions
+from mr_elm.drivers.kelm_data import gathered
+from mr_elm.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
+from mr_elm.engines.runner import Runner
+from mr_elm.engines.submit import write_json
+from mr_elm.estimators import KernelELMClassifier
+from mr_elm.features.kernel_tiles import lower_triangle
+from mr_elm.features.kernels import make_kernel, row_squares
+from mr_elm.io.formats import RowOptions
+from mr_elm.rows.inputs import plan_inputs
+from mr_elm.scaling.timing import in_turn, mr_elm, processor_runs, ratio_row
+from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.solvers.kernel.kelm import decompose, solve_cholesky
+from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.streaming.mr_kernel import MRKernel
+
+D, CLASSES = 50, 10
+PAIR_FEATURES = 20
+EMITS = ('tiles', 'entries')
+SHARE = 10  # the bare pass takes 1/SHARE of the rows: the rest take as long
+
+
+def draw(n, d=D):
+    """Draw rows and class numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    return X, np.digitize(np.abs(X[:, :4]).sum(axis=1), np.linspace(1.5, 5, CLASSES - 1))
+
+
+def user_seconds(action):
+    """Return the user seconds that a call takes, those of the processes that it starts included."""
+    before = user_clock()
+    action()
+    return user_clock() - before
+
+
+def user_clock():
+    """Return the user seconds of this process and of those that it has started and waited for."""
+    return sum(getrusage(who).ru_utime for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
+
+
+def bare_matrix(X, sigma):
+    """Compute the Gaussian kernel matrix as a short script does."""
+    squares = row_squares(X)
+    K = X @ X.T
+    K *= -2
+    K += squares
+    K += squares[:, None]
+    np.maximum(K, 0, out=K)
+    K *= -1 / (2 * sigma**2)
+    np.exp(K, out=K)
+    return K
+
+
+def bare_fit(X, T, C=1.0):
+    """Fit as a short script does."""
+    K = bare_matrix(X, X.shape[1]**0.5)
+    K[np.diag_indices_from(K)] += 1 / C
+    return cho_solve(cho_factor(K, lower=True, overwrite_a=True, check_finite=False), T)
+
+
+def write_csv(path, X, codes):
+    """Write rows as csv."""
+    np.savetxt(path, np.column_stack([codes, X]), delimiter=',', fmt=['%d'] + ['%.9g'] * X.shape[1])
+    return path
+
+
+def whole_fit(bench):
+    """Compare fits by Cholesky with the bare script, the command line and scikit-learn."""
+    from sklearn.kernel_ridge import KernelRidge
+    n = bench.pick(3_000, 10_000)
+    X, codes = draw(n)
+    T, sigma = class_targets(codes, CLASSES), D**0.5
+    path, model = write_csv(bench.folder / 'rows.csv', X, codes), bench.folder / 'm.npz'
+    fits = [lambda rows: KernelELMClassifier(sigma=sigma).fit(X[rows], codes[rows]),
+            lambda rows: bare_fit(X[rows], T[rows]),
+            lambda rows: KernelRidge(alpha=1.0, kernel='rbf', gamma=1 / (2 * D)).fit(X[rows], T[rows])]
+    for fit in fits:
+        fit(slice(1000))  # once uncounted: loads compiled code
+    ours, bare, ridge, command = in_turn(
+        [*(partial(fit, slice(n)) for fit in fits),
+         partial(mr_elm, 'train', 'mr-kelm', path, '--model', model, '--overwrite')], 2, user_seconds)
+    return [ratio_row(f'fit by cholesky, {n:,} x {D}, {CLASSES} classes, against the bare script', ours, bare,
+                      at_most(1.3)),
+            ratio_row('the same by mr-elm train -r inline, from csv', command, bare, at_most(2.0)),
+            ratio_row("the same fit, times faster than scikit-learn's KernelRidge", ours, ridge, at_least(1.0))]
+
+
+def decompositions(bench):
+    """Compare Cholesky with the paper's SVD and with the eigenvectors that stand for it here."""
+    n = bench.pick(1_000, 3_000)
+    X, codes = draw(n)
+    T, omega = class_targets(codes, CLASSES), lower_triangle(X, make_kernel('gaussian', D))
+    system = np.tril(omega) + np.tril(omega, -1).T + np.eye(n)
+    ours, eigen, svd = processor_runs([lambda: solve_cholesky(omega.copy(), T, 1.0),
+                                       lambda: decompose(omega.copy()).solve(T, 1.0), lambda: np.linalg.svd(system)])
+    return [ratio_row(f'cholesky at {n:,} rows, times faster than the SVD of I/C + Omega', ours, svd, at_least(20.0)),
+            ratio_row('eigenvectors, by which --solver svd goes, times faster than the SVD', eigen, svd,
+                      at_least(1.0))]
+
+
+@contextmanager
+def ready(path, runner, **options):
+    """Bring rows to this process as training does; the context's value is a KernelData."""
+    plan = plan_inputs([str(path)], RowOptions())
+    with gathered(plan, KELMOptions(**options), runner, lambda plan, options, *_: options) as data:
+        yield data
+
+
+def emissions(bench):
+    """Compare Algorithm 1 in tiles with the same entry by entry."""
+    n, runner = bench.pick(200, 1_000), Runner()
+    path = write_csv(bench.folder / 'pairs.csv', *draw(n, PAIR_FEATURES))
+    with ready(path, runner) as data:
+        (tile_bytes, tile_records), (entry_bytes, entry_records) = (mapped(data, emit) for emit in EMITS)
+        tiles, entries = in_turn([partial(by_columns, data, emit, np.empty((n, n))) for emit in EMITS], 2,
+                                 user_seconds)
+    name = f'Algorithm 1 in tiles, {n:,} x {PAIR_FEATURES}, against entry by entry'
+    return [ratio_row(f'{name}: times faster', tiles, entries, at_least(50.0)),
+            Row('the same: times fewer bytes shuffled', entry_bytes / tile_bytes, at_least(15.0), COUNTED,
+                f'{tile_bytes / 1e6:,.1f} MB against {entry_bytes / 1e6:,.1f} MB'),
+            Row('the same: times fewer records shuffled', entry_records / tile_records, at_least(1000.0), COUNTED,
+                f'{tile_records:,} against {entry_records:,}')]
+
+
+def mapped(data, emit):
+    """Return the bytes and the records that one map task of Algorithm 1 emits."""
+    plan = column_plan(data)
+    job = MRKernel(args=['--mapper', '--step-num=0', '--planned-splits', '--emit', emit,
+                         '--kernel', kernel_file(data),
+                         '--plan', write_json(os.path.join(data.folder, 'plan.json'), plan.to_json())])
+    job.sandbox(stdin=io.BytesIO(f'[[0, 0, {plan.size}]]\n'.encode()))
+    job.run_mapper()
+    written = job.stdout.getvalue()
+    return len(written), written.count(b'\n')
+
+
+def one_pass(bench):
+    """Compare a pass of conjugate gradients on all cores with its bare arithmetic on one."""
+    n, folder = bench.pick(10_000, 100_000), bench.folder
+    X, codes = draw(n)
+    path, runner = folder / 'many.packed', Runner('local')
+    mr_elm('pack', write_csv(folder / 'many.csv', X, codes), '-o', path)
+    V = np.random.default_rng(1).standard_normal((n, CLASSES))
+    with ready(path, runner) as data:
+        multiply = multiplier(data)
+        ours, shares = in_turn([partial(multiply, V), partial(bare_product, data.rows.X, V, n // SHARE)], 2,
+                               user_seconds)
+    return [ratio_row(f'a pass of cg with -r local, {n:,} x {D}, {CLASSES} vectors, against GEMM, exp, GEMM',
+                      ours, [SHARE * seconds for seconds in shares], at_most(1.5), 'processor seconds')]
+
+
+def bare_product(X, V, n_rows):
+    """Multiply some rows of the kernel matrix with vectors, tile by tile, as a short script does."""
+    squares, factor = row_squares(X), -1 / (2 * D)
+    for start in range(0, n_rows, 512):
+        for left in range(0, len(X), 2048):
+            K = X[start:start + 512] @ X[left:left + 2048].T
+            K *= -2
+            K += squares[left:left + 2048]
+            K += squares[start:start + 512, None]
+            K *= factor
+            np.exp(K, out=K)
+            K @ V[left:left + 2048]
+
+
+PARTS = {'fit': whole_fit, 'decompositions': decompositions, 'emissions': emissions, 'pass': one_pass}

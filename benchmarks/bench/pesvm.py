@@ -1,0 +1,212 @@
+"""Measure PESVM against bare arithmetic and against its rivals, on one thread.
+
+Every ratio is that of the least seconds of runs in turn. Data are generated, but for a9a, of a folder of MR_ELM_DATA.
+"""
+import io
+from dataclasses import astuple
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from benchmarks.bench.context import QUICK
+from benchmarks.public_sets import have, read_set
+from mr_elm.data.generators import generate, write_rows
+from mr_elm.engines.submit import write_json
+from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.scaling import choose_scaling
+from mr_elm.io.formats import RowOptions
+from mr_elm.io.store import save_model
+from mr_elm.models import layer_arrays
+from mr_elm.rows.inputs import plan_inputs
+from mr_elm.scaling.timing import compare, in_turn, mr_elm, peak_memory, ratio_row, stage_seconds, wall
+from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.solvers.ridge.esvm import fit_esvm
+from mr_elm.streaming.mr_gram import MRGram
+from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable
+
+D, L = 50, 1000
+
+
+class Files:
+    """Make the data sets that the measurements need, once."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    @cache  # noqa: B019 - lives as long as the program
+    def csv(self, n):
+        """Return a csv file of n NDC rows."""
+        path = self.folder / f'{n}.csv'
+        write_rows(generate('ndc', n, D, 1), path)
+        return path
+
+    @cache  # noqa: B019 - lives as long as the program
+    def packed(self, n):
+        """Return a packed folder of n NDC rows."""
+        mr_elm('pack', self.csv(n), '-o', self.folder / f'{n}.packed')
+        return self.folder / f'{n}.packed'
+
+    def model(self):
+        """Return a name for a model."""
+        return self.folder / 'model.npz'
+
+
+def train(path, files, *options):
+    """Train from the command line; returns what it said."""
+    return mr_elm('train', 'pesvm', path, '--hidden', L, '--model', files.model(), '--overwrite', *options)
+
+
+def bare_arithmetic(X, y, W):
+    """Do what any program must: multiply, apply tanh, update symmetrically."""
+    G = np.zeros((L + 2, L + 2), order='F')
+    for i in range(0, len(X), 4096):
+        Z = np.empty((len(X[i:i + 4096]), L + 2))
+        np.matmul(X[i:i + 4096], W, out=Z[:, :L])
+        Z[:, :L] *= 0.5
+        np.tanh(Z[:, :L], out=Z[:, :L])
+        Z[:, L], Z[:, L + 1] = -1, y[i:i + 4096]
+        dsyrk(1.0, Z.T, beta=1.0, c=G, overwrite_c=1)
+
+
+def bare_script(path, W):
+    """Parse, then the bare arithmetic."""
+    rows = np.loadtxt(path, delimiter=',')
+    bare_arithmetic(rows[:, 1:], rows[:, 0], W)
+
+
+def rows_of(bench):
+    """Return how many rows are usual."""
+    return bench.pick(20_000, 200_000)
+
+
+def map_stage(bench):
+    """Time the map task of the Gram job, from csv to its last emitted tile."""
+    files, n = bench.shared(Files), rows_of(bench)
+    path = files.csv(n)
+    plan = plan_inputs([str(path)], RowOptions())
+    layer = random_layer(D)
+    job = MRGram(args=['--mapper', '--step-num=0', '--planned-splits', '--layer', str(save_layer(layer, files.folder)),
+                       '--grid', write_json(str(files.folder / 'grid.json'), astuple(GridSteps.of(1.0))),
+                       '--plan', write_json(str(files.folder / 'plan.json'), plan.to_json())])
+    split = f'[[0, 0, {plan.size}]]\n'.encode()
+
+    def run():
+        job.sandbox(stdin=io.BytesIO(split))
+        job.run_mapper()
+
+    row = compare(f'map stage, {n:,} x {D} csv, against the bare script', run,
+                  lambda: bare_script(path, layer.weights.T), at_most(1.25))
+    emitted = len(job.stdout.getvalue())
+    bound = 8 * (L + 1 + 2) * (L + 2 + 2) / 2
+    return [row, Row('bytes a map task shuffles, over 8 (L+1+K)(L+2+K)/2', emitted / bound, at_most(2.8), COUNTED,
+                     f'{emitted:,} bytes')]
+
+
+def random_layer(d):
+    """Draw a hidden layer for standardised rows."""
+    return HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, d), np.zeros(d), np.ones(d))
+
+
+def save_layer(layer, folder):
+    """Write a layer as the Gram job reads it; the path of layer.npz."""
+    save_model(folder / 'layer.npz', {'parameters': {'map': layer.kind, 'sigma': 1.0}}, layer_arrays(layer))
+    return folder / 'layer.npz'
+
+
+def end_to_end(bench):
+    """Time the command line inline, from packed rows and from csv."""
+    files, n = bench.shared(Files), rows_of(bench)
+    path, packed, W = files.csv(n), files.packed(n), random_layer(D).weights.T
+    rows = np.loadtxt(path, delimiter=',')
+    X, y = np.ascontiguousarray(rows[:, 1:]), rows[:, 0]
+    return [compare('train inline from packed rows, against the bare arithmetic', lambda: train(packed, files),
+                    lambda: bare_arithmetic(X, y, W), at_most(1.3)),
+            compare('train inline from csv, against the bare script', lambda: train(path, files),
+                    lambda: bare_script(path, W), at_most(1.8))]
+
+
+def two_cores(bench):
+    """Time -r local on two cores against inline."""
+    if bench.size == QUICK:
+        return []
+    files, n = bench.shared(Files), 2_000_000
+    packed, stages = files.packed(n), {'inline': [], 'local': []}
+
+    def run(runner, *options):
+        stages[runner].append(stage_seconds(train(packed, files, '-r', runner, *options), 'Gram'))
+
+    ours, reference = in_turn([lambda: run('local', '--num-cores', '2'), lambda: run('inline')], 2)
+    return [ratio_row(f'train with -r local on 2 cores, {n:,} packed rows, times faster than inline', ours, reference,
+                      at_least(1.5)),
+            ratio_row('the same, Gram job alone', stages['local'], stages['inline'], at_least(1.7))]
+
+
+def rivals(bench):
+    """Time a fit in process against hpelm and scikit-learn."""
+    n = rows_of(bench)
+    blocks = list(generate('ndc', n, D, 1))
+    rows = rival_rows(f'{n:,} x {D} NDC', *(np.concatenate(part) for part in zip(*blocks, strict=True)))
+    return rows + (rival_rows('a9a', *read_set('a9a')) if bench.size != QUICK and have('a9a') else [])
+
+
+def rival_rows(name, X, y):
+    """Compare fits of one data set."""
+    from sklearn.kernel_approximation import RBFSampler
+    from sklearn.linear_model import RidgeClassifier
+    from sklearn.pipeline import make_pipeline
+    dense = X.toarray() if hasattr(X, 'toarray') else X
+    targets = y[:, None].astype(float)
+
+    def ours():
+        statistics = ColumnStatistics.of(X)
+        layer = HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, X.shape[1]), *choose_scaling('standard', statistics))
+        values, codes = np.unique(y, return_inverse=True)
+        table_of_labels = LabelTable({str(value): [1, [0, 0, k], 1.0] for k, value in enumerate(values)})
+        fit_esvm(layer, X, Classes.of(table_of_labels), codes)
+
+    def hpelm():
+        from hpelm import ELM
+        elm = ELM(X.shape[1], 1, precision='double')
+        elm.add_neurons(L, 'sigm')
+        elm.train(dense, targets, 'r')
+
+    def sklearn():
+        make_pipeline(RBFSampler(n_components=L, gamma=1 / X.shape[1], random_state=0), RidgeClassifier()).fit(X, y)
+
+    peers = {'hpelm': hpelm} if find_spec('hpelm') else {}
+    peers['RBFSampler + RidgeClassifier'] = sklearn
+    return [compare(f'fit on {name}, times faster than {peer}', ours, fit, at_least(1.0))
+            for peer, fit in peers.items()]
+
+
+def memory(bench):
+    """Compare the peak memory of few and of ten times as many rows."""
+    files, sizes = bench.shared(Files), bench.pick((20_000, 200_000), (100_000, 1_000_000))
+    options = ('--hidden', L, '--model', files.model(), '--overwrite')
+    runs = in_turn([files.packed(n) for n in sizes], 2, lambda rows: peak_memory('train', 'pesvm', rows, *options))
+    small, large = map(min, runs)
+    return [Row('peak memory at {1:,} rows over that at {0:,}'.format(*sizes), large / small, at_most(1.05), runs,
+                f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
+
+
+def linear(bench):
+    """Check that time grows with the rows alone."""
+    if bench.size == QUICK:
+        return []
+    files, sizes = bench.shared(Files), (100_000, 300_000, 1_000_000)
+    packs = [files.packed(n) for n in sizes]
+    runs = in_turn(packs, measure=lambda path: wall(lambda: train(path, files)))
+    a, b, c = map(min, runs)
+    growth = (c - b) / (b - a) / 3.5
+    note = f'{a:.2f} s, {b:.2f} s, {c:.2f} s'
+    return [Row('(T({2:,}) - T({1:,})) / (T({1:,}) - T({0:,})) / 3.5'.format(*sizes), growth, at_most(1.1), runs,
+                note),
+            Row('the same, from below', growth, at_least(0.9), runs, note)]
+
+
+PARTS = {'map': map_stage, 'end-to-end': end_to_end, 'two-cores': two_cores, 'rivals': rivals, 'memory': memory,
+         'linear': linear}

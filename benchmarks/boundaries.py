@@ -1,0 +1,85 @@
+"""Draw where each method puts the boundary of two tangled classes in the plane.
+
+    python -m benchmarks.boundaries OUT.png
+"""
+import sys
+
+import numpy as np
+
+from mr_elm.estimators import (
+    ELMClassifier,
+    ESVMClassifier,
+    KernelELMClassifier,
+    OELMClassifier,
+    SparseELMClassifier,
+    SphereSVMClassifier,
+)
+from mr_elm.figures.figure import drawn
+
+EDGE = 4  # of the square that rows are drawn from
+WIDTH = 1
+METHODS = {
+    'pesvm: 200 sigmoid nodes': ESVMClassifier(n_hidden=200, weight_scale=2, nu=1e4),
+    'elm: 200 rbf nodes': ELMClassifier('rbf', n_hidden=200, C=1e6),
+    'sparse-elm: hinge loss': SparseELMClassifier(sigma=WIDTH, C=10),
+    'oelm: the same machine': OELMClassifier(sigma=WIDTH, C=10),
+    'sphere-svm: squared hinge loss, a bias': SphereSVMClassifier(sigma=WIDTH, C=10),
+    'mr-kelm: least squares': KernelELMClassifier(sigma=WIDTH, C=10),
+}
+
+
+def main(path):
+    """Draw the figure and print a line a method."""
+    X, y = draw_islands(400, seed=0)
+    X_test, y_test = draw_islands(4000, seed=1)
+    fitted = {title: estimator.fit(X, y) for title, estimator in METHODS.items()}
+    for title, estimator in fitted.items():
+        print(f'{title:40} accuracy {estimator.score(X_test, y_test):.4f}{kept(estimator)}')
+    draw(fitted, X, y, (X_test, y_test), path)
+
+
+def draw_islands(n_rows, seed):
+    """Draw rows uniform in a square but for the seam between two classes, like the set fourclass: islands in a sea.
+
+    Returns (X, y), y of -1 and 1.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-EDGE, EDGE, (3 * n_rows, 2))
+    a, b = X.T / EDGE
+    height = np.sin(4.5 * a + b) * np.cos(4 * b - a) + 0.3 * a
+    kept_rows = np.flatnonzero(np.abs(height) > 0.05)[:n_rows]
+    return X[kept_rows], np.where(height[kept_rows] > 0, 1, -1)
+
+
+def kept(estimator):
+    """Say how many rows the machine keeps, where it keeps rows."""
+    vectors = estimator.model_.arrays.get('support_vectors')
+    return '' if vectors is None else f', {len(vectors)} support vectors'
+
+
+def draw(fitted, X, y, test, path):
+    """Draw the decision values of every estimator over the plane, boundary and margin, rows and support vectors."""
+    with drawn(path, rows=2, columns=3, dpi=120, figsize=(12, 8.2), sharex=True, sharey=True) as (_, panels):
+        for axes, (title, estimator) in zip(panels.flat, fitted.items(), strict=True):
+            draw_panel(axes, estimator, X, y)
+            axes.set_title(f'{title}\n{estimator.score(*test):.1%} right{kept(estimator)}', fontsize=10)
+
+
+def draw_panel(axes, estimator, X, y):
+    """Draw one estimator."""
+    across = np.linspace(-EDGE, EDGE, 150)
+    grid = np.stack(np.meshgrid(across, across), axis=-1).reshape(-1, 2)
+    values = estimator.decision_function(grid).reshape(len(across), -1)
+    axes.contourf(across, across, np.clip(values, -1.5, 1.5), levels=21, cmap='RdBu', alpha=0.7)
+    axes.contour(across, across, values, levels=[-1, 0, 1], colors='k', linestyles=['--', '-', '--'],
+                 linewidths=[0.7, 1.6, 0.7])
+    vectors = estimator.model_.arrays.get('support_vectors', np.empty((0, 2)))
+    if len(vectors) < len(X):  # a ring around every row says nothing
+        axes.plot(*vectors.T, 'o', markersize=7, markerfacecolor='none', markeredgecolor='k', markeredgewidth=0.6)
+    for label, color in ((-1, 'firebrick'), (1, 'navy')):
+        axes.plot(*X[y == label].T, 'o', color=color, markersize=2.5)
+    axes.set_aspect('equal')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1] if len(sys.argv) > 1 else 'boundaries.png')

@@ -1,0 +1,101 @@
+"""Train PESVM on two real data sets through the local runner, score it on held-out rows, draw a figure.
+
+    python -m benchmarks.demo FOLDER
+"""
+import os
+import sys
+import time
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.model_selection import train_test_split
+
+from mr_elm.drivers import pesvm, score
+from mr_elm.engines.progress import Reporter
+from mr_elm.engines.runner import Runner
+from mr_elm.figures.figure import drawn
+from mr_elm.io.formats import RowOptions
+from mr_elm.io.store import save_model
+from mr_elm.models import HiddenNodeModel
+from mr_elm.rows.inputs import plan_inputs
+from mr_elm.solvers.ridge.esvm import finish, leading_sums
+from mr_elm.solvers.ridge.increment import sums_of
+
+N_HIDDEN = 1000
+SIZES = (10, 20, 50, 100, 200, 300, 500, 700, 1000)
+DATA = {'digits': load_digits, 'breast cancer': load_breast_cancer}
+
+
+def main(folder):
+    """Run the demonstration; files go to `folder`."""
+    os.makedirs(folder, exist_ok=True)
+    runner = Runner('local', (), Reporter())
+    curves = {}
+    print(f'{"data set":15} {"rows":>6} {"features":>9} {"classes":>8} {"accuracy":>9} {"seconds":>8}')
+    for name, load in DATA.items():
+        files, test = write_rows(name, load(return_X_y=True), folder)
+        path = os.path.join(folder, f'{slug(name)}.npz')
+        start = time.perf_counter()
+        model = train(files[0], path, runner)
+        seconds = time.perf_counter() - start
+        test_plan = plan_inputs(files[1:], RowOptions())
+        scores, _ = score.evaluate(path, model, test_plan, runner)
+        print(f'{name:15} {model.header["n_rows_used"]:6} {model.n_features:9} {len(model.classes):8} '
+              f'{scores["accuracy"]:9.4f} {seconds:8.1f}', flush=True)
+        curves[name] = [accuracy(nested(model, size), *test) for size in SIZES]
+    figure = os.path.join(folder, 'accuracy.png')
+    draw(curves, figure)
+    print(f'\naccuracy on held-out rows against hidden nodes, all from one Gram a data set: {figure}')
+
+
+def slug(name):
+    """Make a file name of a data set's name."""
+    return name.replace(' ', '-')
+
+
+def write_rows(name, data, folder):
+    """Write the training and test rows as csv: ((train path, test path), (X, y) of the test rows)."""
+    X, X_test, y, y_test = train_test_split(*data, test_size=0.3, stratify=data[1], random_state=0)
+    paths = []
+    for part, rows, labels in (('train', X, y), ('test', X_test, y_test)):
+        paths.append(os.path.join(folder, f'{slug(name)}-{part}.csv'))
+        np.savetxt(paths[-1], np.column_stack([labels, rows]), delimiter=',', fmt=['%d'] + ['%.8g'] * X.shape[1])
+    return paths, (X_test, y_test)
+
+
+def train(path, model_path, runner):
+    """Train with N_HIDDEN nodes and save the model."""
+    options = pesvm.PESVMOptions(n_hidden=N_HIDDEN, nu=0.1)
+    header, arrays, _ = pesvm.train(plan_inputs([path], RowOptions()), options, runner)
+    save_model(model_path, header, arrays)
+    return HiddenNodeModel(header, arrays)
+
+
+def nested(model, n_hidden):
+    """Return the model of the first n_hidden nodes, from the sums that the whole model keeps."""
+    sums = leading_sums(sums_of(model.arrays), n_hidden)
+    solution = finish(sums, model.header['parameters']['nu'], model.numeric)
+    nodes = {name: model.arrays[name][:n_hidden] for name in ('hidden_weights', 'hidden_biases')}
+    return HiddenNodeModel(model.header, {**model.arrays, **nodes, 'output_weights': solution.output_weights})
+
+
+def accuracy(model, X, y):
+    """Return the share of rows that a model labels right."""
+    return float(np.mean(np.array(model.classes, dtype=float)[model.predict(X)] == y))
+
+
+def draw(curves, path):
+    """Draw accuracy against the number of hidden nodes."""
+    with drawn(path, figsize=(7, 4.2)) as (_, axes):
+        for name, values in curves.items():
+            axes.plot(SIZES, values, marker='o', label=name)
+        axes.set(xscale='log', xlabel='hidden nodes', ylabel='accuracy on held-out rows',
+                 title='PESVM: one Gram serves every number of hidden nodes')
+        axes.set_xticks(SIZES, [str(size) for size in SIZES], minor=False)
+        axes.minorticks_off()
+        axes.grid(alpha=0.3)
+        axes.legend(loc='lower right')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1] if len(sys.argv) > 1 else 'demo')

@@ -1,0 +1,59 @@
+"""Compare sparse ELM, SphereSVM, the kernel ELM and PESVM with the machines that a reader would take instead.
+
+    python -m benchmarks.tables.everything OUT.md [SET...] [--trials 20] [--minutes M]
+
+All sets in the folders of MR_ELM_DATA are taken, small ones first, or those of scikit-learn when there are none. Each
+trial is kept in OUT.trials.csv at once: a stopped run goes on.
+"""
+from importlib.util import find_spec
+
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import RidgeClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
+
+from benchmarks.public_sets import list_sets
+from benchmarks.tables.claims import AsGood
+from benchmarks.tables.harness import CHOSEN_ONCE, OF_HALVES, SECONDS, Comparison, by_size, halves, main
+from benchmarks.tables.peers import HPELM
+from mr_elm.estimators import ESVMClassifier, KernelELMClassifier, SparseELMClassifier, SphereSVMClassifier
+from mr_elm.scores.selection import COARSE_C, COARSE_WIDTHS
+
+N_HIDDEN, N_LANDMARKS = 1000, 500
+MAPS = {'map': ['sigmoid', 'rbf'], 'weight_scale': [1.0, 2.0, 4.0], 'nu': [1.0, 100.0, 1e4, 1e6]}
+ALPHA = [1e-4, 1e-2, 1.0]
+NOTES = (f'{OF_HALVES} Parameters are {CHOSEN_ONCE}, from at most 25 settings. PESVM, hpelm and RBFSampler have '
+         f'{N_HIDDEN:,} nodes, Nystroem {N_LANDMARKS} landmarks, the MLP one layer of 100. {SECONDS}; bytes are those '
+         'of the arrays that a machine predicts from.')
+
+
+def methods(n_features, n_classes):
+    """Return name -> (estimator, grid)."""
+    bounds = list(COARSE_C)
+    gammas = [0.5 / (width**2 * n_features) for width in COARSE_WIDTHS]
+    kernel = {'gamma': gammas, 'C': bounds}
+    ridge = [1 / C for C in bounds]
+    chosen = {
+        'sparse ELM': (SparseELMClassifier(cache_size=500), kernel),
+        'SphereSVM': (SphereSVMClassifier(cache_size=500), kernel),
+        'kernel ELM': (KernelELMClassifier(), kernel),
+        'PESVM': (ESVMClassifier(n_hidden=N_HIDDEN), MAPS),
+        'SVC': (SVC(cache_size=500), kernel),
+        'LinearSVC': (LinearSVC(), {'C': bounds}),
+        'RBFSampler + ridge': (make_pipeline(RBFSampler(n_components=N_HIDDEN), RidgeClassifier()),
+                               {'rbfsampler__gamma': gammas, 'ridgeclassifier__alpha': ridge}),
+        'Nystroem + ridge': (make_pipeline(Nystroem(n_components=N_LANDMARKS), RidgeClassifier()),
+                             {'nystroem__gamma': gammas, 'ridgeclassifier__alpha': ridge}),
+        'MLP': (MLPClassifier(max_iter=500), {'alpha': ALPHA})}
+    if find_spec('hpelm'):
+        chosen['hpelm'] = HPELM(N_HIDDEN), {'C': bounds}
+    return chosen
+
+
+ABSENT = () if find_spec('hpelm') else ("hpelm is not installed (pip install 'mr_elm[bench]')",)
+CLAIMS = tuple(AsGood(method, 'SVC') for method in ('sparse ELM', 'SphereSVM', 'kernel ELM', 'PESVM'))
+COMPARISON = Comparison(by_size(list_sets()), halves, methods, NOTES, absent=ABSENT, claims=CLAIMS)
+
+if __name__ == '__main__':
+    main(COMPARISON, __doc__)

@@ -1,0 +1,157 @@
+"""Keep measured trials in a CSV file, and lay their means out as CSV and Markdown."""
+import csv
+import io
+import json
+
+import numpy as np
+
+from mr_elm.scaling.machine import describe_in_a_line
+from mr_elm.scaling.verdict import record, table
+
+COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'accuracy', 'train_seconds', 'test_seconds',
+           'model_bytes', 'n_support', 'parameters')
+MEANS = ('train_seconds', 'test_seconds', 'model_bytes', 'n_support')
+SUMMARY = ('set', 'n_classes', 'n_features', 'rows', 'method', 'trials', 'accuracy', 'deviation', *MEANS, 'parameters')
+
+
+class Results:
+    """Keep one row a trial; a line that a killed run left unfinished is dropped."""
+
+    def __init__(self, path):
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text() if path.exists() else ''
+        whole = text[:text.rfind('\n') + 1] or ','.join(COLUMNS) + '\n'
+        if whole != text:
+            path.write_text(whole)
+        self.rows = list(csv.DictReader(io.StringIO(whole)))
+
+    def add(self, row):
+        """Keep a trial, on disk too."""
+        line = io.StringIO()
+        csv.DictWriter(line, COLUMNS, lineterminator='\n').writerow(rounded(row))
+        with open(self.path, 'a') as stream:
+            stream.write(line.getvalue())
+        self.rows += csv.DictReader(line.getvalue().splitlines(), COLUMNS)
+
+    def of(self, name, method):
+        """Return the rows of a method on a set."""
+        return [row for row in self.rows if (row['set'], row['method']) == (name, method)]
+
+    def trials(self, name, method):
+        """Return the numbers of the trials that are there."""
+        return {int(row['trial']) for row in self.of(name, method)}
+
+    def parameters(self, name, method):
+        """Return the parameters that a stopped run chose, or None."""
+        return next((json.loads(row['parameters']) for row in self.of(name, method)), None)
+
+
+def rounded(row):
+    """Write the real numbers of a row with 6 digits."""
+    return {name: f'{value:.6g}' if isinstance(value, float) else value for name, value in row.items()}
+
+
+def summarise(rows):
+    """Return the means of a method's trials on a set, and the deviation of the accuracy."""
+    first, accuracies = rows[0], [float(row['accuracy']) for row in rows]
+    chosen = {row['parameters'] for row in rows}
+    words = ', '.join(f'{key.rpartition("__")[2]} {value:.3g}' if isinstance(value, float) else f'{value}'
+                      for key, value in json.loads(first['parameters']).items())
+    known = {name: [float(row[name]) for row in rows if row[name] != ''] for name in MEANS}
+    return {**{name: first[name] for name in ('set', 'method', 'rows', 'n_features', 'n_classes')},
+            'trials': len(rows), 'accuracy': np.mean(accuracies), 'deviation': np.std(accuracies),
+            **{name: np.mean(values) if values else None for name, values in known.items()},
+            'parameters': words if len(chosen) == 1 else 'chosen in each trial'}
+
+
+def summaries(results, names, methods):
+    """Return the summary rows of what was measured of some sets and methods, in this order."""
+    found = [results.of(name, method) for name in names for method in methods]
+    return [summarise(rows) for rows in found if rows]
+
+
+def write_table(rows, out, notes, left_out, claims=()):
+    """Write summary rows to OUT.csv and OUT.md; returns the Markdown. claims : of mean accuracies, such as AsGood."""
+    with open(out.with_suffix('.csv'), 'w', newline='') as stream:
+        writer = csv.DictWriter(stream, SUMMARY, lineterminator='\n')
+        writer.writeheader()
+        writer.writerows(map(rounded, rows))
+    parts = [notes, f'Measured on {describe_in_a_line()}.', overview(rows), judge_claims(claims, rows),
+             details(rows)]
+    if left_out:
+        parts.append('Left out:\n\n' + '\n'.join(f'* {reason}' for reason in left_out))
+    out.write_text('\n\n'.join(part for part in parts if part) + '\n')
+    return out.read_text()
+
+
+def overview(rows):
+    """Lay out the accuracies, a column a method, the best of a set in bold; below, what all sets come to."""
+    names, methods, cells = cells_of(rows)
+    lines = [f'| accuracy % | {" | ".join(methods)} |', '|---|' + '---:|' * len(methods)]
+    for name in names:
+        best = max(row['accuracy'] for row in rows if row['set'] == name)
+        lines.append(f'| {name} | ' + ' | '.join(accuracy_of(cells.get((name, method)), best) for method in methods)
+                     + ' |')
+    if whole := whole_sets(names, methods, cells):
+        lines += totals(cells, whole, methods)
+    return '\n'.join(lines)
+
+
+def cells_of(rows):
+    """Return the names of sets and methods, and (set, method) -> row."""
+    names, methods = (list(dict.fromkeys(row[column] for row in rows)) for column in ('set', 'method'))
+    return names, methods, {(row['set'], row['method']): row for row in rows}
+
+
+def whole_sets(names, methods, cells):
+    """Return the sets that all methods did."""
+    return [name for name in names if all((name, method) in cells for method in methods)]
+
+
+def judge_claims(claims, rows):
+    """Lay out claims with their verdicts, over the sets that all methods did; nothing without claims."""
+    names, methods, cells = cells_of(rows)
+    whole = whole_sets(names, methods, cells)
+    accuracies = {method: [cells[name, method]['accuracy'] for name in whole] for method in methods}
+    return table(record(claim.row(accuracies)) for claim in claims) if claims else ''
+
+
+def accuracy_of(row, best):
+    """Write an accuracy and its deviation, in bold where it is the best."""
+    if row is None:
+        return ''
+    mean = f'{100 * row["accuracy"]:.2f}'
+    return f'{f"**{mean}**" if row["accuracy"] == best else mean} ± {100 * row["deviation"]:.2f}'
+
+
+def totals(cells, names, methods):
+    """Return lines of the mean accuracy and rank, and of sums, over the sets that all methods did."""
+    ranks = [[1 + sum(cells[name, other]['accuracy'] > cells[name, method]['accuracy'] for other in methods)
+              for method in methods] for name in names]
+    means = [np.mean([cells[name, method]['accuracy'] for name in names]) for method in methods]
+    lines = [(f'mean of {len(names)} sets', [f'{100 * mean:.2f}' for mean in means]),
+             ('mean rank', [f'{rank:.2f}' for rank in np.mean(ranks, axis=0)])]
+    for column, title in (('train_seconds', 'training s, all sets once'), ('test_seconds', 'testing s'),
+                          ('model_bytes', 'model MB'), ('n_support', 'support vectors')):
+        sums = [[cells[name, method][column] for name in names] for method in methods]
+        lines.append((title, ['' if None in values else shown(sum(values), column) for values in sums]))
+    return [f'| {title} | {" | ".join(values)} |' for title, values in lines]
+
+
+def shown(value, column):
+    """Write a sum of a column."""
+    return f'{value:,.0f}' if column == 'n_support' else f'{value / 1e6 if column == "model_bytes" else value:.3g}'
+
+
+def details(rows):
+    """Lay out all that was measured."""
+    lines = ['| set | classes | features | training rows | method | trials | accuracy % | training s | testing s '
+             '| model bytes | support vectors | parameters |', '|---|---:|---:|---:|---|' + '---:|' * 6 + '---|']
+    for row in rows:
+        numbers = (f'{100 * row["accuracy"]:.2f} ± {100 * row["deviation"]:.2f}', f'{row["train_seconds"]:.3g}',
+                   f'{row["test_seconds"]:.3g}', f'{row["model_bytes"]:,.0f}',
+                   '' if row['n_support'] is None else f'{row["n_support"]:,.0f}')
+        what = (row['set'], row['n_classes'], row['n_features'], f'{int(row["rows"]):,}', row['method'], row['trials'])
+        lines.append('| ' + ' | '.join(map(str, (*what, *numbers, row['parameters']))) + ' |')
+    return '\n'.join(lines)

@@ -1,0 +1,48 @@
+"""Compare SphereSVM with LIBSVM's L1 and L2 machines by double cross-validation.
+
+    python -m benchmarks.tables.sphere_svm OUT.md [SET...] [--trials 5] [--minutes M]
+
+A trial is an outer fold. Sets are looked for in the folders of MR_ELM_DATA. Each trial is kept in OUT.trials.csv at
+once: a stopped run goes on.
+
+Source: Strack et al., Sphere support vector machines for large classification tasks, 2013, section 3: the protocol.
+"""
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+from benchmarks.tables.claims import AsGood
+from benchmarks.tables.harness import MOST, TUNED_ON, Comparison, main
+from benchmarks.tables.peers import L2SVC
+from mr_elm.estimators import SphereSVMClassifier
+
+SETS = ('liver-disorders', 'ionosphere', 'diabetes', 'german-numer', 'splice', 'spambase', 'svmguide1', 'magic', 'a9a',
+        'cod-rna')
+OUTER = 5
+WIDTHS, COSTS = (0.25, 0.5, 1.0, 2.0), (0.1, 1.0, 10.0, 100.0)  # of sqrt(d); C
+NOTES = (f'Each set is cut into {OUTER} stratified folds. A fold tests (at most {MOST:,} rows of it) what was trained '
+         f'on the others (at most {MOST:,} rows of them), with C and gamma chosen there by 5-fold cross-validation on '
+         f'{TUNED_ON:,} rows; attributes are scaled to [-1, 1] on the training rows. The L2 machine of LIBSVM is the '
+         'hard margin on K + I/C. Seconds are processor seconds of one training, one thread.')
+
+
+def methods(n_features, n_classes):
+    """Return name -> (estimator, grid)."""
+    grid = {'gamma': [0.5 / (width**2 * n_features) for width in WIDTHS], 'C': list(COSTS)}
+    return {'SphereSVM': (SphereSVMClassifier(cache_size=500), grid), 'L1-SVM (SVC)': (SVC(cache_size=500), grid),
+            'L2-SVM (SVC on K + I/C)': (L2SVC(), grid)}
+
+
+def outer_fold(y, trial):
+    """Return the rows to train on and to test on of an outer fold."""
+    random = np.random.default_rng(0)
+    folds = [(random.permutation(train)[:MOST], random.permutation(test)[:MOST]) for train, test in
+             StratifiedKFold(OUTER, shuffle=True, random_state=0).split(y, y)]
+    return folds[trial]
+
+
+CLAIMS = tuple(AsGood('SphereSVM', peer) for peer in ('L1-SVM (SVC)', 'L2-SVM (SVC on K + I/C)'))
+COMPARISON = Comparison(SETS, outer_fold, methods, NOTES, trials=OUTER, tuned_each=True, claims=CLAIMS)
+
+if __name__ == '__main__':
+    main(COMPARISON, __doc__)

@@ -1,1 +1,0 @@
-"""Measure and show: the demonstration, the benchmarks, the figures."""

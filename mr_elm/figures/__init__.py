@@ -1,0 +1,1 @@
+"""Draw what commands have found."""

@@ -1,0 +1,58 @@
+"""Draw what cross-validation says of hidden nodes."""
+import numpy as np
+
+from mr_elm.figures.figure import drawn
+
+
+def draw(scores, best, path):
+    """Draw the error over nu and L for the best kind of nodes, and the least error over the weight scale of every map.
+
+    scores : list of NodeScore over a full grid. best : the one chosen. path : of the png.
+    """
+    with drawn(path, columns=2, figsize=(11, 4.2)) as (figure, (left, right)):
+        image = heat_map(left, [score for score in scores
+                                if (score.map, score.weight_scale) == (best.map, best.weight_scale)], best)
+        figure.colorbar(image, ax=left, label='held-out squared error')
+        curves(right, scores)
+
+
+def heat_map(axes, scores, best):
+    """Draw error over nu and L, the chosen cell ringed, cells that are not trusted crossed out."""
+    from matplotlib.colors import LogNorm
+    nus, sizes = (sorted({getattr(score, name) for score in scores}) for name in ('nu', 'n_hidden'))
+    values, doubtful = np.full((len(nus), len(sizes)), np.nan), []
+    for score in scores:
+        place = nus.index(score.nu), sizes.index(score.n_hidden)
+        values[place] = score.error
+        if not score.trusted:
+            doubtful.append(place[::-1])
+    trusted = [score.error for score in scores if score.trusted]
+    image = axes.imshow(values, origin='lower', aspect='auto', cmap='viridis_r',
+                        norm=LogNorm(min(trusted), max(trusted)))
+    if doubtful:
+        axes.plot(*zip(*doubtful, strict=True), 'rx', label='nu too large to trust')
+        axes.legend(loc='upper left')
+    axes.plot(sizes.index(best.n_hidden), nus.index(best.nu), 'ko', markersize=11, markerfacecolor='none',
+              markeredgewidth=2)
+    axes.set_xticks(range(len(sizes)), sizes, rotation=45)
+    axes.set_yticks(range(len(nus)), [f'{nu:g}' for nu in nus])
+    axes.set(xlabel='hidden nodes', ylabel='nu', title=f'{best.map}, weight scale {best.weight_scale:g}')
+    return image
+
+
+def curves(axes, scores):
+    """Draw the least error over the weight scale, a curve a map."""
+    least = {}
+    for score in scores:
+        if score.trusted:
+            place = score.map, score.weight_scale
+            least[place] = min(score.error, least.get(place, np.inf))
+    for name in dict.fromkeys(name for name, _ in least):
+        points = sorted((scale, error) for (kind, scale), error in least.items() if kind == name)
+        axes.plot(*zip(*points, strict=True), marker='o', label=name)
+    scales = sorted({scale for _, scale in least})
+    axes.set(xscale='log', xlabel='weight scale', ylabel='held-out squared error', title='best nu and L of each')
+    axes.set_xticks(scales, [f'{scale:g}' for scale in scales])
+    axes.minorticks_off()
+    axes.legend()
+    axes.grid(alpha=0.3)

@@ -1,0 +1,51 @@
+"""Judge curves of speedup, sizeup and scaleup: every runner and method has the same aims."""
+from math import nan
+from statistics import median
+
+from mr_elm.scaling.ratios import name_of
+from mr_elm.scaling.verdict import Row, at_least, at_most
+
+SHARE = {'speedup': 0.8, 'scaleup': 0.85}  # of the ideal, at least: on two nodes a speedup of 1.6
+DEVIATION = 0.10  # of an increment of sizeup from the mean of all, at most
+
+
+def judge_curves(experiment, curves):
+    """Return the Rows of all curves of an experiment. curves : key -> list of Ratio, as of `curves_of`."""
+    judge = judge_increments if experiment == 'sizeup' else judge_places
+    return [row for key, curve in curves.items() for row in judge(experiment, name_of(experiment, key), curve)]
+
+
+def judge_places(experiment, name, curve):
+    """Return a Row for each place of a curve but the first, which the others are compared to; name : of the curve."""
+    share, first = SHARE[experiment], seconds_of(curve[0])
+    if len(curve) == 1:
+        return [Row(f'{experiment}, {name}', nan, at_least(share), [first], 'one number of nodes; share of the ideal')]
+    return [Row(f'{experiment}({ratio.x:g}), {name}', ratio.value, at_least(share * ratio.ideal),
+                [first, seconds_of(ratio)], f'{median(first):.1f} s to {median(seconds_of(ratio)):.1f} s')
+            for ratio in curve[1:]]
+
+
+def judge_increments(experiment, name, curve):
+    """Return one Row: how far the increment that deviates most is from the mean; needs three sizes."""
+    title, runs = f'{experiment}, largest deviation of an increment, {name}', list(map(seconds_of, curve))
+    if len(curve) < 3:
+        return [Row(title, nan, at_most(DEVIATION), runs, 'fewer than three sizes')]
+    return [Row(title, max(abs(increment - 1) for increment in increments(curve)), at_most(DEVIATION), runs,
+                f'increments {write(increments(curve))}; of the quickest runs {write(increments(curve, min))}')]
+
+
+def increments(curve, typical=median):
+    """Return seconds by work from each size to the next, over the same from the first size to the last."""
+    seconds, work = [typical(seconds_of(ratio)) for ratio in curve], [ratio.ideal for ratio in curve]
+    slopes = [(seconds[i + 1] - seconds[i]) / (work[i + 1] - work[i]) for i in range(len(work) - 1)]
+    return [slope * (work[-1] - work[0]) / (seconds[-1] - seconds[0]) for slope in slopes]
+
+
+def seconds_of(ratio):
+    """List the seconds of the runs behind a Ratio."""
+    return [run.seconds for run in ratio.runs]
+
+
+def write(numbers):
+    """Write numbers in a row."""
+    return ', '.join(f'{number:.2f}' for number in numbers)

@@ -1,0 +1,115 @@
+"""Estimate what a training costs on a rented cluster: node-hours, and dollars where a price is known.
+
+    busy    = n_rows * seconds_a_row / (n_instances * vcores)     the tasks, dealt out evenly
+    elapsed = start + n_jobs * job + busy                         a cluster must start, and so must each job
+    node-hours = elapsed * (n_instances + 1) / 3600               the master is paid too
+
+seconds_a_row is measured: by a short training on one core of this machine, or from the counters of a job that has run.
+`start` and `job` are assumptions, and so is that a core there is worth a core here: take the result for right within a
+factor of two. The time that a cluster idles before it ends itself comes on top.
+"""
+import gzip
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from mrjob.logs.step import _parse_step_syslog
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.data.generators import generate, write_rows
+from mr_elm.drivers import pesvm
+from mr_elm.drivers.pack import pack
+from mr_elm.engines.runner import Runner
+from mr_elm.files.storage import fetched
+from mr_elm.io.formats import RowOptions
+from mr_elm.rows.inputs import plan_inputs
+from mr_elm.scaling.timing import wall
+
+START = 360.0  # seconds until a cluster of EMR takes its first job
+JOB = 45.0  # seconds a job needs beside the work of its tasks
+ENOUGH = 1.0  # seconds of a training that is long enough to be measured
+SMALL = 512  # rows of the first one
+VCORE_TIME = 'Total vcore-milliseconds taken by all {} tasks'
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Describe what is rented: machines that compute, tasks at once on each, dollars an hour for one."""
+
+    n_instances: int
+    vcores: int
+    price: float | None = None
+
+
+@dataclass(frozen=True)
+class Used:
+    """Count what jobs have used: rows that they read (the largest of them), seconds of a core, how many jobs."""
+
+    n_rows: int
+    core_seconds: float
+    n_jobs: int
+
+    @property
+    def seconds_a_row(self):
+        """Return the seconds of a core that a row took in all jobs together."""
+        return self.core_seconds / self.n_rows
+
+
+def estimate(n_rows, seconds_a_row, n_jobs, cluster):
+    """Return a dictionary: seconds_a_row, busy_seconds, elapsed_seconds, node_hours, and dollars with a price."""
+    busy = n_rows * seconds_a_row / (cluster.n_instances * cluster.vcores)
+    elapsed = START + n_jobs * JOB + busy
+    hours = elapsed * (cluster.n_instances + 1) / 3600
+    found = {'rows': n_rows, 'seconds_a_row': seconds_a_row, 'busy_seconds': busy, 'elapsed_seconds': elapsed,
+             'node_hours': hours}
+    return found if cluster.price is None else {**found, 'dollars': hours * cluster.price}
+
+
+def measure(n_features, n_hidden, packed=False):
+    """Return what a row takes on one core: two short trainings on generated rows, the second long enough."""
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder, one_thread():
+        train_seconds(folder, SMALL, n_features, n_hidden, packed)  # once uncounted: the first run loads code
+        first, n_rows = train_seconds(folder, SMALL, n_features, n_hidden, packed), SMALL
+        seconds = first
+        while seconds < first + ENOUGH:
+            n_rows *= 2
+            seconds = train_seconds(folder, n_rows, n_features, n_hidden, packed)
+    return Used(n_rows - SMALL, seconds - first, 1 if packed else 2)
+
+
+def train_seconds(folder, n_rows, n_features, n_hidden, packed):
+    """Return the seconds of a training inline on rows of a generator."""
+    path, options = Path(folder, f'{n_rows}.csv'), RowOptions()
+    if not path.exists():
+        write_rows(generate('ndc', n_rows, n_features, 0), path)
+    source = path.with_suffix('.packed') if packed else path
+    with Runner() as runner:
+        if not source.exists():
+            pack([str(path)], str(source), options, runner)
+        plan = plan_inputs([str(source)], options)
+        return wall(partial(pesvm.train, plan, pesvm.PESVMOptions(n_hidden=n_hidden), runner))
+
+
+def read_counters(paths):
+    """Return what jobs have used by the counters in the logs of their clients, which may be on S3 and compressed.
+
+    Raises ValueError when a log holds no counters.
+    """
+    jobs = [counters_of(path) for path in paths]
+    milliseconds = sum(job['Job Counters'].get(VCORE_TIME.format(kind), 0)
+                       for job in jobs for kind in ('map', 'reduce'))
+    return Used(max(job['mr_elm']['rows'] for job in jobs), milliseconds / 1000, len(jobs))
+
+
+def counters_of(path):
+    """Return the counters in a log: group -> name -> number."""
+    with fetched(path) as local:
+        data = Path(local).read_bytes()
+    text = (gzip.decompress(data) if path.endswith('.gz') else data).decode('utf-8', 'replace')
+    found = _parse_step_syslog(text.splitlines()).get('counters') or {}
+    counters = {group.strip(): names for group, names in found.items()}  # Hadoop says 'Job Counters '
+    if not counters.get('mr_elm', {}).get('rows') or VCORE_TIME.format('map') not in counters.get('Job Counters', {}):
+        raise ValueError(f'{path}: the log of a job of mr-elm with its counters was expected '
+                         '(steps/s-.../syslog.gz below the cluster\'s logs), there are none')
+    return counters

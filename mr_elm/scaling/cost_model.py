@@ -1,0 +1,211 @@
+"""Tell the seconds of a run from its size and the nodes, by what measured runs took.
+
+    seconds = jobs * (job_start + 8 broadcast / bandwidth)                 a job starts and ends; nodes get the rows
+            + makespan of M tasks of task_start + operation * work / M     on the slots of n nodes, list scheduling
+            + jobs * reduce_start + (byte + 1/bandwidth) * sent / R + reduce_operation * reduce / R
+            + driver_start + driver_operation * solve + driver_number * gather
+
+work, sent, reduce, solve, gather and broadcast are the formulas of methods.py, R = min(slots, reducers that can share).
+The rest, an operation's seconds and a start's, is fitted to the measured runs by non-negative least squares on relative
+errors; where these tell nothing of it, it is assumed. The tasks' spread is measured too. Bandwidth, stragglers and
+splits belong to a cluster that is not here: a Cluster.
+"""
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+from scipy.optimize import nnls
+
+from mr_elm.engines.runner import EMBEDDED
+from mr_elm.io.wire import NUMBER_BYTES
+from mr_elm.scaling.methods import METHODS
+from mr_elm.scaling.runs import grouped
+from mr_elm.scaling.schedule import draw_durations, makespan
+
+LEAST_SPREAD = 0.02
+DRAWS = 5  # schedules whose median counts, where there are few tasks
+TOLD = 0.05  # columns of a fit whose ratio moves by less cannot be told apart
+OPERATION, BYTE, NUMBER = 1e-10, 5e-9, 2e-8  # seconds that are assumed where all runs have as many of them
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Describe a cluster that is not here, and how the sums of a job come together there.
+
+    slots : tasks at once on a node. split : bytes of a map task, at most. bandwidth : bytes a second into a node, or
+    None where the measured runs have paid for it. stragglers : share of tasks that take `slowdown` times as long.
+    speculate : start these a second time. reducers : how many, or None for as many as mr_elm takes. tree : so many
+    partial sums are added by a task of a job in between; 0 for none. waves : so many map tasks a slot, whatever the
+    split; 0 for as many as there are splits.
+    """
+
+    slots: int = 1
+    split: float = 128e6
+    bandwidth: float | None = 125e6
+    stragglers: float = 0.02
+    slowdown: float = 3.0
+    speculate: bool = True
+    reducers: int | None = None
+    tree: int = 0
+    waves: int = 0
+
+
+MEASURED = Cluster(split=np.inf, bandwidth=None, stragglers=0.0, speculate=False)  # where the runs were made
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Hold what a method costs by its measured runs; see above."""
+
+    method: str
+    runner: str
+    jobs: int
+    job_start: float
+    task_start: float
+    operation: float
+    spread: float
+    bytes_a_number: float
+    reduce_start: float
+    byte: float
+    reduce_operation: float
+    driver_start: float
+    driver_operation: float
+    driver_number: float
+
+
+def fit(runs):
+    """Return the Costs of runs of one method and runner."""
+    method, seconds = METHODS[runs[0].method], column(runs, lambda run: run.seconds)
+    jobs = column(runs, lambda run: run.jobs)
+    per_task = column(runs, lambda run: worked_jobs(method, run.jobs) * method.work(run.problem) * run.jobs / run.maps)
+    shared = column(runs, reducers_of)
+    sent = column(runs, lambda run: run.shuffle_bytes)
+    emitted = column(runs, lambda run: method.emit(run.problem, run.maps / run.jobs))
+    reducing, solving, gathered = (column(runs, lambda run, part=part: part(run.problem))
+                                   for part in (method.reduce, method.solve, method.gather))
+    tasks = column(runs, lambda run: sum(map(np.mean, run.tasks)))
+    return Costs(
+        runs[0].method, runs[0].runner, round(np.median(jobs)),
+        float(np.median(column(runs, lambda run: run.start_seconds) / jobs)),
+        *non_negative(tasks, [(jobs, 0), (per_task, OPERATION)], seconds), spread_of(runs),
+        float(np.median(sent / emitted)) if emitted.all() else 0.0,
+        *non_negative(column(runs, lambda run: run.reduce_seconds),
+                      [(jobs, 0), (sent / shared, BYTE), (reducing / shared, OPERATION)], seconds),
+        *non_negative(column(runs, lambda run: run.driver_seconds),
+                      [(np.ones(len(runs)), 0), (solving, OPERATION), (gathered, NUMBER)], seconds))
+
+
+def column(runs, part):
+    """Return a number of each run."""
+    return np.array([part(run) for run in runs], dtype=float)
+
+
+def reducers_of(run):
+    """Return how many reduce tasks worked at once in a measured run: without a cluster, mrjob has as many as it may."""
+    if run.runner in EMBEDDED:
+        return run.nodes
+    return min(run.nodes, METHODS[run.method].reducers(run.problem, run.maps / run.jobs))
+
+
+def worked_jobs(method, jobs):
+    """Return how many jobs of a run do the work: every pass, or one."""
+    return max(jobs - 1, 1) if method.passes else 1
+
+
+def non_negative(target, columns, total):
+    """Fit target = x @ columns with x >= 0, errors counted relative to the seconds of the whole run.
+
+    columns : list of (column, x that is assumed where the column is everywhere about the same multiple of the first,
+    and so cannot be told from it, as long as the target has so many seconds).
+    """
+    assumed = [x for _, x in columns]
+    columns = np.array([values for values, _ in columns]).T
+    x = np.zeros(columns.shape[1])
+    ratios = columns / columns[:, :1]
+    known = [k for k in range(len(x)) if k == 0 or np.ptp(ratios[:, k]) > TOLD * np.abs(ratios[:, k]).max()]
+    for k in set(range(len(x))) - set(known):
+        largest = columns[:, k].max()
+        x[k] = min(assumed[k], target.min() / largest) if largest > 0 else 0.0
+    scale = columns[:, known].max(axis=0)
+    scale[scale == 0] = 1.0
+    rest = target - columns @ x
+    x[known] = nnls(columns[:, known] / scale / total[:, None], rest / total)[0] / scale
+    return x.tolist()
+
+
+def spread_of(runs):
+    """Return the deviation of the logarithm of tasks of one job."""
+    logs = [np.log(np.array(tasks) / np.mean(tasks)) for run in runs for tasks in run.tasks if len(tasks) > 1]
+    return max(LEAST_SPREAD, float(np.sqrt(np.mean(np.concatenate(logs)**2)))) if logs else LEAST_SPREAD
+
+
+def predict(costs, problem, nodes, cluster=MEASURED, seed=0):
+    """Return the seconds of a run by stage: start, map, reduce, driver."""
+    method, slots = METHODS[costs.method], nodes * cluster.slots
+    maps = n_maps(problem, slots, cluster)
+    moved = 0.0 if cluster.bandwidth is None else 8 * method.broadcast(problem) / cluster.bandwidth
+    return {'start': costs.jobs * (costs.job_start + moved),
+            'map': map_seconds(costs, problem, maps, slots, cluster, seed),
+            'reduce': reduce_seconds(costs, problem, maps, slots, cluster),
+            'driver': costs.driver_start + costs.driver_operation * method.solve(problem)
+            + costs.driver_number * method.gather(problem)}
+
+
+def n_maps(problem, slots, cluster):
+    """Return the number of map tasks of a job: as many as there are splits, but at least one a slot."""
+    if cluster.waves:
+        return cluster.waves * slots
+    return max(slots, ceil(NUMBER_BYTES * problem.rows * problem.features / cluster.split))
+
+
+def map_seconds(costs, problem, maps, slots, cluster, seed):
+    """Return the map seconds of all jobs."""
+    method = METHODS[costs.method]
+    worked = worked_jobs(method, costs.jobs)
+    usual = costs.task_start + costs.operation * method.work(problem) / maps
+    idle = (costs.jobs - worked) * costs.task_start
+    rng = np.random.default_rng(seed)
+    spans = [makespan(draw_durations(maps, usual, costs.spread, rng, cluster.stragglers, cluster.slowdown), slots,
+                      usual if cluster.speculate else None) for _ in range(DRAWS if maps < 1000 else 1)]
+    return idle + worked * float(np.median(spans))
+
+
+def reduce_seconds(costs, problem, maps, slots, cluster):
+    """Return the seconds behind the last map, of all jobs: sums of sums by a tree of jobs, then the last reducers."""
+    method = METHODS[costs.method]
+    byte = costs.byte + (0.0 if cluster.bandwidth is None else 1 / cluster.bandwidth)
+    one = costs.bytes_a_number * method.emit(problem, 1)
+    seconds = costs.jobs * costs.reduce_start
+    while 1 < cluster.tree < maps:
+        groups = ceil(maps / cluster.tree)
+        seconds += costs.job_start + costs.task_start + ceil(groups / slots) * cluster.tree * one * byte
+        maps = groups
+    shared = min(slots, cluster.reducers or method.reducers(problem, maps))
+    sent = costs.bytes_a_number * method.emit(problem, maps)
+    return seconds + (byte * sent + costs.reduce_operation * method.reduce(problem)) / shared
+
+
+def total(stages):
+    """Return the seconds of a run."""
+    return sum(stages.values())
+
+
+def validate(runs):
+    """Compare measured seconds with what the model says: a list of (place, measured, fitted, predicted).
+
+    A place is what repeats have in common, and `measured` their median. `predicted` is what the model says that was
+    fitted without the runs of this place.
+    """
+    places = grouped(runs, lambda run: run.place)
+    found = []
+    for place, group in places.items():
+        others = [run for run in runs if run.place != place]
+        said = [at_place(fit(known), group[0]) if known else np.nan for known in (runs, others)]
+        found.append((place, float(np.median([run.seconds for run in group])), *said))
+    return found
+
+
+def at_place(costs, run):
+    """Return what the model says of a measured run."""
+    waves = max(1, round(run.maps / run.jobs / run.nodes))
+    return total(predict(costs, run.problem, run.nodes, replace(MEASURED, waves=waves, reducers=reducers_of(run))))

@@ -1,0 +1,70 @@
+"""Draw speedup, sizeup and scaleup: the curves beside their ideals, and where the seconds of each run went."""
+from itertools import compress
+
+from mr_elm.figures.figure import drawn
+from mr_elm.scaling.ratios import STAGES, curves_of, name_of, plural, short, stage_medians
+
+COLOURS = ('#1b6ca8', '#d1495b', '#2e933c', '#edae49', '#7b4b94', '#4a4a4a')
+STAGE_COLOURS = {'start': '#c9ced6', 'map': '#1b6ca8', 'reduce': '#edae49', 'driver': '#7a8594'}
+AXES = {'speedup': ('nodes', 'times faster than on the fewest'), 'sizeup': ('times the rows', 'times the seconds'),
+        'scaleup': ('nodes, and times the rows', 'share of the speed kept')}
+
+
+def draw(experiment, runs, folder):
+    """Draw the figure of an experiment; the paths of its png and svg."""
+    curves, paths = curves_of(experiment, runs), [folder / f'{experiment}.{kind}' for kind in ('png', 'svg')]
+    with drawn(*paths, columns=2, figsize=(11.5, 4.6), width_ratios=(1, 1.15)) as (figure, (left, right)):
+        draw_curves(left, experiment, curves)
+        draw_stages(right, curves)
+        figure.suptitle(f'{experiment.capitalize()}, measured', fontsize=13, x=0.02, ha='left', weight='bold')
+    return paths
+
+
+def draw_curves(axes, experiment, curves):
+    """Draw medians with their spread, the map stage alone thinner, and the ideals dashed."""
+    ideals = {tuple((ratio.x, ratio.ideal) for ratio in curve) for curve in curves.values()}
+    for number, ideal in enumerate(sorted(ideals)):
+        axes.plot(*zip(*ideal, strict=True), '--', color='#9aa0a6', linewidth=1.2, label=None if number else 'ideal')
+    for colour, (key, curve) in zip(COLOURS * len(curves), curves.items(), strict=False):
+        x, y = [ratio.x for ratio in curve], [ratio.value for ratio in curve]
+        spread = [[r.value - r.least for r in curve], [r.largest - r.value for r in curve]]
+        axes.plot(x, [ratio.map_only for ratio in curve], ':', marker='.', color=colour, linewidth=1.2)
+        axes.errorbar(x, y, spread, marker='o', color=colour, capsize=4, linewidth=2, elinewidth=1.2)
+        axes.plot([], [], marker='o', color=colour, linewidth=2,
+                  label=name_of(experiment, key))  # a mark without the spread's bar
+        axes.annotate(f'{y[-1]:.2f}', (x[-1], y[-1]), xytext=(7, -3), textcoords='offset points', color=colour)
+    axes.plot([], [], ':', marker='.', color='#4a4a4a', linewidth=1.2, label='the map stage alone')
+    across = sorted({ratio.x for curve in curves.values() for ratio in curve})
+    axes.set_xticks(across, [f'{x:g}' for x in across])
+    axes.margins(x=0.12)
+    axes.set_ylim(bottom=0)
+    axes.set(xlabel=AXES[experiment][0], ylabel=AXES[experiment][1])
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False, fontsize=9)
+    clean(axes)
+
+
+def draw_stages(axes, curves):
+    """Stack the seconds of the stages, a bar a place."""
+    several = [len(set(parts)) > 1 for parts in zip(*(key[:2] for key in curves), strict=True)]
+    bars = [(', '.join([*compress(key[:2], several), f'{short(ratio.runs[0].rows)} rows', plural(ratio.runs[0].nodes)]),
+             stage_medians(ratio.runs)) for key, curve in curves.items() for ratio in curve]
+    at = list(range(len(bars)))[::-1]
+    left = [0.0] * len(bars)
+    for stage, name in STAGES.items():
+        widths = [max(stages[stage], 0.0) for _, stages in bars]
+        axes.barh(at, widths, left=left, color=STAGE_COLOURS[stage], label=name, height=0.62)
+        left = [a + b for a, b in zip(left, widths, strict=True)]
+    for y, total in zip(at, left, strict=True):
+        axes.annotate(f'{total:.1f} s', (total, y), xytext=(4, -3), textcoords='offset points', fontsize=9)
+    axes.set_yticks(at, [name for name, _ in bars])
+    axes.margins(x=0.12)
+    axes.set(xlabel='seconds, medians by stage')
+    axes.legend(frameon=False, fontsize=9, loc='upper center', bbox_to_anchor=(0.45, 1.13), ncols=4,
+                columnspacing=1, handlelength=1)
+    clean(axes)
+
+
+def clean(axes):
+    """Leave out the lines that say nothing."""
+    axes.spines[['top', 'right']].set_visible(False)

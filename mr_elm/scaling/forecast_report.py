@@ -1,0 +1,62 @@
+"""Write forecasts: figures, and a page that says how far to trust them and where each method stops scaling."""
+from math import inf
+
+from mr_elm.scaling.methods import METHODS
+from mr_elm.scaling.ratios import short
+from mr_elm.scaling.report import row
+from mr_elm.scaling.simulate import KEPT, ways_round
+from mr_elm.scaling.simulated_figure import draw_forecast
+
+CHECK = ('nodes', 'rows', 'measured', 'fitted', 'error', 'by the other places', 'error')
+REASONS = {'start': 'jobs must start and end', 'map': 'tasks must start, and some are slow',
+           'reduce': 'shuffle and reduce', 'driver': "the driver's part"}
+
+
+def write_forecasts(forecasts, folder):
+    """Write a figure for each Forecast, and simulated.md; returns the words of the page."""
+    lines = ['# Simulated', '', 'Nothing on this page was measured, but for the columns that say so: seconds of a run '
+             'are told by the cost model of `mr_elm/scaling/cost_model.py`, fitted to runs on a small '
+             'cluster.', '']
+    for forecast in forecasts:
+        name = f'simulated-{forecast.costs.method}-{forecast.costs.runner}'
+        draw_forecast(forecast, [folder / f'{name}.{kind}' for kind in ('png', 'svg')])
+        lines += [f'## {forecast.costs.method}, by runs on {forecast.costs.runner}', '', f'![{name}]({name}.png)', '',
+                  *check(forecast), '', *walls(forecast), '']
+    text = '\n'.join(lines)
+    (folder / 'simulated.md').write_text(text)
+    return text
+
+
+def check(forecast):
+    """Compare with what was measured."""
+    cells = [[str(nodes), f'{problem.rows:,}', f'{seconds:.1f} s', f'{fitted:.1f} s', f'{fitted / seconds - 1:+.0%}',
+              f'{predicted:.1f} s', f'{predicted / seconds - 1:+.0%}']
+             for (_, _, nodes, problem), seconds, fitted, predicted in forecast.places]
+    return [row(CHECK), row(['---'] * len(CHECK)), *map(row, cells), '',
+            f'Median error {forecast.error:.1%}; {forecast.error_left_out:.1%} in leave-one-out validation.'
+            f' Tasks deviate by {forecast.costs.spread:.0%}.']
+
+
+def walls(forecast):
+    """Say where the method stops scaling, and why."""
+    lines = [f'It scales up to the nodes at which {KEPT:.0%} of the ideal speed is left: '
+             + '; '.join(f'{short(rows)} rows: {reached(forecast, rows)}' for rows in forecast.rows) + '.',
+             f'What ends it: {METHODS[forecast.costs.method].bound}.']
+    if forecast.default.hidden:
+        rows = forecast.rows[len(forecast.rows) // 2]
+        lines += ['', f'With {short(rows)} rows that wall moves ({name_ways(forecast, rows)}). `mr-elm` takes '
+                  'larger splits by `-D mapreduce.input.fileinputformat.split.minsize=BYTES`, and R reducers by `-D '
+                  'mapreduce.job.reduces=R`; a tree of jobs is a thought so far.']
+    return lines
+
+
+def reached(forecast, rows, **other):
+    """Write how many nodes are of use, and which stage is in the way."""
+    nodes, stage = forecast.wall(rows, **other)
+    return f'all {max(forecast.nodes):,}' if nodes == inf else f'below {nodes:,} ({REASONS[stage]})'
+
+
+def name_ways(forecast, rows):
+    """Write how far each way round the wall leads."""
+    return '; '.join(f'{name}: {reached(forecast, rows, **other)}'
+                     for name, other in ways_round(forecast.default, forecast.cluster).items())

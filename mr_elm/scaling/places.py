@@ -1,0 +1,128 @@
+"""Bring the nodes that a run is measured on: processes of this machine, NodeManagers, machines of EMR."""
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from mr_elm.files.storage import store_of
+from mr_elm.io.packed import MANIFEST
+from mr_elm.scaling.data import put_pack
+
+CLUSTER = Path(__file__).resolve().parents[2] / 'hadoop-conf' / 'cluster.py'
+
+
+class Local:
+    """A node is a map process.
+
+    repeats : how often each run is made, unless the user says otherwise.
+    """
+
+    alias = 'local'
+    repeats = 3
+
+    def __init__(self, folder, options):
+        self.folder = str(folder)
+
+    def bring(self, nodes, size):
+        """Return the words of mr-elm that make it run on so many nodes; size : bytes of its input."""
+        return ['-r', 'local', '--num-cores', str(nodes)]
+
+    def put(self, packed):
+        """Bring a packed folder of this machine to where tasks read it; its path there."""
+        return str(packed)
+
+    def close(self):
+        """Leave things as they were found."""
+
+
+class Remote(Local):
+    """Rows are copied to where the cluster reads them."""
+
+    def put(self, packed):
+        """Copy a packed folder unless it is there; its path there."""
+        there = f'{self.folder}/{packed.name}'
+        if store_of(there).find(f'{there}/{MANIFEST}') is None:
+            put_pack(packed, there)
+        return there
+
+
+class PseudoCluster(Remote):
+    """A node is a NodeManager that runs one task at once, and a core more for all of them, of a Hadoop of this machine.
+
+    A Hadoop that HADOOP_HOME names is left as it is: there a node is a map task that may run.
+    """
+
+    alias = 'hadoop'
+    repeats = 2  # its jobs begin and end slowly
+
+    def __init__(self, folder, options):
+        super().__init__('hdfs:///mr_elm-scale', options)
+        self.state, self.port_base = Path('build/hadoop-scale').absolute(), options.port_base
+        self.own = 'HADOOP_HOME' not in os.environ
+        self.nodes = None
+        if self.own and not CLUSTER.exists():
+            raise FileNotFoundError(f'{CLUSTER}: the launcher of a local Hadoop was expected: run in a checkout, or '
+                                    'name a cluster by HADOOP_HOME')
+
+    def bring(self, nodes, size):
+        """Start so many NodeManagers."""
+        if self.own and nodes != self.nodes:
+            self.nodes = nodes
+            self.manage('up', '--nodes', nodes, '--vcores', 1, '--memory', 3072, '--datanodes', 1, '--port-base',
+                        self.port_base)
+            self.bind(nodes)
+            os.environ['HADOOP_HOME'] = str(self.state / 'home')
+        return ['-r', 'hadoop', *properties({'mapreduce.job.maps': nodes, 'mapreduce.job.running.map.limit': nodes,
+                                             'mapreduce.input.fileinputformat.split.minsize': size // nodes + 1})]
+
+    def bind(self, nodes):
+        """Bind the NodeManagers, and so their tasks, to as many cores: else a node that is alone has all of them.
+
+        To all of these, not each to its own: where the application master sits on one, two tasks may sit on another.
+        """
+        if not hasattr(os, 'sched_setaffinity'):
+            return
+        cores = sorted(os.sched_getaffinity(0))[:nodes]
+        for process in re.findall(r'^nodemanager \d+ +(\d+) ', self.manage('status'), re.MULTILINE):
+            for thread in os.listdir(f'/proc/{process}/task'):
+                with suppress(ProcessLookupError):
+                    os.sched_setaffinity(int(thread), cores)
+
+    def manage(self, *words):
+        """Run cluster.py; returns what it prints. Raises RuntimeError."""
+        done = subprocess.run([sys.executable, CLUSTER, '--state', self.state, *map(str, words)], text=True,
+                              capture_output=True)
+        if done.returncode:
+            raise RuntimeError(f'cluster.py {" ".join(map(str, words))}: {done.stderr.strip()}')
+        return done.stdout
+
+    def close(self):
+        """Stop the cluster."""
+        if self.own and self.nodes is not None:
+            self.manage('down')
+            os.environ.pop('HADOOP_HOME', None)
+
+
+class EMR(Remote):
+    """A node is a core instance."""
+
+    alias = 'emr'
+
+    def __init__(self, folder, options):
+        if not str(options.store or '').startswith('s3://'):
+            raise ValueError(f'--store: a folder on S3 for rows was expected by -r emr, {options.store} came')
+        super().__init__(options.store.rstrip('/'), options)
+
+    def bring(self, nodes, size):
+        """Ask for a cluster with so many core instances; mrjob joins one of that size, or starts it."""
+        return ['-r', 'emr', '--num-core-instances', str(nodes), *properties({'mapreduce.job.maps': nodes})]
+
+
+def properties(values):
+    """Write properties of a job as words of a command line."""
+    return [word for name, value in values.items() for word in ('-D', f'{name}={value}')]
+
+
+PLACES = {place.alias: place for place in (Local, PseudoCluster, EMR)}

@@ -1,0 +1,92 @@
+"""Turn runs into the ratios of an experiment: medians, with the spread of the repeats."""
+from dataclasses import dataclass
+from statistics import median
+
+from mr_elm.scaling.methods import METHODS
+from mr_elm.scaling.runs import grouped
+
+STAGES = {'start': 'start and end of jobs', 'map': 'map', 'reduce': 'shuffle and reduce', 'driver': 'driver'}
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Give one value of a curve: a median, the least and the largest of the repeats, and what would be ideal.
+
+    x : nodes, or of a sizeup how many times the rows of the first. map_only : the same for the map stage alone.
+    runs : those behind it.
+    """
+
+    x: float
+    value: float
+    least: float
+    largest: float
+    ideal: float
+    map_only: float
+    runs: list
+
+
+def curves_of(experiment, runs):
+    """Return the curves of an experiment: what all runs of one have in common -> list of Ratio; see `name_of`."""
+    curves = grouped(runs, lambda run: (run.runner, run.method, FIXED[experiment](run), run.features, run.hidden))
+    return {key: curve_of(experiment, curve) for key, curve in curves.items()}
+
+
+def curve_of(experiment, runs):
+    """Return the Ratios of one curve; its first place, of the fewest nodes and rows, is what others are compared to."""
+    places = grouped(sorted(runs, key=lambda run: (run.nodes, run.rows)), lambda run: (run.nodes, run.problem))
+    first = next(iter(places.values()))
+    return [ratio_of(experiment, first, group) for group in places.values()]
+
+
+def ratio_of(experiment, first, group):
+    """Compare the runs of one place with those of the first."""
+    start, run = first[0], group[0]
+    growth = work_of(run) / work_of(start)
+    more = run.nodes / start.nodes
+    base, seconds = median(one.seconds for one in first), [one.seconds for one in group]
+    maps = median(one.map_seconds for one in first), median(one.map_seconds for one in group)
+    if experiment == 'sizeup':
+        values = [one / base for one in seconds]
+        return Ratio(run.rows / start.rows, median(values), min(values), max(values), growth, part(*maps[::-1]), group)
+    values = [base / one for one in seconds]
+    return Ratio(run.nodes, base / median(seconds), min(values), max(values), more / growth, part(*maps), group)
+
+
+def part(a, b):
+    """Divide, where a runner that counts no map stage gives nothing to divide by."""
+    return a / b if b else float('nan')
+
+
+def work_of(run):
+    """Return the operations of a run's map tasks."""
+    return METHODS[run.method].work(run.problem)
+
+
+def stage_medians(group):
+    """Return the median seconds of each stage."""
+    return {stage: median(getattr(run, f'{stage}_seconds') for run in group) for stage in STAGES}
+
+
+def name_of(experiment, key):
+    """Name a curve."""
+    runner, method, fixed, features, hidden = key
+    return f'{method}, {runner}, {NAMED[experiment](fixed)}, d = {features}' + (f', L = {hidden}' if hidden else '')
+
+
+def short(number):
+    """Write a large number short."""
+    for size, unit in ((1e9, 'G'), (1e6, 'M'), (1e3, 'k')):
+        if number >= size:
+            return f'{number / size:g}{unit}'
+    return f'{number:g}'
+
+
+def plural(n):
+    """Write a number of nodes."""
+    return f'{n} node' if n == 1 else f'{n} nodes'
+
+
+# what the runs of a curve have in common, and how it is written
+FIXED = {'speedup': lambda run: run.rows, 'sizeup': lambda run: run.nodes, 'scaleup': lambda run: run.rows / run.nodes}
+NAMED = {'speedup': lambda rows: f'{short(rows)} rows', 'sizeup': plural,
+         'scaleup': lambda rows: f'{short(rows)} rows a node'}

@@ -1,0 +1,119 @@
+"""Foretell speedup, sizeup and scaleup on clusters that are not here, say where a method stops scaling, and why."""
+from dataclasses import dataclass, replace
+from math import inf
+from statistics import median
+
+from mr_elm.scaling.cost_model import Cluster, Costs, fit, predict, total, validate
+from mr_elm.scaling.methods import METHODS, Problem
+from mr_elm.scaling.runs import grouped
+
+KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
+TREE, WAVES = 16, 3
+ENOUGH = 'runs on at least two numbers of nodes, with the seconds of their tasks,'
+TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Hold the forecast of a method, and the measurements behind it.
+
+    places : what `validate` found. nodes, rows : lists to look at.
+    """
+
+    costs: Costs
+    places: list
+    default: Problem
+    nodes: list
+    rows: list
+    cluster: Cluster
+
+    @property
+    def error(self):
+        """Return the median error relative to the measured seconds, fitted to all places."""
+        return median(abs(fitted / seconds - 1) for _, seconds, fitted, _ in self.places)
+
+    @property
+    def error_left_out(self):
+        """Return the median error in leave-one-out validation over the places; nan where there are none."""
+        return median(abs(predicted / seconds - 1) for _, seconds, _, predicted in self.places)
+
+    def stages(self, rows, nodes, **other):
+        """Return the seconds by stage of a run; other : properties of the Cluster to change."""
+        problem = replace(self.default, rows=round(rows))
+        return predict(self.costs, problem, nodes, replace(self.cluster, **other))
+
+    def seconds(self, rows, nodes, **other):
+        """Return the seconds of a run."""
+        return total(self.stages(rows, nodes, **other))
+
+    def speedup(self, rows, **other):
+        """Return T(1) / T(n) for every number of nodes."""
+        one = self.seconds(rows, 1, **other)
+        return [one / self.seconds(rows, n, **other) for n in self.nodes]
+
+    @property
+    def some_nodes(self):
+        """Return the least, a middle and the largest number of nodes."""
+        return sorted({self.nodes[0], self.nodes[len(self.nodes) // 2], self.nodes[-1]})
+
+    def sizeup(self, nodes, rows):
+        """Return T(m rows) / T(rows) for every m of TIMES."""
+        one = self.seconds(rows, nodes)
+        return [self.seconds(m * rows, nodes) / one for m in TIMES]
+
+    def scaleup(self, rows):
+        """Return T(1, rows) / T(n, n rows) for every number of nodes."""
+        one = self.seconds(rows, 1)
+        return [one / self.seconds(n * rows, n) for n in self.nodes]
+
+    def wall(self, rows, **other):
+        """Return (nodes at which half of the ideal speed is lost, the stage that loses most); (inf, None): nowhere."""
+        one = self.stages(rows, 1, **other)
+        for n in self.nodes:
+            stages = self.stages(rows, n, **other)
+            if total(one) / total(stages) < KEPT * n:
+                return n, max(stages, key=lambda stage: stages[stage] - one[stage] / n)
+        return inf, None
+
+
+def make_forecasts(runs, nodes, rows, cluster, say):
+    """Return a Forecast for each method and runner whose runs say enough; `say` is told of the others.
+
+    Raises ValueError where there is none.
+    """
+    forecasts = []
+    for (method, runner), group in grouped(runs, lambda run: (run.method, run.runner)).items():
+        if len({run.nodes for run in group}) > 1 and all(run.tasks for run in group):
+            forecasts.append(forecast_of(group, nodes, rows, cluster))
+        else:
+            say(f'{method} on {runner}: left out, {ENOUGH} were expected')
+    if not forecasts:
+        raise ValueError(f'{ENOUGH} were expected, of at least one method on a runner')
+    return forecasts
+
+
+def forecast_of(runs, nodes, rows, cluster):
+    """Return the Forecast of one method on one runner."""
+    first = runs[0]
+    most = METHODS[first.method].most
+    known = [n for n in rows if n <= most] or [most / 100, most / 10, most]
+    return Forecast(fit(runs), validate(runs), first.problem, nodes, known, cluster)
+
+
+def ways_round(problem, cluster):
+    """Return ways to move the wall of the one reducer: name -> properties of the Cluster to change."""
+    one = {'reducers': 1}
+    return {f'blocks of {cluster.split / 1e6:g} MB, one reducer': one,
+            f'{WAVES * cluster.slots} map tasks a node, one reducer': {**one, 'waves': WAVES},
+            'a reducer for each GB, as mr-elm takes them': {},
+            f'a tree of sums, {TREE} by {TREE}': {**one, 'tree': TREE},
+            'all three': {'tree': TREE, 'waves': WAVES}}
+
+
+def spaced(low, high, steps=(1, 2, 5)):
+    """List round numbers from low to high, evenly on a logarithmic axis; both ends are in."""
+    found, ten = {low, high}, 1
+    while ten <= high:
+        found |= {step * ten for step in steps if low <= step * ten <= high}
+        ten *= 10
+    return sorted(found)

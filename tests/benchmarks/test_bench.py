@@ -1,0 +1,100 @@
+"""The benchmark: one table of all targets, in which a missed one shows, and a status that tells."""
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks.bench import __main__ as bench
+from benchmarks.bench import kelm
+from benchmarks.bench.dual import mean_row
+from benchmarks.bench.sphere import ratio_to_paper
+from mr_elm.engines.runner import Runner
+from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
+
+HELD = Row('a', 0.5, at_most(1.0), [[1.0, 1.02], [2.0, 2.0]], '1 s')
+MISSED = Row('b', 2.0, at_least(3.0), COUNTED, '2 s')
+UNKNOWN = Row('c', 9.0, at_most(1.0), [[9.0, 9.0], [1.0, 1.2]], '9 s')
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """Put three parts in place of the real ones; the value counts how often each ran."""
+    ran = []
+
+    def part(name, *rows):
+        return name, lambda bench: ran.append(name) or list(rows)
+
+    for name, run in (part('pesvm/map', HELD), part('dual/grid', MISSED), part('kelm/fit', UNKNOWN)):
+        monkeypatch.setitem(bench.PARTS, name, run)
+    return ran
+
+
+def test_the_table_marks_what_was_missed(tmp_path, parts, capsys):
+    assert bench.main([str(tmp_path / 'b.json'), 'pesvm/map', 'dual/grid', 'kelm/fit']) == 1
+    said = capsys.readouterr().out
+    assert said.strip() == (tmp_path / 'b.md').read_text().strip()
+    assert '3 targets: 1 met, 1 missed, 1 not measurable' in said
+    assert '| a | 0.50 | at most 1 | met | 1 s; runs moved by 2% |' in said
+    assert '| b | 2.00 | at least 3 | **missed** | 2 s |' in said
+    assert '| c | 9.00 | at most 1 | not measurable | 9 s; runs moved by 20% |' in said
+    assert 'Not measured: ' in said and 'hadoop/bare' in said
+    found = json.loads((tmp_path / 'b.json').read_text())
+    assert [row['verdict'] for part in found['parts'].values() for row in part['rows']] == [
+        'met', 'missed', 'not measurable']
+    assert found['machine']['numpy']
+
+
+def test_the_status_is_that_of_the_parts_measured_now(tmp_path, parts):
+    out = str(tmp_path / 'b.json')
+    assert bench.main([out, 'dual/grid']) == 1
+    assert bench.main([out, 'dual/grid', '--size', 'quick']) == 0
+    assert bench.main([out, 'pesvm/map', 'kelm/fit']) == 0
+    assert set(json.loads((tmp_path / 'b.json').read_text())['parts']) == {'dual/grid', 'pesvm/map', 'kelm/fit'}
+
+
+def test_a_resumed_run_measures_only_what_is_not_there(tmp_path, parts):
+    out = str(tmp_path / 'b.json')
+    bench.main([out, 'pesvm/map'])
+    bench.main([out, '--resume', 'pesvm/map', 'kelm/fit'])
+    assert parts == ['pesvm/map', 'kelm/fit']
+
+
+def test_without_names_all_is_measured_that_needs_no_cluster():
+    chosen = bench.chosen([])
+    assert set(bench.PARTS) - set(chosen) == {'hadoop/bare', 'hadoop/local'}
+    assert bench.chosen(['hadoop', 'dual/grid']) == ['dual/grid', 'hadoop/bare', 'hadoop/local']
+    with pytest.raises(ValueError, match='nothing'):
+        bench.chosen(['nothing'])
+
+
+def test_a_real_part_compares_two_real_fits(tmp_path):
+    bench.main([str(tmp_path / 'b.json'), 'kelm/decompositions', '--size', 'quick'])
+    rows = json.loads((tmp_path / 'b.json').read_text())['parts']['kelm/decompositions']['rows']
+    assert len(rows) == 2 and all(row['value'] > 0 for row in rows)
+
+
+def test_stages_of_the_kernel_machine_are_called_as_training_calls_them(tmp_path):
+    runner = Runner()
+    with kelm.ready(kelm.write_csv(tmp_path / 'rows.csv', *kelm.draw(30, 4)), runner) as data:
+        V, omega = np.ones((30, 2)), np.empty((30, 30))
+        kelm.by_columns(data, 'tiles', omega)
+        np.testing.assert_allclose(kelm.multiplier(data)(V)[:, 0],
+                                   np.tril(omega).sum(axis=1) + np.tril(omega, -1).sum(axis=0), rtol=1e-9)
+        assert kelm.mapped(data, 'entries')[1] > kelm.mapped(data, 'tiles')[1] > 0
+
+
+def test_a_mean_over_settings_is_geometric_and_moves_as_its_runs_do():
+    pairs = [([1.0, 1.05], [4.0, 4.2]), ([2.0, 2.1], [2.0, 2.1])]
+    row = mean_row('fit', pairs, 1.5, '')
+    assert row.value == pytest.approx(2.0) and row.verdict == 'met'
+    moved = mean_row('fit', [*pairs, ([1.0, 2.0], [4.0, 4.0])], 1.5, '')
+    assert moved.verdict == 'not measurable'
+
+
+@pytest.mark.parametrize('distance, reached', [(0.5, False), (6.0, True)])
+def test_labels_that_algorithm_1_does_not_reach_are_a_miss(distance, reached):
+    y = np.where(np.arange(200) % 2, 1.0, -1.0)
+    X = np.random.default_rng(0).standard_normal((200, 2)) + distance / 2 * y[:, None]
+    row = ratio_to_paper('two clouds', X, y)
+    assert (row.value is not None) == reached
+    assert (row.verdict == 'missed') or reached
