@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import train_test_split
 
 from mr_elm.drivers import pesvm, score
+from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
-from mr_elm.engines.runner import Runner
 from mr_elm.figures.figure import drawn
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_model
@@ -29,7 +29,7 @@ DATA = {'digits': load_digits, 'breast cancer': load_breast_cancer}
 def main(folder):
     """Run the demonstration; files go to `folder`."""
     os.makedirs(folder, exist_ok=True)
-    runner = Runner('local', (), Reporter())
+    runner = make_engine('local', (), Reporter())
     curves = {}
     print(f'{"data set":15} {"rows":>6} {"features":>9} {"classes":>8} {"accuracy":>9} {"seconds":>8}')
     for name, load in DATA.items():

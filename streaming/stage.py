@@ -5,16 +5,18 @@ import re
 import sys
 import warnings
 from itertools import chain
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import scipy.sparse as sp
 from mrjob.job import MRJob
 from mrjob.protocol import RawValueProtocol
 
 from mr_elm.arithmetic import describe_blas, one_thread
+from mr_elm.engines.mrjob_private import ProofArguments
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowFormat
+from mr_elm.io.json_file import read_json
 from mr_elm.io.lines import LineReader
 from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.sniff import first_lines, sniff
@@ -23,30 +25,12 @@ from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import pulse
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument, row_options
 
-RECORDS = """\
-Records about the input, in the output of every stage:
-        <counts FILE START, JSON>
-            account of a split: file, start, length in bytes; records, the lines
-            read; lines, of which so many are headers, comments, blank, used or
-            rejected (reason -> number); blas, the libraries that computed;
-            packing, for packed rows the accounts of the tasks that packed them
-        <rejected FILE START LINE, JSON>
-            a row that cannot be used: reason, detail, and the line itself
-        <error FILE START, JSON>
-            message: why a split cannot be read; the stage then fails
-
-FILE is the number of a file in the sorted list of input files, START the first
-byte of a split. FIRST and ROW count the used rows of a split, LINE its lines.
-All numbers begin at 0. Numbers in a key have 12 digits, labels are
-percent-encoded; an array is its shape, a colon and float64 in base64, see
-docs/wire.md."""
-PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 TASKS = {'--mapper', '--combiner', '--reducer'}
 URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
 
 
-class MRRows(MRJob):
+class MRRows(ProofArguments, MRJob):
     """Map blocks of rows; reduce by merging the values of a key: the base of every stage.
 
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
@@ -72,14 +56,8 @@ class MRRows(MRJob):
         if TASKS & set(sys.argv[1:]):
             super().run()
             return
-        from mr_elm.streaming.by_hand import main  # drivers need it, tasks do not
+        from mr_elm.engines.by_hand import main  # drivers need it, tasks do not
         sys.exit(main(cls, sys.argv[1:]))
-
-    def _non_option_kwargs(self):
-        """Hand arguments to the tasks so that they survive Hadoop; mrjob offers no public name for it."""
-        kwargs = super()._non_option_kwargs()
-        kwargs['extra_args'] = [shell_proof(word) if isinstance(word, str) else word for word in kwargs['extra_args']]
-        return kwargs
 
     def configure_args(self):
         """Add the options that tell a task how to read its split."""
@@ -241,17 +219,6 @@ class MRRows(MRJob):
                 yield key, value
         else:
             yield key, merge(values)
-
-
-def read_json(path):
-    """Read a file of JSON."""
-    with open(path) as stream:
-        return json.load(stream)
-
-
-def shell_proof(argument):
-    """Write an argument without what Hadoop Streaming, which knows no escapes, or a shell would take for a mark."""
-    return argument if PLAIN.fullmatch(argument) else f'%{quote(argument, safe="")}'
 
 
 def as_meant(arguments):

@@ -70,7 +70,7 @@ def test_no_arrow_is_turned_round(name, is_package, source):
     ('mr_elm.io.lines', 'from ..features import hidden'),
     ('mr_elm.io.lines', 'from .. import sums'),
     ('mr_elm.sums.gram', 'from ..solvers.ridge.esvm import expand'),
-    ('mr_elm.engines.submit', 'from mr_elm.cli.train import train'),
+    ('mr_elm.engines.cluster', 'from mr_elm.cli.train import train'),
     ('mr_elm.scaling.curve', 'import mr_elm.cli'),
     ('mr_elm.cli.tune', 'from benchmarks.verdict import judge'),
     ('mr_elm.data.generators', 'from mr_elm.io.blocks import Block'),

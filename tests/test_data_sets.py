@@ -38,6 +38,7 @@ def checkout(tmp_path):
     checkout = tmp_path / 'there' / 'mr_elm'
     (checkout / 'tests').mkdir(parents=True)
     shutil.copy(ROOT / 'setup.cfg', checkout)
+    (checkout / 'benchmarks').symlink_to(ROOT / 'benchmarks')
     shutil.copy(ROOT / 'tests' / 'conftest.py', checkout / 'tests')
     shutil.copytree(ROOT / 'tests' / 'reference', checkout / 'tests' / 'reference')
     (checkout / 'tests' / 'test_few.py').write_text(TESTS)

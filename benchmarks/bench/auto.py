@@ -16,7 +16,7 @@ from benchmarks.public_sets import have, read_set
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.drivers import auto, increment, pesvm
 from mr_elm.drivers.tune_pesvm import Ground, Search, look
-from mr_elm.engines.runner import Runner
+from mr_elm.engines import make_engine
 from mr_elm.io.formats import RowOptions
 from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.inputs import plan_inputs
@@ -79,7 +79,7 @@ def automatic(name, folder):
     dump_svmlight_file(X, y, path, zero_based=False)
     made = []
     seconds, = processor_runs([lambda: made.append(auto.train(
-        plan_inputs([path], RowOptions(n_features=X.shape[1])), pesvm.PESVMOptions(), Runner()))])
+        plan_inputs([path], RowOptions(n_features=X.shape[1])), pesvm.PESVMOptions(), make_engine()))])
     model = HiddenNodeModel(*made[-1][:2])
     said = np.array(model.classes, dtype=float)[model.predict(X_test)]
     given = model.header['parameters']
@@ -116,7 +116,7 @@ def packed(folder, n_rows, seed):
 
 def living(bench):
     """Compare a grid with one training, and an update by 1 % of the rows with a training on all."""
-    n, options, runner = bench.pick(100_000, 1_000_000), pesvm.PESVMOptions(), Runner()
+    n, options, runner = bench.pick(100_000, 1_000_000), pesvm.PESVMOptions(), make_engine()
     plan, new = packed(bench.folder, n, 1), packed(bench.folder, n // 100, 2)
     models, found = [], []
 

@@ -10,16 +10,17 @@ from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
+from mrjob.hadoop import HadoopJobRunner
 
 from benchmarks.bench.pesvm import D, L, random_layer, save_layer
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.engines.bundle import UNPACKED, make_bundle
-from mr_elm.engines.failures import get_json
+from mr_elm.engines.hadoop.yarn import get_json
 from mr_elm.engines.progress import Reporter
-from mr_elm.engines.submit import write_json
-from mr_elm.files.hadoop import HadoopRunner, find_home, hadoop_bin, read_configuration
+from mr_elm.files.hadoop import find_home, hadoop_bin, read_configuration
 from mr_elm.files.storage import store_of
 from mr_elm.io.formats import RowOptions
+from mr_elm.io.json_file import write_json
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.data import put_pack
 from mr_elm.scaling.places import properties
@@ -70,7 +71,7 @@ class Cluster:
 
     def streaming(self, rows, mapper, reducer, files=()):
         """Submit a Streaming job by hand; returns what Hadoop said."""
-        command = [hadoop_bin(), 'jar', HadoopRunner().get_hadoop_streaming_jar(), *self.two_maps(rows),
+        command = [hadoop_bin(), 'jar', HadoopJobRunner().get_hadoop_streaming_jar(), *self.two_maps(rows),
                    '-D', 'stream.num.map.output.key.fields=1',
                    *(['-files', ','.join(map(str, files))] if files else []), '-archives', f'{self.bundle}#{UNPACKED}',
                    '-cmdenv', 'OPENBLAS_NUM_THREADS=1', '-mapper', mapper, '-reducer', reducer, '-input', rows,

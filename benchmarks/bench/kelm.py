@@ -14,12 +14,12 @@ from scipy.linalg import cho_factor, cho_solve
 from mr_elm.drivers.kelm import KELMOptions
 from mr_elm.drivers.kelm_data import gathered
 from mr_elm.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
-from mr_elm.engines.runner import Runner
-from mr_elm.engines.submit import write_json
+from mr_elm.engines import make_engine
 from mr_elm.estimators import KernelELMClassifier
 from mr_elm.features.kernel_tiles import lower_triangle
 from mr_elm.features.kernels import make_kernel, row_squares
 from mr_elm.io.formats import RowOptions
+from mr_elm.io.json_file import write_json
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.timing import in_turn, mr_elm, processor_runs, ratio_row
 from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
@@ -122,7 +122,7 @@ def ready(path, runner, **options):
 
 def emissions(bench):
     """Compare Algorithm 1 in tiles with the same entry by entry."""
-    n, runner = bench.pick(200, 1_000), Runner()
+    n, runner = bench.pick(200, 1_000), make_engine()
     path = write_csv(bench.folder / 'pairs.csv', *draw(n, PAIR_FEATURES))
     with ready(path, runner) as data:
         (tile_bytes, tile_records), (entry_bytes, entry_records) = (mapped(data, emit) for emit in EMITS)
@@ -152,7 +152,7 @@ def one_pass(bench):
     """Compare a pass of conjugate gradients on all cores with its bare arithmetic on one."""
     n, folder = bench.pick(10_000, 100_000), bench.folder
     X, codes = draw(n)
-    path, runner = folder / 'many.packed', Runner('local')
+    path, runner = folder / 'many.packed', make_engine('local')
     mr_elm('pack', write_csv(folder / 'many.csv', X, codes), '-o', path)
     V = np.random.default_rng(1).standard_normal((n, CLASSES))
     with ready(path, runner) as data:

@@ -14,10 +14,10 @@ from scipy.linalg.blas import dsyrk
 from benchmarks.bench.context import QUICK
 from benchmarks.public_sets import have, read_set
 from mr_elm.data.generators import generate, write_rows
-from mr_elm.engines.submit import write_json
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.formats import RowOptions
+from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_model
 from mr_elm.models import layer_arrays
 from mr_elm.rows.inputs import plan_inputs

@@ -5,15 +5,13 @@ import os
 import sys
 from textwrap import fill
 
-from mrjob.options import _RUNNER_OPTS, _STEP_OPTS, _add_basic_args, _add_runner_args
-
 from mr_elm.cli.examples import examples_of, usage_of
+from mr_elm.engines import ENGINES, make_engine
+from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import Reporter
-from mr_elm.engines.runner import EMBEDDED, REACH, Runner
 from mr_elm.files.storage import written
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument
 
-RUNNERS = (*EMBEDDED, *REACH)
 OUTPUT_DIR = '--output-dir'
 
 
@@ -35,12 +33,12 @@ class Parser(argparse.ArgumentParser):
             self.error(f'{passed[0]}: this command runs no job, mrjob has no say in it')
         args = self.parse_intermixed_args(own)
         if self.runs_jobs:
-            Runner(args.runner, tuple(passed)).prepare(args.inputs)
+            make_engine(args.runner, tuple(passed)).prepare(args.inputs)
         return args, tuple(passed)
 
     def part(self, argv):
         """Separate our tokens from mrjob's."""
-        theirs, own, passed = mrjob_arity(), [], []
+        theirs, own, passed = runner_option_arity(), [], []
         tokens = iter(argv)
         for token in tokens:
             name = token.partition('=')[0]
@@ -79,18 +77,7 @@ class Parser(argparse.ArgumentParser):
 
 
 REFUSED = {'-o': f': the output folder of mrjob is spelled {OUTPUT_DIR}', '--spark': '', '--steps': '',
-           **{name: '' for names, _ in _STEP_OPTS.values() for name in names}}
-
-
-def mrjob_arity():
-    """Map each runner option of mrjob to the number of values it takes."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    _add_basic_args(parser)
-    _add_runner_args(parser, set(_RUNNER_OPTS))
-    parser.add_argument(OUTPUT_DIR)
-    parser.add_argument('--step-output-dir')
-    return {name: 1 if action.nargs is None else action.nargs
-            for name, action in parser._option_string_actions.items()}
+           **dict.fromkeys(step_options(), '')}
 
 
 def add_input_options(parser):
@@ -125,7 +112,7 @@ def add_label_options(parser):
 def add_runner_options(parser):
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
-    group.add_argument('-r', '--runner', choices=RUNNERS, default='inline', metavar='NAME',
+    group.add_argument('-r', '--runner', choices=tuple(ENGINES), default='inline', metavar='NAME',
                        help='inline: in this process; local: all cores; hadoop: a cluster; emr: one of Amazon '
                        '(default: %(default)s)')
     python = group.add_mutually_exclusive_group()
@@ -155,11 +142,11 @@ def add_resume_option(parser):
 
 
 def make_runner(args, passed, output=None):
-    """Make the Runner that the user asked for; `output` is what it makes, where that can be resumed."""
+    """Make the engine that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
-    return Runner(args.runner, passed, Reporter(args.quiet), args.python, args.bundle, output,
-                  output is not None and args.resume, args.trace)
+    return make_engine(args.runner, passed, Reporter(args.quiet), python=args.python, bundle=args.bundle, output=output,
+                       resume=output is not None and args.resume, trace=args.trace)
 
 
 def write_rejected(path, accounts, runner):

@@ -18,11 +18,11 @@ from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualProblem, TrainedMachine
 from mr_elm.machines.gathering import join, rows_from_piece
 from mr_elm.models import layer_arrays, vector_arrays
+from mr_elm.passes.data_set import DataSet
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.solvers.rules import METHOD_RULES
 from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.streaming.mr_dual import MRDual
-from mr_elm.streaming.passes import DataSet
 
 
 @dataclass(frozen=True)

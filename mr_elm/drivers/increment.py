@@ -11,9 +11,9 @@ from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.history import event, prolonged
 from mr_elm.model_checks import check_living
 from mr_elm.models import layer_arrays, refusing
+from mr_elm.passes.data_set import DataSet
 from mr_elm.solvers.ridge.esvm import Sums, collect_sums
 from mr_elm.solvers.ridge.increment import add_sums, demand_left, only, placed, size_of, sum_arrays, sums_of
-from mr_elm.streaming.passes import DataSet
 from mr_elm.sums.gram import GridSteps, assemble
 from mr_elm.sums.statistics import Classes, LabelTable
 

@@ -11,20 +11,20 @@ import scipy.sparse as sp
 from mr_elm.drivers.checks import check_labels, find_classes
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import summarise
-from mr_elm.engines.submit import write_json
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.scaling import choose_scaling
+from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_model
 from mr_elm.machines.dual_task import DualProblem
 from mr_elm.machines.gathering import Rows, gather
 from mr_elm.models import vector_arrays
+from mr_elm.passes.data_set import DataSet
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.streaming.mr_place import MRPlace
-from mr_elm.streaming.passes import DataSet
 
 
 @dataclass(frozen=True)

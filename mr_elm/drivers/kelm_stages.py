@@ -6,17 +6,17 @@ import tempfile
 import numpy as np
 import scipy.sparse as sp
 
-from mr_elm.engines.runner import EMBEDDED
-from mr_elm.engines.submit import write_json
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import row_squares
 from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowOptions
+from mr_elm.io.json_file import write_json
 from mr_elm.io.packed import encode_block
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan, look_at
 from mr_elm.rows.partition import tasks_for
 from mr_elm.solvers.shared.matrix_products import U, V
@@ -24,7 +24,6 @@ from mr_elm.streaming.mr_kernel import TILE, MRKernel, tile_corners
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.mr_matvec import MRMatvec
 from mr_elm.streaming.mr_product import MRProduct
-from mr_elm.streaming.passes import DataSet
 
 ENTRY_BYTES = 57  # of one entry on the wire
 EMITS = ('rows', 'tiles', 'entries')
@@ -97,7 +96,7 @@ def demand_disk(data, emit, runner):
     n_bytes, n_records = shuffle_bytes(data.n_rows, data.problem.n_features, emit, runner.n_maps)
     runner.reporter.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
     free = shutil.disk_usage(tempfile.gettempdir()).free
-    if runner.alias in EMBEDDED and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
+    if not runner.is_cluster and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
         raise ValueError(f'{data.source.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, at most a third of '
                          f'the {free / 1e9:,.1f} GB free in {tempfile.gettempdir()} was expected: take --emit rows, '
                          'or --solver cg')

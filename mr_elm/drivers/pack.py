@@ -2,15 +2,14 @@
 from dataclasses import replace
 
 from mr_elm.drivers.summary import demand_rows, survey, write_manifest
-from mr_elm.engines.runner import EMBEDDED
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.packed import rows_for_width
+from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan, expand, look_at, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
-from mr_elm.streaming.passes import DataSet
 
 
 def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_ROWS, bad_rows='stop'):
@@ -36,18 +35,11 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
     arguments = ['--dtype', dtype, '--block-rows', str(block_rows)]
     text = DataSet(plan, runner, bad_rows)
     facts = {'dtype': dtype, 'block_rows': block_rows}
-    if runner.alias not in EMBEDDED:
-        with text.run(MRPack, arguments, 'packing').finished() as finished:
-            closed = close_pack(text, finished, options, facts)
-        store.move(finished.folder, folder)
-        return closed
-    try:
-        with text.run(MRPack, ['--output-dir', folder, *arguments], 'packing').finished() as finished:
-            return close_pack(text, finished, options, facts)
-    except BaseException:
-        if store.find(folder):
-            store.remove(folder)
-        raise
+    with (runner.output_arguments(folder) as target,
+          text.run(MRPack, [*target, *arguments], 'packing').finished() as finished):
+        closed = close_pack(text, finished, options, facts)
+        runner.deliver(finished, folder)
+    return closed
 
 
 def close_pack(text, finished, options, facts):

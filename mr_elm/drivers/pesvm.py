@@ -9,19 +9,19 @@ import numpy as np
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.checks import check_labels, find_classes
 from mr_elm.drivers.summary import summarise
-from mr_elm.engines.submit import write_json
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.history import event
+from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.models import layer_arrays
+from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.partition import fewest_tasks
 from mr_elm.solvers.ridge.esvm import class_weights, collect_sums, finish
 from mr_elm.solvers.ridge.increment import size_of, sum_arrays, warn_of_doubt
 from mr_elm.streaming.mr_gram import MRGram
-from mr_elm.streaming.passes import DataSet
 from mr_elm.sums.gram import GridSteps, assemble, tile_sizes
 
 REDUCER_BYTES = 1 << 30

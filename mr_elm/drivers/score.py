@@ -5,10 +5,10 @@ from itertools import islice
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of, written
 from mr_elm.io.wire import split_key
+from mr_elm.passes.data_set import DataSet
 from mr_elm.scores.metrics import Residuals
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict
-from mr_elm.streaming.passes import DataSet
 
 
 def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):

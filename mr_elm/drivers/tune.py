@@ -6,9 +6,9 @@ from mr_elm.drivers.dual import begin
 from mr_elm.drivers.problems import run_problem
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualProblem
+from mr_elm.passes.data_set import DataSet
 from mr_elm.scores.selection import Cell, Score, best_of, candidates
 from mr_elm.streaming.mr_grid import MRGrid
-from mr_elm.streaming.passes import DataSet
 
 KEPT = 2 * 4  # bytes for each two rows: half of the memory for a matrix in float32
 

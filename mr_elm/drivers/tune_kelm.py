@@ -7,9 +7,9 @@ from mr_elm.drivers.kelm_data import begin
 from mr_elm.drivers.problems import run_problem
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualProblem
+from mr_elm.passes.data_set import DataSet
 from mr_elm.scores.selection import LeftOut, best_of, candidates
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
-from mr_elm.streaming.passes import DataSet
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.wire import split_key
 from mr_elm.machines.grid_task import FoldProblem
+from mr_elm.passes.data_set import DataSet
 from mr_elm.scores.selection import NodeScore, best_nodes, finalists
 from mr_elm.solvers.ridge.esvm import class_weights, collect_sums, leading_sums
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, total_of
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.streaming.mr_hits import MRHits
-from mr_elm.streaming.passes import DataSet
 from mr_elm.sums.gram import assemble
 
 

@@ -1,1 +1,38 @@
-"""Run stages: in this process, on the cores of this machine, on Hadoop, on Amazon EMR."""
+"""Run stages: in this process, on the cores of this machine, on Hadoop, on Amazon EMR.
+
+A new engine is a module with a subclass of `base.Engine` and a line in `ENGINES`.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mr_elm.engines.base import Engine
+    from mr_elm.engines.progress import Reporter
+
+# name -> class, imported when it is used: only who runs on EMR waits for boto3
+ENGINES = {
+    'inline': 'mr_elm.engines.embedded:Inline',
+    'local': 'mr_elm.engines.embedded:Local',
+    'hadoop': 'mr_elm.engines.hadoop.engine:Hadoop',
+    'emr': 'mr_elm.engines.emr.engine:EMR',
+}
+
+
+def find_engine(name: str) -> type[Engine]:
+    """Return the class of the engine of a name, which ENGINES must list."""
+    module, _, kind = ENGINES[name].partition(':')
+    return getattr(import_module(module), kind)
+
+
+def make_engine(name: str = 'inline', arguments: Iterable[str] = (), reporter: Reporter | None = None,
+                **known: Any) -> Engine:
+    """Make the engine of a name.
+
+    arguments : options of the engine, as on the command line. reporter : speaks to the user; None: nobody does.
+    known : what else `Engine` holds.
+    """
+    known |= {'reporter': reporter} if reporter else {}
+    return find_engine(name)(tuple(arguments), **known)

@@ -3,22 +3,28 @@
 A driver asks for one stage after another. While there is an output for each, the driver goes on as if it had run the
 stage itself; at the first stage without one it stops, and the files that this stage needs are left beside the model.
 """
+from __future__ import annotations
+
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
-from mr_elm.engines.runner import Runner
-from mr_elm.engines.submit import write_json
+from mr_elm.engines.base import Engine
+from mr_elm.engines.mrjob_private import file_options
 from mr_elm.errors import AccountingError
+from mr_elm.io.json_file import write_json
 from mr_elm.passes.finished import Finished
+from mr_elm.rows.inputs import InputFile, InputPlan
 
 
 class StageWanted(Exception):
     """Stop a driver: the stage `noun` of mr_NOUN.py must be run next."""
 
-    def __init__(self, noun):
+    def __init__(self, noun: str) -> None:
         super().__init__(f'the output of mr_{noun} was expected next, no more outputs were named')
         self.noun = noun
 
@@ -27,27 +33,29 @@ class StageWanted(Exception):
 class Recording(Finished):
     """Give access to the output of a stage that was run by hand; `folder` is the one file that holds it."""
 
-    def parts(self):
+    def parts(self) -> list[str]:
         """List the one part."""
         return [self.folder]
 
 
 @dataclass(frozen=True)
-class Replay(Runner):
-    """Stand for a Runner whose jobs were run by hand.
+class Replay(Engine):
+    """Take what jobs have written from files: the jobs were run by hand.
 
     outputs : files, one a stage, in the order of the stages; their names end in .NOUN or .NOUN.N.
     prefix : what the names of the files for the next stage begin with.
     rows : paths of the rows of the training, which stages are given by the user.
     """
 
-    outputs: tuple = ()
+    name = 'inline'
+
+    outputs: tuple[str, ...] = ()
     prefix: str = ''
-    rows: tuple = ()
-    taken: list = field(default_factory=list)
+    rows: tuple[str, ...] = ()
+    taken: list[str] = field(default_factory=list)
 
     @contextmanager
-    def run_job(self, job_class, plan, arguments, stage):
+    def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
         """Take the next output; the context's value is a Recording. Raises StageWanted when there is none."""
         noun = noun_of(job_class)
         if len(self.taken) == len(self.outputs):
@@ -60,16 +68,25 @@ class Replay(Runner):
         self.taken.append(path)
         yield Recording(job_class, path)
 
-    def demand_all_taken(self):
+    def bring(self, file: InputFile) -> str:
+        """Return where a file is: nothing is read of it."""
+        return file.path
+
+    @property
+    def n_maps(self) -> int:
+        """Return how many map tasks to plan: stages run by hand run inline."""
+        return 1
+
+    def demand_all_taken(self) -> None:
         """Raise AccountingError when there are more outputs than stages."""
         if len(self.taken) < len(self.outputs):
             raise AccountingError(f'{self.outputs[len(self.taken)]}: the outputs of {len(self.taken)} stages were '
                                   'expected, this is one too many')
 
-    def leave_files(self, job_class, plan, arguments):
+    def leave_files(self, job_class: Any, plan: InputPlan, arguments: list[str]) -> None:
         """Write the plan of the next stage, and copy the files that it is given or reads instead of the rows."""
         write_json(f'{self.prefix}.plan.json', plan.to_json())
-        names_of_files = job_class(args=[])._file_arg_dests  # mrjob has no public name for the options that are files
+        names_of_files = file_options(job_class(args=[]))
         for option, path in zip(arguments, arguments[1:], strict=False):
             if option.startswith('--') and option[2:].replace('-', '_') in names_of_files:
                 shutil.copyfile(path, f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}')
@@ -78,6 +95,6 @@ class Replay(Runner):
                 shutil.copyfile(file.path, f'{self.prefix}.{os.path.basename(file.path)}')
 
 
-def noun_of(job_class):
+def noun_of(job_class: type) -> str:
     """Return what a stage is called: kernel_rows for the class in mr_kernel_rows.py."""
     return job_class.__module__.rpartition('.')[2].removeprefix('mr_')

@@ -1,21 +1,16 @@
-"""Meet a Hadoop cluster: its configuration, its file system over HTTP, and mrjob's runner with few client JVMs."""
+"""Meet a Hadoop cluster: its configuration, and its file system, over HTTP or by its own command."""
 import os
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
-from functools import cached_property
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, CalledProcessError, Popen
 
-from mrjob.fs.composite import CompositeFilesystem
 from mrjob.fs.hadoop import HadoopFilesystem
-from mrjob.fs.local import LocalFilesystem
-from mrjob.hadoop import HadoopJobRunner
 
 from mr_elm.files.webhdfs import WebHDFS
 
 SITES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
-JAR_VERSION = re.compile(r'hadoop-streaming-(\d+(?:\.\d+)+)')
 
 
 def find_home():
@@ -126,28 +121,3 @@ def hdfs_client():
     """Return a client of the cluster's HDFS: over HTTP where that is possible, else the hadoop command."""
     command = hadoop_bin()
     return web_hdfs(read_configuration(find_home())) or HadoopCommand([command])
-
-
-class HadoopRunner(HadoopJobRunner):
-    """Run jobs like mrjob's own runner, but speak to HDFS over HTTP where possible: one JVM a job, not twelve."""
-
-    @property
-    def fs(self):
-        """Return a file system for HDFS and this machine."""
-        if self._fs is None:
-            self._fs = CompositeFilesystem()
-            client = hdfs_client()
-            if isinstance(client, WebHDFS):
-                self._fs.add_fs('webhdfs', client)
-            self._fs.add_fs('hadoop', HadoopFilesystem(self._opts['hadoop_bin'] or [hadoop_bin()]))
-            self._fs.add_fs('local', LocalFilesystem())
-        return self._fs
-
-    def get_hadoop_version(self):
-        """Read the version off the name of the streaming jar; ask Hadoop where it has none."""
-        return self._version or super().get_hadoop_version()
-
-    @cached_property
-    def _version(self):
-        found = JAR_VERSION.search(os.path.basename(self.get_hadoop_streaming_jar() or ''))
-        return found.group(1) if found else None

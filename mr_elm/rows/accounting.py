@@ -7,6 +7,24 @@ from mr_elm.io.wire import split_key
 
 LINE_KINDS = ('lines', 'headers', 'comments', 'blank', 'used')
 
+RECORDS = """\
+Records about the input, in the output of every stage:
+        <counts FILE START, JSON>
+            account of a split: file, start, length in bytes; records, the lines
+            read; lines, of which so many are headers, comments, blank, used or
+            rejected (reason -> number); blas, the libraries that computed;
+            packing, for packed rows the accounts of the tasks that packed them
+        <rejected FILE START LINE, JSON>
+            a row that cannot be used: reason, detail, and the line itself
+        <error FILE START, JSON>
+            message: why a split cannot be read; the stage then fails
+
+FILE is the number of a file in the sorted list of input files, START the first
+byte of a split. FIRST and ROW count the used rows of a split, LINE its lines.
+All numbers begin at 0. Numbers in a key have 12 digits, labels are
+percent-encoded; an array is its shape, a colon and float64 in base64, see
+docs/wire.md."""
+
 
 @dataclass(frozen=True)
 class RejectedLine:

@@ -20,7 +20,7 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.drivers import pesvm
 from mr_elm.drivers.pack import pack
-from mr_elm.engines.runner import Runner
+from mr_elm.engines import make_engine
 from mr_elm.files.storage import fetched
 from mr_elm.io.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
@@ -84,7 +84,7 @@ def train_seconds(folder, n_rows, n_features, n_hidden, packed):
     if not path.exists():
         write_rows(generate('ndc', n_rows, n_features, 0), path)
     source = path.with_suffix('.packed') if packed else path
-    with Runner() as runner:
+    with make_engine() as runner:
         if not source.exists():
             pack([str(path)], str(source), options, runner)
         plan = plan_inputs([str(source)], options)

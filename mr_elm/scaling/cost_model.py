@@ -16,7 +16,7 @@ from math import ceil
 import numpy as np
 from scipy.optimize import nnls
 
-from mr_elm.engines.runner import EMBEDDED
+from mr_elm.engines import find_engine
 from mr_elm.io.wire import NUMBER_BYTES
 from mr_elm.scaling.methods import METHODS
 from mr_elm.scaling.runs import grouped
@@ -102,7 +102,7 @@ def column(runs, part):
 
 def reducers_of(run):
     """Return how many reduce tasks worked at once in a measured run: without a cluster, mrjob has as many as it may."""
-    if run.runner in EMBEDDED:
+    if not find_engine(run.runner).is_cluster:
         return run.nodes
     return min(run.nodes, METHODS[run.method].reducers(run.problem, run.maps / run.jobs))
 

@@ -8,7 +8,7 @@ from benchmarks.bench import __main__ as bench
 from benchmarks.bench import kelm
 from benchmarks.bench.dual import mean_row
 from benchmarks.bench.sphere import ratio_to_paper
-from mr_elm.engines.runner import Runner
+from mr_elm.engines import make_engine
 from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
 
 HELD = Row('a', 0.5, at_most(1.0), [[1.0, 1.02], [2.0, 2.0]], '1 s')
@@ -74,7 +74,7 @@ def test_a_real_part_compares_two_real_fits(tmp_path):
 
 
 def test_stages_of_the_kernel_machine_are_called_as_training_calls_them(tmp_path):
-    runner = Runner()
+    runner = make_engine()
     with kelm.ready(kelm.write_csv(tmp_path / 'rows.csv', *kelm.draw(30, 4)), runner) as data:
         V, omega = np.ones((30, 2)), np.empty((30, 30))
         kelm.by_columns(data, 'tiles', omega)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from reference.readme import blocks_of, read_page, run_script
 
-from mr_elm.engines.submit import KERNELS
+from mr_elm.engines.mrjob_engine import KERNELS
 
 pytestmark = pytest.mark.long
 PRINTED = [body for tag, body in blocks_of(read_page('docs/stages.md')) if tag == 'sh hadoop']

@@ -52,7 +52,7 @@ def parse(parser_of, monkeypatch):
     def read(argv):
         parser, rest = parser_of(argv)
         with monkeypatch.context() as patch:
-            patch.setattr('mr_elm.engines.runner.Runner.prepare', lambda *_: None)
+            patch.setattr('mr_elm.engines.cluster.Cluster.prepare', lambda *_: None)
             return parser.parse(rest)
     return read
 

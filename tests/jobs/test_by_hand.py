@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from reference.readme import run_script
 
+from mr_elm.engines.by_hand import main
 from mr_elm.engines.replay import noun_of
 from mr_elm.passes.finished import Finished
 from mr_elm.streaming import mr_stats
-from mr_elm.streaming.by_hand import main
 from mr_elm.streaming.mr_stats import MRStats
 from mr_elm.streaming.stage import MRRows
 

@@ -1,7 +1,7 @@
 """Which of a failed task's logs says why."""
 import pytest
 
-from mr_elm.engines.failures import cause_of
+from mr_elm.engines.task_logs import choose_cause
 
 PIPE = 'BrokenPipeError: [Errno 32] Broken pipe'
 RAISED = 'noise\nTraceback (most recent call last):\n  File "x.py", line 1, in f\n{}\n'
@@ -19,4 +19,4 @@ SYSLOG = f'2026-01-01 WARN [Thread-14] org.apache.hadoop.streaming.PipeMapRed: {
     ('', SYSLOG, STREAMING.format(137), STREAMING.format(137)),
 ])
 def test_the_cause_is_what_the_user_can_mend(stderr, syslog, diagnostics, cause):
-    assert cause_of(stderr, syslog, diagnostics) == cause
+    assert choose_cause(stderr, syslog, diagnostics) == cause

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mr_elm.engines.runner import Runner
-from mr_elm.engines.submit import run_job
+from mr_elm.engines import make_engine
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.formats import RowOptions
@@ -53,7 +52,7 @@ def plan_of(path, **options):
 def output_of(plan, arguments, *runner_options, alias='inline'):
     """Run the job: key -> value of all that is not an account."""
     accounts, found = Accounts(plan), {}
-    with run_job(MRGram, plan, arguments, Runner(alias, runner_options), 'Gram') as finished:
+    with make_engine(alias, runner_options).run_job(MRGram, plan, arguments, 'Gram') as finished:
         for key, value in finished.pairs(accounts):
             assert key not in found
             found[key] = value
@@ -194,6 +193,6 @@ def test_tasks_compute_with_one_thread(packed, layer, arguments, monkeypatch):
     monkeypatch.setattr(MRGram, 'map_end', lambda self: seen.extend(
         info['num_threads'] for info in threadpool_info() if info['user_api'] == 'blas'))
     accounts = Accounts(packed)
-    with run_job(MRGram, packed, arguments(layer(3)), Runner(), 'Gram') as finished:
+    with make_engine().run_job(MRGram, packed, arguments(layer(3)), 'Gram') as finished:
         assert list(finished.pairs(accounts)) == []
     assert seen and set(seen) == {1}

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from mr_elm.engines.runner import Runner
-from mr_elm.engines.submit import run_job
+from mr_elm.engines import make_engine
+from mr_elm.engines.mrjob_private import shell_proof
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.streaming.stage import MRRows, as_meant, find_file, plain_path, shell_proof
+from mr_elm.streaming.stage import MRRows, as_meant, find_file, plain_path
 
 
 class MRBlocks(MRRows):
@@ -169,7 +169,7 @@ def test_a_job_reads_every_row_once_whatever_the_splits(write, n):
     paths = [write(f'f/{name}', content) for name, content in (
         ('a.csv', ROWS), ('b.csv.gz', gzip.compress(ROWS) + gzip.compress(ROWS)), ('c.csv', ROWS.rstrip()))]
     plan = plan_inputs([str(path) for path in paths], RowOptions())
-    with run_job(MRBlocks, plan, [], Runner('inline', ('-D', f'mapreduce.job.maps={n}')), 'blocks') as finished:
+    with make_engine('inline', ('-D', f'mapreduce.job.maps={n}')).run_job(MRBlocks, plan, [], 'blocks') as finished:
         pairs = list(finished.pairs(Everything()))
     seen = {}
     for key, value in pairs:

@@ -4,18 +4,18 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.drivers.summary import summarise
-from mr_elm.engines.runner import Runner
+from mr_elm.engines import make_engine
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowOptions
+from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming import mr_stats
-from mr_elm.streaming.passes import DataSet
 from mr_elm.sums.statistics import Classes
 
 
 def summary_of(path, n_maps=1, options=None, bad_rows='stop', **named):
     plan = plan_inputs([str(path)], RowOptions(**options or {}))
-    return summarise(DataSet(plan, Runner('inline', ('-D', f'mapreduce.job.maps={n_maps}')), bad_rows), **named)
+    return summarise(DataSet(plan, make_engine('inline', ('-D', f'mapreduce.job.maps={n_maps}')), bad_rows), **named)
 
 
 def check_columns(columns, X, rtol=1e-12, weights=None):

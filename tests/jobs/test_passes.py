@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from mr_elm.arithmetic import describe_blas
-from mr_elm.engines import submit
+from mr_elm.engines import embedded, make_engine
+from mr_elm.engines.embedded import Embedded
 from mr_elm.engines.progress import Reporter
-from mr_elm.engines.runner import Runner
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.formats import RowOptions
+from mr_elm.passes.data_set import DataSet, whole_descriptions
 from mr_elm.rows.inputs import demand_unchanged, plan_inputs
-from mr_elm.streaming import passes
 from mr_elm.streaming.mr_stats import MRStats
-from mr_elm.streaming.passes import DataSet, whole_descriptions
 
 FEW = ['--hidden', '4']
 ONE = ['--sigma', '1', '--C', '1']
@@ -76,16 +75,16 @@ def jobs(monkeypatch, rows):
         def before(self, number, action):
             self.n_started, self.number, self.action = 0, number, action
 
-    jobs, run_job = Jobs(), passes.run_job
+    jobs, run_job = Jobs(), Embedded.run_job
 
-    def run(job_class, plan, *others):
+    def run(engine, job_class, plan, *others):
         if str(rows) in [file.path for file in plan.files]:
             if jobs.n_started == jobs.number:
                 jobs.action()
             jobs.n_started += 1
-        return run_job(job_class, plan, *others)
+        return run_job(engine, job_class, plan, *others)
     jobs.before(None, None)
-    monkeypatch.setattr(passes, 'run_job', run)
+    monkeypatch.setattr(Embedded, 'run_job', run)
     return jobs
 
 
@@ -127,13 +126,13 @@ def test_a_file_that_changes_before_any_job_is_noticed(elm, jobs_of, rows, out, 
 
 def lose_a_split(patch):
     """Let the next job run without the second of its splits."""
-    plan_splits = submit.plan_splits
+    plan_splits = embedded.plan_splits
 
     def lossy(*arguments):
         patch.undo()
         tasks = plan_splits(*arguments)
         return [*tasks[:1], *tasks[2:]]
-    patch.setattr(submit, 'plan_splits', lossy)
+    patch.setattr(embedded, 'plan_splits', lossy)
 
 
 @pytest.mark.parametrize('name', COMMANDS)
@@ -164,7 +163,7 @@ def test_a_file_that_goes_after_it_was_read_is_noticed(write):
 def test_a_data_set_holds_every_pass_against_the_first(write):
     """Whatever a pass is for: the second one over a file of other rows fails although no file has changed."""
     plan = plan_inputs([str(write('a.csv', '0,1\n1,2\n' * 9))], RowOptions())
-    data = DataSet(plan, Runner())
+    data = DataSet(plan, make_engine())
     assert len(list(data.run(MRStats, [], 'statistics'))) == 2
     next(iter(data.first.counts.values()))['blank'] = 1
     with pytest.raises(AccountingError, match=r'a\.csv: the first pass counted 1 blank, this one 0'):
@@ -181,7 +180,7 @@ def test_a_task_that_loads_fewer_libraries_computes_no_otherwise():
 def test_other_arithmetic_in_a_task_is_told_once(write):
     said = io.StringIO()
     plan = plan_inputs([str(write('a.csv', '0,1\n1,2\n' * 9))], RowOptions())
-    data = DataSet(plan, Runner(reporter=Reporter(stream=said)))
+    data = DataSet(plan, make_engine(reporter=Reporter(stream=said)))
     job = data.run(MRStats, [], 'statistics')
     list(job)
     assert 'warning' not in said.getvalue() and data.blas == {describe_blas()}

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 from reference.files import GOOD
 
-from mr_elm.engines import runner
-from mr_elm.engines.runner import Runner, conf_arguments
+from mr_elm.engines import make_engine
 
 
 def test_inline_plans_one_task_and_local_one_a_core(monkeypatch):
-    monkeypatch.setattr(runner.os, 'cpu_count', lambda: 6)
-    assert Runner('inline').n_maps == 1
-    assert Runner('local').n_maps == 6
-    assert Runner('local', ('--num-cores', '3')).n_maps == 3
-    assert Runner('local', ('--num-cores=4',)).n_maps == 4
+    monkeypatch.setattr(os, 'cpu_count', lambda: 6)
+    assert make_engine('inline').n_maps == 1
+    assert make_engine('local').n_maps == 6
+    assert make_engine('local', ('--num-cores', '3')).n_maps == 3
+    assert make_engine('local', ('--num-cores=4',)).n_maps == 4
 
 
 @pytest.mark.parametrize('alias', ['inline', 'local'])
@@ -26,35 +25,36 @@ def test_inline_plans_one_task_and_local_one_a_core(monkeypatch):
     ('-D', 'mapreduce.job.maps=7'), ('--jobconf', 'mapreduce.job.maps=7'), ('--jobconf=mapreduce.job.maps=7',),
     ('-D', 'mapreduce.job.maps=2', '--num-cores', '5', '-D', 'mapreduce.job.maps=7', '-D', 'mapreduce.job.mapsx=3')])
 def test_the_last_number_of_maps_wins(alias, arguments):
-    assert Runner(alias, arguments).n_maps == 7
+    assert make_engine(alias, arguments).n_maps == 7
 
 
 def test_the_value_of_another_option_is_not_mistaken_for_an_option():
-    assert Runner('local', ('--owner', 'me', '--num-cores', '3', '--label', 'mapreduce.job.maps=9')).n_maps == 3
+    assert make_engine('local', ('--owner', 'me', '--num-cores', '3', '--label', 'mapreduce.job.maps=9')).n_maps == 3
 
 
 def test_a_number_of_maps_that_is_none_is_refused():
     with pytest.raises(ValueError, match=r"mapreduce\.job\.maps.*'many'"):
-        _ = Runner('inline', ('-D', 'mapreduce.job.maps=many')).n_maps
+        _ = make_engine('inline', ('-D', 'mapreduce.job.maps=many')).n_maps
 
 
 def test_reduce_tasks_are_asked_for_where_there_is_a_choice():
-    assert Runner('hadoop').reducers(4) == ['-D', 'mapreduce.job.reduces=4'] and Runner('hadoop').reducers(1) == []
-    assert Runner('local').reducers(4) == Runner('emr', ('-D', 'mapreduce.job.reduces=2')).reducers(4) == []
+    hadoop = make_engine('hadoop')
+    assert hadoop.reducers(4) == ['-D', 'mapreduce.job.reduces=4'] and hadoop.reducers(1) == []
+    assert make_engine('local').reducers(4) == make_engine('emr', ('-D', 'mapreduce.job.reduces=2')).reducers(4) == []
 
 
 def test_a_cluster_starts_a_map_task_for_each_split_or_more():
-    assert [Runner('hadoop').maps_over(n << 20) for n in (1, 128, 129, 1280)] == [1, 1, 2, 10]
-    assert [Runner('hadoop', ('-D', 'mapreduce.job.maps=4')).maps_over(n << 20) for n in (1, 1280)] == [4, 10]
+    assert [make_engine('hadoop').maps_over(n << 20) for n in (1, 128, 129, 1280)] == [1, 1, 2, 10]
+    assert [make_engine('hadoop', ('-D', 'mapreduce.job.maps=4')).maps_over(n << 20) for n in (1, 1280)] == [4, 10]
 
 
 def test_configuration_files_of_mrjob_are_left_out_unless_named(monkeypatch):
     monkeypatch.delenv('MRJOB_CONF', raising=False)
-    assert conf_arguments(Runner()) == ['--no-conf']
+    assert make_engine().conf_arguments() == ['--no-conf']
     for named in (('-c', 'x.conf'), ('--conf-path', 'x.conf'), ('--conf-path=x.conf',)):
-        assert conf_arguments(Runner('inline', named)) == []
+        assert make_engine('inline', named).conf_arguments() == []
     monkeypatch.setenv('MRJOB_CONF', 'x.conf')
-    assert conf_arguments(Runner()) == []
+    assert make_engine().conf_arguments() == []
 
 
 @pytest.mark.parametrize('victims', ['one task', 'all children'])

@@ -9,10 +9,10 @@ import re
 import time
 
 from botocore.exceptions import ClientError
-from mrjob.logs.step import _parse_step_syslog
 from mrjob.step import StepFailedException
 
-from mr_elm.engines.failures import SPLIT, cause_in, sentence
+from mr_elm.engines.mrjob_private import last_emr_step, log_folder, options_of, parse_step_log
+from mr_elm.engines.task_logs import describe_failure, find_cause, find_split
 from mr_elm.files.storage import store_of
 
 WAIT = 600  # seconds after which EMR has surely copied its logs
@@ -25,15 +25,16 @@ def explain_emr(error, running):
     """Tell why a step failed: wait until its logs are on S3, or until the user has waited enough (Ctrl-C)."""
     if isinstance(error, ClientError):
         return f'AWS refused {error.operation_name}: {error.response["Error"].get("Message", error)}'
-    if not isinstance(error, StepFailedException) or not running._step_ids:
+    step = last_emr_step(running)
+    if not isinstance(error, StepFailedException) or step is None:
         return None
-    step, cluster = running._step_ids[-1], running.get_cluster_id()
+    cluster, folder = running.get_cluster_id(), log_folder(running)
     status = running.make_emr_client().describe_step(ClusterId=cluster, StepId=step)['Step']['Status']
     reason = status.get('FailureDetails', {}).get('Reason') or status.get('StateChangeReason', {}).get('Message')
-    place, folder = f'step {step} of cluster {cluster}', running._s3_log_dir()
+    place = f'step {step} of cluster {cluster}'
     if status['State'] == 'CANCELLED' or not folder:
         return f'{place} is {status["State"].lower()}{f": {reason}" if reason else ""}'
-    cause = wait_for_cause(folder.rstrip('/'), step, running._opts['check_cluster_every'])
+    cause = wait_for_cause(folder.rstrip('/'), step, options_of(running)['check_cluster_every'])
     return cause or f'{place} failed{f": {reason}" if reason else ""}; its logs: {folder}steps/{step}/'
 
 
@@ -41,7 +42,7 @@ def wait_for_cause(folder, step, interval):
     """Return what the logs say, as soon as they do; None when they never do."""
     end = time.monotonic() + WAIT
     try:
-        while (cause := find_cause(folder, step)) is None and time.monotonic() < end:
+        while (cause := find_cause_of_step(folder, step)) is None and time.monotonic() < end:
             log.info('Waiting up to %.0f s for logs (Ctrl-C: go without)', end - time.monotonic())
             time.sleep(interval)
     except KeyboardInterrupt:
@@ -49,9 +50,9 @@ def wait_for_cause(folder, step, interval):
     return cause
 
 
-def find_cause(folder, step):
+def find_cause_of_step(folder, step):
     """Return what the logs say of a failure; None while they do not."""
-    facts = _parse_step_syslog(read_log(f'{folder}/steps/{step}/syslog').splitlines())
+    facts = parse_step_log(read_log(f'{folder}/steps/{step}/syslog').splitlines())
     errors = facts.get('errors', [])
     if 'application_id' in facts:
         return cause_of_task(f'{folder}/containers/{facts["application_id"]}', errors)
@@ -68,7 +69,7 @@ def cause_of_task(folder, errors):
         for attempt, container, host in STARTED.findall(read_log(f'{folder}/{name}/syslog')):
             started[container] = (attempt, host)
     for name in containers:
-        if cause := cause_in(read_log(f'{folder}/{name}/stderr')):
+        if cause := find_cause(read_log(f'{folder}/{name}/stderr')):
             return describe(cause, folder, name, started)
     words = {error.get('attempt_id'): error['hadoop_error']['message'].split('\n')[0] for error in errors}
     for name, (attempt, _) in started.items():
@@ -80,8 +81,8 @@ def cause_of_task(folder, errors):
 def describe(cause, folder, name, started):
     """Say what failed where; attempt and host are known from the log of the application master."""
     attempt, host = started.get(name, (name, 'a node'))
-    split = SPLIT.search(read_log(f'{folder}/{name}/syslog'))
-    return sentence(cause, attempt, host, split and split.group(1), f'{folder}/{name}/stderr.gz')
+    split = find_split(read_log(f'{folder}/{name}/syslog'))
+    return describe_failure(cause, attempt, host, split, f'{folder}/{name}/stderr.gz')
 
 
 def read_log(path):

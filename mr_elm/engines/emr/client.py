@@ -1,29 +1,31 @@
-"""Meet Amazon EMR: mrjob's options for it, its runner, and what it tells while a job runs."""
-import re
+"""Meet Amazon EMR: mrjob's options for it, its runner, and its steps."""
 import time
 from functools import cached_property
 
 import boto3
-from mrjob.emr import _ACTIVE_CLUSTER_STATES, _DEFAULT_IMAGE_VERSION, EMRJobRunner
-from mrjob.fs.s3 import _endpoint_url
+from mrjob.emr import EMRJobRunner
 from mrjob.job import MRJob
 
-from mr_elm.engines.hadoop.progress import HadoopProgress
+from mr_elm.engines.mrjob_private import (
+    GivenFolder,
+    active_states,
+    default_release,
+    endpoint_url,
+    options_of,
+    runner_arguments,
+)
 from mr_elm.files import s3
 from mr_elm.files.storage import make_store
 
 KEYS = ('aws_access_key_id', 'aws_secret_access_key', 'aws_session_token')
 CONF = 'hadoop-conf/mrjob-emr.conf'
-CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)')
-STATE = re.compile(r'^\s*(PENDING|RUNNING|Waiting .* for .* logs?)\b(.*)')
-PERCENT = re.compile(r'([\d.]+)% complete')
-PAUSE = 60.0  # seconds between two lines that say the same
 
 
-class EMRRunner(EMRJobRunner):
+class EMRRunner(GivenFolder, EMRJobRunner):
     """Run jobs like mrjob's own runner, but make no bucket."""
 
-    def _set_cloud_tmp_dir(self):
+    def demand_folder(self):
+        """Raise ValueError: no folder for temporary files was named."""
         raise ValueError('-r emr: a folder on S3 for temporary files was expected, by --cloud-tmp-dir '
                          f's3://bucket/folder/ or by cloud_tmp_dir in the conf that -c names (see {CONF})')
 
@@ -44,7 +46,7 @@ class Steps:
 
     def running(self, tag):
         """List (cluster, step) for what has not ended."""
-        clusters = self.client.get_paginator('list_clusters').paginate(ClusterStates=_ACTIVE_CLUSTER_STATES)
+        clusters = self.client.get_paginator('list_clusters').paginate(ClusterStates=active_states())
         return [(cluster['Id'], step['Id']) for page in clusters for cluster in page['Clusters']
                 for steps in self.client.get_paginator('list_steps').paginate(
                     ClusterId=cluster['Id'], StepStates=['PENDING', 'RUNNING'])
@@ -69,8 +71,8 @@ def read_options(arguments):
 
     Raises ValueError when they name no folder on S3 or no release of EMR.
     """
-    options = EMRRunner(**MRJob(args=['-r', 'emr', *arguments])._runner_kwargs())._opts
-    if options['release_label'] in (None, f'emr-{_DEFAULT_IMAGE_VERSION}'):
+    options = options_of(EMRRunner(**runner_arguments(MRJob(args=['-r', 'emr', *arguments]))))
+    if options['release_label'] in (None, default_release()):
         raise ValueError('-r emr: a release of EMR was expected, by --release-label or by release_label in the conf '
                          f'that -c names (see {CONF}): the default of mrjob is of 2020')
     return options
@@ -79,44 +81,10 @@ def read_options(arguments):
 def connection(options, endpoint):
     """Return what boto3.client must know to connect where mrjob's options say."""
     keys = {name: options[name] for name in KEYS if options[name]}
-    return {**keys, 'endpoint_url': _endpoint_url(options[endpoint])} if options[endpoint] else keys
+    return {**keys, 'endpoint_url': endpoint_url(options[endpoint])} if options[endpoint] else keys
 
 
 def use_connection(options):
     """Let S3 be found where mrjob's options for EMR say that it is."""
     s3.CONNECTION.update(connection(options, 's3_endpoint'))
     make_store.cache_clear()
-
-
-class EMRProgress(HadoopProgress):
-    """Listen to mrjob's log while a stage runs, and tell the user what the cluster does.
-
-    reporter : Reporter. stage : the name of the stage. region : where the cluster is.
-    """
-
-    def __init__(self, reporter, stage, region):
-        super().__init__(reporter, stage)
-        self.region = region
-        self.state = None
-
-    def emit(self, record):
-        """Take one line of the log."""
-        text = record.getMessage()
-        if found := CLUSTER.search(text):
-            self.reporter.say(f'{self.stage}: cluster {found.group(1)}, https://{self.region}.console.aws.amazon.com'
-                              f'/emr/home?region={self.region}#/clusterDetails/{found.group(1)}')
-        elif found := STATE.search(text):
-            self.tell(found.group(1), text.strip())
-        elif found := PERCENT.search(text):
-            self.tell(found.group(1), self.describe(float(found.group(1))))
-
-    def tell(self, state, text):
-        """Say what is new, and the same again after a while."""
-        if state != self.state or time.monotonic() - self.spoke >= PAUSE:
-            self.state, self.spoke = state, time.monotonic()
-            self.reporter.say(f'{self.stage}: {text}')
-
-    def describe(self, done):
-        """Say how much of the job is done, and how long it may still take."""
-        left = (time.monotonic() - self.start) * (100 - done) / max(done, 1)
-        return f'{done:.0f} %' + (f', about {left:.0f} s left' if 0 < done < 100 else '')

@@ -8,17 +8,17 @@ could not be used, 2 for wrong usage; an error is one sentence on standard error
 import argparse
 import inspect
 import sys
+from contextlib import nullcontext
 
-from mrjob.options import _parse_raw_args
-
+from mr_elm.engines import make_engine
+from mr_elm.engines.mrjob_private import own_actions, prints_output, split_words
 from mr_elm.engines.progress import Reporter
-from mr_elm.engines.runner import EMBEDDED, Runner
 from mr_elm.errors import sentence
 from mr_elm.files.storage import store_of
+from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
-from mr_elm.streaming.passes import DataSet
-from mr_elm.streaming.stage import RECORDS
 
 OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows')
 
@@ -28,7 +28,7 @@ def main(job_class, argv):
     if {'-h', '--help'} & set(argv) and '-r' not in argv:
         print_help(job_class)
         return 0
-    job = understand(job_class, argv)
+    job = parse_job(job_class, argv)
     try:
         run(job, argv)
     except KeyboardInterrupt:
@@ -41,7 +41,7 @@ def main(job_class, argv):
     return 0
 
 
-def understand(job_class, argv):
+def parse_job(job_class, argv):
     """Return the job that a command line describes. Exits with 2 where it describes none."""
     try:
         job = job_class(args=argv)
@@ -57,54 +57,40 @@ def understand(job_class, argv):
 
 
 def run(job, argv):
-    """Run a job over its inputs; its --output-dir, if it has one, is new, and vanishes when the job fails."""
-    folder = job.options.output_dir
+    """Run a job over its inputs and copy what it writes to standard output, or leave it in --output-dir, a new folder.
+
+    The folder vanishes when the job fails.
+    """
+    options, folder = job.options, job.options.output_dir
     if folder and store_of(folder).find(folder):
         raise FileExistsError(f'{folder}: a new folder was expected, it exists')
-    try:
-        copy_lines(job, argv)
-    except BaseException:
-        if folder and store_of(folder).find(folder):
-            store_of(folder).remove(folder)
-        raise
-
-
-def copy_lines(job, argv):
-    """Run a job and copy what it writes to standard output, or leave it in --output-dir."""
-    options = job.options
-    own, passed = part(job, argv)
+    own, passed = split_options(job, argv)
     rows = row_options(options, labelled=not options.no_label, numeric_labels=options.task == 'regression')
-    alias = options.runner or 'inline'
-    with Runner(alias, tuple(passed), Reporter(options.quiet)) as runner:
-        runner.prepare([*options.args, *filter(None, [options.output_dir])])
-        data = DataSet(plan_inputs(options.args, rows, closed=False), runner, options.bad_rows)
-        embedded = alias in EMBEDDED
-        target = ['--output-dir', options.output_dir] if options.output_dir and embedded else []
-        stage = data.run(type(job), [*own, *target], program(type(job)))
-        with stage.finished() as finished:
-            lines = finished.lines(stage.accounts)
-            for line in lines if job._should_cat_output() else map(discard, lines):
-                job.stdout.write(line)
-            job.stdout.flush()
-        data.reconcile(stage.accounts)
-        if options.output_dir and not embedded:
-            store_of(options.output_dir).move(finished.folder, options.output_dir)
+    with make_engine(options.runner or 'inline', passed, reporter=Reporter(options.quiet)) as engine:
+        engine.prepare([*options.args, *filter(None, [folder])])
+        data = DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
+        with engine.output_arguments(folder) if folder else nullcontext([]) as target:
+            stage = data.run(type(job), [*own, *target], program(type(job)))
+            with stage.finished() as finished:
+                copy_lines(finished.lines(stage.accounts), job)
+            data.reconcile(stage.accounts)
+            if folder:
+                engine.deliver(finished, folder)
 
 
-def discard(line):
-    """Return nothing of a line, which has been accounted for."""
-    return b''
+def copy_lines(lines, job):
+    """Write lines to standard output as they come, unless the job is to leave them in --output-dir."""
+    wanted = prints_output(job)
+    for line in lines:
+        if wanted:
+            job.stdout.write(line)
+    job.stdout.flush()
 
 
-def part(job, argv):
+def split_options(job, argv):
     """Separate the words of a stage, for its tasks, from mrjob's runner options: (own, passed)."""
-    own, passed = [], []
-    for dest, option, values in _parse_raw_args(job.arg_parser, argv):
-        if dest in OUR_PART:
-            continue
-        mine = dest in job._passthru_arg_dests | job._file_arg_dests
-        (own if mine else passed).extend([option, *values])
-    return own, passed
+    words = [(mine, texts) for dest, texts, mine in split_words(job, argv) if dest not in OUR_PART]
+    return tuple([text for mine, texts in words if mine is wanted for text in texts] for wanted in (True, False))
 
 
 def program(job_class):
@@ -122,8 +108,7 @@ def print_help(job_class):
         description=inspect.getdoc(job_class), formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False,
         epilog=f'{RECORDS}\n\nAny option of mrjob may follow, such as -r local, -r hadoop, --output-dir DIR or\n'
                '-D mapreduce.job.maps=8; `--help -r RUNNER` lists those of a runner.')
-    ours = (job._passthru_arg_dests | job._file_arg_dests) - {'plan', 'planned_splits'}
-    for action in job.arg_parser._actions:
-        if action.dest in ours:
+    for action in own_actions(job):
+        if action.dest not in ('plan', 'planned_splits'):
             parser._add_action(action)
     parser.print_help()

@@ -1,7 +1,5 @@
 """Run several jobs over the same rows, and demand of each that it read what the first one read."""
 from mr_elm.arithmetic import describe_blas
-from mr_elm.engines.replay import Replay
-from mr_elm.engines.submit import run_job
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.accounting import Accounts
 
@@ -9,7 +7,7 @@ from mr_elm.rows.accounting import Accounts
 class DataSet:
     """Hold the rows that the jobs of one command read, and what the first job counted.
 
-    plan : InputPlan. runner : Runner, where the jobs run. bad_rows : stop or skip.
+    plan : InputPlan. runner : Engine that runs the jobs. bad_rows : stop or skip.
     n_rows : how many rows every pass must use, where that is known before the first one; a pack's manifest says it.
     first : Accounts of the first pass, None before it.
     """
@@ -85,7 +83,5 @@ class Pass:
 
     def finished(self):
         """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end."""
-        runner, arguments = self.data.runner, ['--bad-rows', self.data.bad_rows, *self.arguments]
-        if isinstance(runner, Replay):
-            return runner.run_job(self.job_class, self.data.plan, arguments, self.stage)
-        return run_job(self.job_class, self.data.plan, arguments, runner, self.stage)
+        arguments = ['--bad-rows', self.data.bad_rows, *self.arguments]
+        return self.data.runner.run_job(self.job_class, self.data.plan, arguments, self.stage)

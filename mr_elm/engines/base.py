@@ -1,0 +1,112 @@
+"""Say what an engine is: what runs the stages of a command, and keeps files for them while the command lasts."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from mr_elm.engines.progress import Reporter
+from mr_elm.files.storage import scheme_of, store_of
+from mr_elm.passes.finished import Finished
+from mr_elm.rows.inputs import InputFile, InputPlan
+
+SPLIT_BYTES = 128 << 20  # of a map task, as Hadoop cuts large files
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Run the stages of a command. A context: what was put elsewhere for them vanishes at its end.
+
+    A subclass defines `run_job`, and overrides what is different on it: which files tasks reach, how many tasks there
+    are, where output stays.
+
+    arguments : options of the engine, as on the command line.
+    reporter : speaks to the user.
+    python : the Python of the nodes, with numpy and scipy; None for `python3`, or for this one on the local cluster.
+    bundle : archive with Python's environment and the code for the nodes, from `make_bundle`; or None.
+    output : what the command makes, for the record of an unfinished run; resume : go on with that one.
+    trace : a file of this machine to write down what each job took, or None.
+    """
+
+    name: ClassVar[str]  # as users know it
+    schemes: ClassVar[tuple[str, ...]] = ('',)  # of the paths that tasks read and write; '' is this machine
+    place: ClassVar[str] = 'on this machine'  # the same in words
+    is_cluster: ClassVar[bool] = False  # whether tasks run, and sort, on other machines
+
+    arguments: tuple[str, ...] = ()
+    reporter: Reporter = field(default_factory=lambda: Reporter(quiet=True))
+    python: str | None = None
+    bundle: str | None = None
+    output: str | None = None
+    resume: bool = False
+    trace: str | None = None
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Remove what was put elsewhere."""
+
+    def run_job(self, job_class: type, plan: InputPlan, arguments: list[str],
+                stage: str) -> AbstractContextManager[Finished]:
+        """Run a job over a data set; the context's value is its `Finished` output, to be read inside.
+
+        job_class : a subclass of MRRows. plan : InputPlan. arguments : options of the job.
+        stage : its name, for progress.
+        Raises TaskError when a task fails; DataFormatError when a file has changed since the plan was made.
+        """
+        raise NotImplementedError
+
+    def prepare(self, inputs: Iterable[str]) -> None:
+        """Raise ValueError when tasks cannot be given these inputs, or options of the engine contradict each other."""
+
+    def reaches(self, path: str) -> bool:
+        """Tell whether tasks can read and write at a path."""
+        return scheme_of(path) in self.schemes
+
+    def demand_reach(self, path: str) -> None:
+        """Raise ValueError when tasks cannot read or write at a path."""
+        if not self.reaches(path):
+            hint = f': a cluster with hadoop-aws reads s3a{path[2:]}' if path.startswith('s3:') else ''
+            raise ValueError(f'{path}: a path {self.place} was expected by -r {self.name}{hint}')
+
+    def bring(self, file: InputFile) -> str:
+        """Copy a file to where tasks reach it, once; returns where that is."""
+        raise NotImplementedError
+
+    def copy_inputs(self, plan: InputPlan) -> InputPlan:
+        """Return the plan with every file where tasks can read it; others are copied there once."""
+        return replace(plan, files=[
+            replace(file, uri=file.path if self.reaches(file.path) else self.bring(file)) for file in plan.files])
+
+    @property
+    def n_maps(self) -> int:
+        """Return how many map tasks to plan."""
+        return os.cpu_count() or 1
+
+    def maps_over(self, n_bytes: int) -> int:
+        """Return how many map tasks there are for so many bytes: one for each of Hadoop's usual splits."""
+        return max(-(-n_bytes // SPLIT_BYTES), 1)
+
+    def reducers(self, n: int) -> list[str]:
+        """Return the arguments that ask for n reduce tasks; none where one will do or there is no choice."""
+        return []
+
+    @contextmanager
+    def output_arguments(self, folder: str) -> Iterator[list[str]]:
+        """Give the arguments that let a job write to a folder, which vanishes when what is done inside fails."""
+        try:
+            yield ['--output-dir', folder]
+        except BaseException:
+            if store_of(folder).find(folder):
+                store_of(folder).remove(folder)
+            raise
+
+    def deliver(self, finished: Finished, folder: str) -> None:
+        """Move the output of a job to the folder that was asked for by `output_arguments`, unless it is there."""
+
+    def task_times(self, running: Any) -> dict[str, object]:
+        """Return what is known of the tasks of a job that has ended, see `trace.account`."""
+        return {}

@@ -1,0 +1,68 @@
+"""Run stages on a cluster of Amazon EMR."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from mr_elm.engines.cluster import Cluster
+from mr_elm.engines.emr.client import EMRRunner, Steps, read_options, use_connection
+from mr_elm.engines.emr.failures import explain_emr
+from mr_elm.engines.emr.progress import EMRProgress
+from mr_elm.engines.mrjob_private import options_of, runner_arguments
+from mr_elm.passes.work import Work, new_staging
+from mr_elm.rows.inputs import InputPlan
+
+
+@dataclass(frozen=True)
+class EMR(Cluster):
+    """Run jobs as steps of EMR.
+
+    clusters : the cluster of EMR that the jobs share, once there is one.
+    """
+
+    name, schemes, place = 'emr', ('s3', 's3a'), 'on S3'
+
+    clusters: list[str] = field(default_factory=list)
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """Return mrjob's options for EMR."""
+        return read_options((*self.conf_arguments(), *self.arguments))
+
+    def make_work(self) -> Work:
+        """Return what the run keeps on S3."""
+        staging = new_staging(self.options['cloud_tmp_dir'].rstrip('/'))
+        return Work(staging, self.reporter, Steps(self.options), self.output, self.resume)
+
+    def prepare(self, inputs: Iterable[str]) -> None:
+        """Let S3 be found where mrjob's options say that it is; raise ValueError when an input is elsewhere."""
+        use_connection(self.options)
+        super().prepare(inputs)
+
+    def make_runner(self, job: Any) -> Any:
+        """Return a runner that makes no bucket."""
+        return EMRRunner(**runner_arguments(job))
+
+    @contextmanager
+    def start(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str | None, stage: str) -> Any:
+        """Run a job, and keep its cluster for the next one when clusters are pooled."""
+        with super().start(job_class, plan, arguments, output, stage) as running:
+            if options_of(running)['pool_clusters']:
+                self.clusters[:] = [running.get_cluster_id()]
+            yield running
+
+    def follow(self, stage: str) -> AbstractContextManager:
+        """Tell the user what the cluster does."""
+        return EMRProgress(self.reporter, stage, self.options['region'])
+
+    def explain(self, error: Exception, running: Any) -> str | None:
+        """Read the logs that EMR keeps on S3."""
+        return explain_emr(error, running)
+
+    def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
+        """Let jobs share a cluster."""
+        own = ['--cluster-id', *self.clusters] if self.clusters else []
+        return [*own, *super().job_arguments(plan, folder)]

@@ -1,0 +1,46 @@
+"""Follow a job on EMR by what mrjob logs."""
+from __future__ import annotations
+
+import re
+import time
+
+from mr_elm.engines.hadoop.progress import HadoopProgress
+
+CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)')
+STATE = re.compile(r'^\s*(PENDING|RUNNING|Waiting .* for .* logs?)\b(.*)')
+PERCENT = re.compile(r'([\d.]+)% complete')
+PAUSE = 60.0  # seconds between two lines that say the same
+
+
+class EMRProgress(HadoopProgress):
+    """Listen to mrjob's log while a stage runs, and tell the user what the cluster does.
+
+    reporter : Reporter. stage : the name of the stage. region : where the cluster is.
+    """
+
+    def __init__(self, reporter, stage, region):
+        super().__init__(reporter, stage)
+        self.region = region
+        self.state = None
+
+    def emit(self, record):
+        """Take one line of the log."""
+        text = record.getMessage()
+        if found := CLUSTER.search(text):
+            self.reporter.say(f'{self.stage}: cluster {found.group(1)}, https://{self.region}.console.aws.amazon.com'
+                              f'/emr/home?region={self.region}#/clusterDetails/{found.group(1)}')
+        elif found := STATE.search(text):
+            self.tell(found.group(1), text.strip())
+        elif found := PERCENT.search(text):
+            self.tell(found.group(1), self.describe(float(found.group(1))))
+
+    def tell(self, state, text):
+        """Say what is new, and the same again after a while."""
+        if state != self.state or time.monotonic() - self.spoke >= PAUSE:
+            self.state, self.spoke = state, time.monotonic()
+            self.reporter.say(f'{self.stage}: {text}')
+
+    def describe(self, done):
+        """Say how much of the job is done, and how long it may still take."""
+        left = (time.monotonic() - self.start) * (100 - done) / max(done, 1)
+        return f'{done:.0f} %' + (f', about {left:.0f} s left' if 0 < done < 100 else '')

@@ -1,0 +1,85 @@
+"""Run stages on a Hadoop cluster, by one `hadoop jar` a job and HTTP for the rest."""
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Any
+
+from mrjob.fs.composite import CompositeFilesystem
+from mrjob.fs.hadoop import HadoopFilesystem
+from mrjob.fs.local import LocalFilesystem
+from mrjob.hadoop import HadoopJobRunner
+
+from mr_elm.engines.cluster import Cluster
+from mr_elm.engines.hadoop.failures import explain_step
+from mr_elm.engines.hadoop.history import read_task_times
+from mr_elm.engines.hadoop.progress import HadoopProgress
+from mr_elm.engines.hadoop.yarn import Yarn
+from mr_elm.engines.mrjob_private import last_step, options_of, runner_arguments
+from mr_elm.files.hadoop import hadoop_bin, hdfs_client, is_local_cluster
+from mr_elm.files.webhdfs import WebHDFS
+from mr_elm.passes.work import Work, new_staging
+from mr_elm.rows.inputs import InputPlan
+
+JAR_VERSION = re.compile(r'hadoop-streaming-(\d+(?:\.\d+)+)')
+
+
+class Hadoop(Cluster):
+    """Run jobs on Hadoop."""
+
+    name, schemes, place = 'hadoop', ('hdfs', 's3a'), 'on HDFS'
+
+    def make_work(self) -> Work:
+        """Return what the run keeps on HDFS."""
+        return Work(new_staging(), self.reporter, Yarn(), self.output, self.resume)
+
+    def make_runner(self, job: Any) -> Any:
+        """Return a runner that speaks HTTP."""
+        return HadoopRunner(**runner_arguments(job))
+
+    def follow(self, stage: str) -> AbstractContextManager:
+        """Tell the user what the job's client logs."""
+        return HadoopProgress(self.reporter, stage)
+
+    def explain(self, error: Exception, running: Any) -> str | None:
+        """Ask the history server for the log of a task that failed."""
+        return explain_step(error, last_step(running))
+
+    def task_times(self, running: Any) -> dict[str, object]:
+        """Ask the history server for begin and end of the tasks."""
+        return read_task_times(last_step(running)['job_id'])
+
+    def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
+        """Let mrjob copy its files into the folder of the run."""
+        own = [] if self.option('--hadoop-tmp-dir') else ['--hadoop-tmp-dir', f'{self.work.staging}/mrjob']
+        return [*own, *super().job_arguments(plan, folder)]
+
+    def python_arguments(self, folder: str) -> list[str]:
+        """Choose the Python of the tasks: on a local cluster, whose nodes are this machine, it is this one."""
+        named = self.bundle or self.python or self.option('--task-python-bin')
+        if not named and is_local_cluster():
+            return ['--task-python-bin', sys.executable]
+        return super().python_arguments(folder)
+
+
+class HadoopRunner(HadoopJobRunner):
+    """Run jobs like mrjob's own runner, but speak to HDFS over HTTP where possible: one JVM a job, not twelve."""
+
+    @cached_property
+    def fs(self) -> CompositeFilesystem:
+        """Return a file system for HDFS and this machine."""
+        files = CompositeFilesystem()
+        client = hdfs_client()
+        if isinstance(client, WebHDFS):
+            files.add_fs('webhdfs', client)
+        files.add_fs('hadoop', HadoopFilesystem(options_of(self)['hadoop_bin'] or [hadoop_bin()]))
+        files.add_fs('local', LocalFilesystem())
+        return files
+
+    def get_hadoop_version(self) -> str:
+        """Read the version off the name of the streaming jar; ask Hadoop where it has none."""
+        found = JAR_VERSION.search(os.path.basename(self.get_hadoop_streaming_jar() or ''))
+        return found.group(1) if found else super().get_hadoop_version()

@@ -1,0 +1,39 @@
+"""Find in the logs of a failed task why it failed, and say it in one sentence."""
+import re
+
+SPLIT = re.compile(r'Processing split: (.*:\d+\+\d+)')
+JAVA_LINE = re.compile(r'^[\w.$]+(?:Exception|Error): .*', re.MULTILINE)
+UNWRITTEN = 'failed with code 120'  # Python's: nobody read what it wrote
+TRACEBACK = 'Traceback (most recent call last):'
+LAST_LINE = re.compile(r'^(?!\s)[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)?\b.*$', re.MULTILINE)
+
+
+def find_cause(log: str) -> str | None:
+    """Return the last line of the last Python traceback in a log, or None."""
+    _, found, tail = log.rpartition(TRACEBACK)
+    return next((line for line in tail.splitlines() if LAST_LINE.match(line)), None) if found else None
+
+
+def choose_cause(stderr: str, syslog: str, diagnostics: str) -> str:
+    """Return why a task failed: the exception of Python or, when nobody took what the task wrote, that of Hadoop."""
+    raised, diagnosis = find_cause(stderr), diagnostics.strip().split('\n')[0]
+    if (raised or '').startswith('BrokenPipeError') or (raised or diagnosis).endswith(UNWRITTEN):
+        return find_java_cause(syslog) or diagnosis or raised or ''
+    return raised or diagnosis
+
+
+def find_java_cause(log: str) -> str | None:
+    """Return the first exception in a log of Hadoop that is not Streaming's own, or None."""
+    return next((line for line in JAVA_LINE.findall(log) if 'PipeMapRed' not in line), None)
+
+
+def find_split(log: str) -> str | None:
+    """Return the split that a task's log names, or None."""
+    found = SPLIT.search(log)
+    return found.group(1) if found else None
+
+
+def describe_failure(cause: str, task: str, host: str, split: str | None, log: str | None) -> str:
+    """Put what is known of a failure into one sentence."""
+    where = f'task {task} on {host}' + (f', split {split}' if split else '')
+    return f'{cause} ({where}' + (f'; its log: {log})' if log else ')')

@@ -1,0 +1,15 @@
+"""Read and write small files of JSON."""
+import json
+
+
+def read_json(path: str) -> object:
+    """Return the value in a file of JSON."""
+    with open(path, encoding='utf-8') as stream:
+        return json.load(stream)
+
+
+def write_json(path: str, value: object, end: str = '') -> str:
+    """Write a value as JSON and return the path."""
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(json.dumps(value) + end)
+    return path
