@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
 Rows = Any  # (n, d): an array, a data frame or a CSR matrix
 Labels = Any  # (n,): an array, a list or a column
 Weights = ArrayLike | None

@@ -3,9 +3,13 @@
 Where cancellation in |u|^2 + |v|^2 - 2 u.v would spoil more than the last digits of float32, distances are computed in
 float64, or as sums of squared differences, and only the kernel value is rounded.
 """
-import numpy as np
+from functools import cached_property
 
-from mr_elm.features.kernels import row_squares
+import numpy as np
+from numpy.typing import DTypeLike
+
+from mr_elm.features.kernels import Kernel, row_squares
+from mr_elm.typing import Floats, Pair
 
 ROWS_AT_ONCE = 256
 COLUMNS_AT_ONCE = 1024  # the memory of a tile is small enough not to be given back to the system after each
@@ -21,22 +25,21 @@ class DenseRows:
     exact : float32 inner products of these rows are exact, see `multiplies_exactly`.
     """
 
-    def __init__(self, X, kernel, squares=None, exact=False):
+    def __init__(self, X: Floats, kernel: Kernel, squares: Floats | None = None, exact: bool = False) -> None:
         self.X, self.kernel, self.exact = X, kernel, exact
         self.n_samples = len(X)
         self.squares = row_squares(X) if squares is None else squares
         self._factor = X.astype(np.float32) if exact else X  # what float64 tiles are multiplied from
-        self._single = self._transposed = self._far = None
 
-    def take(self, subset):
+    def take(self, subset: np.ndarray) -> 'DenseRows':
         """Return the same of a part of the data."""
         return DenseRows(self.X[subset], self.kernel, self.squares[subset], self.exact)
 
-    def diagonal(self):
+    def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""
         return self.kernel.diagonal(self.squares)
 
-    def rows(self, indices, dtype=np.float64, out=None):
+    def rows(self, indices: np.ndarray, dtype: DTypeLike = np.float64, out: np.ndarray | None = None) -> np.ndarray:
         """Return K[indices, :], written into `out` when given."""
         if out is None:
             out = np.empty((len(indices), self.n_samples), dtype)
@@ -48,14 +51,29 @@ class DenseRows:
             self._by_single_product(indices, out)
         return out
 
-    def _by_difference(self, indices, out):
-        from mr_elm.features import fused
-        if self._transposed is None:
-            self._transposed = np.ascontiguousarray(self.X.T, dtype=np.float32)
-        rows = np.ascontiguousarray(self._transposed[:, indices].T)
-        fused.exponential_rows(self._transposed, rows, self.kernel.factor, self.kernel.takes_root, out)
+    @cached_property
+    def _transposed(self) -> np.ndarray:
+        return np.ascontiguousarray(self.X.T, dtype=np.float32)
 
-    def _by_product(self, X, indices, out):
+    @cached_property
+    def _single(self) -> np.ndarray:
+        return self._factor.astype(np.float32, copy=False)
+
+    @cached_property
+    def _far(self) -> np.ndarray:
+        """Return the rows whose norm makes float32 inner products too coarse for the exponential."""
+        if self.exact or not self.kernel.kind.of_distance:
+            limit = np.inf
+        else:
+            limit = -1.0 if self.kernel.takes_root else SAFE_EXPONENT / self.kernel.factor
+        return np.flatnonzero(self.squares > limit)
+
+    def _by_difference(self, indices: np.ndarray, out: np.ndarray) -> None:
+        from mr_elm.features import fused
+        rows = np.ascontiguousarray(self._transposed[:, indices].T)
+        fused.exponential_rows(self._transposed, rows, self.kernel.exponential, out)
+
+    def _by_product(self, X: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
         from mr_elm.features import fused
         A, a_squares = X[indices], self.squares[indices]
         compiled = self.kernel.kind.exponent and out.dtype == np.float64
@@ -63,20 +81,17 @@ class DenseRows:
             part = slice(start, start + COLUMNS_AT_ONCE)
             products = A @ X[part].T
             if compiled:
-                fused.exponential_tile(products, a_squares, self.squares[part], self.kernel.factor,
-                                       self.kernel.takes_root, out, start)
+                fused.exponential_tile(products, (a_squares, self.squares[part]), self.kernel.exponential, out, start)
                 continue
             products = products.astype(np.result_type(products, out), copy=False)
             out[:, part] = self.kernel.finish(products, a_squares, self.squares[part])
 
-    def _by_single_product(self, indices, out):
+    def _by_single_product(self, indices: np.ndarray, out: np.ndarray) -> None:
         """Multiply in float32, and again in float64 where both rows are far out: elsewhere the error dies with K."""
-        far = self._far_out()
+        far = self._far
         if 2 * len(far) > self.n_samples:
             self._by_product(self._factor, indices, out)
             return
-        if self._single is None:
-            self._single = self._factor.astype(np.float32, copy=False)
         self._by_single(indices, out)
         again = np.flatnonzero(np.isin(indices, far)) if len(far) else far
         if len(again):
@@ -84,7 +99,7 @@ class DenseRows:
             values = self.kernel.finish(self.X[rows] @ self.X[far].T, self.squares[rows], self.squares[far])
             out[np.ix_(again, far)] = values
 
-    def _by_single(self, indices, out):
+    def _by_single(self, indices: np.ndarray, out: np.ndarray) -> None:
         if not self.kernel.kind.exponent:
             self._by_product(self._single, indices, out)
             return
@@ -92,26 +107,16 @@ class DenseRows:
         A, a_squares = self._single[indices], self.squares[indices]
         for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
             part = slice(start, start + COLUMNS_AT_ONCE)
-            fused.finish_products(A @ self._single[part].T, a_squares, self.squares[part], self.kernel.factor,
-                                  self.kernel.takes_root, out, start)
+            fused.finish_products(A @ self._single[part].T, (a_squares, self.squares[part]), self.kernel.exponential,
+                                  out, start)
 
-    def _far_out(self):
-        """Return the rows whose norm makes float32 inner products too coarse for the exponential."""
-        if self._far is None:
-            if self.exact or not self.kernel.kind.of_distance:
-                limit = np.inf
-            else:
-                limit = -1.0 if self.kernel.takes_root else SAFE_EXPONENT / self.kernel.factor
-            self._far = np.flatnonzero(self.squares > limit)
-        return self._far
-
-    def weighted_sum(self, indices, weights):
+    def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
         if len(indices) < MIRROR_SHARE * self.n_samples:
             return self._plain_sum(indices, weights)
         return self._mirrored_sum(indices, weights)
 
-    def _plain_sum(self, indices, weights):
+    def _plain_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         X, squares, total = self._factor[indices], self.squares[indices], np.zeros(self.n_samples)
         nothing, back = np.zeros(COLUMNS_AT_ONCE), np.zeros(ROWS_AT_ONCE)
         for start in range(0, len(indices), ROWS_AT_ONCE):
@@ -124,7 +129,7 @@ class DenseRows:
                                (total[columns], back[:m]))
         return total
 
-    def _mirrored_sum(self, indices, weights):
+    def _mirrored_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Put the weighted rows first: a tile of two weighted parts serves both, which saves up to half of them."""
         inside = np.zeros(self.n_samples, bool)
         inside[indices] = True
@@ -143,18 +148,18 @@ class DenseRows:
         result[order] = total
         return result
 
-    def _add_tile(self, products, squares, weights, sums):
+    def _add_tile(self, products: np.ndarray, squares: Pair, weights: Pair, sums: Pair) -> None:
         """Add one tile's share to the sums of its columns and of its rows, in place."""
         if self.kernel.kind.exponent:
             from mr_elm.features import fused
-            fused.add_exponential_tile(products, *squares, self.kernel.factor, self.kernel.takes_root, *weights, *sums)
+            fused.add_exponential_tile(products, squares, self.kernel.exponential, weights, sums)
             return
         tile = self.kernel.finish(products.astype(float, copy=False), *squares)
         sums[0][...] += weights[0] @ tile
         sums[1][...] += tile @ weights[1]
 
 
-def deliver(values, dtype, out):
+def deliver(values: np.ndarray, dtype: DTypeLike, out: np.ndarray | None) -> np.ndarray:
     """Return rows in the type asked for, or write them into `out`."""
     if out is None:
         return values.astype(dtype, copy=False)

@@ -1,18 +1,20 @@
 """Compute kernel tiles in one compiled pass: exp(-gamma |u - v|^p) of inner products, or of the rows themselves.
 
 From rows, the distance is a sum of squared differences, not |u|^2 + |v|^2 - 2 u.v, so that nothing cancels: float32
-costs no more than the rounding of the features. `root` says p = 1, else p = 2.
+costs no more than the rounding of the features. Throughout, squares = (|u|^2 (m,), |v|^2 (n,)) of a tile, and
+exponential = (gamma, root), where `root` says p = 1, else p = 2.
 """
 import numpy as np
 
 from mr_elm.compiled import inline, jit
+from mr_elm.typing import Floats, Pair
 
 fast = jit(fastmath=True)
 COLUMNS = 256  # two rows of partial distances of this length stay in the first cache
 
 
 @inline
-def _exp(x):
+def _exp(x: float) -> float:
     """Return exp(x) for x <= 0: 2^n times a polynomial of degree 6 on [-1/2, 1/2]; relative error 2e-7.
 
     Written out, because LLVM vectorises it and not a call of exp.
@@ -32,7 +34,7 @@ def _exp(x):
 
 
 @inline
-def _exp_double(x):
+def _exp_double(x: float) -> float:
     """Return exp(x) for x <= 0 in float64: 2^n times the Taylor polynomial of 2^r on [-1/2, 1/2]; error 4e-16."""
     z = max(x * 1.4426950408889634, -1021.0)
     n = np.floor(z + 0.5)
@@ -55,15 +57,17 @@ def _exp_double(x):
 
 
 @fast
-def add_exponential_tile(products, a_squares, b_squares, gamma, root, weights, mirrored, total, back):
-    """Add weights' K to total (n,) and K mirrored to back (m,) in float64; K comes from inner products (m, n).
+def add_exponential_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], weights: Pair,
+                         sums: Pair) -> None:
+    """Add w'K to total (n,) and K mirrored to back (m,) in float64; K comes from inner products (m, n).
 
-    K itself is never stored.
+    weights : (w (m,), mirrored (n,)). sums : (total, back). K itself is never stored.
     """
+    (a_squares, b_squares), (gamma, root), (plain, mirrored), (total, back) = squares, exponential, weights, sums
     m, n = products.shape
     values = np.empty(n)
     for r in range(m):
-        row, own, w, s = products[r], a_squares[r], weights[r], 0.0
+        row, own, w, s = products[r], a_squares[r], plain[r], 0.0
         for j in range(n):
             both = own + b_squares[j]
             d = both - 2.0 * row[j]
@@ -78,11 +82,13 @@ def add_exponential_tile(products, a_squares, b_squares, gamma, root, weights, m
 
 
 @fast
-def exponential_tile(products, a_squares, b_squares, gamma, root, out, start):
+def exponential_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray,
+                     start: int) -> None:
     """Fill out[:, start:start + n] with float64 kernel values of inner products (m, n).
 
-    The whole of out comes in: of a slice of it the compiler would not know that its columns lie side by side.
+    It takes the whole of out: the compiler would not know that the columns of a slice are contiguous.
     """
+    (a_squares, b_squares), (gamma, root) = squares, exponential
     m, n = products.shape
     for r in range(m):
         row, own, target = products[r], a_squares[r], out[r, start:start + n]
@@ -96,8 +102,10 @@ def exponential_tile(products, a_squares, b_squares, gamma, root, out, start):
 
 
 @fast
-def finish_products(products, a_squares, b_squares, gamma, root, out, start):
+def finish_products(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray,
+                    start: int) -> None:
     """Fill out[:, start:start + n] with float32 kernel values of float32 inner products (m, n)."""
+    (a_squares, b_squares), (gamma, root) = squares, exponential
     m, n = products.shape
     g, column, distance = np.float32(gamma), b_squares.astype(np.float32), np.empty(n, np.float32)
     for r in range(m):
@@ -108,7 +116,7 @@ def finish_products(products, a_squares, b_squares, gamma, root, out, start):
 
 
 @fast
-def _finish(distance, gamma, root, out):
+def _finish(distance: np.ndarray, gamma: float, root: bool, out: np.ndarray) -> None:
     if root:
         for j in range(len(out)):
             out[j] = _exp(-gamma * np.sqrt(distance[j]))
@@ -118,13 +126,14 @@ def _finish(distance, gamma, root, out):
 
 
 @fast
-def exponential_rows(features, rows, gamma, root, out):
+def exponential_rows(features: np.ndarray, rows: np.ndarray, exponential: tuple[float, bool],
+                     out: np.ndarray) -> None:
     """Fill out (n, N) with the kernel values of rows, (n, d) float32, and all columns of features, (d, N) float32.
 
     Two rows share what they read, four features a pass. One long function, because LLVM must see that the partial
     distances overlap nothing else.
     """
-    d, N = features.shape
+    (gamma, root), (d, N) = exponential, features.shape
     partial = np.empty((2, COLUMNS), np.float32)
     du, dv, g = partial[0], partial[1], np.float32(gamma)
     for start in range(0, N, COLUMNS):
@@ -161,7 +170,7 @@ def exponential_rows(features, rows, gamma, root, out):
 
 
 @fast
-def add_rows(slab, slots, weights, total):
+def add_rows(slab: np.ndarray, slots: np.ndarray, weights: Floats, total: Floats) -> None:
     """Add sum_r weights_r slab[slots_r] to total, in float64, one stretch of columns at a time."""
     stretch = 1024
     part = np.empty(stretch)

@@ -2,12 +2,14 @@
 
 Memory beside the result is one tile, whatever the number of rows.
 """
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from mr_elm.features.kernels import multiplies_exactly, product, row_squares
+from mr_elm.features.kernels import Kernel, multiplies_exactly, product, row_squares
+from mr_elm.typing import Floats, Rows
 
 TILE_ROWS = 512
 COLUMNS_AT_ONCE = 512  # the pass over a tile finds the product still in the core's cache, whatever other cores do
@@ -17,22 +19,22 @@ COMPILED_FROM = 512  # rows of B, from which loading compiled code pays
 class KernelTiles:
     """Serve K(A, B), B (n, d) dense or CSR."""
 
-    def __init__(self, B, kernel):
+    def __init__(self, B: Rows, kernel: Kernel) -> None:
         self.rows, self.kernel = B, kernel
         self.n_rows = B.shape[0]
 
     @cached_property
-    def squares(self):
+    def squares(self) -> Floats:
         """Return the squared norms of the rows of B."""
         return row_squares(self.rows)
 
     @cached_property
-    def single(self):
+    def single(self) -> np.ndarray | None:
         """Return B in float32 where its products are exact in it, else None."""
         exact = not sp.issparse(self.rows) and multiplies_exactly(self.rows)
         return self.rows.astype(np.float32) if exact else None
 
-    def parts(self, A, stop=None):
+    def parts(self, A: Rows, stop: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Yield (slice of columns, K(A, B)[:, slice]) up to column `stop`."""
         own, rows, stop = row_squares(A), self.rows, self.n_rows if stop is None else stop
         if self.single is not None and not sp.issparse(A) and multiplies_exactly(A):
@@ -43,23 +45,23 @@ class KernelTiles:
             part = slice(left, min(left + COLUMNS_AT_ONCE, stop))
             yield part, self.finish(product(A, rows[part]), own, self.squares[part])
 
-    def finish(self, products, own, squares):
+    def finish(self, products: np.ndarray, own: Floats, squares: Floats) -> Floats:
         """Turn inner products (m, n) into kernel values in float64."""
         if not self.kernel.kind.exponent or self.n_rows < COMPILED_FROM:
             return self.kernel.finish(products.astype(float, copy=False), own, squares)
         from mr_elm.features import fused
         tile = np.empty(products.shape)
-        fused.exponential_tile(products, own, squares, self.kernel.factor, self.kernel.takes_root, tile, 0)
+        fused.exponential_tile(products, (own, squares), self.kernel.exponential, tile, 0)
         return tile
 
-    def add_product(self, A, vectors, out):
+    def add_product(self, A: Rows, vectors: Floats, out: Floats) -> Floats:
         """Add K(A, B) vectors, (m, k), to `out`; vectors (n, k)."""
         for part, tile in self.parts(A):
             out += tile @ vectors[part]
         return out
 
 
-def kernel_values(A, B, kernel, out=None):
+def kernel_values(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) -> Floats:
     """Return K(A, B), (m, n) float64, written into `out` when given."""
     tiles = KernelTiles(B, kernel)
     out = np.empty((A.shape[0], tiles.n_rows)) if out is None else out
@@ -70,7 +72,7 @@ def kernel_values(A, B, kernel, out=None):
     return out
 
 
-def lower_triangle(Z, kernel):
+def lower_triangle(Z: Rows, kernel: Kernel) -> Floats:
     """Return an array (N, N) whose lower triangle is that of K(Z, Z); what is above the diagonal is undefined."""
     tiles, out = KernelTiles(Z, kernel), np.empty((Z.shape[0], Z.shape[0]))
     for start in range(0, len(out), TILE_ROWS):
@@ -81,11 +83,11 @@ def lower_triangle(Z, kernel):
     return out
 
 
-def kernel_product(Z, kernel):
+def kernel_product(Z: Rows, kernel: Kernel) -> Callable[[Floats], Floats]:
     """Return the function V -> K(Z, Z) V, which recomputes the tiles of K and stores none."""
     tiles = KernelTiles(Z, kernel)
 
-    def multiply(V):
+    def multiply(V: Floats) -> Floats:
         out = np.zeros((tiles.n_rows, V.shape[1]))
         for start in range(0, tiles.n_rows, TILE_ROWS):
             rows = slice(start, start + TILE_ROWS)

@@ -10,32 +10,34 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.typing import Floats, Rows
+
 ROUNDING = 1e-14  # of |u|^2 + |v|^2: a squared distance below this is 0
 
 
-def gaussian(D, gamma):
+def gaussian(D: np.ndarray, gamma: float) -> None:
     """exp(-gamma |u - v|^2), gamma = 1/(2 sigma^2)."""
     D *= D.dtype.type(-gamma)
     np.exp(D, out=D)
 
 
-def laplacian(D, gamma):
+def laplacian(D: np.ndarray, gamma: float) -> None:
     """exp(-gamma |u - v|), gamma = 1/sigma, with the Euclidean norm."""
     np.sqrt(D, out=D)
     gaussian(D, gamma)
 
 
-def polynomial(P, degree):
+def polynomial(P: np.ndarray, degree: int) -> None:
     """(1 + u.v)^degree."""
     P += 1
     np.power(P, degree, out=P)
 
 
-def linear(P, _):
+def linear(P: np.ndarray, _: float) -> None:
     """u.v: the product is the kernel."""
 
 
-def gaussian_factor(parameters):
+def gaussian_factor(parameters: dict[str, float]) -> float:
     """Read gamma from gamma or sigma."""
     return parameters['gamma'] if 'gamma' in parameters else 0.5 / parameters['sigma']**2
 
@@ -78,21 +80,26 @@ class Kernel:
     normalised: bool = False
 
     @cached_property
-    def kind(self):
+    def kind(self) -> KernelKind:
         """Return the KernelKind."""
         return KERNELS[self.name]
 
     @cached_property
-    def factor(self):
+    def factor(self) -> float:
         """Return the number the transform takes: gamma of an exponential, the degree of a polynomial."""
         return self.kind.factor(self.parameters)
 
     @property
-    def takes_root(self):
+    def takes_root(self) -> bool:
         """Tell whether the exponential is of the distance, not of its square."""
         return self.kind.exponent == 1
 
-    def finish(self, tile, a_squares, b_squares):
+    @property
+    def exponential(self) -> tuple[float, bool]:
+        """Return (gamma, takes_root), as the loops of `fused.py` take them."""
+        return self.factor, self.takes_root
+
+    def finish(self, tile: np.ndarray, a_squares: Floats, b_squares: Floats) -> np.ndarray:
         """Turn inner products A B' (m, n) into kernel values, in place, given |a|^2 (m,) and |b|^2 (n,)."""
         if self.kind.of_distance:
             tile *= -2
@@ -107,28 +114,28 @@ class Kernel:
             tile *= inverse_root(self._own(b_squares)).astype(tile.dtype)
         return tile
 
-    def diagonal(self, squares):
+    def diagonal(self, squares: Floats) -> Floats:
         """Return K(x, x), (n,), of rows with these squared norms."""
         values = self._own(squares)
         return np.where(values > 0, 1.0, 0.0) if self.normalised else values
 
-    def _own(self, squares):
+    def _own(self, squares: Floats) -> Floats:
         """Return K(x, x) before it is normalised."""
         values = np.zeros(len(squares)) if self.kind.of_distance else np.array(squares, dtype=float)
         self.kind.transform(values, self.factor)
         return values
 
-    def tile(self, A, B):
+    def tile(self, A: Rows, B: Rows) -> Floats:
         """Return K(A, B), (m, n) float64; A and B dense or CSR."""
         return self.finish(product(A, B), row_squares(A), row_squares(B))
 
 
-def inverse_root(values):
+def inverse_root(values: Floats) -> Floats:
     """Return 1 / sqrt(values), and 0 where they are not above 0."""
     return np.divide(1, np.sqrt(np.maximum(values, 0)), out=np.zeros(len(values)), where=values > 0)
 
 
-def make_kernel(name, n_features=None, normalised=False, **given):
+def make_kernel(name: str, n_features: int | None = None, normalised: bool = False, **given: float | None) -> Kernel:
     """Check a kernel's parameters and return a Kernel.
 
     name : a key of KERNELS.
@@ -154,7 +161,7 @@ def make_kernel(name, n_features=None, normalised=False, **given):
     return kernel
 
 
-def demand_factor(kernel):
+def demand_factor(kernel: Kernel) -> None:
     """Raise ValueError when a kernel's parameter is so large or so small that its square is no number."""
     try:
         fine = 0 < kernel.factor < np.inf
@@ -166,7 +173,7 @@ def demand_factor(kernel):
                          f'{value} came')
 
 
-def checked(name, value):
+def checked(name: str, value: float | None) -> float:
     """Return a kernel's parameter as a number, or raise ValueError."""
     if value is None or not (value > 0 and np.isfinite(value)):
         raise ValueError(f'{name}: a finite number above 0 was expected, {value} came')
@@ -175,7 +182,7 @@ def checked(name, value):
     return int(value) if name == 'degree' else float(value)
 
 
-def product(A, B):
+def product(A: Rows, B: Rows) -> np.ndarray:
     """Return A B' as a dense array; either factor may be sparse."""
     if sp.issparse(B) and not sp.issparse(A):
         return np.ascontiguousarray((B @ A.T).T)
@@ -183,14 +190,14 @@ def product(A, B):
     return value.toarray() if sp.issparse(value) else value
 
 
-def row_squares(A):
+def row_squares(A: Rows) -> Floats:
     """Return the squared norms of the rows, (m,) float64."""
     if sp.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1), dtype=float).ravel()
     return np.einsum('ij,ij->i', A, A, dtype=float)
 
 
-def multiplies_exactly(A):
+def multiplies_exactly(A: Rows) -> bool:
     """Tell whether float32 inner products of these rows are exact: whole numbers and squared norms below 2^24."""
     values = A.data if sp.issparse(A) else A
     return bool(A.shape[0]) and bool((values == np.rint(values)).all()) and bool(row_squares(A).max() < 2**24)

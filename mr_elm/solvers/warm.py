@@ -52,8 +52,9 @@ def warm():
         cache.ensure(np.arange(N))
         cache.weighted_sum(np.arange(N), targets)
         dense = X.toarray() if sp.issparse(X) else X
+        squares = (row_squares(dense),) * 2
         for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):
-            fused.exponential_tile(products, row_squares(dense), row_squares(dense), 0.1, False, np.empty((N, N)), 0)
+            fused.exponential_tile(products, squares, (0.1, False), np.empty((N, N)), 0)
 
 
 def main():
