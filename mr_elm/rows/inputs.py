@@ -1,10 +1,11 @@
 """Find the files of a data set, look at each once, and cut them into splits."""
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import is_local, store_of
-from mr_elm.io.formats import RowFormat
+from mr_elm.files.storage import Entry, Store, is_local, store_of
+from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.packed import MANIFEST
 from mr_elm.io.sniff import first_lines, sniff
 from mr_elm.io.splits import is_compressed, read_stream
@@ -38,43 +39,43 @@ class InputPlan:
     manifest: dict | None = None
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """Return csv, libsvm or packed."""
         return self.files[0].format.kind
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Return the bytes of all files."""
         return sum(file.size for file in self.files)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name the data set for a message."""
         return self.files[0].path if len(self.files) == 1 else f'{self.files[0].path} and {len(self.files) - 1} more'
 
     @property
-    def input_facts(self):
+    def input_facts(self) -> dict:
         """Return what a reader of similar rows must know: kind, and where label and weight stood."""
         form = self.files[0].format
         return {'kind': form.kind, 'label_column': form.label_column, 'weight_column': form.weight_column}
 
-    def to_json(self):
+    def to_json(self) -> dict:
         """Return what tasks need to know."""
         return {'files': [{'path': file.path, 'uri': file.uri or file.path, 'format': file.format.to_json()}
                           for file in self.files]}
 
-    def to_record(self):
+    def to_record(self) -> dict:
         """Return the whole plan as a dictionary that JSON can hold; `from_record` undoes it."""
         files = [{**vars(file), 'format': file.format.to_json()} for file in self.files]
         return {'files': files, 'pack': self.pack, 'manifest': self.manifest}
 
     @classmethod
-    def from_record(cls, record):
+    def from_record(cls, record: dict) -> 'InputPlan':
         """Make a plan of what `to_record` returned."""
         files = [InputFile(**{**file, 'format': RowFormat.from_json(file['format'])}) for file in record['files']]
         return cls(files, record['pack'], record['manifest'])
 
-    def with_width(self, n_features):
+    def with_width(self, n_features: int) -> 'InputPlan':
         """Fix the width of sparse rows; others have theirs."""
         if self.kind != 'libsvm':
             return self
@@ -82,7 +83,7 @@ class InputPlan:
                                     for file in self.files])
 
 
-def plan_inputs(patterns, options, closed=True):
+def plan_inputs(patterns: Sequence[str], options: RowOptions, closed: bool = True) -> InputPlan:
     """Make the InputPlan of what the user named.
 
     patterns : files, folders or globs; one that exists is never a pattern. Names that begin with _ or . are left out
@@ -91,8 +92,7 @@ def plan_inputs(patterns, options, closed=True):
     Raises FileNotFoundError when nothing is there, DataFormatError when it cannot be rows.
     """
     entries = expand(patterns)
-    files = [look_at(entry, options) for entry in entries]
-    files = [file for file in files if file is not None]
+    files = [file for entry in entries if (file := look_at(entry, options))]
     if not files:
         raise DataFormatError(f'{entries[0].path}: rows were expected, the file is empty' if len(entries) == 1 else
                               f'{entries[0].path} and {len(entries) - 1} more: rows were expected, all files are empty')
@@ -101,22 +101,25 @@ def plan_inputs(patterns, options, closed=True):
     return InputPlan(files, pack, load_manifest(pack) if pack else None)
 
 
-def expand(patterns):
+def expand(patterns: Sequence[str]) -> list[Entry]:
     """List the Entry of every file behind names, folders and globs: sorted by their absolute path, each once."""
-    found = {}
+    found: dict[str, Entry] = {}
     for pattern in patterns:
         store = store_of(pattern)
         matches = [pattern] if store.find(pattern) else store.glob(pattern)
         if not matches:
             raise FileNotFoundError(f'{pattern}: an input file or folder was expected, there is none')
         for match in matches:
-            found.update((entry.path, entry) for entry in walk(store, store.find(store.absolute(match))))
+            entry = store.find(store.absolute(match))
+            if entry is None:
+                raise FileNotFoundError(f'{match}: an input file was expected, it is a link to none')
+            found.update((file.path, file) for file in walk(store, entry))
     if not found:
         raise DataFormatError(f'{", ".join(patterns)}: input files were expected, the folder holds none')
     return [found[path] for path in sorted(found)]
 
 
-def walk(store, entry):
+def walk(store: Store, entry: Entry) -> Iterator[Entry]:
     """Yield the files at or below an entry, leaving out names that begin with _ or a dot."""
     if not entry.is_folder:
         yield entry
@@ -130,7 +133,7 @@ def walk(store, entry):
             yield from walk(store, child)
 
 
-def look_at(entry, options):
+def look_at(entry: Entry, options: RowOptions) -> InputFile | None:
     """Return the InputFile of an entry, or None when it is empty. Raises DataFormatError when it holds no rows."""
     if is_local(entry.path) and not os.path.isfile(entry.path):
         raise DataFormatError(f'{entry.path}: a file was expected, a pipe or a device cannot be read twice')
@@ -142,7 +145,7 @@ def look_at(entry, options):
                      modified=entry.modified)
 
 
-def check_alike(files):
+def check_alike(files: list[InputFile]) -> None:
     """Demand that all files are of one kind and, as csv, of one width."""
     first = files[0]
     for file in files[1:]:
@@ -154,7 +157,7 @@ def check_alike(files):
                                   f'{first.path}, {file.format.n_columns} came')
 
 
-def find_pack(files, closed=True):
+def find_pack(files: list[InputFile], closed: bool = True) -> str | None:
     """Return the folder of a packed data set. Raises DataFormatError when its manifest is missing though `closed`."""
     if files[0].format.kind != 'packed':
         return None
@@ -169,9 +172,9 @@ def find_pack(files, closed=True):
     return folders[0]
 
 
-def demand_unchanged(plan):
+def demand_unchanged(plan: InputPlan) -> None:
     """Raise DataFormatError when a file of a plan is gone, or was written since the plan was made."""
-    folders = {}
+    folders: dict[str, list[InputFile]] = {}
     for file in plan.files:
         folders.setdefault(os.path.dirname(file.path), []).append(file)
     for folder, files in folders.items():
@@ -181,7 +184,7 @@ def demand_unchanged(plan):
             demand_same_file(file, listed.get(file.path) or store.find(file.path))
 
 
-def demand_same_file(file, entry):
+def demand_same_file(file: InputFile, entry: Entry | None) -> None:
     """Raise DataFormatError when an Entry, or None, is not the InputFile as it was planned."""
     if entry is None:
         raise DataFormatError(f'{file.path}: the file must stay while jobs read it, but it is gone: run the command '
@@ -192,13 +195,14 @@ def demand_same_file(file, entry):
                               f'{sizes}: run the command again when nothing writes to it')
 
 
-def plan_splits(plan, n_maps):
+def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
     """Cut the files into the input of at most n_maps tasks of about equal size, in input order.
 
     Returns a list of tasks, each a list of [file number, start, length]. Compressed files are not cut.
     """
     share = max(1, -(-plan.size // max(n_maps, 1)))
-    tasks, room = [[]], share
+    tasks: list[list[list[int]]] = [[]]
+    room = share
     for number, file in enumerate(plan.files):
         start = 0
         while start < file.size:

@@ -53,6 +53,12 @@ def test_a_name_that_exists_is_never_a_pattern(write, tmp_path, name):
     assert paths_of([str(path)]) == [str(path)]
 
 
+def test_a_link_to_nothing_that_a_pattern_matches_is_named(tmp_path):
+    (tmp_path / 'a.csv').symlink_to(tmp_path / 'gone')
+    with pytest.raises(FileNotFoundError, match='a.csv: an input file was expected, it is a link to none'):
+        paths_of([str(tmp_path / '*.csv')])
+
+
 def test_what_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match='nothing-.*input file'):
         paths_of([str(tmp_path / 'nothing-*.csv')])
