@@ -1,12 +1,15 @@
 """Compile loops with numba, and keep the machine code for the next process where there is a place for it."""
+from collections.abc import Callable
+from typing import Any
+
 import numba
 
 LOOPS: list = []  # all that are compiled one by one
 
 
-def jit(**options):
+def jit(**options: Any) -> Callable[[Callable], Callable]:
     """Return a decorator that compiles a loop; division by zero gives infinity, as LLVM must see to vectorise it."""
-    def decorate(function):
+    def decorate(function: Callable) -> Callable:
         try:
             loop = numba.njit(cache=True, error_model='numpy', **options)(function)
         except RuntimeError:  # code in an archive, on a node without a folder to write to
@@ -16,6 +19,6 @@ def jit(**options):
     return decorate
 
 
-def inline(function):
+def inline(function: Callable) -> Callable:
     """Compile a function into the loops that call it."""
     return numba.njit(inline='always')(function)

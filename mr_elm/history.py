@@ -5,13 +5,13 @@ import time
 KEPT = 100  # events of a history, beside the first
 
 
-def event(action, n_rows, rejected=None):
+def event(action: str, n_rows: int, rejected: dict | None = None) -> dict:
     """Describe what was done to a model; SOURCE_DATE_EPOCH, where it is set, is the time."""
     now = float(os.environ.get('SOURCE_DATE_EPOCH', time.time()))
     return {'action': action, 'rows_used': n_rows, 'rows_rejected': rejected or {},
             'when': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(now))}
 
 
-def prolonged(history, done):
+def prolonged(history: list, done: dict) -> list:
     """Return a history with one more event, the oldest but the first dropped when there are too many."""
     return history[:1] + [*history[1:], done][-KEPT:]

@@ -3,57 +3,60 @@
 A new node is one entry of NODES. Two families: `projection` nodes see W z + b, `distance` nodes see |z - a|^2 and
 their width b.
 """
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.typing import Floats, Rows
+
 CACHE = 1 << 20  # bytes of pre-activations worked on at a time, so that they stay in a core's cache
 FEWEST = 128  # rows, below which a matrix product is slow
 DENSE_ENOUGH = 0.2  # a CSR block fuller than this is multiplied faster as a dense one
 
 
-def sigmoid(Z, b):
+def sigmoid(Z: Floats, b: Floats) -> None:
     """1 / (1 + exp(-z)) from z / 2, written with tanh, which cannot overflow."""
     np.tanh(Z, out=Z)
     Z += 1.0
     Z *= 0.5
 
 
-def tanh(Z, b):
+def tanh(Z: Floats, b: Floats) -> None:
     """tanh(z)."""
     np.tanh(Z, out=Z)
 
 
-def sine(Z, b):
+def sine(Z: Floats, b: Floats) -> None:
     """sin(z)."""
     np.sin(Z, out=Z)
 
 
-def cosine(Z, b):
+def cosine(Z: Floats, b: Floats) -> None:
     """cos(z): random Fourier features of the Gaussian kernel, without the factor sqrt(2/L), so that nodes nest."""
     np.cos(Z, out=Z)
 
 
-def relu(Z, b):
+def relu(Z: Floats, b: Floats) -> None:
     """max(z, 0)."""
     np.maximum(Z, 0.0, out=Z)
 
 
-def hardlimit(Z, b):
+def hardlimit(Z: Floats, b: Floats) -> None:
     """1 where z >= 0, else 0."""
     np.greater_equal(Z, 0.0, out=Z)
 
 
-def gaussian(D, b):
+def gaussian(D: Floats, b: Floats) -> None:
     """exp(-|z - a|^2 / b)."""
     D /= b
     np.negative(D, out=D)
     np.exp(D, out=D)
 
 
-def multiquadric(D, b):
+def multiquadric(D: Floats, b: Floats) -> None:
     """sqrt(|z - a|^2 + b^2)."""
     D += b * b
     np.sqrt(D, out=D)
@@ -68,7 +71,7 @@ class NodeKind:
     """
 
     family: str
-    activate: object
+    activate: Callable
     bounded: bool = True
     gain: float = 1.0
 
@@ -86,7 +89,8 @@ NODES = {
 }
 
 
-def draw_nodes(kind, n_hidden, n_features, seed=0, weight_scale=1.0, weights='normal'):
+def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_scale: float = 1.0,
+               weights: str = 'normal') -> tuple[Floats, Floats]:
     """Draw random nodes: (W, b) of shapes (L, d) and (L,). The first nodes do not depend on n_hidden.
 
     weight_scale : s; pre-activations of standardised rows have deviation about s, and a Gaussian has width
@@ -125,34 +129,34 @@ class HiddenLayer:
     scale: np.ndarray
 
     @property
-    def n_hidden(self):
+    def n_hidden(self) -> int:
         """Return L."""
         return len(self.weights)
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """Return d."""
         return self.weights.shape[1]
 
     @cached_property
-    def folded(self):
+    def folded(self) -> tuple[Floats, Floats]:
         """Fold the scaling into the nodes, so that sparse rows are never shifted: W (d, L), b (L,) for x W + b."""
         W = self.weights * self.scale
         gain = NODES[self.kind].gain
         return np.ascontiguousarray(gain * W.T), gain * (self.biases - W @ self.offset)
 
     @cached_property
-    def centres(self):
+    def centres(self) -> list[tuple[Floats, Floats]]:
         """Return the centres (d, L) as rows without an offset see them, and their squared norms: dense, sparse."""
         shifted = self.weights + self.offset * self.scale
         return [(np.ascontiguousarray(A.T), np.einsum('ij,ij->i', A, A)) for A in (self.weights, shifted)]
 
     @cached_property
-    def augmented(self):
+    def augmented(self) -> Floats:
         """Return [W b], (L, d + 1), for scaled rows that end in 1."""
         return NODES[self.kind].gain * np.column_stack([self.weights, self.biases])
 
-    def evaluate(self, X, out):
+    def evaluate(self, X: Rows, out: Floats) -> Floats:
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
         if X.shape[1] != self.n_features:
             raise ValueError(f'rows of {self.n_features} features were expected, rows of {X.shape[1]} came')
@@ -161,7 +165,7 @@ class HiddenLayer:
             self._evaluate_part(X[start:start + step], out[start:start + step])
         return out
 
-    def _evaluate_part(self, X, out):
+    def _evaluate_part(self, X: Rows, out: Floats) -> None:
         node = NODES[self.kind]
         if node.family == 'projection':
             self._project(X, out)
@@ -169,7 +173,7 @@ class HiddenLayer:
             self._squared_distances(X, out)
         node.activate(out, self.biases)
 
-    def _project(self, X, out):
+    def _project(self, X: Rows, out: Floats) -> None:
         if sp.issparse(X):
             W, b = self.folded
             multiply(X, W, out)
@@ -180,7 +184,7 @@ class HiddenLayer:
             Z[:, :-1] *= self.scale
             np.matmul(Z, self.augmented.T, out=out)
 
-    def _squared_distances(self, X, out):
+    def _squared_distances(self, X: Rows, out: Floats) -> None:
         """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a, with z and a both moved by offset * scale for sparse rows."""
         centres, centre_norms = self.centres[sp.issparse(X)]
         if sp.issparse(X):
@@ -196,7 +200,7 @@ class HiddenLayer:
         out += centre_norms
         np.maximum(out, 0.0, out=out)
 
-    def bound(self, low, high):
+    def bound(self, low: Floats, high: Floats) -> float:
         """Bound |Phi(x)| for rows whose features lie between low and high, (d,) each, before scaling."""
         node = NODES[self.kind]
         if node.bounded:
@@ -208,7 +212,7 @@ class HiddenLayer:
         return float(max(1.0, np.sqrt(farthest + self.biases**2).max()))
 
 
-def multiply(X, W, out):
+def multiply(X: Rows, W: Floats, out: Floats) -> None:
     """Write X W into out for CSR rows X; crowded blocks are multiplied as dense ones."""
     if X.nnz > DENSE_ENOUGH * X.shape[0] * X.shape[1]:
         np.matmul(X.toarray(), W, out=out)

@@ -8,10 +8,12 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike
 
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, deliver
-from mr_elm.features.kernels import multiplies_exactly, product, row_squares
+from mr_elm.features.kernels import Kernel, multiplies_exactly, product, row_squares
+from mr_elm.typing import Floats, Rows
 
 DENSE_BYTES = 1 << 29  # CSR data are expanded when they fit into this,
 DENSE_SHARE = 0.1      # or when more than this share of their values is not zero
@@ -19,7 +21,7 @@ SAMPLED = 400          # rows of a ready matrix that are looked at
 NEGATIVE = 1e-6        # of the largest eigenvalue: rounding makes smaller negative ones
 
 
-def kernel_rows(X, kernel):
+def kernel_rows(X: Rows, kernel: Kernel) -> 'DenseRows | SparseRows':
     """Return the rows of K(X, X) for dense or CSR X, (n, d)."""
     if sp.issparse(X):
         X = sp.csr_matrix(X)
@@ -37,25 +39,25 @@ def kernel_rows(X, kernel):
 class SparseRows:
     """Serve rows of K(X, X) for CSR X; only the rows asked for are expanded."""
 
-    def __init__(self, X, kernel):
+    def __init__(self, X: Rows, kernel: Kernel) -> None:
         self.X, self.kernel = X, kernel
         self.n_samples = X.shape[0]
         self.squares = row_squares(X)
 
-    def take(self, subset):
+    def take(self, subset: np.ndarray) -> 'SparseRows':
         """Return the same of a part of the data."""
         return SparseRows(self.X[subset], self.kernel)
 
-    def diagonal(self):
+    def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""
         return self.kernel.diagonal(self.squares)
 
-    def rows(self, indices, dtype=np.float64, out=None):
+    def rows(self, indices: np.ndarray, dtype: DTypeLike = np.float64, out: np.ndarray | None = None) -> np.ndarray:
         """Return K[indices, :], written into `out` when given."""
         products = product(self.X[indices].toarray(), self.X)
         return deliver(self.kernel.finish(products, self.squares[indices], self.squares), dtype, out)
 
-    def weighted_sum(self, indices, weights):
+    def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
         total = np.zeros(self.n_samples)
         for start in range(0, len(indices), ROWS_AT_ONCE):
@@ -71,26 +73,26 @@ class PrecomputedRows:
     symmetric there.
     """
 
-    def __init__(self, K, checked=False):
+    def __init__(self, K: ArrayLike, checked: bool = False) -> None:
         K = np.ascontiguousarray(K)
         self.matrix = K if K.dtype in (np.float32, np.float64) else K.astype(float)
         self.n_samples = len(K)
         if not checked:
             demand_kernel(self.matrix)
 
-    def take(self, subset):
+    def take(self, subset: np.ndarray) -> 'PrecomputedRows':
         """Return the same of a part of the data."""
         return PrecomputedRows(self.matrix[np.ix_(subset, subset)], checked=True)
 
-    def diagonal(self):
+    def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""
         return self.matrix.diagonal().astype(float)
 
-    def rows(self, indices, dtype=np.float64, out=None):
+    def rows(self, indices: np.ndarray, dtype: DTypeLike = np.float64, out: np.ndarray | None = None) -> np.ndarray:
         """Return K[indices, :], written into `out` when given."""
         return deliver(self.matrix[indices], dtype, out)
 
-    def weighted_sum(self, indices, weights):
+    def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
         from mr_elm.features.fused import add_rows
         total = np.zeros(self.n_samples)
@@ -98,7 +100,7 @@ class PrecomputedRows:
         return total
 
 
-def demand_kernel(K):
+def demand_kernel(K: np.ndarray) -> None:
     """Raise ValueError unless K is square and, on a sample, symmetric; warn when it is not positive there."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f'a square matrix was expected as kernel, one of shape {K.shape} came')
@@ -116,22 +118,22 @@ def demand_kernel(K):
 class NodeRows:
     """Serve rows of H H' for explicit node outputs H, (n, L)."""
 
-    def __init__(self, H):
+    def __init__(self, H: ArrayLike) -> None:
         self.H = np.ascontiguousarray(H, dtype=float)
         self.n_samples = len(self.H)
 
-    def take(self, subset):
+    def take(self, subset: np.ndarray) -> 'NodeRows':
         """Return the same of a part of the data."""
         return NodeRows(self.H[subset])
 
-    def diagonal(self):
+    def diagonal(self) -> Floats:
         """Return |h(x)|^2, (n,)."""
         return row_squares(self.H)
 
-    def rows(self, indices, dtype=np.float64, out=None):
+    def rows(self, indices: np.ndarray, dtype: DTypeLike = np.float64, out: np.ndarray | None = None) -> np.ndarray:
         """Return (H H')[indices, :], written into `out` when given."""
         return deliver(self.H[indices] @ self.H.T, dtype, out)
 
-    def weighted_sum(self, indices, weights):
+    def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return H (H' weights): the matrix H H' is never formed."""
         return self.H @ (weights @ self.H[indices])

@@ -1,22 +1,25 @@
 """Choose rows by a keyed hash, so that the choice depends on the rows and the seed alone."""
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import stack
 from mr_elm.io.wire import demand_arrays
+from mr_elm.typing import Floats, Rows
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def mix(x):
+def mix(x: np.ndarray) -> np.ndarray:
     """Scramble 64-bit integers. Source: Steele, Lea, Flood, Fast splittable pseudorandom number generators, 2014."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def row_hashes(X, seed):
+def row_hashes(X: Rows, seed: int) -> np.ndarray:
     """Hash each row with a key: (n,) uint64. Equal rows, dense or sparse, have equal hashes; zeros do not count."""
     X = X if sp.issparse(X) else sp.csr_matrix(X)
     key = mix(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
@@ -33,12 +36,12 @@ class Landmarks:
     Sets of landmarks merge in any order to the same result.
     """
 
-    def __init__(self, n_landmarks, seed):
+    def __init__(self, n_landmarks: int, seed: int) -> None:
         self.n_landmarks, self.seed = n_landmarks, seed
         self.hashes = np.zeros(0, np.uint64)
-        self.rows = None
+        self.rows: Rows = None
 
-    def add(self, X):
+    def add(self, X: Rows) -> None:
         """Consider the rows of X."""
         hashes = row_hashes(X, self.seed)
         if len(self.hashes) == self.n_landmarks:
@@ -47,12 +50,12 @@ class Landmarks:
         if len(hashes):
             self._keep(np.append(self.hashes, hashes), X if self.rows is None else stack([self.rows, X]))
 
-    def _keep(self, hashes, rows):
+    def _keep(self, hashes: np.ndarray, rows: Rows) -> None:
         hashes, first = np.unique(hashes, return_index=True)
         self.hashes = hashes[:self.n_landmarks]
         self.rows = rows[first[:self.n_landmarks]]
 
-    def to_pieces(self, limit):
+    def to_pieces(self, limit: int) -> Iterator[list[np.ndarray]]:
         """Yield the rows as lists of arrays, each of about `limit` bytes, in order of their hashes."""
         n = 0 if self.rows is None else self.rows.shape[0]
         size = 1 if not n else (self.rows.nnz * 2 if sp.issparse(self.rows) else self.rows.size) * 8 // n + 1
@@ -61,12 +64,12 @@ class Landmarks:
             yield rows_to_arrays(self.rows[start:start + step])
 
 
-def rows_to_arrays(X):
+def rows_to_arrays(X: Rows) -> list[np.ndarray]:
     """Take rows apart for the wire: [X], or [data, indices, indptr, shape] of CSR."""
     return [X.data, X.indices, X.indptr, np.array(X.shape)] if sp.issparse(X) else [X]
 
 
-def rows_from_arrays(arrays):
+def rows_from_arrays(arrays: list[Floats]) -> Rows:
     """Undo `rows_to_arrays`. Raises DataFormatError on other arrays than it makes."""
     if len(demand_arrays(arrays, 1, 4)) == 1:
         if arrays[0].ndim != 2:

@@ -1,11 +1,15 @@
 """Choose offset and scale of every feature: z = (x - offset) * scale."""
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+
+from mr_elm.typing import Floats, Rows
 
 SCALES = ('standard', 'minmax', 'none')
 
 
-def choose_scaling(kind, statistics):
+def choose_scaling(kind: str, statistics: Any) -> tuple[Floats, Floats]:
     """Return (offset, scale), each (d,), from ColumnStatistics.
 
     kind : standard (mean 0, population standard deviation 1), minmax (the papers' [-1, 1]) or none.
@@ -26,7 +30,7 @@ def choose_scaling(kind, statistics):
     return np.where(constant, low, offset), np.where(constant, 0.0, 1 / np.where(constant, 1.0, width))
 
 
-def scale_rows(X, offset, scale):
+def scale_rows(X: Rows, offset: Floats, scale: Floats) -> Rows:
     """Return (x - offset) * scale. CSR rows stay sparse where the offset is 0 and become dense elsewhere."""
     if not offset.any():
         if (scale == 1).all():

@@ -1,9 +1,13 @@
 """Open a figure to draw in, and write it to files."""
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 
 @contextmanager
-def drawn(*paths, rows=1, columns=1, dpi=150, **look):
+def drawn(*paths: str | Path, rows: int = 1, columns: int = 1, dpi: int = 150,
+          **look: Any) -> Iterator[tuple[Any, Any]]:
     """Give a figure and the axes of its panels; it is written to all paths at the end, and closed.
 
     paths : those that end in .svg become drawings, all others png. dpi : of a png. look : options of pyplot.subplots.

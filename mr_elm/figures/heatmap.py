@@ -1,10 +1,12 @@
 """Draw the accuracy of cross-validation over a grid."""
+from pathlib import Path
+
 import numpy as np
 
 from mr_elm.figures.figure import drawn
 
 
-def draw(scores, path):
+def draw(scores: list, path: str | Path) -> None:
     """Draw Scores as a heat map, C across and the kernel's parameter down, the best one marked.
 
     scores : list of Score over a full grid. path : of the png.

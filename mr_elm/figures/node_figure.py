@@ -1,10 +1,13 @@
 """Draw what cross-validation says of hidden nodes."""
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
 from mr_elm.figures.figure import drawn
 
 
-def draw(scores, best, path):
+def draw(scores: list, best: Any, path: str | Path) -> None:
     """Draw the error over nu and L for the best kind of nodes, and the least error over the weight scale of every map.
 
     scores : list of NodeScore over a full grid. best : the one chosen. path : of the png.
@@ -16,7 +19,7 @@ def draw(scores, best, path):
         curves(right, scores)
 
 
-def heat_map(axes, scores, best):
+def heat_map(axes: Any, scores: list, best: Any) -> Any:
     """Draw error over nu and L, the chosen cell ringed, cells that are not trusted crossed out."""
     from matplotlib.colors import LogNorm
     nus, sizes = (sorted({getattr(score, name) for score in scores}) for name in ('nu', 'n_hidden'))
@@ -40,9 +43,9 @@ def heat_map(axes, scores, best):
     return image
 
 
-def curves(axes, scores):
+def curves(axes: Any, scores: list) -> None:
     """Draw the least error over the weight scale, a curve a map."""
-    least = {}
+    least: dict[tuple[str, float], float] = {}
     for score in scores:
         if score.trusted:
             place = score.map, score.weight_scale

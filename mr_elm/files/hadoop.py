@@ -5,6 +5,7 @@ import shutil
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, CalledProcessError, Popen
+from typing import IO
 
 from mrjob.fs.hadoop import HadoopFilesystem
 
@@ -13,7 +14,7 @@ from mr_elm.files.webhdfs import WebHDFS
 SITES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
 
 
-def find_home():
+def find_home() -> Path | None:
     """Return the folder of the Hadoop to use, or None.
 
     HADOOP_HOME names it; else it is the local cluster of this folder or checkout; else that of the command `hadoop`.
@@ -28,22 +29,22 @@ def find_home():
     return Path(found).resolve().parent.parent if found else None
 
 
-def local_homes():
+def local_homes() -> list[Path]:
     """List where `make hadoop-up` may have put a cluster."""
     return [folder / 'build' / 'hadoop' / 'home' for folder in (Path.cwd(), Path(__file__).resolve().parents[2])]
 
 
-def is_local_cluster():
+def is_local_cluster() -> bool:
     """Tell whether the nodes are this machine, as those that cluster.py starts are."""
     home = find_home()
     return home is not None and (home.parent / 'settings.json').exists()
 
 
-def read_configuration(home):
+def read_configuration(home: Path) -> dict[str, str]:
     """Read the properties of a Hadoop's site files: name -> value; those of HADOOP_CONF_DIR come first."""
     named = os.environ.get('HADOOP_CONF_DIR')
     folders = [Path(named)] if named else [home / 'etc' / 'hadoop', Path('/etc/hadoop/conf')]
-    properties = {}
+    properties: dict[str, str] = {}
     for folder in folders:
         for site in SITES:
             if (folder / site).exists():
@@ -52,7 +53,7 @@ def read_configuration(home):
     return properties
 
 
-def web_hdfs(properties):
+def web_hdfs(properties: dict[str, str]) -> WebHDFS | None:
     """Return WebHDFS for a cluster, or None where it needs more than plain HTTP (Kerberos, TLS, high availability)."""
     secure = properties.get('hadoop.security.authentication', 'simple') != 'simple'
     plain = properties.get('dfs.http.policy', 'HTTP_ONLY') != 'HTTPS_ONLY' and not properties.get('dfs.nameservices')
@@ -66,7 +67,7 @@ def web_hdfs(properties):
 class HadoopCommand(HadoopFilesystem):
     """Do what `WebHDFS` does with the hadoop command: slower, but with whatever security the cluster has."""
 
-    def status(self, path):
+    def status(self, path: str) -> dict | None:
         """Return type, length and time of a path, or None when there is nothing."""
         if not self.exists(glob_escaped(path)):
             return None
@@ -74,7 +75,7 @@ class HadoopCommand(HadoopFilesystem):
         kind, size, time = stat.rsplit(None, 2)
         return {'type': 'DIRECTORY' if kind == 'directory' else 'FILE', 'length': int(size), 'modificationTime': time}
 
-    def children(self, path):
+    def children(self, path: str) -> list[dict]:
         """List name, type, length and time of what is in a folder."""
         listing = self.invoke_hadoop(['fs', '-ls', glob_escaped(path)], return_stdout=True).decode()
         return [{'pathSuffix': fields[7].rpartition('/')[2], 'length': int(fields[4]),
@@ -82,7 +83,7 @@ class HadoopCommand(HadoopFilesystem):
                  'type': 'DIRECTORY' if fields[0].startswith('d') else 'FILE'}
                 for fields in (line.split(None, 7) for line in listing.splitlines()) if len(fields) == 8]
 
-    def glob(self, pattern):
+    def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
         try:
             listing = self.invoke_hadoop(['fs', '-ls', '-d', '-C', pattern], return_stdout=True).decode()
@@ -90,25 +91,25 @@ class HadoopCommand(HadoopFilesystem):
             return []
         return sorted(listing.splitlines())
 
-    def open(self, path):
+    def open(self, path: str) -> IO[bytes] | None:
         """Open a file for reading bytes."""
         return Popen([*self.get_hadoop_bin(), 'fs', '-cat', glob_escaped(path)], stdout=PIPE, stderr=DEVNULL).stdout
 
-    def rename(self, source, target):
+    def rename(self, source: str, target: str) -> None:
         """Give a file another name."""
         self.invoke_hadoop(['fs', '-mv', glob_escaped(source), target])
 
-    def delete(self, path):
+    def delete(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
         self.rm(glob_escaped(path))
 
 
-def glob_escaped(path):
+def glob_escaped(path: str) -> str:
     """Keep Hadoop from taking a file's name for a pattern, or for several names: it cuts at commas outside of {}."""
     return re.sub(r'([*?\[\]{}\\])', r'\\\1', path).replace(',', r'{\,}')
 
 
-def hadoop_bin():
+def hadoop_bin() -> str:
     """Return the hadoop command of the Hadoop to use. Raises FileNotFoundError when there is none."""
     home = find_home()
     if home is None or not (home / 'bin' / 'hadoop').exists():
@@ -117,7 +118,7 @@ def hadoop_bin():
     return str(home / 'bin' / 'hadoop')
 
 
-def hdfs_client():
+def hdfs_client() -> WebHDFS | HadoopCommand:
     """Return a client of the cluster's HDFS: over HTTP where that is possible, else the hadoop command."""
     command = hadoop_bin()
-    return web_hdfs(read_configuration(find_home())) or HadoopCommand([command])
+    return web_hdfs(read_configuration(Path(command).parents[1])) or HadoopCommand([command])

@@ -1,7 +1,9 @@
 """Objects of S3 as files, by boto3. Keys with a common beginning up to a slash make a folder."""
 import io
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from typing import Any, BinaryIO
 
 import boto3
 from botocore.exceptions import (
@@ -23,7 +25,7 @@ KINDS = {'404': FileNotFoundError, 'NoSuchKey': FileNotFoundError, 'NoSuchBucket
          'SignatureDoesNotMatch': PermissionError, 'ExpiredToken': PermissionError}
 
 
-def make_s3_store():
+def make_s3_store() -> 'S3Store':
     """Make the store; keys, region and endpoint are found by boto3's own rules, unless CONNECTION names them."""
     with reported('s3://'):
         return S3Store(boto3.client('s3', **CONNECTION))
@@ -35,14 +37,14 @@ class S3Store:
     client : boto3's client of S3.
     """
 
-    def __init__(self, client):
+    def __init__(self, client: Any) -> None:
         self.client = client
 
-    def absolute(self, path):
+    def absolute(self, path: str) -> str:
         """Return the one name of a path."""
         return path.rstrip('/')
 
-    def find(self, path):
+    def find(self, path: str) -> Entry | None:
         """Return the Entry of a path, or None. Raises FileNotFoundError when there is no such bucket."""
         root, bucket, key = take_apart(path)
         with reported(path, bucket):
@@ -52,7 +54,7 @@ class S3Store:
             below = self.client.list_objects_v2(Bucket=bucket, Prefix=f'{key}/' if key else '', MaxKeys=1)
         return Entry(self.absolute(path), True, 0) if below['KeyCount'] or not key else None
 
-    def _head(self, bucket, key):
+    def _head(self, bucket: str, key: str) -> tuple[int, str] | None:
         try:
             found = self.client.head_object(Bucket=bucket, Key=key) if key else None
             return found and (found['ContentLength'], found['ETag'])
@@ -61,7 +63,7 @@ class S3Store:
                 return None
             raise
 
-    def glob(self, pattern):
+    def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
         root, _, key = take_apart(pattern)
         found = [root]
@@ -73,7 +75,7 @@ class S3Store:
                 found = [f'{folder}/{part}' for folder in found]
         return sorted(path for path in found if self.find(path))
 
-    def entries(self, folder):
+    def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
         root, bucket, key = take_apart(folder)
         prefix = f'{key}/' if key else ''
@@ -84,22 +86,25 @@ class S3Store:
                 *(Entry(f'{root}/{item["Key"]}', False, item['Size'], item['ETag']) for item in page.get('Contents', ())
                   if not item['Key'].endswith('/')))]
 
-    def open(self, path):
+    def open(self, path: str) -> BinaryIO:
         """Open an object for reading bytes."""
         _, bucket, key = take_apart(path)
         with reported(path, bucket):
             body = self.client.get_object(Bucket=bucket, Key=key)['Body']
         return io.BufferedReader(Body(path, body), BUFFER)
 
-    def put(self, source, path):
+    def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to an object; replaces what is there."""
         _, bucket, key = take_apart(path)
         with reported(path, bucket), open(source, 'rb') as stream:
             self.client.upload_fileobj(stream, bucket, key)
 
-    def move(self, source, path):
+    def move(self, source: str, path: str) -> None:
         """Give an object, or all below a folder, a new name; names that begin with _ (all is there) come last."""
-        if not self.find(source).is_folder:
+        found = self.find(source)
+        if found is None:
+            raise FileNotFoundError(f'{source}: an object or a folder was expected, there is none')
+        if not found.is_folder:
             _, bucket, key = take_apart(path)
             with reported(path, bucket):
                 self.client.copy(dict(zip(('Bucket', 'Key'), take_apart(source)[1:], strict=True)), bucket, key)
@@ -108,7 +113,7 @@ class S3Store:
                 self.move(entry.path, f'{path}/{entry.name}')
         self.remove(source)
 
-    def remove(self, path):
+    def remove(self, path: str) -> None:
         """Remove an object, and all that is below it as a folder."""
         _, bucket, key = take_apart(path)
         with reported(path, bucket):
@@ -119,7 +124,7 @@ class S3Store:
                 if page['KeyCount']:
                     self._remove_all(bucket, [{'Key': item['Key']} for item in page['Contents']])
 
-    def _remove_all(self, bucket, keys):
+    def _remove_all(self, bucket: str, keys: list[dict]) -> None:
         answer = self.client.delete_objects(Bucket=bucket, Delete={'Objects': keys, 'Quiet': True})
         for error in answer.get('Errors', ()):
             raise PermissionError(f's3://{bucket}/{error["Key"]}: S3 refused to remove it: {error["Message"]}')
@@ -128,27 +133,27 @@ class S3Store:
 class Body(io.RawIOBase):
     """Read what S3 sends, and say so plainly when it breaks off."""
 
-    def __init__(self, path, body):
+    def __init__(self, path: str, body: Any) -> None:
         self.path, self.body = path, body
 
-    def readable(self):
+    def readable(self) -> bool:
         """Say that it can be read."""
         return True
 
-    def readinto(self, buffer):
+    def readinto(self, buffer: Any) -> int:
         """Fill some of the buffer; 0 at the end of the object."""
         with reported(self.path):
             data = self.body.read(len(buffer))
         buffer[:len(data)] = data
         return len(data)
 
-    def close(self):
+    def close(self) -> None:
         """Let go of the connection."""
         self.body.close()
         super().close()
 
 
-def take_apart(path):
+def take_apart(path: str) -> tuple[str, str, str]:
     """Return (scheme and bucket, bucket, key) of a path, the key without a slash at its end."""
     scheme, _, rest = path.partition('://')
     bucket, _, key = rest.partition('/')
@@ -157,13 +162,13 @@ def take_apart(path):
     return f'{scheme}://{bucket}', bucket, key.rstrip('/')
 
 
-def code_of(error):
+def code_of(error: ClientError) -> str:
     """Return the name that S3 gives to an error."""
     return error.response.get('Error', {}).get('Code', '')
 
 
 @contextmanager
-def reported(path, bucket=None):
+def reported(path: str, bucket: str | None = None) -> Iterator[None]:
     """Turn errors of boto3 into an OSError of one sentence."""
     try:
         yield

@@ -8,10 +8,12 @@ import os
 import shutil
 import tempfile
 import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Any, BinaryIO
 
 from mr_elm.files.hadoop import hdfs_client
 from mr_elm.io.store import replacing
@@ -29,7 +31,7 @@ class Entry:
     modified: str = ''
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Return the last part of the path."""
         return self.path.rstrip('/').rsplit('/', 1)[-1]
 
@@ -37,36 +39,36 @@ class Entry:
 class LocalStore:
     """Files of this machine."""
 
-    def absolute(self, path):
+    def absolute(self, path: str) -> str:
         """Return the one name of a path."""
         return os.path.abspath(path)
 
-    def find(self, path):
+    def find(self, path: str) -> Entry | None:
         """Return the Entry of a path, or None."""
         if not os.path.exists(path):
             return None
         return Entry(path, os.path.isdir(path), os.path.getsize(path), str(os.stat(path).st_mtime_ns))
 
-    def glob(self, pattern):
+    def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
         return sorted(glob.glob(pattern, recursive=True))
 
-    def entries(self, folder):
+    def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
         with os.scandir(folder) as found:
             return [Entry(item.path, item.is_dir(), item.stat().st_size, str(item.stat().st_mtime_ns))
                     for item in found]
 
-    def open(self, path):
+    def open(self, path: str) -> BinaryIO:
         """Open a file for reading bytes."""
         return open(path, 'rb')
 
-    def put(self, source, path):
+    def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to a path; replaces what is there."""
         with open(source, 'rb') as stream, replacing(path) as target:
             shutil.copyfileobj(stream, target, COPY)
 
-    def remove(self, path):
+    def remove(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
         if os.path.isdir(path):
             shutil.rmtree(path)
@@ -80,32 +82,32 @@ class HDFSStore:
     client : has status, children, glob, open, put, rename, delete and mkdir, as `WebHDFS` and `HadoopCommand` do.
     """
 
-    def __init__(self, client):
+    def __init__(self, client: Any) -> None:
         self.client = client
 
-    def absolute(self, path):
+    def absolute(self, path: str) -> str:
         """Return the one name of a path."""
         return path.rstrip('/')
 
-    def find(self, path):
+    def find(self, path: str) -> Entry | None:
         """Return the Entry of a path, or None."""
         status = self.client.status(path)
         return None if status is None else entry_of(path, status)
 
-    def glob(self, pattern):
+    def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
         return self.client.glob(pattern)
 
-    def entries(self, folder):
+    def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
         return [entry_of(f'{folder.rstrip("/")}/{child["pathSuffix"]}', child)
                 for child in self.client.children(folder)]
 
-    def open(self, path):
+    def open(self, path: str) -> BinaryIO:
         """Open a file for reading bytes."""
         return self.client.open(path)
 
-    def put(self, source, path):
+    def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to a path; replaces what is there."""
         folder, _, name = path.rpartition('/')
         temporary = f'{folder}/_{name}.{uuid.uuid4().hex[:8]}.tmp'
@@ -122,22 +124,25 @@ class HDFSStore:
                 raise type(error)(str(error).replace(temporary, path)) from error
             raise
 
-    def move(self, source, path):
+    def move(self, source: str, path: str) -> None:
         """Give a file or a folder a new name, under which there must be nothing."""
         self.client.mkdir(path.rpartition('/')[0])
         self.client.rename(source, path)
 
-    def remove(self, path):
+    def remove(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
         self.client.delete(path)
 
 
-def entry_of(path, status):
+Store = LocalStore | HDFSStore | Any  # or files.s3.S3Store, which waits for boto3
+
+
+def entry_of(path: str, status: dict) -> Entry:
     """Make the Entry that a FileStatus of HDFS describes."""
     return Entry(path, status['type'] == 'DIRECTORY', status['length'], str(status['modificationTime']))
 
 
-def s3_store():
+def s3_store() -> Store:
     """Make the store of S3; only who names it waits for boto3."""
     return import_module('mr_elm.files.s3').make_s3_store()
 
@@ -145,30 +150,30 @@ def s3_store():
 STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(hdfs_client()), 's3': s3_store, 's3a': s3_store}
 
 
-def scheme_of(path):
+def scheme_of(path: str) -> str:
     """Return the scheme of a path that is on a store of ours, else ''."""
     scheme, colon, rest = path.partition(':')
     return scheme if colon and rest.startswith('//') and scheme in STORES else ''
 
 
-def is_local(path):
+def is_local(path: str) -> bool:
     """Tell whether a path is on this machine."""
     return not scheme_of(path)
 
 
-def store_of(path):
+def store_of(path: str) -> Store:
     """Return the store that a path is on."""
     return make_store(scheme_of(path))
 
 
 @cache
-def make_store(scheme):
+def make_store(scheme: str) -> Store:
     """Make the store for a scheme, once."""
     return STORES[scheme]()
 
 
 @contextmanager
-def written(path):
+def written(path: str) -> Iterator[str]:
     """Give a file of this machine to write; it is put at `path`, whole, when all went well."""
     if is_local(path):
         with replacing(path) as stream:
@@ -181,7 +186,7 @@ def written(path):
 
 
 @contextmanager
-def fetched(path, name='file'):
+def fetched(path: str, name: str = 'file') -> Iterator[str]:
     """Give a copy on this machine of the file at `path`, under a plain name."""
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         local = os.path.join(folder, name)
@@ -189,7 +194,7 @@ def fetched(path, name='file'):
         yield local
 
 
-def copy(source, target):
+def copy(source: str, target: str) -> None:
     """Copy a file of this machine to any place, or a file of any place to this machine."""
     if is_local(source):
         store_of(target).put(source, target)
@@ -198,7 +203,7 @@ def copy(source, target):
         shutil.copyfileobj(stream, local, COPY)
 
 
-def demand_free(path, overwrite=False):
+def demand_free(path: str, overwrite: bool = False) -> None:
     """Refuse an output that exists, or whose folder does not, before any work is done."""
     store = store_of(path)
     found = store.find(path)

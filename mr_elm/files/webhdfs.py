@@ -2,8 +2,11 @@
 import http.client
 import json
 import os
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from getpass import getuser
+from http.client import HTTPResponse
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from mrjob.fs.base import Filesystem
@@ -20,15 +23,16 @@ class WebHDFS(Filesystem):
     user : the name to act under, for clusters without Kerberos.
     """
 
-    def __init__(self, address, user=None):
+    def __init__(self, address: str, user: str | None = None) -> None:
         self.address = address
         self.user = user or os.environ.get('HADOOP_USER_NAME') or getuser()
 
-    def can_handle_path(self, path):
+    def can_handle_path(self, path: str) -> bool:
         """Tell whether a path is on HDFS."""
         return path.startswith('hdfs:')
 
-    def call(self, method, path, operation, ok=(200, 201), body=None, **parameters):
+    def call(self, method: str, path: str, operation: str, ok: tuple[int, ...] = (200, 201), body: Any = None,
+             **parameters: Any) -> HTTPResponse:
         """Send one request, follow its redirect, and return the open response. Raises OSError when it is refused."""
         query = urlencode({'op': operation, 'user.name': self.user, **parameters})
         target = f'http://{self.address}/webhdfs/v1{quote(plain(path))}?{query}'
@@ -40,38 +44,38 @@ class WebHDFS(Filesystem):
             raise refused(path, operation, response)
         return response
 
-    def json(self, method, path, operation, **parameters):
+    def json(self, method: str, path: str, operation: str, **parameters: Any) -> dict:
         """Send one request and return what its answer holds."""
         with self.call(method, path, operation, **parameters) as response:
             text = response.read()
         return json.loads(text) if text else {}
 
-    def status(self, path):
+    def status(self, path: str) -> dict | None:
         """Return the FileStatus of a path, or None when there is nothing."""
         try:
             return self.json('GET', path, 'GETFILESTATUS')['FileStatus']
         except FileNotFoundError:
             return None
 
-    def children(self, path):
+    def children(self, path: str) -> list[dict]:
         """List the FileStatus of what is in a folder; of a file, its own with an empty name."""
         return self.json('GET', path, 'LISTSTATUS')['FileStatuses']['FileStatus']
 
-    def ls(self, path_glob):
+    def ls(self, path_glob: str) -> Iterator[str]:
         """Yield the files at or below what a glob matches."""
         for path in self.glob(path_glob):
             status = self.status(path)
             if status is not None:
                 yield from self._walk(path, status)
 
-    def _walk(self, path, status):
+    def _walk(self, path: str, status: dict) -> Iterator[str]:
         if status['type'] == 'FILE':
             yield path
             return
         for child in self.children(path):
             yield from self._walk(self.join(path, child['pathSuffix']), child)
 
-    def glob(self, pattern):
+    def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
         prefix, parts = root_of(pattern), plain(pattern).strip('/').split('/')
         found = ['']
@@ -84,61 +88,61 @@ class WebHDFS(Filesystem):
                 found = [f'{folder}/{part}' for folder in found]
         return sorted(prefix + path for path in found if GLOB & set(parts[-1]) or self.status(prefix + path))
 
-    def _children_or_none(self, path):
+    def _children_or_none(self, path: str) -> list[dict]:
         try:
             return self.children(path or '/')
         except OSError:
             return []
 
-    def exists(self, path_glob):
+    def exists(self, path_glob: str) -> bool:
         """Tell whether anything matches a glob."""
         return any(self.status(path) is not None for path in self.glob(path_glob))
 
-    def du(self, path_glob):
+    def du(self, path_glob: str) -> int:
         """Return the bytes of all files that match."""
-        return sum(self.status(path)['length'] for path in self.ls(path_glob))
+        return sum(self.json('GET', path, 'GETFILESTATUS')['FileStatus']['length'] for path in self.ls(path_glob))
 
-    def _cat_file(self, path):
+    def _cat_file(self, path: str) -> Iterator[bytes]:
         with self.open(path) as stream:
             while chunk := stream.read(CHUNK):
                 yield chunk
 
-    def open(self, path):
+    def open(self, path: str) -> HTTPResponse:
         """Open a file for reading bytes."""
         return self.call('GET', path, 'OPEN')
 
-    def mkdir(self, path):
+    def mkdir(self, path: str) -> None:
         """Make a folder and those above it."""
         self.json('PUT', path, 'MKDIRS')
 
-    def put(self, src, path):
+    def put(self, src: str, path: str) -> None:
         """Copy a local file to a path where there is none."""
         with open(src, 'rb') as body:
             self.call('PUT', path, 'CREATE', body=body, overwrite='false').close()
 
-    def rm(self, path_glob):
+    def rm(self, path_glob: str) -> None:
         """Remove all that matches."""
         for path in self.glob(path_glob):
             self.delete(path)
 
-    def delete(self, path):
+    def delete(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
         self.json('DELETE', path, 'DELETE', recursive='true')
 
-    def touchz(self, path):
+    def touchz(self, path: str) -> None:
         """Make an empty file."""
         self.call('PUT', path, 'CREATE', body=b'', overwrite='false').close()
 
-    def rename(self, source, target):
+    def rename(self, source: str, target: str) -> None:
         """Give a file another name. Raises OSError when the target exists."""
         if not self.json('PUT', source, 'RENAME', destination=plain(target))['boolean']:
             raise FileExistsError(f'{target}: a new name was expected, it exists')
 
 
-def send(method, target, body):
+def send(method: str, target: str, body: Any) -> HTTPResponse:
     """Send one HTTP request and return the response, which closes its connection when it is closed."""
     parts = urlsplit(target)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=TIMEOUT)
+    connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=TIMEOUT)
     headers = {'Content-Type': 'application/octet-stream'}
     if hasattr(body, 'fileno'):
         headers['Content-Length'] = str(os.fstat(body.fileno()).st_size)
@@ -152,7 +156,7 @@ def send(method, target, body):
     return response
 
 
-def refused(path, operation, response):
+def refused(path: str, operation: str, response: HTTPResponse) -> OSError:
     """Make the OSError that tells why a request was refused."""
     text = response.read()
     try:
@@ -164,12 +168,12 @@ def refused(path, operation, response):
     return error(f'{path}: HDFS refused {operation.lower()}: {kind}: {message}')
 
 
-def plain(path):
+def plain(path: str) -> str:
     """Return the path of an hdfs: URI, without scheme and host."""
     return urlsplit(path.replace('?', '%3F').replace('#', '%23')).path.replace('%3F', '?').replace('%23', '#') or '/'
 
 
-def root_of(path):
+def root_of(path: str) -> str:
     """Return scheme and host of a URI."""
     parts = urlsplit(path.replace('?', '%3F').replace('#', '%23'))
     return f'{parts.scheme}://{parts.netloc}' if parts.scheme else ''

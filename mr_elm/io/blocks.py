@@ -1,10 +1,14 @@
 """Hold rows together: the unit in which everything is read, mapped and summed."""
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096
 
@@ -19,54 +23,55 @@ class Block:
     weights : (n,) positive float64 array, or None when every row counts once.
     """
 
-    X: np.ndarray | sp.csr_matrix
+    X: Rows
     names: tuple[str, ...] = ()
-    codes: np.ndarray | None = None
-    weights: np.ndarray | None = None
+    codes: Any = None
+    weights: Floats | None = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.X.shape[0]
 
     @cached_property
-    def targets(self):
+    def targets(self) -> Floats:
         """Read the labels as numbers: (n,) float64. Raises ValueError when one is not."""
         return np.array([float(name) for name in self.names])[self.codes]
 
 
-def encode_labels(labels):
+def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     """Number the labels in order of first appearance: (names, codes)."""
-    table = {}
+    table: dict[str, int] = {}
     codes = np.fromiter((table.setdefault(label, len(table)) for label in labels), np.int32, len(labels))
     return tuple(table), codes
 
 
-def take_rows(block, rows):
+def take_rows(block: Block, rows: slice | np.ndarray) -> Block:
     """Return some rows of a block."""
     codes = None if block.codes is None else block.codes[rows]
     return Block(block.X[rows], block.names, codes, None if block.weights is None else block.weights[rows])
 
 
-def concatenate(blocks):
+def concatenate(parts: Iterable[Block | None]) -> Block | None:
     """Join blocks of the same kind and width, or return None when there are none."""
-    blocks = [block for block in blocks if block is not None]
+    blocks = [block for block in parts if block is not None]
     if len(blocks) <= 1:
         return blocks[0] if blocks else None
-    names, codes, weights = (), None, None
+    joint = Block(stack([block.X for block in blocks]))
     if blocks[0].codes is not None:
         names, codes = encode_labels([block.names[code] for block in blocks for code in block.codes])
+        joint = replace(joint, names=names, codes=codes)
     if blocks[0].weights is not None:
-        weights = np.concatenate([block.weights for block in blocks])
-    return Block(stack([block.X for block in blocks]), names, codes, weights)
+        joint = replace(joint, weights=np.concatenate([block.weights for block in blocks]))
+    return joint
 
 
-def stack(parts):
+def stack(parts: Sequence[Rows]) -> Rows:
     """Put matrices on top of each other; sparse ones are widened to the widest."""
     if not sp.issparse(parts[0]):
         return np.concatenate(parts)
     return sp.vstack([widen(part, max(part.shape[1] for part in parts)) for part in parts], format='csr')
 
 
-def widen(X, n_features):
+def widen(X: Rows, n_features: int) -> Rows:
     """Give CSR rows a width of at least n_features, without copying their data."""
     if not sp.issparse(X) or X.shape[1] >= n_features:
         return X
@@ -91,6 +96,6 @@ class RowCounts:
     used: int = 0
     rejected: Counter = field(default_factory=Counter)
 
-    def to_json(self):
+    def to_json(self) -> dict:
         """Return the counts as a dictionary that JSON can hold."""
         return {**vars(self), 'rejected': dict(self.rejected)}

@@ -6,13 +6,14 @@ import re
 import numpy as np
 
 from mr_elm.io.blocks import Block, encode_labels
-from mr_elm.io.formats import RowError
+from mr_elm.io.formats import RowError, RowFormat
+from mr_elm.typing import Floats
 
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
 SPACES = re.compile(f'[{SPACE}]+')
 
 
-def split_fields(line, delimiter):
+def split_fields(line: str, delimiter: str | None) -> list[str]:
     """Split one line into its fields; a quoted field may hold the delimiter, but not a line end."""
     if '"' not in line:
         return [text.strip(SPACE) for text in line.split(delimiter)] if delimiter else split_white(line)
@@ -23,20 +24,20 @@ def split_fields(line, delimiter):
     return [text.strip(SPACE) for text in rows[0]]
 
 
-def split_white(line, limit=-1):
+def split_white(line: str, limit: int = -1) -> list[str]:
     """Split at runs of white space, `limit` times at most."""
     if line.isascii():
         return line.split(None, limit)
     return SPACES.split(line.strip(SPACE), max(limit, 0))
 
 
-def shown(text, limit=40):
+def shown(text: str, limit: int = 40) -> str:
     """Quote a piece of input for a message, shortened and without control characters."""
     text = text if len(text) <= limit else text[:limit] + '...'
     return ascii(text) if not text.isprintable() else repr(text)
 
 
-def parse(lines, form):
+def parse(lines: list[str], form: RowFormat) -> Block:
     """Turn lines into a Block.
 
     lines : list of str, decoded as Latin-1, without line ends or blank lines.
@@ -48,38 +49,37 @@ def parse(lines, form):
     X = np.loadtxt(features, delimiter=form.delimiter, comments=None, ndmin=2)
     if X.shape != (len(lines), form.width) or not np.isfinite(X).all():
         raise ValueError('rows of another shape')
-    if weights is not None:
-        weights = positive(weights)
+    row_weights = None if weights is None else read_weights(weights)
     if labels is None or form.ignore_label:
-        return Block(X, weights=weights)
+        return Block(X, weights=row_weights)
     names, codes = encode_labels(labels)
-    return Block(X, tuple(label_name(name, form) for name in names), codes, weights)
+    return Block(X, tuple(label_name(name, form) for name in names), codes, row_weights)
 
 
-def cut(lines, form):
+def cut(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] | None, list[str]]:
     """Separate label, weight and features of each line: (labels, weights, features), each a list of text or None."""
     if form.label_column is None and form.weight_column is None and not any('"' in line for line in lines):
         return None, None, lines
-    simple = form.label_column == 0 and form.weight_column is None and form.delimiter
-    if simple and not any('"' in line for line in lines):
+    simple = form.label_column == 0 and form.weight_column is None and not any('"' in line for line in lines)
+    if simple and form.delimiter:
         parts = [line.partition(form.delimiter) for line in lines]
         return [part[0].strip(SPACE) for part in parts], None, [part[2] for part in parts]
     rows = [split_fields(line, form.delimiter) for line in lines]
     if any(len(row) != form.n_columns for row in rows):
         raise ValueError('rows of another width')
     special = {form.label_column, form.weight_column}
-    kept = [j for j in range(form.n_columns) if j not in special]
+    kept = [j for j in range(len(rows[0])) if j not in special]
     joint = form.delimiter or ' '
     return (column(rows, form.label_column), column(rows, form.weight_column),
             [joint.join([row[j] for j in kept]) for row in rows])
 
 
-def column(rows, position):
+def column(rows: list[list[str]], position: int | None) -> list[str] | None:
     """Take one field of each row, or None."""
     return None if position is None else [row[position] for row in rows]
 
 
-def positive(texts):
+def read_weights(texts: list[str]) -> Floats:
     """Read weights: (n,) float64, all positive and finite, or ValueError."""
     weights = np.array([number_or_none(text) for text in texts], dtype=float)
     if not (np.isfinite(weights) & (weights > 0)).all():
@@ -87,7 +87,7 @@ def positive(texts):
     return weights
 
 
-def label_name(text, form):
+def label_name(text: str, form: RowFormat) -> str:
     """Decode a label and check that it can be one."""
     try:
         name = text.encode('latin-1').decode('utf-8')
@@ -103,7 +103,7 @@ def label_name(text, form):
     return name
 
 
-def number_or_none(text):
+def number_or_none(text: str) -> float | None:
     """Read a plain decimal number, or return None for any other text."""
     try:
         return None if '_' in text else float(text)
@@ -111,7 +111,7 @@ def number_or_none(text):
         return None
 
 
-def diagnose(line, form):
+def diagnose(line: str, form: RowFormat) -> RowError:
     """Say why one line was refused, as a RowError."""
     try:
         if '\0' in line:
@@ -126,7 +126,7 @@ def diagnose(line, form):
     return RowError('not readable', shown(line))
 
 
-def check_field(text, j, form):
+def check_field(text: str, j: int, form: RowFormat) -> None:
     """Raise RowError when field j cannot be what its column holds."""
     if j == form.label_column:
         if not form.ignore_label:

@@ -37,16 +37,16 @@ class RowFormat:
     blank_bytes: int = 0
 
     @property
-    def width(self):
+    def width(self) -> int:
         """Count the features of a csv row."""
-        return self.n_columns - (self.label_column is not None) - (self.weight_column is not None)
+        return (self.n_columns or 0) - (self.label_column is not None) - (self.weight_column is not None)
 
-    def to_json(self):
+    def to_json(self) -> dict:
         """Return the fields as a dictionary that JSON can hold."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values):
+    def from_json(cls, values: dict) -> 'RowFormat':
         """Build a format from `to_json`'s dictionary."""
         return cls(**{field.name: values[field.name] for field in fields(cls)})
 
@@ -75,7 +75,7 @@ class RowOptions:
 class RowError(ValueError):
     """Say why a row cannot be used: a countable reason, and what was seen."""
 
-    def __init__(self, reason, detail):
+    def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f'{reason}: {detail}')
         self.reason = reason
         self.detail = detail

@@ -6,14 +6,15 @@ import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.csv_rows import label_name, number_or_none, shown, split_white
-from mr_elm.io.formats import RowError
+from mr_elm.io.formats import RowError, RowFormat
+from mr_elm.typing import Floats
 
 QID = re.compile(r'(?<!\S)qid:\S+', re.ASCII)
 NUMBER_CHARACTERS = b'0123456789.+-eE'
 MAX_DIGITS = 18  # of an index; Python refuses to read thousands
 
 
-def parse(lines, form):
+def parse(lines: list[str], form: RowFormat) -> Block:
     """Turn lines `label index:value ...` into a Block with a CSR matrix.
 
     lines : list of str, decoded as Latin-1, without line ends, blank lines or whole-line comments.
@@ -34,7 +35,7 @@ def parse(lines, form):
     return Block(X, tuple(label_name(name, form) for name in names), codes)
 
 
-def cut(lines, form):
+def cut(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str]]:
     """Separate labels from pairs, leaving comments and query ids out."""
     lines = [clean(line) for line in lines] if any('#' in line or 'qid' in line for line in lines) else lines
     if not form.labelled:
@@ -46,12 +47,12 @@ def cut(lines, form):
     return labels, [part[1] if len(part) > 1 else '' for part in parts]
 
 
-def clean(line):
+def clean(line: str) -> str:
     """Drop what follows # and the query id."""
     return QID.sub('', line.partition('#')[0])
 
 
-def read_pairs(text, n_pairs):
+def read_pairs(text: str, n_pairs: int) -> tuple[Floats, Floats]:
     """Read `index:value` pairs separated by white space: (index, value), each (n_pairs,) float64."""
     data = text.encode('latin-1')
     skeleton = data.translate(None, NUMBER_CHARACTERS).split()
@@ -64,7 +65,7 @@ def read_pairs(text, n_pairs):
     return numbers[::2], numbers[1::2]
 
 
-def check_indices(index, indptr, form):
+def check_indices(index: Floats, indptr: np.ndarray, form: RowFormat) -> None:
     """Demand whole indices from 1, rising within each row, and none beyond what is allowed."""
     rising = np.diff(index, prepend=0.0) > 0
     starts = indptr[:-1][np.diff(indptr) > 0]
@@ -74,14 +75,14 @@ def check_indices(index, indptr, form):
         raise ValueError('indices')
 
 
-def drop_extra(index, value, indptr, n_features):
+def drop_extra(index: Floats, value: Floats, indptr: np.ndarray, n_features: int) -> tuple[Floats, Floats, np.ndarray]:
     """Leave out pairs beyond the width."""
     kept = index <= n_features
     total = np.concatenate([[0], np.cumsum(kept)])
     return index[kept], value[kept], total[indptr]
 
 
-def diagnose(line, form):
+def diagnose(line: str, form: RowFormat) -> RowError:
     """Say why one line was refused, as a RowError."""
     if '\0' in line:
         return RowError('binary data', 'the line holds bytes of zero')
@@ -105,7 +106,7 @@ def diagnose(line, form):
     return RowError('not readable', shown(line))
 
 
-def check_pair(token, previous, form):
+def check_pair(token: str, previous: int, form: RowFormat) -> int:
     """Return the index of one `index:value` token, or raise RowError."""
     left, colon, right = token.partition(':')
     if not colon:

@@ -1,8 +1,11 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 
 from mr_elm.io import csv_rows, libsvm_rows
-from mr_elm.io.blocks import BLOCK_ROWS, RowCounts, concatenate
+from mr_elm.io.blocks import BLOCK_ROWS, Block, RowCounts, concatenate
+from mr_elm.io.formats import RowError, RowFormat
 
 PARSERS = {'csv': csv_rows, 'libsvm': libsvm_rows}
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
@@ -27,15 +30,16 @@ class LineReader:
     With stop=True reading ends at the first bad row, which is then the only one in `rejected`.
     """
 
-    def __init__(self, form, file='', start=0, stop=True, block_rows=BLOCK_ROWS):
+    def __init__(self, form: RowFormat, file: str = '', start: int = 0, stop: bool = True,
+                 block_rows: int = BLOCK_ROWS) -> None:
         self.form = form
         self.parser = PARSERS[form.kind]
         self.stop = stop
         self.block_rows = block_rows
         self.counts = RowCounts(file, start)
-        self.rejected = []
+        self.rejected: list[RejectedRow] = []
 
-    def blocks(self, chunks):
+    def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
         for lines in grouped_lines(chunks, self.block_rows, self.counts.start == 0):
             block = self._parse(lines)
@@ -45,7 +49,7 @@ class LineReader:
                 self.counts.used += len(block)
                 yield block
 
-    def _parse(self, lines):
+    def _parse(self, lines: list[str]) -> Block | None:
         first = self.counts.lines
         self.counts.lines += len(lines)
         self.counts.records += len(lines)
@@ -61,12 +65,12 @@ class LineReader:
         return block
 
     @property
-    def _may_hold_header(self):
+    def _may_hold_header(self) -> bool:
         """Tell whether the first line that is not blank is the header: blank lines above it may fill whole splits."""
         start = self.counts.start
         return self.form.header and (start == 0 or start < self.form.blank_bytes)
 
-    def _is_row(self, line):
+    def _is_row(self, line: str) -> bool:
         if not line or line.isspace():
             self.counts.blank += 1
         elif self._may_hold_header and not self.counts.headers:
@@ -78,7 +82,7 @@ class LineReader:
         return False
 
 
-def grouped_lines(chunks, block_rows, first):
+def grouped_lines(chunks: Iterable[bytes], block_rows: int, first: bool) -> Iterator[list[str]]:
     """Cut chunks of whole lines into lists of at most block_rows lines, or MAX_TEXT of long ones.
 
     first : whether the chunks begin where the file does.
@@ -101,7 +105,7 @@ def grouped_lines(chunks, block_rows, first):
         yield pending
 
 
-def split_chunk(chunk, first=False):
+def split_chunk(chunk: bytes, first: bool = False) -> list[str]:
     """Decode a chunk byte for byte and split it at its line ends; a byte order mark at the very start is dropped."""
     text = chunk.decode('latin-1')
     if '\r' in text:
@@ -114,7 +118,8 @@ def split_chunk(chunk, first=False):
     return lines
 
 
-def parse_or_reject(lines, parser, form):
+def parse_or_reject(lines: list[str], parser: ModuleType,
+                    form: RowFormat) -> tuple[Block | None, list[tuple[int, RowError]]]:
     """Parse lines; where that fails halve them until the bad ones stand alone.
 
     Returns (Block or None, list of (position, RowError)).

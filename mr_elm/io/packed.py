@@ -11,6 +11,7 @@ import json
 import zlib
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,12 +25,12 @@ MAX_RECORD = 8 << 20  # bytes of features, so that a line stays below 16 MB
 DAMAGE = (Base64Error, ValueError, KeyError, TypeError, RecursionError)  # what a damaged header or payload raises
 
 
-def rows_for_width(n_features, block_rows, itemsize=8):
+def rows_for_width(n_features: int, block_rows: int, itemsize: int = 8) -> int:
     """Return how many dense rows of this width fit a record, at most block_rows."""
     return max(1, min(block_rows, MAX_RECORD // (itemsize * max(n_features, 1))))
 
 
-def fitting_pieces(block):
+def fitting_pieces(block: Block) -> Iterator[Block]:
     """Cut a block into pieces that fit a record; most blocks are one."""
     size = 12 * block.X.nnz if sp.issparse(block.X) else 8 * block.X.size
     rows = -(-len(block) // max(1, -(-size // MAX_RECORD)))
@@ -37,7 +38,7 @@ def fitting_pieces(block):
         yield take_rows(block, slice(start, start + rows)) if rows < len(block) else block
 
 
-def encode_block(block, dtype='float64', numeric_labels=False):
+def encode_block(block: Block, dtype: str = 'float64', numeric_labels: bool = False) -> bytes:
     """Write a block as one line, without its end.
 
     dtype : float32 or float64, how the features are kept.
@@ -49,20 +50,20 @@ def encode_block(block, dtype='float64', numeric_labels=False):
               'labels': label_kind(block, numeric_labels), 'names': [] if numeric_labels else list(block.names)}
     if header['layout'] == 'csr':
         header['nonzeros'] = int(block.X.nnz)
-    payload = b''.join(np.ascontiguousarray(part).astype(part_kind, copy=False)
+    payload = b''.join(np.ascontiguousarray(part).astype(part_kind, copy=False).data
                        for part, part_kind in zip(parts_of(block, header), kinds_of(header), strict=True))
     header['crc32'] = checksum(header, payload)
     return b'\t'.join([BLOCK_MARK, json.dumps(header).encode(), b2a_base64(payload, newline=False)])
 
 
-def label_kind(block, numeric_labels):
+def label_kind(block: Block, numeric_labels: bool) -> str:
     """Say how labels are kept: none, codes or numbers."""
     if block.codes is None:
         return 'none'
     return 'numbers' if numeric_labels else 'codes'
 
 
-def parts_of(block, header):
+def parts_of(block: Block, header: dict) -> list[np.ndarray]:
     """List the arrays of a block in the order in which they are kept."""
     X = block.X
     parts = [X.data, X.indices, X.indptr] if header['layout'] == 'csr' else [X]
@@ -71,7 +72,7 @@ def parts_of(block, header):
     return parts + ([block.weights] if header['weights'] else [])
 
 
-def kinds_of(header):
+def kinds_of(header: dict) -> list[str]:
     """List the dtypes of `parts_of`."""
     kinds = [header['dtype'], '<i4', '<i4'] if header['layout'] == 'csr' else [header['dtype']]
     if header['labels'] != 'none':
@@ -79,20 +80,20 @@ def kinds_of(header):
     return kinds + (['<f8'] if header['weights'] else [])
 
 
-def sizes_of(header):
+def sizes_of(header: dict) -> list[int]:
     """List the lengths of `parts_of`."""
     n = header['rows']
     sizes = [header['nonzeros']] * 2 + [n + 1] if header['layout'] == 'csr' else [n * header['columns']]
     return sizes + [n] * ((header['labels'] != 'none') + header['weights'])
 
 
-def checksum(header, payload=b''):
+def checksum(header: dict, payload: bytes = b'') -> int:
     """Return the CRC-32 of a header, all but its own crc32, and a payload, so that neither can change unseen."""
     plain = {key: value for key, value in header.items() if key != 'crc32'}
     return zlib.crc32(payload, zlib.crc32(json.dumps(plain, sort_keys=True).encode()))
 
 
-def decode_block(line):
+def decode_block(line: bytes) -> Block:
     """Read one line that begins with BLOCK_MARK.
 
     Raises ValueError when it is cut short or altered.
@@ -116,13 +117,13 @@ def decode_block(line):
     return assemble(header, parts)
 
 
-def encode_end(counts):
+def encode_end(counts: dict) -> bytes:
     """Write what a packing task has counted, a dictionary, as one line, without its end."""
     text = json.dumps(counts).encode()
     return b'\t'.join([END_MARK, text, b'%08x' % zlib.crc32(text)])
 
 
-def decode_end(line):
+def decode_end(line: bytes) -> dict:
     """Read what `encode_end` wrote, perhaps without a checksum. Raises ValueError when it is cut short or altered."""
     _, text, *checksums = line.rstrip(b'\t\r').split(b'\t')
     if checksums not in ([], [b'%08x' % zlib.crc32(text)]):
@@ -136,13 +137,13 @@ def decode_end(line):
     return counts
 
 
-def assemble(header, parts):
+def assemble(header: dict, parts: list[np.ndarray]) -> Block:
     """Make a Block of the arrays that were read; features become float64 again."""
     shape = (header['rows'], header['columns'])
     weights = parts.pop() if header['weights'] else None
     labels = parts.pop() if header['labels'] != 'none' else None
     names, codes = tuple(header['names']), labels
-    if header['labels'] == 'numbers':
+    if labels is not None and header['labels'] == 'numbers':
         names, codes = tuple(map(repr, labels.tolist())), np.arange(len(labels), dtype=np.int32)
     data = parts[0].astype(np.float64, copy=False)
     X = sp.csr_matrix((data, parts[1], parts[2]), shape=shape) if header['layout'] == 'csr' else data.reshape(shape)

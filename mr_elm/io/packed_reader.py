@@ -1,6 +1,9 @@
 """Turn the chunks of a packed split into blocks, with every block accounted for."""
+from collections.abc import Iterable, Iterator
+
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import RowCounts
+from mr_elm.io.blocks import Block, RowCounts
+from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import BLOCK_MARK, END_MARK, decode_block, decode_end
 
 
@@ -13,12 +16,12 @@ class PackedReader:
 
     rejected = ()
 
-    def __init__(self, form, file='', start=0, **_):
+    def __init__(self, form: RowFormat, file: str = '', start: int = 0, **_: object) -> None:
         self.form = form
         self.counts = RowCounts(file, start)
-        self.packing = []
+        self.packing: list[dict] = []
 
-    def blocks(self, chunks):
+    def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield the blocks. Raises DataFormatError with the position of a damaged one."""
         for chunk in chunks:
             for line in chunk.split(b'\n'):
@@ -26,7 +29,7 @@ class PackedReader:
                     self.counts.records += 1
                     yield from self._read(line)
 
-    def _read(self, line):
+    def _read(self, line: bytes) -> Iterator[Block]:
         if line.startswith(BLOCK_MARK + b'\t'):
             yield self._decode(line)
         elif line.startswith(END_MARK + b'\t'):
@@ -34,13 +37,13 @@ class PackedReader:
         else:
             raise DataFormatError(f'{self._position()}: a packed block was expected, other text came')
 
-    def _close(self, line):
+    def _close(self, line: bytes) -> None:
         try:
             self.packing.append(decode_end(line))
         except ValueError as error:
             raise DataFormatError(f'{self._position()}: the end line of a pack is damaged ({error})') from None
 
-    def _decode(self, line):
+    def _decode(self, line: bytes) -> Block:
         try:
             block = decode_block(line)
             if self.form.numeric_labels and block.codes is not None:
@@ -51,6 +54,6 @@ class PackedReader:
         self.counts.used += len(block)
         return block
 
-    def _position(self):
+    def _position(self) -> str:
         where = f', behind byte {self.counts.start}' if self.counts.start else ''
         return f'{self.counts.file}, record {self.counts.records}{where}'

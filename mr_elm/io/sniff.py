@@ -1,11 +1,13 @@
 """Look at the first lines of a file and decide how to read all of them."""
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.csv_rows import number_or_none, split_fields
-from mr_elm.io.formats import RowError, RowFormat
+from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.lines import BYTE_ORDER_MARK, split_chunk
 from mr_elm.io.packed import BLOCK_MARK, END_MARK
 from mr_elm.io.splits import CHUNK
@@ -18,12 +20,13 @@ LIBSVM_NAMES = re.compile(r'\.(libsvm|svm|svmlight|svml)(\.gz|\.bz2)?$', re.IGNO
 CSV_NAMES = re.compile(r'\.(csv|tsv)(\.gz|\.bz2)?$', re.IGNORECASE)
 
 
-def first_lines(chunks, limit=LINES):
+def first_lines(chunks: Iterable[bytes], limit: int = LINES) -> tuple[list[str], int]:
     """Take the first lines that are not blank from chunks of whole lines: (lines, bytes of the blank lines above).
 
     They are `limit`, or fewer where lines are long.
     """
-    lines, size, blank_bytes = [], 0, 0
+    lines: list[str] = []
+    size = blank_bytes = 0
     for i, chunk in enumerate(chunks):
         if not lines:
             blank_bytes += count_blank(chunk, i == 0)
@@ -34,7 +37,7 @@ def first_lines(chunks, limit=LINES):
     return lines[:limit], blank_bytes
 
 
-def count_blank(chunk, first):
+def count_blank(chunk: bytes, first: bool) -> int:
     """Count the bytes of the blank lines at the start of a chunk; a byte order mark at the very start is none."""
     text = chunk.decode('latin-1')
     mark = BYTE_ORDER_MARK if first and text.startswith(BYTE_ORDER_MARK) else ''
@@ -42,7 +45,7 @@ def count_blank(chunk, first):
     return text.rfind('\n', 0, begin) + 1
 
 
-def sniff(lines, path, options, blank_bytes=0):
+def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0) -> RowFormat:
     """Decide the RowFormat of a file.
 
     lines : its first lines, without blank ones. blank_bytes : of the blank lines above them.
@@ -52,7 +55,7 @@ def sniff(lines, path, options, blank_bytes=0):
     if any('\0' in line for line in lines):
         raise DataFormatError(f'{path}: rows of text were expected, binary data came')
     kind = options.kind if options.kind != 'auto' else guess_kind(lines, path)
-    labels = {'labelled': options.labelled, 'ignore_label': options.ignore_label,
+    labels: dict[str, Any] = {'labelled': options.labelled, 'ignore_label': options.ignore_label,
               'numeric_labels': options.numeric_labels}
     if kind == 'packed':
         return RowFormat('packed', **labels)
@@ -62,7 +65,7 @@ def sniff(lines, path, options, blank_bytes=0):
     return replace(sniff_csv(lines, path, options), blank_bytes=blank_bytes)
 
 
-def guess_kind(lines, path):
+def guess_kind(lines: list[str], path: str) -> str:
     """Tell packed, libsvm and csv apart by the content; a name's ending decides between the last two."""
     if lines and lines[0].encode('latin-1').startswith((BLOCK_MARK, END_MARK)):
         return 'packed'
@@ -74,7 +77,7 @@ def guess_kind(lines, path):
     return 'libsvm' if pairs else 'csv'
 
 
-def sniff_csv(lines, path, options):
+def sniff_csv(lines: list[str], path: str, options: RowOptions) -> RowFormat:
     """Decide delimiter, header, width and the places of label and weight."""
     try:
         delimiter = options.delimiter if options.delimiter != 'auto' else guess_delimiter(lines)
@@ -100,7 +103,7 @@ def sniff_csv(lines, path, options):
     return form
 
 
-def readable(text):
+def readable(text: str) -> str:
     """Read the bytes of a column's name as UTF-8 where they are."""
     try:
         return text.encode('latin-1').decode('utf-8')
@@ -108,16 +111,16 @@ def readable(text):
         return text
 
 
-def width_hint(form, options):
+def width_hint(form: RowFormat, options: RowOptions) -> str:
     """Guess why a file has one field too many or too few."""
-    if options.labelled and form.width == options.n_features - 1:
+    if options.labelled and form.width + 1 == options.n_features:
         return ' (--no-label reads rows without a label)'
-    if not options.labelled and form.width == options.n_features + 1:
+    if not options.labelled and form.width - 1 == options.n_features:
         return ' (is there a label? then leave --no-label out)'
     return ''
 
 
-def guess_delimiter(lines):
+def guess_delimiter(lines: list[str]) -> str | None:
     """Take the character that most lines hold equally often; None stands for white space."""
     for delimiter in DELIMITERS:
         counts = Counter(count_fields(line, delimiter) for line in lines)
@@ -126,7 +129,7 @@ def guess_delimiter(lines):
     return None
 
 
-def count_fields(line, delimiter):
+def count_fields(line: str, delimiter: str) -> int:
     """Count the fields that a delimiter makes, none where quotes speak against it."""
     try:
         return len(split_fields(line, delimiter))
@@ -134,7 +137,7 @@ def count_fields(line, delimiter):
         return 0
 
 
-def decide_header(rows, options):
+def decide_header(rows: list[list[str]], options: RowOptions) -> bool:
     """Tell whether the first line names columns.
 
     It does when none of its fields is a number, though a later line has some; or when the label alone is none, though
@@ -147,17 +150,17 @@ def decide_header(rows, options):
     try:
         column = int(options.label_column)
     except ValueError:
-        return options.label_column in map(readable, rows[0])
+        return options.label_column in list(map(readable, rows[0]))
     labels = [row[column] for row in rows if options.labelled and -len(row) <= column < len(row)]
     return len(labels) > 1 and not is_number(labels[0]) and all(map(is_number, labels[1:]))
 
 
-def is_number(text):
+def is_number(text: str) -> bool:
     """Tell whether a field is a number."""
     return number_or_none(text) is not None
 
 
-def locate(column, names, n_columns, path):
+def locate(column: str | int | None, names: list[str] | None, n_columns: int, path: str) -> int | None:
     """Find a column: a whole number is a position from 0, or from the end when negative; anything else is a name."""
     if column is None:
         return None

@@ -7,6 +7,8 @@ import bz2
 import gzip
 import io
 import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
 
 from mr_elm.errors import DataFormatError
 
@@ -18,16 +20,16 @@ DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
 class Bz2Members(io.RawIOBase):
     """Decompress a bz2 file to its last member; bz2.open takes a damaged later member for junk and leaves it out."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
         self.member = bz2.BZ2Decompressor()
         self.begun = False
 
-    def readable(self):
+    def readable(self) -> bool:
         """Say that it can be read."""
         return True
 
-    def readinto(self, buffer):
+    def readinto(self, buffer: Any) -> int:
         """Fill some of the buffer; 0 at the end of the file. Raises EOFError when a member is cut."""
         data = b''
         while not data:
@@ -43,26 +45,26 @@ class Bz2Members(io.RawIOBase):
         buffer[:len(data)] = data
         return len(data)
 
-    def _end(self):
+    def _end(self) -> int:
         if self.begun and not self.member.eof:
             raise EOFError('it ends within a member')
         return 0
 
 
-def open_bz2(stream, mode):
+def open_bz2(stream: BinaryIO, mode: str) -> io.BufferedReader:
     """Decompress an open bz2 file."""
     return io.BufferedReader(Bz2Members(stream), RAW)
 
 
-OPENERS = {'.gz': gzip.open, '.bz2': open_bz2}
+OPENERS: dict[str, Callable] = {'.gz': gzip.open, '.bz2': open_bz2}
 
 
-def is_compressed(path):
+def is_compressed(path: str) -> bool:
     """Tell whether a name ends in .gz or .bz2."""
     return str(path).endswith(tuple(OPENERS))
 
 
-def read_split(path, start=0, length=None, name=None):
+def read_split(path: str, start: int = 0, length: int | None = None, name: str | None = None) -> Iterator[bytes]:
     """Yield the lines of one split as chunks of bytes, each ending with a whole line.
 
     name : what to call the file, where `path` is a copy of it.
@@ -72,7 +74,7 @@ def read_split(path, start=0, length=None, name=None):
         yield from read_stream(stream, name or path, start, length)
 
 
-def read_stream(stream, name, start=0, length=None):
+def read_stream(stream: BinaryIO, name: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
     """Do what `read_split` does with an open file; its name tells whether it is compressed."""
     opener = next((OPENERS[end] for end in OPENERS if str(name).endswith(end)), None)
     if opener is None:
@@ -89,7 +91,7 @@ def read_stream(stream, name, start=0, length=None):
         raise
 
 
-def whole_lines(stream, limit=None):
+def whole_lines(stream: BinaryIO, limit: int | None = None) -> Iterator[bytes]:
     """Yield chunks that end with a whole line, until `limit` bytes have been begun or the stream ends."""
     done = 0
     while limit is None or done < limit:
@@ -102,7 +104,7 @@ def whole_lines(stream, limit=None):
         yield chunk
 
 
-def split_lines(stream, start, length):
+def split_lines(stream: BinaryIO, start: int, length: int | None) -> Iterator[bytes]:
     """Yield the chunks of one split of a plain file."""
     skipped = 0
     if start:

@@ -9,32 +9,35 @@ import json
 import zlib
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote, unquote
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mr_elm.errors import DataFormatError
+from mr_elm.typing import Floats
 
 NUMBER_BYTES = 8 * 4 / 3  # of a float64, in base64
 
 
-def make_key(kind, *coordinates):
+def make_key(kind: str, *coordinates: int | str) -> str:
     """Join a kind and its coordinates; whole numbers are padded so that they sort as text."""
     return ' '.join([kind, *(f'{c:012d}' if isinstance(c, int) else quote(c, safe='') for c in coordinates)])
 
 
-def split_key(key):
+def split_key(key: str) -> tuple[str, list[str]]:
     """Take a key apart: (kind, list of coordinates as text)."""
     kind, *coordinates = key.split(' ')
     return kind, [unquote(text) for text in coordinates]
 
 
-def encode_arrays(arrays):
+def encode_arrays(arrays: Iterable[ArrayLike]) -> bytes:
     """Write float64 arrays as one text without tabs or line ends."""
     return b''.join(pieces_of(arrays))
 
 
-def pieces_of(arrays):
+def pieces_of(arrays: Iterable[ArrayLike]) -> Iterator[bytes]:
     """Yield that text in pieces, so that long ones are put together once: each array is shape:base64."""
     for number, array in enumerate(arrays):
         array = np.asarray(array, '<f8')
@@ -42,12 +45,12 @@ def pieces_of(arrays):
         yield b2a_base64(np.ascontiguousarray(array).data, newline=False)
 
 
-def decode_arrays(text):
+def decode_arrays(text: bytes) -> list[Floats]:
     """Read what `encode_arrays` wrote. Raises DataFormatError when it is damaged."""
     return [decode_array(part) for part in text.split(b' ')]
 
 
-def decode_array(text):
+def decode_array(text: bytes) -> Floats:
     """Read one shape:base64."""
     try:
         shape = text[:text.index(b':')]
@@ -62,7 +65,7 @@ def decode_array(text):
         raise DataFormatError(f'a damaged array on the wire: {text[:40]!r} ({error})') from None
 
 
-def checksum(pieces):
+def checksum(pieces: Iterable[bytes | memoryview]) -> bytes:
     """Return the CRC-32 of pieces of bytes that stand one after another, in hexadecimal digits."""
     value = 0
     for piece in pieces:
@@ -70,7 +73,7 @@ def checksum(pieces):
     return b'%08x' % value
 
 
-def demand_arrays(arrays, *numbers):
+def demand_arrays(arrays: list[Floats], *numbers: int) -> list[Floats]:
     """Return the arrays of a value. Raises DataFormatError when there are none of these numbers of them.
 
     A line that was cut between two arrays, and so has lost its checksum, is seen by nothing else.
@@ -87,7 +90,7 @@ class WireProtocol:
     A key is text; a value is a dictionary of JSON, or a list of float64 arrays.
     """
 
-    def read(self, line):
+    def read(self, line: bytes) -> tuple[str, dict | list[Floats]]:
         """Read one line, with a checksum or without. Raises DataFormatError when it is damaged."""
         line = line.rstrip(b'\t\r\n')
         try:
@@ -99,7 +102,7 @@ class WireProtocol:
         except (ValueError, RecursionError) as error:
             raise DataFormatError(f'a damaged line on the wire: {line[:40]!r} ({error})') from None
 
-    def write(self, key, value):
+    def write(self, key: str, value: dict | Iterable[ArrayLike]) -> bytes:
         """Write one line, without its end."""
         pieces = [json.dumps(value).encode()] if isinstance(value, dict) else pieces_of(value)
         pieces = [key.encode(), b'\t', *pieces]

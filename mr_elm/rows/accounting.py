@@ -1,9 +1,12 @@
 """Check that every input line of every pass is accounted for, and name the line of a bad row."""
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.wire import split_key
+from mr_elm.rows.inputs import InputPlan
 
 LINE_KINDS = ('lines', 'headers', 'comments', 'blank', 'used')
 
@@ -44,14 +47,14 @@ class Accounts:
     map_input_records : the lines that Hadoop counted, or None.
     """
 
-    def __init__(self, plan):
+    def __init__(self, plan: InputPlan) -> None:
         self.plan = plan
-        self.counts = {}
-        self.map_input_records = None
-        self.rows = {}
-        self.errors = {}
+        self.counts: dict[Any, dict] = {}
+        self.map_input_records: int | None = None
+        self.rows: dict[Any, dict] = {}
+        self.errors: dict[Any, dict] = {}
 
-    def take(self, key, value):
+    def take(self, key: str, value: Any) -> bool:
         """Keep a record if it is about the input; returns whether it was."""
         kind, coordinates = split_key(key)
         if kind not in ('counts', 'rejected', 'error'):
@@ -59,14 +62,14 @@ class Accounts:
         self.keep(kind, tuple(int(c) for c in coordinates), value)
         return True
 
-    def keep(self, kind, place, value):
+    def keep(self, kind: str, place: tuple[int, ...], value: Any) -> None:
         """Keep a record about the input. Raises AccountingError when it came before, but errors may share a place."""
         table = {'counts': self.counts, 'rejected': self.rows, 'error': self.errors}[kind]
         if place in table and kind != 'error':
             raise AccountingError(f'one record was expected for {kind} {place}, two came: a task was counted twice')
         table[place] = value
 
-    def settle(self, bad_rows):
+    def settle(self, bad_rows: str) -> None:
         """Demand that the pass read everything once.
 
         Raises DataFormatError for damage, and for bad rows unless skipped; AccountingError when numbers do not add up.
@@ -88,7 +91,7 @@ class Accounts:
             raise AccountingError(f'{self.plan.name}: Hadoop gave its map tasks {self.map_input_records} lines, they '
                                   f'say that they read {self.records}')
 
-    def _demand_whole_files(self):
+    def _demand_whole_files(self) -> None:
         """Raise AccountingError unless the splits that tasks read follow one another and make up every file."""
         ends = [0] * len(self.plan.files)
         for (number, start), counts in sorted(self.counts.items()):
@@ -97,57 +100,57 @@ class Accounts:
         for number, file in enumerate(self.plan.files):
             self._demand_meeting(number, ends[number], file.size)
 
-    def _demand_meeting(self, number, end, start):
+    def _demand_meeting(self, number: int, end: int, start: int) -> None:
         if end != start:
             raise AccountingError(f'{self.plan.files[number].path}: every byte must be read once, but tasks read up to '
                                   f'byte {end:,} and went on at byte {start:,}: a task was lost or counted twice, run '
                                   'it again')
 
-    def rejected(self):
+    def rejected(self) -> Iterator[RejectedLine]:
         """Yield the rows left out as RejectedLine, in input order."""
         before = self._lines_before()
         for (number, start, ordinal), row in sorted(self.rows.items()):
             line = before.get((number, start), 0) + ordinal + 1
             yield RejectedLine(self.plan.files[number].path, line, row['reason'], row['detail'], row['line'])
 
-    def _lines_before(self):
+    def _lines_before(self) -> dict[tuple[int, int], int]:
         """Count the lines of each file in front of each split."""
-        before, total = {}, Counter()
+        before, total = {}, Counter[int]()
         for (number, start), counts in sorted(self.counts.items()):
             before[number, start] = total[number]
             total[number] += counts['lines']
         return before
 
     @property
-    def used(self):
+    def used(self) -> int:
         """Count the rows used."""
         return sum(counts['used'] for counts in self.counts.values())
 
     @property
-    def records(self):
+    def records(self) -> int:
         """Count the physical lines read."""
         return sum(counts['records'] for counts in self.counts.values())
 
     @property
-    def reasons(self):
+    def reasons(self) -> Counter:
         """Count the rows left out by reason."""
         return sum((Counter(counts['rejected']) for counts in self.counts.values()), Counter())
 
     @property
-    def blas(self):
+    def blas(self) -> set[str]:
         """Return the set of BLAS descriptions that the tasks reported."""
         return {counts['blas'] for counts in self.counts.values()}
 
-    def per_file(self):
+    def per_file(self) -> dict[int, Counter]:
         """Sum up the counts of each file."""
-        totals = {}
+        totals: dict[int, Counter[str]] = {}
         for (number, _), counts in self.counts.items():
             total = totals.setdefault(number, Counter())
             total.update({kind: counts[kind] for kind in LINE_KINDS})
             total.update({f'rejected as {reason}': n for reason, n in counts['rejected'].items()})
         return totals
 
-    def compare(self, other):
+    def compare(self, other: 'Accounts') -> None:
         """Demand that two passes over the same files counted the same. Raises AccountingError naming what differs."""
         mine, others = self.per_file(), other.per_file()
         for number, file in enumerate(self.plan.files):

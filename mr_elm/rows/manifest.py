@@ -8,7 +8,7 @@ from mr_elm.io.packed import MANIFEST, checksum
 NEEDED = {'n_rows', 'labels', 'statistics', 'rejected', 'input'}
 
 
-def load_manifest(folder):
+def load_manifest(folder: str) -> dict:
     """Read the manifest of a pack as a dictionary. Raises DataFormatError when it is none."""
     path = f'{folder}/{MANIFEST}'
     try:

@@ -1,4 +1,5 @@
 """Foretell which reduce task of Hadoop gets a key, and choose how many tasks are to share some keys."""
+from collections.abc import Iterator
 from math import inf
 
 import numpy as np
@@ -6,7 +7,7 @@ import numpy as np
 TASKS = 8  # that share keys of about the same work, unless the user says mapreduce.job.reduces
 
 
-def hash_of(key):
+def hash_of(key: str) -> int:
     """Return the hash by which Hadoop deals out a key, ASCII text. Source: its WritableComparator, HashPartitioner."""
     value = 1
     for byte in key.encode('ascii'):
@@ -14,7 +15,7 @@ def hash_of(key):
     return value & 0x7FFFFFFF
 
 
-def largest_shares(sizes, most):
+def largest_shares(sizes: dict[str, float], most: int) -> Iterator[float]:
     """Yield the share of all bytes that the busiest of n reduce tasks gets, for n = 1 to `most`.
 
     sizes : key -> bytes.
@@ -24,7 +25,7 @@ def largest_shares(sizes, most):
         yield float(np.bincount(hashes % n, weights).max() / weights.sum())
 
 
-def fewest_tasks(sizes, share):
+def fewest_tasks(sizes: dict[str, float], share: float) -> tuple[int, float]:
     """Return (n, largest share) of the fewest reduce tasks of which none gets more than a share of all bytes.
 
     Where no number of up to twice as many tasks as keys is enough, return the number that deals most evenly.
@@ -37,6 +38,6 @@ def fewest_tasks(sizes, share):
     return most_even[::-1]
 
 
-def tasks_for(keys):
+def tasks_for(keys: list[str]) -> int:
     """Return how many reduce tasks have as few keys each as if `TASKS` had shared them evenly, or hardly more."""
     return fewest_tasks(dict.fromkeys(keys, 1.0), -(-len(keys) // TASKS) / len(keys))[0]

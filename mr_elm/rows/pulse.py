@@ -1,6 +1,7 @@
 """Tell Hadoop that a task is alive while it computes: one that says nothing for mapreduce.task.timeout is killed."""
 import os
 import select
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mr_elm.rows.processes import cpu_time
@@ -11,7 +12,7 @@ SIGN = b'reporter:status:computing\n'
 
 
 @contextmanager
-def pulse():
+def pulse() -> Iterator[None]:
     """Report by time from a process beside this one, as long as this one uses its processor.
 
     A thread would not do: compiled code keeps Python's lock for as long as it runs. A task that hangs uses no
@@ -38,13 +39,13 @@ def pulse():
         os.waitpid(child, 0)
 
 
-def seconds_between():
+def seconds_between() -> float | None:
     """Return the seconds between two signs of life; None outside of Hadoop, and where it waits for ever."""
     timeout = os.environ.get('mapreduce_task_timeout', '0')
     return min(LONGEST, int(timeout) / 1000 / PER_TIMEOUT) if timeout.isdigit() and int(timeout) else None
 
 
-def watch(parent, ended, interval):
+def watch(parent: int, ended: int, interval: float) -> None:
     """Report while `parent` computes, until the pipe `ended` is closed."""
     for stream in (0, 1):  # held open, they would keep Hadoop waiting for the task's last line
         os.close(stream)

@@ -1,10 +1,11 @@
 """Say on a command line how rows are written: the same options for commands and for stages run by hand."""
 import argparse
+from collections.abc import Callable
 
 from mr_elm.io.formats import MAX_FEATURES, RowOptions
 
 
-def add_row_arguments(add):
+def add_row_arguments(add: Callable) -> None:
     """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
     add('--format', choices=('auto', 'csv', 'libsvm', 'packed'), default='auto',
         help='how rows are written (default: look)')
@@ -23,18 +24,18 @@ def add_row_arguments(add):
         help='stop at a row that cannot be used, or count it and go on (default: %(default)s)')
 
 
-def add_task_argument(add):
+def add_task_argument(add: Callable) -> None:
     """Add what the labels are. add : see `add_row_arguments`."""
     add('--task', choices=('classification', 'regression'), default='classification',
         help='what the labels are (default: %(default)s)')
 
 
-def add_no_label_argument(add):
+def add_no_label_argument(add: Callable) -> None:
     """Add that there are no labels. add : see `add_row_arguments`."""
     add('--no-label', action='store_true', help='the rows have no label')
 
 
-def delimiter_of(text):
+def delimiter_of(text: str) -> str | None:
     """Read --delimiter: one character, auto, or None for white space."""
     character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
     if character not in (None, 'auto') and len(character) != 1:
@@ -42,14 +43,14 @@ def delimiter_of(text):
     return character
 
 
-def positive(text):
+def positive(text: str) -> int:
     """Read a whole number above 0."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f'a whole number above 0 was expected, {text!r} came')
     return int(text)
 
 
-def row_options(args, **known):
+def row_options(args: argparse.Namespace, **known: object) -> RowOptions:
     """Make the RowOptions that the user asked for; `known` overrides."""
     return RowOptions(**{
         'kind': args.format, 'delimiter': args.delimiter, 'header': args.header,

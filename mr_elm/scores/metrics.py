@@ -3,6 +3,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.typing import Floats
+
 
 @dataclass(frozen=True)
 class Confusion:
@@ -13,12 +15,12 @@ class Confusion:
 
     table: dict
 
-    def merge(self, other):
+    def merge(self, other: 'Confusion') -> 'Confusion':
         """Return the counts of both sets of rows."""
         return Confusion({pair: self.table.get(pair, 0) + other.table.get(pair, 0)
                           for pair in {**self.table, **other.table}})
 
-    def scores(self, classes):
+    def scores(self, classes: list[str]) -> dict:
         """Return accuracy, rows, and per class precision, recall and rows, with the confusion matrix.
 
         classes : names in class order. Rows of labels that are no class count as errors.
@@ -34,7 +36,7 @@ class Confusion:
                 'confusion': {'true': truths, 'predicted': classes, 'rows': matrix}}
 
 
-def ratio(part, whole):
+def ratio(part: float, whole: float) -> float | None:
     """Divide, or return None where there is nothing to divide by."""
     return part / whole if whole else None
 
@@ -54,20 +56,20 @@ class Residuals:
     spread: float
 
     @classmethod
-    def of(cls, targets, predictions):
+    def of(cls, targets: Floats, predictions: Floats) -> 'Residuals':
         """Compare targets with predictions, (n,) each."""
         error = targets - predictions
         mean = targets.mean()
         return cls(len(error), float(error @ error), float(np.abs(error).sum()), float(mean),
                    float(((targets - mean)**2).sum()))
 
-    def merge(self, other):
+    def merge(self, other: 'Residuals') -> 'Residuals':
         """Return the sums of both sets of rows."""
         n, shift = self.n + other.n, other.mean - self.mean
         return Residuals(n, self.squared + other.squared, self.absolute + other.absolute,
                          self.mean + shift * other.n / n, self.spread + other.spread + shift**2 * self.n * other.n / n)
 
-    def scores(self):
+    def scores(self) -> dict:
         """Return RMSE, MAE and R2."""
         return {'rmse': (self.squared / self.n)**0.5, 'mae': self.absolute / self.n,
                 'r2': 1 - self.squared / self.spread if self.spread else None, 'rows': self.n}

@@ -9,30 +9,32 @@ reproducible floating-point summation, 2013 (the grid).
 """
 import numpy as np
 
+from mr_elm.typing import Floats
+
 GRID_BITS = 66
 EXACT_ROWS = 2.0**38  # at the bound, before a total could outgrow 2^104 steps
 SMALLEST = 1e-270  # bound of sums that are all but zero, so that grid and inverse stay normal numbers
 CHUNK = 1 << 14  # entries added at a time, few enough to stay in a core's cache
 
 
-def grid_step(bound):
+def grid_step(bound: float) -> float:
     """Return the grid for sums of terms of magnitude at most `bound`: a power of two, bound * 2^-66 or just above."""
     return float(2.0 ** (np.ceil(np.log2(max(bound, SMALLEST))) - GRID_BITS))
 
 
-def two_sum(a, b):
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Return (s, e) with s = fl(a + b) and s + e = a + b exactly. Source: Knuth, TAOCP vol. 2, 4.2.2."""
     s = a + b
     back = s - a
     return s, (a - (s - back)) + (b - back)
 
 
-def add_values(high, low, values, step):
+def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats) -> None:
     """Round values to the grid and add them to the pair (high, low), in place."""
     add_pair(high, low, np.rint(values * (1 / step)) * step, 0.0)
 
 
-def add_pair(high, low, other_high, other_low):
+def add_pair(high: Floats, low: Floats, other_high: Floats, other_low: Floats | float) -> None:
     """Add the pair (other_high, other_low) to (high, low), in place."""
     total, error = two_sum(high, other_high)
     error += low
@@ -40,7 +42,7 @@ def add_pair(high, low, other_high, other_low):
     high[...], low[...] = two_sum(total, error)
 
 
-def add_triangle(high, low, values, step):
+def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None:
     """Add the upper triangle of a square array to the pair (high, low), a few rows at a time."""
     m = len(values)
     rows = max(1, CHUNK // m)

@@ -6,6 +6,7 @@ that appears late needs no earlier row.
 
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 and section 3.
 """
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -13,8 +14,11 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from mr_elm.errors import AccountingError
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.io.blocks import Block
 from mr_elm.io.wire import demand_arrays
 from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, grid_step
+from mr_elm.typing import Floats, Rows
 
 TILE = 256
 FEW = 32  # labels of a block that are summed within the symmetric product; it would cost too much with more
@@ -30,22 +34,22 @@ class GridSteps:
     square: float
 
     @classmethod
-    def of(cls, node_bound, target_bound=1.0, weight_bound=1.0):
+    def of(cls, node_bound: float, target_bound: float = 1.0, weight_bound: float = 1.0) -> 'GridSteps':
         """Choose grids from bounds on |E|, |T| and the row weights."""
         e, t = max(node_bound, 1.0), target_bound
         return cls(*(grid_step(weight_bound * product) for product in (e * e, e * t, t * t)))
 
-    def holds(self, wanted, n_rows):
+    def holds(self, wanted: 'GridSteps', n_rows: int) -> bool:
         """Tell whether sums of n_rows rows stay exact on these grids, where `wanted` are the grids for their bounds."""
         return all(theirs * n_rows <= own * EXACT_ROWS for own, theirs in zip(astuple(self), astuple(wanted),
                                                                               strict=True))
 
-    def finer(self, other):
+    def finer(self, other: 'GridSteps') -> 'GridSteps':
         """Return the finer grid of each sum: points of both are on it."""
         return GridSteps(*map(min, astuple(self), astuple(other)))
 
 
-def expand(layer, X, n_targets=0, buffer=None):
+def expand(layer: HiddenLayer, X: Rows, n_targets: int = 0, buffer: Floats | None = None) -> Floats:
     """Return [E T], E = [Phi(X), -e] and room for T behind it: (n, L + 1 + n_targets).
 
     buffer : flat array to work in, grown by the caller; a new one is made when it is too small.
@@ -69,21 +73,21 @@ class GramSum:
     Memory: high and low part and one block's Gram, about 3 m^2 numbers, whatever the number of rows.
     """
 
-    def __init__(self, n_columns, steps, numeric=False, workspace=None):
+    def __init__(self, n_columns: int, steps: GridSteps, numeric: bool = False, workspace: dict | None = None) -> None:
         self.steps = steps
         self.numeric = numeric
         self.high, self.low = np.zeros((2, n_columns, n_columns))
-        self.sums = {}
+        self.sums: dict[str, Floats] = {}
         self.n_rows = 0
         self._workspace = {} if workspace is None else workspace
 
-    def n_targets(self, block):
+    def n_targets(self, block: Block) -> int:
         """Return how many columns T has for a block: one for a regression, one a label, none when labels are many."""
         if self.numeric:
             return 1
         return len(block.names) if len(block.names) <= FEW else 0
 
-    def add(self, ET, block, row_weights=None):
+    def add(self, ET: Floats, block: Block, row_weights: Floats | None = None) -> None:
         """Add a block: ET is its expansion, (n, m + n_targets), with room for the targets; it is overwritten."""
         if not len(ET):
             return
@@ -104,7 +108,7 @@ class GramSum:
             self._add_classes(sums_by_label(ET if root is None else ET * root, block), block)
         self.n_rows += len(ET)
 
-    def _multiply(self, ET):
+    def _multiply(self, ET: Floats) -> Floats:
         """Return [E T]'[E T], the upper triangle."""
         width = ET.shape[1]
         block = self._workspace.pop('block', None)
@@ -113,33 +117,33 @@ class GramSum:
         self._workspace['block'] = dsyrk(1.0, ET.T, beta=0.0, c=block, overwrite_c=1, lower=1)
         return self._workspace['block'].T
 
-    def _add_classes(self, sums, block):
+    def _add_classes(self, sums: Floats, block: Block) -> None:
         counts = np.bincount(block.codes, minlength=len(block.names))
         steps = np.append(np.full(len(self.high), self.steps.gram), 1.0)  # counts are whole however large E is
         for k, name in enumerate(block.names):
             self._add_sum(name, np.append(sums[k], counts[k]), steps)
 
-    def _add_sum(self, name, values, step):
+    def _add_sum(self, name: str, values: Floats, step: float | Floats) -> None:
         pair = self.sums.setdefault(name, np.zeros((2, len(values))))
         add_values(pair[0], pair[1], values, step)
 
-    def tiles(self, tile=TILE):
+    def tiles(self, tile: int = TILE) -> Iterator[tuple[tuple[int, int], list[Floats]]]:
         """Yield ((i, j), [high, low]) for every tile of the upper triangle; a diagonal one holds its triangle."""
         for i, j, part in tile_slices(len(self.high), tile):
             yield (i, j), [cut_tile(matrix[part], i == j) for matrix in (self.high, self.low)]
 
 
-def indicators(block):
+def indicators(block: Block) -> Floats:
     """Return T with a 1 where a row has a label, (n, labels of the block): E'T are the sums of E per label."""
     return np.eye(len(block.names))[block.codes]
 
 
-def sums_by_label(E, block):
+def sums_by_label(E: Floats, block: Block) -> Floats:
     """Sum up the rows of E per label, (labels of the block, m), when there are many."""
     return sp.csr_matrix((np.ones(len(E)), (block.codes, np.arange(len(E)))), shape=(len(block.names), len(E))) @ E
 
 
-def tile_slices(m, tile):
+def tile_slices(m: int, tile: int) -> Iterator[tuple[int, int, tuple[slice, slice]]]:
     """Yield (i, j, slices) for the tiles i <= j of an m x m matrix."""
     edges = [slice(start, min(start + tile, m)) for start in range(0, m, tile)]
     for i, rows in enumerate(edges):
@@ -147,19 +151,19 @@ def tile_slices(m, tile):
             yield i, j, (rows, edges[j])
 
 
-def tile_sizes(m, tile=TILE):
+def tile_sizes(m: int, tile: int = TILE) -> Iterator[tuple[int, int, int]]:
     """Yield (i, j, numbers) for the tiles of the upper triangle of an m x m matrix, as `cut_tile` makes them."""
     for i, j, (rows, columns) in tile_slices(m, tile):
         height, width = rows.stop - rows.start, columns.stop - columns.start
         yield i, j, height * (height + 1) // 2 if i == j else height * width
 
 
-def cut_tile(part, diagonal):
+def cut_tile(part: Floats, diagonal: bool) -> Floats:
     """Flatten a tile; of a diagonal one take the upper triangle."""
     return part[np.triu_indices(len(part))] if diagonal else part.ravel()
 
 
-def merge_pairs(pairs):
+def merge_pairs(pairs: Iterable[list[Floats]]) -> list[Floats]:
     """Add up [high, low] pairs exactly. Raises DataFormatError when one is no pair."""
     pairs = iter(pairs)
     high, low = (part.copy() for part in demand_arrays(next(pairs), 2))
@@ -168,7 +172,7 @@ def merge_pairs(pairs):
     return [high, low]
 
 
-def assemble(tiles, m, tile=TILE):
+def assemble(tiles: dict[tuple[int, int], list[Floats]], m: int, tile: int = TILE) -> Floats:
     """Put tiles together: (high, low), each (m, m) with the upper triangle filled.
 
     tiles : (i, j) -> [high, low].
@@ -185,7 +189,7 @@ def assemble(tiles, m, tile=TILE):
     return matrices
 
 
-def fill_tile(part, values, diagonal):
+def fill_tile(part: Floats, values: Floats, diagonal: bool) -> None:
     """Undo `cut_tile`."""
     if diagonal:
         part[np.triu_indices(len(part))] = values
@@ -193,12 +197,12 @@ def fill_tile(part, values, diagonal):
         part[...] = values.reshape(part.shape)
 
 
-def pack_upper(matrix):
+def pack_upper(matrix: Floats) -> Floats:
     """Keep the upper triangle, row after row."""
     return matrix[np.triu_indices(len(matrix))]
 
 
-def unpack_upper(packed):
+def unpack_upper(packed: Floats) -> Floats:
     """Undo `pack_upper`; the lower triangle is zero."""
     m = int((np.sqrt(8 * len(packed) + 1) - 1) / 2)
     matrix = np.zeros((m, m))

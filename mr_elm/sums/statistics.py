@@ -1,13 +1,15 @@
 """Summarise columns and labels in one pass, in pieces that merge."""
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mr_elm.io.blocks import BLOCK_ROWS
+from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.csv_rows import number_or_none
 from mr_elm.io.wire import demand_arrays
+from mr_elm.typing import Floats, Rows
 
 
 @dataclass(frozen=True)
@@ -27,32 +29,32 @@ class ColumnStatistics:
     squares: np.ndarray
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """Return the width."""
         return len(self.mean)
 
     @property
-    def deviation(self):
+    def deviation(self) -> Floats:
         """Return the population standard deviation of each feature."""
         return np.sqrt(self.squares / self.n)
 
     @classmethod
-    def of(cls, X, weights=None):
+    def of(cls, X: Rows, weights: Floats | None = None) -> 'ColumnStatistics':
         """Summarise the rows of a dense or CSR matrix; weights (n,) say how often each counts, once by default."""
         weights = np.ones(X.shape[0]) if weights is None else weights
         blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS))
         summarise = of_sparse if sp.issparse(X) else of_dense
         return reduce(cls.merge, (summarise(X[rows], weights[rows]) for rows in blocks))
 
-    def widened(self, n_features):
+    def widened(self, n_features: int) -> 'ColumnStatistics':
         """Add columns of zeros, which narrower sparse rows stand for."""
         missing = n_features - self.n_features
         if missing <= 0:
             return self
-        columns = {name: np.append(getattr(self, name), np.zeros(missing)) for name in COLUMNS}
+        columns: dict[str, Any] = {name: np.append(getattr(self, name), np.zeros(missing)) for name in COLUMNS}
         return replace(self, **columns)
 
-    def merge(self, other):
+    def merge(self, other: 'ColumnStatistics') -> 'ColumnStatistics':
         """Return the statistics of both sets of rows together."""
         width = max(self.n_features, other.n_features)
         a, b = self.widened(width), other.widened(width)
@@ -61,16 +63,16 @@ class ColumnStatistics:
         return ColumnStatistics(n, np.minimum(a.minimum, b.minimum), np.maximum(a.maximum, b.maximum),
                                 a.mean + shift * (b.n / n), a.squares + b.squares + shift**2 * (a.n * b.n / n))
 
-    def columns(self, start, stop):
+    def columns(self, start: int, stop: int) -> 'ColumnStatistics':
         """Take some of the features."""
         return replace(self, **{name: getattr(self, name)[start:stop] for name in COLUMNS})
 
-    def to_arrays(self):
+    def to_arrays(self) -> list[Floats]:
         """Return [n, minimum, maximum, mean, squares] for the wire."""
         return [np.array(self.n), *(getattr(self, name) for name in COLUMNS)]
 
     @classmethod
-    def from_arrays(cls, arrays):
+    def from_arrays(cls, arrays: list[Floats]) -> 'ColumnStatistics':
         """Read what `to_arrays` gave. Raises DataFormatError on another number of arrays."""
         n, *columns = demand_arrays(arrays, 1 + len(COLUMNS))
         return cls(float(n), *columns)
@@ -79,14 +81,14 @@ class ColumnStatistics:
 COLUMNS = ('minimum', 'maximum', 'mean', 'squares')
 
 
-def of_dense(X, weights):
+def of_dense(X: Floats, weights: Floats) -> ColumnStatistics:
     """Summarise dense rows."""
     n = float(weights.sum())
     mean = weights @ X / n
     return ColumnStatistics(n, X.min(axis=0), X.max(axis=0), mean, weights @ (X - mean)**2)
 
 
-def of_sparse(X, weights):
+def of_sparse(X: Rows, weights: Floats) -> ColumnStatistics:
     """Summarise CSR rows without making them dense."""
     d, n = X.shape[1], float(weights.sum())
     w = np.repeat(weights, np.diff(X.indptr))
@@ -96,14 +98,14 @@ def of_sparse(X, weights):
     return ColumnStatistics(n, X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel(), mean, squares)
 
 
-def join_columns(pieces):
+def join_columns(pieces: list[ColumnStatistics]) -> ColumnStatistics:
     """Put pieces of neighbouring features side by side; a piece that misses rows gets them as zeros."""
     n = max(piece.n for piece in pieces)
     pieces = [piece if piece.n == n else piece.merge(zeros(n - piece.n, piece.n_features)) for piece in pieces]
     return ColumnStatistics(n, *(np.concatenate([getattr(piece, name) for piece in pieces]) for name in COLUMNS))
 
 
-def zeros(n, n_features):
+def zeros(n: float, n_features: int) -> ColumnStatistics:
     """Return the statistics of n rows without a single entry."""
     return ColumnStatistics(n, *(np.zeros(n_features) for _ in COLUMNS))
 
@@ -115,24 +117,24 @@ class LabelTable:
         the weights are the rows where they are left out.
     """
 
-    def __init__(self, entries=None):
+    def __init__(self, entries: dict[str, list] | None = None) -> None:
         self.entries = {name: [*entry, float(entry[0])][:3] for name, entry in (entries or {}).items()}
 
-    def add_block(self, block, place):
+    def add_block(self, block: Block, place: list[int]) -> None:
         """Count the labels of a block whose first row stands at `place`; names without a row are none of them."""
         counts = np.bincount(block.codes, minlength=len(block.names))
         weights = counts if block.weights is None else np.bincount(block.codes, block.weights, len(block.names))
         for code, first in zip(*np.unique(block.codes, return_index=True), strict=True):
             self.add(block.names[code], int(counts[code]), [*place[:-1], place[-1] + int(first)], float(weights[code]))
 
-    def add(self, name, count, place, weight=None):
+    def add(self, name: str, count: int, place: list[int], weight: float | None = None) -> None:
         """Count a label some more times."""
         entry = self.entries.setdefault(name, [0, place, 0.0])
         entry[0] += count
         entry[1] = min(entry[1], place)
         entry[2] += count if weight is None else weight
 
-    def merge(self, other):
+    def merge(self, other: 'LabelTable') -> 'LabelTable':
         """Take in another table."""
         for name, entry in other.entries.items():
             self.add(name, *entry)
@@ -154,18 +156,18 @@ class Classes:
     index: dict
 
     @classmethod
-    def of(cls, table):
+    def of(cls, table: LabelTable) -> 'Classes':
         """Order the labels: by value when all are numbers (equal values are one class), else by the bytes of the text.
 
         A class of several spellings is named as first met in input order.
         """
         entries = table.entries
-        keys = {name: number_or_none(name) for name in entries}
+        keys: dict[str, Any] = {name: number_or_none(name) for name in entries}
         if None in keys.values():
             keys = {name: name.encode() for name in entries}
         order = sorted(set(keys.values()))
         number = {key: i for i, key in enumerate(order)}
-        names, counts, weights = [None] * len(order), [0] * len(order), [0.0] * len(order)
+        names, counts, weights = [''] * len(order), [0] * len(order), [0.0] * len(order)
         for name in sorted(entries, key=lambda name: entries[name][1], reverse=True):
             names[number[keys[name]]] = name
             counts[number[keys[name]]] += entries[name][0]

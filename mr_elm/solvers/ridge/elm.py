@@ -39,7 +39,7 @@ def solve_kernel(omega: Floats, T: Floats, C: float, weights: Floats | None = No
     return unweigh(KernelSolution(solve_targets(omega, T, C)), s).dual_coef
 
 
-def solve_targets(matrix, right, C):
+def solve_targets(matrix: Floats, right: Floats, C: float) -> Floats:
     """Return (I/C + matrix)^-1 right. Raises ValueError when C <= 0."""
     demand_C(C)
     return solve_regularized(matrix, np.asfortranarray(right), C).output_weights

@@ -50,26 +50,26 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
     return solve_by_eigenvectors(gram, right_side, nu)
 
 
-def with_ridge(gram, ridge):
+def with_ridge(gram: Floats, ridge: float) -> Floats:
     """Return ridge I + G, (m, m) with the lower triangle filled, of G whose upper triangle is: LAPACK overwrites it."""
     system = gram.T.copy(order='F')
     system[np.diag_indices_from(system)] += ridge
     return system
 
 
-def factor_ridge(gram, ridge):
+def factor_ridge(gram: Floats, ridge: float) -> Floats | None:
     """Return the lower Cholesky factor of ridge I + G, G with the upper triangle filled; None where it has none."""
     factor, failed = dpotrf(with_ridge(gram, ridge), lower=1, overwrite_a=1)
     return None if failed else factor
 
 
-def norm_one(system):
+def norm_one(system: Floats) -> float:
     """Return the 1-norm of a symmetric matrix whose lower triangle is filled."""
     sizes = np.abs(system)
     return float((sizes.sum(axis=0) + sizes.sum(axis=1) - sizes.diagonal()).max())
 
 
-def solve_by_eigenvectors(gram, right_side, nu):
+def solve_by_eigenvectors(gram: Floats, right_side: Floats, nu: float) -> Solution:
     """Solve with G = V diag(l) V', negative l taken as 0."""
     values, vectors = eigh(gram, lower=False)
     shifted = np.maximum(values, 0.0) + 1 / nu
