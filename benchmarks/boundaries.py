@@ -3,6 +3,7 @@
     python -m benchmarks.boundaries OUT.png
 """
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from mr_elm.estimators import (
     SphereSVMClassifier,
 )
 from mr_elm.figures.figure import drawn
+from mr_elm.typing import Floats
 
 EDGE = 4  # of the square that rows are drawn from
 WIDTH = 1
-METHODS = {
+METHODS: dict[str, Any] = {
     'pesvm: 200 sigmoid nodes': ESVMClassifier(n_hidden=200, weight_scale=2, nu=1e4),
     'elm: 200 rbf nodes': ELMClassifier('rbf', n_hidden=200, C=1e6),
     'sparse-elm: hinge loss': SparseELMClassifier(sigma=WIDTH, C=10),
@@ -28,7 +30,7 @@ METHODS = {
 }
 
 
-def main(path):
+def main(path: str) -> None:
     """Draw the figure and print a line a method."""
     X, y = draw_islands(400, seed=0)
     X_test, y_test = draw_islands(4000, seed=1)
@@ -38,7 +40,7 @@ def main(path):
     draw(fitted, X, y, (X_test, y_test), path)
 
 
-def draw_islands(n_rows, seed):
+def draw_islands(n_rows: int, seed: int) -> tuple[Floats, np.ndarray]:
     """Draw rows uniform in a square but for the seam between two classes, like the set fourclass: islands in a sea.
 
     Returns (X, y), y of -1 and 1.
@@ -51,13 +53,13 @@ def draw_islands(n_rows, seed):
     return X[kept_rows], np.where(height[kept_rows] > 0, 1, -1)
 
 
-def kept(estimator):
+def kept(estimator: Any) -> str:
     """Say how many rows the machine keeps, where it keeps rows."""
     vectors = estimator.model_.arrays.get('support_vectors')
     return '' if vectors is None else f', {len(vectors)} support vectors'
 
 
-def draw(fitted, X, y, test, path):
+def draw(fitted: dict, X: Floats, y: np.ndarray, test: tuple, path: str) -> None:
     """Draw the decision values of every estimator over the plane, boundary and margin, rows and support vectors."""
     with drawn(path, rows=2, columns=3, dpi=120, figsize=(12, 8.2), sharex=True, sharey=True) as (_, panels):
         for axes, (title, estimator) in zip(panels.flat, fitted.items(), strict=True):
@@ -65,7 +67,7 @@ def draw(fitted, X, y, test, path):
             axes.set_title(f'{title}\n{estimator.score(*test):.1%} right{kept(estimator)}', fontsize=10)
 
 
-def draw_panel(axes, estimator, X, y):
+def draw_panel(axes: Any, estimator: Any, X: Floats, y: np.ndarray) -> None:
     """Draw one estimator."""
     across = np.linspace(-EDGE, EDGE, 150)
     grid = np.stack(np.meshgrid(across, across), axis=-1).reshape(-1, 2)

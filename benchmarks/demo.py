@@ -20,13 +20,14 @@ from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.ridge.esvm import finish, leading_sums
 from mr_elm.solvers.ridge.increment import sums_of
+from mr_elm.typing import Floats
 
 N_HIDDEN = 1000
 SIZES = (10, 20, 50, 100, 200, 300, 500, 700, 1000)
 DATA = {'digits': load_digits, 'breast cancer': load_breast_cancer}
 
 
-def main(folder):
+def main(folder: str) -> None:
     """Run the demonstration; files go to `folder`."""
     os.makedirs(folder, exist_ok=True)
     runner = make_engine('local', (), Reporter())
@@ -48,12 +49,12 @@ def main(folder):
     print(f'\naccuracy on held-out rows against hidden nodes, all from one Gram a data set: {figure}')
 
 
-def slug(name):
+def slug(name: str) -> str:
     """Make a file name of a data set's name."""
     return name.replace(' ', '-')
 
 
-def write_rows(name, data, folder):
+def write_rows(name: str, data: tuple, folder: str) -> tuple[list[str], tuple]:
     """Write the training and test rows as csv: ((train path, test path), (X, y) of the test rows)."""
     X, X_test, y, y_test = train_test_split(*data, test_size=0.3, stratify=data[1], random_state=0)
     paths = []
@@ -63,7 +64,7 @@ def write_rows(name, data, folder):
     return paths, (X_test, y_test)
 
 
-def train(path, model_path, runner):
+def train(path: str, model_path: str, runner: Runner) -> HiddenNodeModel:
     """Train with N_HIDDEN nodes and save the model."""
     options = pesvm.PESVMOptions(n_hidden=N_HIDDEN, nu=0.1)
     header, arrays, _ = pesvm.train(plan_inputs([path], RowOptions()), options, runner)
@@ -71,7 +72,7 @@ def train(path, model_path, runner):
     return HiddenNodeModel(header, arrays)
 
 
-def nested(model, n_hidden):
+def nested(model: HiddenNodeModel, n_hidden: int) -> HiddenNodeModel:
     """Return the model of the first n_hidden nodes, from the sums that the whole model keeps."""
     sums = leading_sums(sums_of(model.arrays), n_hidden)
     solution = finish(sums, model.header['parameters']['nu'], model.numeric)
@@ -79,12 +80,12 @@ def nested(model, n_hidden):
     return HiddenNodeModel(model.header, {**model.arrays, **nodes, 'output_weights': solution.output_weights})
 
 
-def accuracy(model, X, y):
+def accuracy(model: HiddenNodeModel, X: Floats, y: np.ndarray) -> float:
     """Return the share of rows that a model labels right."""
     return float(np.mean(np.array(model.classes, dtype=float)[model.predict(X)] == y))
 
 
-def draw(curves, path):
+def draw(curves: dict[str, list[float]], path: str) -> None:
     """Draw accuracy against the number of hidden nodes."""
     with drawn(path, figsize=(7, 4.2)) as (_, axes):
         for name, values in curves.items():

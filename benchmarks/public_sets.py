@@ -3,52 +3,54 @@ import os
 import sys
 from pathlib import Path
 
+from mr_elm.typing import Labels, Rows
+
 BUNDLED = {'iris': 'load_iris', 'wine': 'load_wine', 'digits': 'load_digits', 'wdbc': 'load_breast_cancer'}
 
 
-def folders():
+def folders() -> list[Path]:
     """Return the folders of MR_ELM_DATA."""
     return [Path(folder) for folder in os.environ.get('MR_ELM_DATA', '').split(':') if folder]
 
 
-def find_set(name):
+def find_set(name: str) -> Path | None:
     """Return the path of NAME.libsvm, plain or compressed, or None."""
     return next((path for folder in folders() for path in sorted(folder.glob(f'{name}.libsvm*'))), None)
 
 
-def is_there(name):
+def is_there(name: str) -> bool:
     """Say whether `read_set` can read a set."""
     return name in BUNDLED or find_set(name) is not None
 
 
-def have(name):
+def have(name: str) -> bool:
     """Say whether a folder has a set; one that is left out is named on standard error."""
     if find_set(name) is None:
         print(f'{name}: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
     return find_set(name) is not None
 
 
-def list_sets():
+def list_sets() -> list[str]:
     """Return the names of all sets in the folders; those of scikit-learn when there are none."""
     found = {path.name.partition('.libsvm')[0] for folder in folders() for path in folder.glob('*.libsvm*')}
     return sorted(found or BUNDLED)
 
 
-def read_set(name, classes=None):
+def read_set(name: str, classes: tuple | None = None) -> tuple[Rows, Labels]:
     """Read a set, or its rows of some classes: (X CSR, y). Raises FileNotFoundError when no folder has it."""
     import numpy as np
-    X, y = read_bundled(name) if find_set(name) is None else read_file(find_set(name))
+    X, y = read_file(path) if (path := find_set(name)) else read_bundled(name)
     kept = slice(None) if classes is None else np.flatnonzero(np.isin(y, classes))
     return X[kept], y[kept]
 
 
-def read_file(path):
+def read_file(path: Path) -> tuple[Rows, Labels]:
     """Read a file of LIBSVM text."""
     from sklearn.datasets import load_svmlight_file
     return load_svmlight_file(str(path))
 
 
-def read_bundled(name):
+def read_bundled(name: str) -> tuple[Rows, Labels]:
     """Read a set that scikit-learn brings along."""
     import sklearn.datasets
     from scipy.sparse import csr_matrix

@@ -4,9 +4,13 @@ Values stay as the origin wrote them, but for needless signs, zeros and exponent
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mr_elm.errors import DataFormatError
+
+Lines = Iterator[tuple[int, str]]  # with their numbers
+Fields = Iterator[tuple[int, list[str]]]
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Recipe:
     missing: str | None = None
 
 
-def to_libsvm(content, recipe):
+def to_libsvm(content: bytes, recipe: Recipe) -> bytes:
     """Return the LIBSVM text, as bytes, of an origin file given as bytes.
 
     Raises DataFormatError, naming the line of the origin, for a row the recipe does not fit.
@@ -44,7 +48,7 @@ def to_libsvm(content, recipe):
     return ''.join(row for row in rows if row).encode('ascii')
 
 
-def plain_number(text):
+def plain_number(text: str) -> str:
     """Return a number's text without needless signs, zeros and exponents: '.50' gives '0.5', '1e+05' gives '100000'.
 
     Raises ValueError when text is not a finite number.
@@ -66,18 +70,18 @@ def plain_number(text):
     return sign + (whole.lstrip('0') or '0') + point + rest
 
 
-def _text_lines(content):
+def _text_lines(content: bytes) -> Lines:
     # Rows are ASCII; comments before them may be in any encoding, and Latin-1 reads every byte.
     return ((number, line.decode('latin-1')) for number, line in enumerate(content.splitlines(), start=1))
 
 
-def _delimited(lines, recipe):
+def _delimited(lines: Lines, recipe: Recipe) -> Fields:
     for number, line in lines:
         if number > recipe.header_lines and line.strip():
             yield number, line.split(recipe.delimiter)
 
 
-def _arff(lines, recipe):
+def _arff(lines: Lines, recipe: Recipe) -> Fields:
     for _, line in lines:
         if line.strip().lower() == '@data':
             break
@@ -86,7 +90,7 @@ def _arff(lines, recipe):
             yield number, line.split(',')
 
 
-def _libsvm(lines, recipe):
+def _libsvm(lines: Lines, recipe: Recipe) -> Fields:
     for number, line in lines:
         if line.strip():
             yield number, line.split()
@@ -95,7 +99,7 @@ def _libsvm(lines, recipe):
 LAYOUTS = {'delimited': _delimited, 'arff': _arff, 'libsvm': _libsvm}
 
 
-def _libsvm_row(fields, classes, recipe):
+def _libsvm_row(fields: list[str], classes: dict[str, str], recipe: Recipe) -> str:
     """Return one line of LIBSVM text; an empty one for a row that misses a value."""
     fields = [field.strip().strip('\'"') for field in fields]
     if recipe.missing in fields:
@@ -108,7 +112,7 @@ def _libsvm_row(fields, classes, recipe):
     return ' '.join([classes[label], *(f'{index}:{value}' for index, value in values if value != '0')]) + '\n'
 
 
-def _pairs(fields):
+def _pairs(fields: list[str]) -> Iterator[tuple[str, str]]:
     for field in fields:
         index, colon, value = field.partition(':')
         if not colon:

@@ -1,5 +1,4 @@
 """Fetch public data sets as LIBSVM text: python -m mr_elm.data.download NAME... --to DIR."""
-
 import argparse
 import hashlib
 import http.client
@@ -11,14 +10,14 @@ from pathlib import Path
 
 from mr_elm.data.convert import to_libsvm
 from mr_elm.data.generators import replacing
-from mr_elm.data.registry import DATA_SETS
+from mr_elm.data.registry import DATA_SETS, DataSet
 from mr_elm.errors import DataFormatError
 
 _SCHEMES = ('https', 'file')
 _TIMEOUT_SECONDS = 60
 
 
-def download(name, folder, url=None):
+def download(name: str, folder: str | Path, url: str | None = None) -> Path:
     """Fetch one data set of the registry into folder/NAME.libsvm and return that path.
 
     url: where to fetch the origin's file instead, https or file. A right file already there is kept
@@ -41,7 +40,7 @@ def download(name, folder, url=None):
     return path
 
 
-def table():
+def table() -> list[str]:
     """Return the registry as lines of text: name, rows, features, classes and source."""
     heading = ('name', 'rows', 'features', 'classes', 'source')
     rows = [(s.name, s.n_rows, s.n_features, s.n_classes, s.source) for s in DATA_SETS.values()]
@@ -49,7 +48,7 @@ def table():
     return [f'{name:<{width}} {n:>6} {d:>8} {k:>7}  {source}' for name, n, d, k, source in [heading, *rows]]
 
 
-def main(argv=None, prog='mr_elm.data.download'):
+def main(argv: list[str] | None = None, prog: str = 'mr_elm.data.download') -> int:
     """Run the command and return its exit code: 0 done, 1 failed, 2 wrong usage."""
     parser = _parser(prog)
     options = parser.parse_args(argv)
@@ -69,7 +68,7 @@ def main(argv=None, prog='mr_elm.data.download'):
     return 0
 
 
-def _parser(prog):
+def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog, description='Fetch public data sets as LIBSVM text, and check their digests.', allow_abbrev=False,
         usage=f'{prog} NAME... [--to DIR]', formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -81,7 +80,7 @@ def _parser(prog):
     return parser
 
 
-def _fetch(url):
+def _fetch(url: str) -> bytes:
     scheme = urllib.parse.urlsplit(url).scheme
     if scheme not in _SCHEMES:
         raise ValueError(f'wanted an https or a file URL, not {url!r}')
@@ -93,11 +92,11 @@ def _fetch(url):
         raise OSError(f'could not fetch {url}: {reason}') from error
 
 
-def _digest(content):
+def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _demand_digest(text, data_set, source):
+def _demand_digest(text: bytes, data_set: DataSet, source: str) -> None:
     found = _digest(text)
     if found != data_set.sha256:
         raise DataFormatError(f'wanted {data_set.name} with sha256 {data_set.sha256}, but {source} gives {found}')

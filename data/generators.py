@@ -3,25 +3,28 @@
 Block i is drawn from a stream of its own, known by (seed, i), so the first rows of a data set never
 depend on how many rows follow, and memory holds one block however long the data set is.
 """
-
 import contextlib
 import gzip
 import inspect
 import os
 import zlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError
 
+Rows = tuple[np.ndarray, np.ndarray]  # (X, labels)
+Draw = Callable[[np.random.Generator, int], Rows]
 BLOCK_ROWS = 4096
 _PARAMETERS, _BLOCKS = 0, 1  # the two families of random streams under one seed
 _VALUES_AT_ONCE = 50_000  # values in one formatting call: larger is no faster
 _CHUNK_BYTES = 1 << 20
 
 
-def generate(kind, n_rows, n_features, seed, **options):
+def generate(kind: str, n_rows: int, n_features: int, seed: int, **options: Any) -> Iterator[Rows]:
     """Return an iterator over the blocks (X, labels) of one artificial data set.
 
     kind: a key of GENERATORS; options: the keyword arguments of that function.
@@ -34,7 +37,7 @@ def generate(kind, n_rows, n_features, seed, **options):
     return _blocks(draw, n_rows, seed)
 
 
-def ndc(n_features, rng, n_clusters=20, spread=0.5):
+def ndc(n_features: int, rng: np.random.Generator, n_clusters: int = 20, spread: float = 0.5) -> Draw:
     """Return a drawer of Normally Distributed Clusters, labelled by a random plane.
 
     Centres are uniform in [-1, 1]^d; each cluster has a random covariance H S^2 H, with S diagonal,
@@ -51,7 +54,7 @@ def ndc(n_features, rng, n_clusters=20, spread=0.5):
     heights = centres @ _unit_rows(rng.standard_normal((1, n_features)))[0]
     classes = np.where(np.argsort(np.argsort(heights)) < n_clusters // 2, -1, 1)
 
-    def draw(rng, n):
+    def draw(rng: np.random.Generator, n: int) -> Rows:
         cluster = rng.integers(n_clusters, size=n)
         steps = rng.standard_normal((n, n_features)) * deviations[cluster]
         along = np.einsum('ij,ij->i', steps, mirrors[cluster])
@@ -60,7 +63,7 @@ def ndc(n_features, rng, n_clusters=20, spread=0.5):
     return draw
 
 
-def twonorm(n_features, rng):
+def twonorm(n_features: int, rng: np.random.Generator) -> Draw:
     """Return a drawer of two unit normals with means (a, ..., a) and (-a, ..., -a), a = 2 / sqrt(d).
 
     The best rule is the sign of the sum of the features; it is right on 97.7 % of the rows.
@@ -68,21 +71,21 @@ def twonorm(n_features, rng):
     """
     mean = 2 / np.sqrt(n_features)
 
-    def draw(rng, n):
+    def draw(rng: np.random.Generator, n: int) -> Rows:
         labels = _signs(rng, n)
         return rng.standard_normal((n, n_features)) + mean * labels[:, None], labels
 
     return draw
 
 
-def ringnorm(n_features, rng):
+def ringnorm(n_features: int, rng: np.random.Generator) -> Draw:
     """Return a drawer of a wide normal N(0, 4I), class 1, round N((a, ..., a), I), class -1, a = 1 / sqrt(d).
 
     Source: L. Breiman, Bias, variance, and arcing classifiers, 1996.
     """
     mean = 1 / np.sqrt(n_features)
 
-    def draw(rng, n):
+    def draw(rng: np.random.Generator, n: int) -> Rows:
         labels = _signs(rng, n)
         wide = (labels == 1)[:, None]
         steps = rng.standard_normal((n, n_features))
@@ -91,7 +94,7 @@ def ringnorm(n_features, rng):
     return draw
 
 
-def blobs(n_features, rng, n_classes=3, spread=1.0):
+def blobs(n_features: int, rng: np.random.Generator, n_classes: int = 3, spread: float = 1.0) -> Draw:
     """Return a drawer of n_classes round normal clusters of deviation spread, one a class, labels 1..n_classes.
 
     Centres are uniform in [-5, 5]^d.
@@ -100,14 +103,14 @@ def blobs(n_features, rng, n_classes=3, spread=1.0):
     _demand_positive('spread', spread)
     centres = rng.uniform(-5, 5, (n_classes, n_features))
 
-    def draw(rng, n):
+    def draw(rng: np.random.Generator, n: int) -> Rows:
         cluster = rng.integers(n_classes, size=n)
         return centres[cluster] + spread * rng.standard_normal((n, n_features)), cluster + 1
 
     return draw
 
 
-def regression(n_features, rng, noise=1.0):
+def regression(n_features: int, rng: np.random.Generator, noise: float = 1.0) -> Draw:
     """Return a drawer of Friedman's first function with normal noise; features past the fifth do not matter.
 
     t = 10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5 + noise N(0, 1), x uniform in [0, 1]^d, d >= 5.
@@ -117,7 +120,7 @@ def regression(n_features, rng, noise=1.0):
     if not noise >= 0:
         raise ValueError(f'noise must be at least 0, not {noise!r}')
 
-    def draw(rng, n):
+    def draw(rng: np.random.Generator, n: int) -> Rows:
         X = rng.uniform(size=(n, n_features))
         targets = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
         return X, targets + noise * rng.standard_normal(n)
@@ -128,7 +131,7 @@ def regression(n_features, rng, noise=1.0):
 GENERATORS = {'ndc': ndc, 'twonorm': twonorm, 'ringnorm': ringnorm, 'blobs': blobs, 'regression': regression}
 
 
-def write_rows(blocks, path, overwrite=False):
+def write_rows(blocks: Iterable[Rows], path: str | Path, overwrite: bool = False) -> int:
     """Write blocks (X, labels) as text and return the number of rows.
 
     A name ending in .libsvm gets `label 1:value 2:value ...`, every value written; any other name gets
@@ -145,7 +148,7 @@ def write_rows(blocks, path, overwrite=False):
     return n_rows
 
 
-def replicate(path, times, out, header=False, overwrite=False):
+def replicate(path: str | Path, times: int, out: str | Path, header: bool = False, overwrite: bool = False) -> int:
     """Write the rows of a text file times over, for sizeup experiments, and return the number of lines.
 
     header=True keeps the first line once. Either file is gzip when its name ends in .gz. A last line
@@ -163,7 +166,7 @@ def replicate(path, times, out, header=False, overwrite=False):
 
 
 @contextlib.contextmanager
-def replacing(path, overwrite=False):
+def replacing(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     """Give a temporary path beside path, which takes its name when the block ends well and is removed otherwise.
 
     Raises FileExistsError when path exists and overwrite is false.
@@ -179,7 +182,7 @@ def replacing(path, overwrite=False):
         temporary.unlink(missing_ok=True)
 
 
-def _checked_generator(kind, n_rows, n_features, seed, options):
+def _checked_generator(kind: str, n_rows: int, n_features: int, seed: int, options: dict) -> Callable[..., Draw]:
     if kind not in GENERATORS:
         raise ValueError(f'kind must be one of {", ".join(GENERATORS)}, not {kind!r}')
     _demand_at_least('n_rows', n_rows, 0)
@@ -192,44 +195,44 @@ def _checked_generator(kind, n_rows, n_features, seed, options):
     return GENERATORS[kind]
 
 
-def _stream(seed, *key):
+def _stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def _blocks(draw, n_rows, seed):
+def _blocks(draw: Draw, n_rows: int, seed: int) -> Iterator[Rows]:
     for index, start in enumerate(range(0, n_rows, BLOCK_ROWS)):
         # A short block is a full one cut: its rows must not depend on where the data set ends.
         X, labels = draw(_stream(seed, _BLOCKS, index), BLOCK_ROWS)
         yield X[: n_rows - start], labels[: n_rows - start]
 
 
-def _signs(rng, n):
+def _signs(rng: np.random.Generator, n: int) -> np.ndarray:
     return 2 * rng.integers(2, size=n) - 1
 
 
-def _unit_rows(matrix):
+def _unit_rows(matrix: np.ndarray) -> np.ndarray:
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
-def _demand_at_least(name, value, least):
+def _demand_at_least(name: str, value: int, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f'{name} must be a whole number of at least {least}, not {value!r}')
 
 
-def _demand_positive(name, value):
+def _demand_positive(name: str, value: float) -> None:
     if not 0 < value < np.inf:
         raise ValueError(f'{name} must be a positive number, not {value!r}')
 
 
-def _csv_format(label, n_features):
+def _csv_format(label: str, n_features: int) -> str:
     return label + ',%.6g' * n_features + '\n'
 
 
-def _libsvm_format(label, n_features):
+def _libsvm_format(label: str, n_features: int) -> str:
     return label + ''.join(f' {index}:%.6g' for index in range(1, n_features + 1)) + '\n'
 
 
-def _lines(X, labels, to_format):
+def _lines(X: np.ndarray, labels: np.ndarray, to_format: Callable[[str, int], str]) -> Iterator[bytes]:
     """Yield the rows as bytes, many rows a call: one long format is more than twice as fast as one a row."""
     whole = np.issubdtype(labels.dtype, np.integer)
     row = to_format('%d' if whole else '%.6g', X.shape[1])
@@ -240,12 +243,12 @@ def _lines(X, labels, to_format):
         yield (row * len(part) % tuple(part.ravel().tolist())).encode('ascii')
 
 
-def _is_gzip(path):
+def _is_gzip(path: str | Path) -> bool:
     return Path(path).name.endswith('.gz')
 
 
 @contextlib.contextmanager
-def _open_bytes(path, mode, compressed):
+def _open_bytes(path: str | Path, mode: str, compressed: bool) -> Iterator[Any]:
     with open(path, mode) as raw:
         if not compressed:
             yield raw
@@ -255,7 +258,7 @@ def _open_bytes(path, mode, compressed):
             yield file
 
 
-def _whole_lines(path, skip_first):
+def _whole_lines(path: str | Path, skip_first: bool) -> Iterator[bytes]:
     """Yield the bytes of a file in chunks, the last ending in a newline."""
     last = b'\n'
     try:

@@ -35,15 +35,15 @@ _TREES = _GITHUB + 'yagu0/TP_arbre/3de8d3fe930a5f13272e4abed6601f8034cec4d8/data
 _ACCSPD = _GITHUB + 'unc-optimization/AccSPD/d2f1f2c961e3401032649544445bb24ab63ab1c5/data/'
 
 
-def _numbered(*labels):
+def _numbered(*labels: str) -> tuple[tuple[str, str], ...]:
     return tuple((label, str(number)) for number, label in enumerate(labels, start=1))
 
 
-def _signed(positive, negative):
+def _signed(positive: str, negative: str) -> tuple[tuple[str, str], ...]:
     return ((positive, '+1'), (negative, '-1'))
 
 
-def _uci(title):
+def _uci(title: str) -> str:
     return f'UCI: {title}; CC BY 4.0'
 
 

@@ -13,21 +13,24 @@ import shutil
 import signal
 import sys
 import time
+from pathlib import Path
 
 from pseudo import daemons, health, install, ports, processes, settings
+from pseudo.daemons import Daemon
 from pseudo.errors import ClusterError
 from pseudo.places import Places, user
+from pseudo.settings import Settings
 
 START_SECONDS = 120
 STOP_SECONDS = 10
 
 
-def say(text):
+def say(text: str) -> None:
     """Tell the user on stderr what is going on."""
     print(f'hadoop: {text}', file=sys.stderr, flush=True)
 
 
-def up(places, options):
+def up(places: Places, options: argparse.Namespace) -> int:
     """Start whatever does not run yet, and wait until all of it is live."""
     began = time.monotonic()
     recorded = _recorded(places) if _running(places) else None
@@ -45,7 +48,7 @@ def up(places, options):
     return 0
 
 
-def _start(missing, places, chosen, insecure):
+def _start(missing: list[Daemon], places: Places, chosen: Settings, insecure: bool) -> None:
     java = install.find_java()
     install.demand_loopback(places, java, insecure, say)
     ports.demand_free(missing)
@@ -60,14 +63,14 @@ def _start(missing, places, chosen, insecure):
         processes.start(daemon, places, chosen, java)
 
 
-def _format(places, java):
+def _format(places: Places, java: Path) -> None:
     say('making an empty HDFS')
     for folder in places.hdfs.iterdir():    # blocks without a NameNode belong to no file
         shutil.rmtree(folder)
     processes.run(daemons.format_command(places, java), places, java, 'format.out')
 
 
-def _report_up(places, chosen, started, seconds):
+def _report_up(places: Places, chosen: Settings, started: bool, seconds: float) -> None:
     page = {daemon.kind: daemon.web for daemon in daemons.plan(chosen)}
     say(f'{"up" if started else "was up already"} ({seconds:.1f} s): {chosen.nodes} NodeManagers, '
         f'{chosen.datanodes} DataNodes')
@@ -77,7 +80,7 @@ def _report_up(places, chosen, started, seconds):
     say(_export(places))
 
 
-def down(places, options):
+def down(places: Places, options: argparse.Namespace) -> int:
     """Stop all daemons and whatever their containers left, and wait for the ports."""
     was_running = _running(places)
     taken = _stop_all(places)
@@ -87,7 +90,7 @@ def down(places, options):
     return 0
 
 
-def _stop_all(places):
+def _stop_all(places: Places) -> list[int]:
     running = _running(places)
     processes.stop(running, places, STOP_SECONDS)
     for folder in places.state.glob('nodemanager-*'):
@@ -95,7 +98,7 @@ def _stop_all(places):
     return ports.wait_free(running, STOP_SECONDS)
 
 
-def status(places, options):
+def status(places: Places, options: argparse.Namespace) -> int:
     """Print a table of the daemons; 0 when all are live."""
     recorded = _recorded(places) or settings.choose({}, os.environ, None)
     rows = health.states(places, recorded)
@@ -106,7 +109,7 @@ def status(places, options):
     return 0 if all(state == 'live' for _, _, state in rows) else 1
 
 
-def kill(places, options):
+def kill(places: Places, options: argparse.Namespace) -> int:
     """End one daemon with kill -9, as when its machine fails."""
     daemon = _named(places, options)
     pid = processes.find(daemon, places)
@@ -121,50 +124,54 @@ def kill(places, options):
     return 0
 
 
-def start(places, options):
+def start(places: Places, options: argparse.Namespace) -> int:
     """Start one daemon that was killed, and wait until it is live."""
-    daemon = _named(places, options)
+    daemon, recorded = _named(places, options), _demand_recorded(places)
     if not processes.find(daemon, places):
         ports.demand_free([daemon])
-        processes.start(daemon, places, _recorded(places), install.find_java())
-    health.wait_live(places, _recorded(places), START_SECONDS, {daemon.name})
+        processes.start(daemon, places, recorded, install.find_java())
+    health.wait_live(places, recorded, START_SECONDS, {daemon.name})
     say(f'the {daemon.label} is live')
     return 0
 
 
-def env(places, options):
+def env(places: Places, options: argparse.Namespace) -> int:
     """Print the line that leads a shell, mrjob and mr-elm to this cluster."""
     print(_export(places))
     return 0
 
 
-def _export(places):
+def _export(places: Places) -> str:
     return 'export HADOOP_HOME=' + shlex.quote(str(places.named / 'home'))
 
 
-def _recorded(places):
+def _recorded(places: Places) -> Settings | None:
     return settings.load(places.settings)
 
 
-def _running(places):
+def _demand_recorded(places: Places) -> Settings:
+    recorded = _recorded(places)
+    if recorded is None:
+        raise ClusterError('There is no cluster yet: run `up` first.')
+    return recorded
+
+
+def _running(places: Places) -> list[Daemon]:
     """Return the daemons that run, by the recorded settings."""
     recorded = _recorded(places)
     return [daemon for daemon in daemons.plan(recorded) if processes.find(daemon, places)] if recorded else []
 
 
-def _named(places, options):
+def _named(places: Places, options: argparse.Namespace) -> Daemon:
     """Return the daemon the user named, such as `datanode 2` or `namenode`."""
-    recorded = _recorded(places)
-    if recorded is None:
-        raise ClusterError('There is no cluster yet: run `up` first.')
-    known = {daemon.label: daemon for daemon in daemons.plan(recorded)}
+    known = {daemon.label: daemon for daemon in daemons.plan(_demand_recorded(places))}
     wanted = ' '.join([options.kind, *filter(None, [options.number])])
     if wanted not in known:
         raise ClusterError(f'There is no daemon {wanted!r}; there are: {", ".join(known)}.')
     return known[wanted]
 
 
-def parse(words):
+def parse(words: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog='cluster.py', description=__doc__.splitlines()[0], allow_abbrev=False)
     parser.add_argument('--state', metavar='FOLDER',
@@ -184,7 +191,7 @@ def parse(words):
     return parser.parse_args(words)
 
 
-def _add_choices(command):
+def _add_choices(command: argparse.ArgumentParser) -> None:
     defaults = settings.Settings()
     for name, (low, high, meaning) in settings.CHOICES.items():
         command.add_argument('--' + name.replace('_', '-'), metavar='N', help=(
@@ -194,7 +201,7 @@ def _add_choices(command):
                          help='start also where no JDK is there to keep all ports on 127.0.0.1')
 
 
-def main(words=None):
+def main(words: list[str] | None = None) -> int:
     """Run one command; 0 done, 1 failed or not all live, 2 wrong usage."""
     options = parse(words)
     places = Places(options.state or os.environ.get('HADOOP_STATE'))

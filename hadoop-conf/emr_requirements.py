@@ -25,7 +25,7 @@ HEAD = f"""\
 """
 
 
-def read_bounds():
+def read_bounds() -> list[str]:
     """Return the requirements of setup.cfg that tasks have, such as 'numpy >= 1.24'."""
     setup = configparser.ConfigParser()
     setup.read(HERE.parent / 'setup.cfg')
@@ -33,7 +33,7 @@ def read_bounds():
     return [line for line in lines if re.split(r'[ <>=!~]', line)[0] in TASKS_IMPORT]
 
 
-def resolve(machine, requirements):
+def resolve(machine: str, requirements: list[str]) -> list[dict]:
     """Let pip choose wheels for a machine; returns its report on each package. Raises SystemExit where it cannot."""
     platforms = [f'--platform=manylinux_2_{minor}_{machine}' for minor in GLIBC]
     with TemporaryDirectory() as folder:
@@ -46,7 +46,7 @@ def resolve(machine, requirements):
         return json.loads(report.read_text())['install']
 
 
-def pin(packages):
+def pin(packages: list[dict]) -> str:
     """Write one package: its version, what it needs, and the digests of its wheels.
 
     packages : the reports on it for each machine. Raises SystemExit where machines have different versions.
@@ -62,9 +62,9 @@ def pin(packages):
     return comment + ' \\\n    '.join([f'{name}=={versions.pop()}', *(f'--hash=sha256:{it}' for it in digests)])
 
 
-def main(words):
+def main(words: list[str]) -> None:
     """Write the file."""
-    reports = {}
+    reports: dict[str, list] = {}
     for machine in MACHINES:
         for package in resolve(machine, [*read_bounds(), *words]):
             reports.setdefault(package['metadata']['name'], []).append(package)

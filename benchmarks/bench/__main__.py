@@ -11,20 +11,21 @@ import json
 import sys
 import time
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.bench import auto, dual, hadoop, kelm, pesvm, sphere
 from benchmarks.bench.context import NORMAL, QUICK, SIZES, Bench
 from mr_elm.arithmetic import one_thread
 from mr_elm.scaling.machine import describe, describe_in_a_line
-from mr_elm.scaling.verdict import MISSED, VERDICTS, record, table
+from mr_elm.scaling.verdict import MISSED, VERDICTS, Row, record, table
 
 TOPICS = {'pesvm': pesvm, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto, 'hadoop': hadoop}
 ON_A_CLUSTER = ('hadoop',)
 PARTS = {f'{topic}/{name}': part for topic, module in TOPICS.items() for name, part in module.PARTS.items()}
 
 
-def chosen(names):
+def chosen(names: list[str]) -> list[str]:
     """Return the parts of some topics or parts; without names, all that need no cluster. Raises ValueError."""
     if strangers := [name for name in names if name not in TOPICS and name not in PARTS]:
         raise ValueError(f'one of {", ".join([*TOPICS, *PARTS])} was expected, {strangers[0]!r} came')
@@ -35,11 +36,11 @@ def chosen(names):
 class Report:
     """Keep what was measured of each part, in OUT.json and OUT.md. size : of the rows, one of SIZES."""
 
-    def __init__(self, path, size=NORMAL):
+    def __init__(self, path: str | Path, size: str = NORMAL) -> None:
         self.path, self.size = Path(path), size
         self.found = json.loads(self.path.read_text())['parts'] if self.path.exists() else {}
 
-    def add(self, part, rows, seconds):
+    def add(self, part: str, rows: list[Row], seconds: float) -> None:
         """Keep the rows of a part in place of those that were there; one without rows, for want of data, is absent."""
         found = {**self.found, part: {'seconds': round(seconds, 1), 'rows': [record(row) for row in rows]}}
         self.found = {name: found[name] for name in PARTS if name in found and found[name]['rows']}
@@ -48,11 +49,11 @@ class Report:
         self.path.write_text(json.dumps(kept, indent=1) + '\n')
         self.path.with_suffix('.md').write_text(self.markdown())
 
-    def rows(self, parts):
+    def rows(self, parts: Iterable[str]) -> list[dict]:
         """Return the rows of some parts, as dictionaries."""
         return [row for part in parts if part in self.found for row in self.found[part]['rows']]
 
-    def markdown(self):
+    def markdown(self) -> str:
         """Lay out all rows, with how many targets are held and what is not measured."""
         rows = self.rows(self.found)
         counts = ', '.join(f'{sum(row["verdict"] == verdict for row in rows)} {verdict}' for verdict in VERDICTS)
@@ -66,7 +67,7 @@ class Report:
         return '\n'.join(lines) + '\n'
 
 
-def main(words=None):
+def main(words: list[str] | None = None) -> int:
     """Measure, print the table, write JSON and Markdown; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('out', metavar='OUT.json')

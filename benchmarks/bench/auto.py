@@ -9,9 +9,11 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import repeat
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 
+from benchmarks.bench.context import Bench
 from benchmarks.public_sets import have, read_set
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.drivers import auto, increment, pesvm
@@ -19,10 +21,11 @@ from mr_elm.drivers.tune_pesvm import Ground, Search, look
 from mr_elm.engines import make_engine
 from mr_elm.io.formats import RowOptions
 from mr_elm.models import HiddenNodeModel
-from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.scaling.timing import mr_elm, processor_runs, ratio_row
 from mr_elm.scaling.verdict import COUNTED, Row, at_most
 from mr_elm.solvers.ridge.fold_grid import FoldGrid
+from mr_elm.typing import Floats, Labels
 
 SETS = ('letter', 'cod-rna', 'a9a', 'usps', 'shuttle', 'pendigits', 'magic', 'phoneme')
 SVC_C, SVC_GAMMA = (0.1, 1, 10, 100, 1000), (0.1, 0.4, 1.6, 6.4)  # gamma in 1/d
@@ -30,7 +33,7 @@ D = 50
 GRID = Search((('sigmoid', 1.0),), tuple(10.0**k for k in range(-4, 8)), tuple(range(100, 1001, 100)), n_counted=0)
 
 
-def parts(name):
+def parts(name: str) -> list[tuple[Floats, Labels]]:
     """Return (X, y) for training and (X, y) for testing, two thirds and a third, dense."""
     X, y = read_set(name)
     order = np.random.default_rng(0).permutation(len(y))
@@ -38,7 +41,7 @@ def parts(name):
     return [(X[rows].toarray(), y[rows]) for rows in (order[:cut], order[cut:])]
 
 
-def tuned_svcs(names, bench):
+def tuned_svcs(names: list[str], bench: Bench) -> dict[str, dict]:
     """Return name -> accuracy, seconds of two runs, C and gamma of a tuned SVC: kept, and measured on all cores."""
     path, n_rows = bench.kept / 'svc.json', bench.pick(1_000, 5_000)
     known = json.loads(path.read_text()) if path.exists() else {}
@@ -52,7 +55,7 @@ def tuned_svcs(names, bench):
     return {name: known[keys[name]] for name in names}
 
 
-def measure_svc(name, n_rows):
+def measure_svc(name: str, n_rows: int) -> dict:
     """Choose C and gamma of SVC by 5 folds on a sample of the training rows, train on all of them, twice, and test."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
@@ -63,7 +66,7 @@ def measure_svc(name, n_rows):
     search = GridSearchCV(SVC(cache_size=1000), grid, cv=5, refit=False)
     made = []
 
-    def choose_and_train():
+    def choose_and_train() -> None:
         search.fit(X[:n_rows], y[:n_rows])
         made.append(SVC(cache_size=1000, **search.best_params_).fit(X, y))
 
@@ -71,7 +74,7 @@ def measure_svc(name, n_rows):
     return {'accuracy': made[-1].score(X_test, y_test), 'seconds': seconds, **search.best_params_}
 
 
-def automatic(name, folder):
+def automatic(name: str, folder: Path) -> tuple[float, list[float], str]:
     """Return accuracy and processor seconds of two runs of --auto, and what it chose."""
     from sklearn.datasets import dump_svmlight_file
     (X, y), (X_test, y_test) = parts(name)
@@ -87,7 +90,7 @@ def automatic(name, folder):
     return float((said == y_test).mean()), seconds, chosen
 
 
-def against_svc(bench):
+def against_svc(bench: Bench) -> list[Row]:
     """Compare --auto with a tuned SVC on every set: accuracy and time."""
     rows, below, runs = [], [], []
     for name, svc in tuned_svcs(list(filter(have, bench.pick(SETS[-1:], SETS))), bench).items():
@@ -100,12 +103,12 @@ def against_svc(bench):
         print(f'{name}: {rows[-1].note}', file=sys.stderr, flush=True)
     if below:
         rows.append(Row('the same, mean over the sets', float(np.mean(below)), at_most(0.7), COUNTED))
-        rows.append(ratio_row('seconds of --auto over those of SVC, all sets',
-                              *np.sum(runs, axis=0).tolist(), at_most(0.1)))
+        mine, theirs = np.sum(runs, axis=0).tolist()
+        rows.append(ratio_row('seconds of --auto over those of SVC, all sets', mine, theirs, at_most(0.1)))
     return rows
 
 
-def packed(folder, n_rows, seed):
+def packed(folder: Path, n_rows: int, seed: int) -> InputPlan:
     """Return the plan of a pack of NDC rows."""
     path = folder / f'{n_rows}-{seed}.csv'
     write_rows(generate('ndc', n_rows, D, seed), path)
@@ -114,19 +117,19 @@ def packed(folder, n_rows, seed):
     return plan_inputs([str(path.with_suffix('.packed'))], RowOptions())
 
 
-def living(bench):
+def living(bench: Bench) -> list[Row]:
     """Compare a grid with one training, and an update by 1 % of the rows with a training on all."""
     n, options, runner = bench.pick(100_000, 1_000_000), pesvm.PESVMOptions(), make_engine()
     plan, new = packed(bench.folder, n, 1), packed(bench.folder, n // 100, 2)
     models, found = [], []
 
-    def train(rows):
+    def train(rows: InputPlan) -> None:
         models.append(HiddenNodeModel(*pesvm.train(rows, options, runner)[:2]))
 
-    def score(rows):
+    def score(rows: InputPlan) -> None:
         found.append(look(Ground.of(rows, options, 0, runner), GRID))
 
-    def update(rows):
+    def update(rows: InputPlan) -> None:
         increment.update(models[-1], rows, runner)
 
     for action in (train, score, update):

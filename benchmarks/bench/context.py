@@ -1,7 +1,9 @@
 """Hand the parts of a benchmark what they share: folders, the size asked for, things made once."""
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from mr_elm.scaling.machine import commit
 from mr_elm.scaling.timing import Seconds, processor_runs
@@ -15,22 +17,23 @@ class Bench:
     folder, kept : paths. size : one of SIZES; quick is for a look, normal for the claims, full for all rows.
     """
 
-    def __init__(self, kept, size=NORMAL):
+    def __init__(self, kept: str | Path, size: str = NORMAL) -> None:
         self.kept, self.size = Path(kept), size
-        self.made, self.stack = {}, ExitStack()
+        self.made: dict[Callable, Any] = {}
+        self.stack = ExitStack()
 
-    def __enter__(self):
+    def __enter__(self) -> 'Bench':
         self.folder = Path(self.stack.enter_context(TemporaryDirectory(prefix='mr_elm-bench-')))
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.stack.close()
 
-    def pick(self, quick, normal, full=None):
+    def pick(self, quick: Any, normal: Any, full: Any = None) -> Any:
         """Return what the size asked for calls for; full is normal unless it is given."""
         return {QUICK: quick, NORMAL: normal, FULL: normal if full is None else full}[self.size]
 
-    def runs(self, key, ours, theirs):
+    def runs(self, key: str, ours: Callable, theirs: Callable) -> list[list[float]]:
         """Return the processor seconds of our fit and of a peer's: two lists of two runs, made in turn.
 
         At full size runs are kept, so that a stopped benchmark goes on: theirs for good, ours for this code.
@@ -42,7 +45,7 @@ class Bench:
                 for number in (1, 2)]
         return [list(side) for side in zip(*runs, strict=True)]
 
-    def shared(self, kind):
+    def shared(self, kind: Callable) -> Any:
         """Return the one kind(folder) of this run, closed at its end if it can be."""
         if kind not in self.made:
             self.made[kind] = kind(self.folder)

@@ -5,12 +5,14 @@ that MR_ELM_DATA names; those that are not there are left out. At full size (all
 measured is kept in seconds.json and not measured again, so that a stopped run goes on.
 """
 import sys
+from collections.abc import Iterable
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.context import FULL, NORMAL, QUICK
+from benchmarks.bench.context import FULL, NORMAL, QUICK, Bench
 from benchmarks.public_sets import have, read_set
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
@@ -21,6 +23,7 @@ from mr_elm.solvers.box.box_qp import BoxQP, Settings
 from mr_elm.solvers.box.path import ready_rows
 from mr_elm.solvers.rules import solve_dual
 from mr_elm.solvers.shared.workspace import Workspace
+from mr_elm.typing import Floats, Labels
 
 ROWS = {QUICK: 3_000, NORMAL: 10_000, FULL: None}  # of a set
 # name -> set, classes; gamma is a multiple of 1/d
@@ -35,7 +38,7 @@ ALL = tuple((scale, C) for scale in (0.3, 1, 3) for C in (1, 10, 100, 1000))
 WIDE = 50  # features
 
 
-def standardised(name, n_rows, sets=SETS):
+def standardised(name: str, n_rows: int | None, sets: dict = SETS) -> tuple[Floats, Labels]:
     """Return (X, y) of some rows of a set, one of `sets`, features of mean 0 and deviation 1."""
     X, y = read_set(*sets[name])
     rows = np.random.default_rng(0).permutation(len(y))[:n_rows]
@@ -44,21 +47,22 @@ def standardised(name, n_rows, sets=SETS):
     return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1), y
 
 
-def svc(gamma, C):
+def svc(gamma: float, C: float) -> Any:
     """Return LIBSVM."""
     from sklearn.svm import SVC
     return SVC(gamma=gamma, C=C, cache_size=1000)
 
 
-def sparse_elm(gamma, C):
+def sparse_elm(gamma: float, C: float) -> Any:
     """Return ours."""
     from mr_elm.estimators import SparseELMClassifier
     return SparseELMClassifier(gamma=gamma, C=float(C))
 
 
-def subsets(bench):
+def subsets(bench: Bench) -> list[Row]:
     """Compare fits at every setting: rows a set, and the claims over all of them."""
-    rows, runs = [], {True: [], False: []}
+    rows: list[Row] = []
+    runs: dict[bool, list] = {True: [], False: []}
     for name in bench.pick(FEW, SETS):
         if not have(SETS[name][0]):
             continue
@@ -74,11 +78,11 @@ def subsets(bench):
             least = f'{len(runs[wide])} settings, the least {times_faster(*slowest):.2f}'
             sets = f'sets of {"at least" if wide else "less than"} {WIDE} features'
             rows.append(mean_row(f'the same over all {sets}', runs[wide], claim, least))
-            rows.append(ratio_row(f'the least of all settings, {sets}', *slowest, at_least(1.0)))
+            rows.append(ratio_row(f'the least of all settings, {sets}', slowest[0], slowest[1], at_least(1.0)))
     return rows
 
 
-def mean_row(name, pairs, limit, note):
+def mean_row(name: str, pairs: list, limit: float, note: str) -> Row:
     """Return the Row of the geometric mean of how many times faster ours are.
 
     pairs : (our runs, a peer's) for each setting. The runs of the Row are the means over the settings, run by run.
@@ -87,7 +91,7 @@ def mean_row(name, pairs, limit, note):
     return Row(name, mean(times_faster(*pair) for pair in pairs), at_least(limit), runs, note)
 
 
-def fit_runs(name, X, y, bench):
+def fit_runs(name: str, X: Floats, y: Labels, bench: Bench) -> dict[tuple, tuple]:
     """Return (scale, C) -> our processor seconds and SVC's, a list each."""
     found, d = {}, X.shape[1]
     for C in (1, 1000):
@@ -102,12 +106,12 @@ def fit_runs(name, X, y, bench):
     return found
 
 
-def mean(ratios):
+def mean(ratios: Iterable[float]) -> float:
     """Return the geometric mean."""
     return float(np.exp(np.mean(np.log(list(ratios)))))
 
 
-def adult(bench):
+def adult(bench: Bench) -> list[Row]:
     """Compare fit and prediction on a9a, first 32,561 rows for training, gamma 1/123, C 1."""
     if bench.size == QUICK or not have('a9a'):
         return []
@@ -120,11 +124,12 @@ def adult(bench):
     result = ours.results_[0]
     note = (f'{len(ours.support_):,} support vectors, {result.n_kernel_rows:,} kernel rows, gap {result.gap:.2g} at '
             f'{result.objective:.4f}')
-    return [ratio_row('fit on a9a, 32,561 x 123, times faster than SVC', *fits, at_least(5.0), note),
-            ratio_row('predict 16,281 rows of a9a, times faster than SVC', *predictions, at_least(10.0))]
+    return [ratio_row('fit on a9a, 32,561 x 123, times faster than SVC', fits[0], fits[1], at_least(5.0), note),
+            ratio_row('predict 16,281 rows of a9a, times faster than SVC', predictions[0], predictions[1],
+                      at_least(10.0))]
 
 
-def grid(bench):
+def grid(bench: Bench) -> list[Row]:
     """Compare the paper's grid, 5 folds, on rows of covtype with SVC, by a random tenth of its fits."""
     if not have('covtype-20k'):
         return []
@@ -134,14 +139,14 @@ def grid(bench):
     fits = list(product(PAPER, PAPER, range(5)))
     chosen = np.random.default_rng(0).permutation(len(fits))[:len(fits) // 10]
 
-    def theirs():
+    def theirs() -> None:
         for number in chosen:
             sigma, C, fold = fits[number]
             held = folds == fold
             machine = svc(0.5 / sigma**2, C).fit(X[~held], y[~held])
             machine.score(X[held], y[held])
 
-    def ours():
+    def ours() -> None:
         space = Workspace()
         for sigma in PAPER:
             source = ready_rows(kernel_rows(X, make_kernel('gaussian', sigma=sigma)), space=space)
@@ -154,7 +159,7 @@ def grid(bench):
                       at_least(30.0), f'by {len(chosen)} of {len(fits)} fits')]
 
 
-def active_sets(bench):
+def active_sets(bench: Bench) -> list[Row]:
     """Compare the iterations of oelm and bas."""
     rows = []
     for name in filter(have, ('australian', 'diabetes', 'ionosphere', 'svmguide1')):
@@ -170,7 +175,7 @@ def active_sets(bench):
     return rows
 
 
-def boxed(X):
+def boxed(X: Floats) -> Floats:
     """Scale features to [-1, 1]."""
     low, high = X.min(axis=0), X.max(axis=0)
     return np.where(high > low, 2 * (X - low) / np.where(high > low, high - low, 1) - 1, 0)

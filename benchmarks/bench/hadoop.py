@@ -6,18 +6,20 @@ Needs a Hadoop (HADOOP_HOME); two map tasks run at once. The bare job is the sam
 import re
 import subprocess
 import uuid
+from collections.abc import Sequence
 from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 from mrjob.hadoop import HadoopJobRunner
 
+from benchmarks.bench.context import Bench
 from benchmarks.bench.pesvm import D, L, random_layer, save_layer
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.engines.bundle import UNPACKED, make_bundle
 from mr_elm.engines.hadoop.yarn import get_json
 from mr_elm.engines.progress import Reporter
-from mr_elm.files.hadoop import find_home, hadoop_bin, read_configuration
+from mr_elm.files.hadoop import hadoop_bin, read_configuration
 from mr_elm.files.storage import store_of
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
@@ -36,13 +38,13 @@ STAGES = {'map': 'avgMapTime', 'shuffle': 'avgShuffleTime', 'merge': 'avgMergeTi
 class Cluster:
     """Keep rows, here and in HDFS, and the environment of the tasks, while measuring."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.remote = f'hdfs:///tmp/mr_elm-bench-{uuid.uuid4().hex[:8]}'
         self.bundle = make_bundle(f'{self.remote}/bundle', Reporter())
-        self.configuration = read_configuration(find_home())
+        self.configuration = read_configuration(Path(hadoop_bin()).parents[1])
 
-    def pack(self, times):
+    def pack(self, times: int) -> tuple[Path, str]:
         """Pack the rows of one csv file so many times over, here and in HDFS; returns both folders."""
         files = [self.folder / f'{i}.csv' for i in range(times)]
         if not files[0].exists():
@@ -54,22 +56,22 @@ class Cluster:
         put_pack(local, remote)
         return local, remote
 
-    def two_maps(self, folder):
+    def two_maps(self, folder: str) -> list[str]:
         """Return the properties that cut a folder of HDFS into two map tasks."""
         size = sum(entry.size for entry in store_of(folder).entries(folder))
         return properties({'mapreduce.job.maps': 2, 'mapreduce.job.reduces': 1,
                            'mapreduce.input.fileinputformat.split.minsize': size // 2 + 1})
 
-    def train(self, rows, *options):
+    def train(self, rows: object, *options: object) -> str:
         """Train from the command line; returns what it said."""
         return mr_elm('train', 'pesvm', rows, '--hidden', L, '--model', self.folder / 'model.npz', '--overwrite',
                       *options)
 
-    def on_hadoop(self, rows):
+    def on_hadoop(self, rows: str) -> str:
         """Train on the cluster; returns what it said."""
         return self.train(rows, '-r', 'hadoop', '--bundle', self.bundle, *self.two_maps(rows))
 
-    def streaming(self, rows, mapper, reducer, files=()):
+    def streaming(self, rows: str, mapper: str, reducer: str, files: Sequence[object] = ()) -> str:
         """Submit a Streaming job by hand; returns what Hadoop said."""
         command = [hadoop_bin(), 'jar', HadoopJobRunner().get_hadoop_streaming_jar(), *self.two_maps(rows),
                    '-D', 'stream.num.map.output.key.fields=1',
@@ -81,7 +83,7 @@ class Cluster:
             raise RuntimeError(f'{" ".join(map(str, command))}: {done.stderr}')
         return done.stderr
 
-    def bare(self, rows):
+    def bare(self, rows: str) -> str:
         """Run the map and reduce tasks of the Gram job, nothing else."""
         layer = save_layer(random_layer(D), self.folder)
         plan = write_json(self.folder / 'plan.json', plan_inputs([rows], RowOptions()).to_json())
@@ -91,14 +93,14 @@ class Cluster:
         return self.streaming(rows, f'{task} --mapper', f'{task} --reducer',
                               [mr_gram.__file__, layer, plan, grid])
 
-    def empty(self):
+    def empty(self) -> str:
         """Run a job over one line that does nothing."""
         line = self.folder / 'line'
         line.write_text('0\n')
         store_of(self.remote).put(str(line), f'{self.remote}/line/0')
         return self.streaming(f'{self.remote}/line', 'cat', 'cat')
 
-    def stages(self, said):
+    def stages(self, said: str) -> tuple[dict[str, float], float]:
         """Return the seconds of a job's stages, by the history server, and how long the job took there."""
         job = re.findall(r'application_(\d+_\d+)', said)[-1]
         address = self.configuration['mapreduce.jobhistory.webapp.address']
@@ -106,12 +108,12 @@ class Cluster:
         seconds = {name: facts[key] / 1000 for name, key in STAGES.items()}
         return seconds, (facts['finishTime'] - facts['submitTime']) / 1000
 
-    def close(self):
+    def close(self) -> None:
         """Remove what was put into HDFS."""
         store_of(self.remote).remove(self.remote)
 
 
-def against_bare(bench):
+def against_bare(bench: Bench) -> list[Row]:
     """Compare training on 1,000,000 packed rows with the bare Streaming job."""
     cluster = bench.shared(Cluster)
     _, rows = cluster.pack(1)
@@ -127,7 +129,7 @@ def against_bare(bench):
                 f'the jobs {", ".join(f"{job:.1f} s" for job in jobs)}')]
 
 
-def against_local(bench):
+def against_local(bench: Bench) -> list[Row]:
     """Compare training on 4,000,000 packed rows with an empty job and -r local."""
     cluster = bench.shared(Cluster)
     local, remote = cluster.pack(4)

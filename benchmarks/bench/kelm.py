@@ -4,13 +4,17 @@ In processor seconds, one BLAS thread a process. Data are generated: rows of nor
 """
 import io
 import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from benchmarks.bench.context import Bench
 from mr_elm.drivers.kelm import KELMOptions
 from mr_elm.drivers.kelm_data import gathered
 from mr_elm.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
@@ -26,6 +30,7 @@ from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.solvers.kernel.kelm import decompose, solve_cholesky
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.streaming.mr_kernel import MRKernel
+from mr_elm.typing import Floats
 
 D, CLASSES = 50, 10
 PAIR_FEATURES = 20
@@ -33,26 +38,26 @@ EMITS = ('tiles', 'entries')
 SHARE = 10  # the bare pass takes 1/SHARE of the rows: the rest take as long
 
 
-def draw(n, d=D):
+def draw(n: int, d: int = D) -> tuple[Floats, np.ndarray]:
     """Draw rows and class numbers."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d))
     return X, np.digitize(np.abs(X[:, :4]).sum(axis=1), np.linspace(1.5, 5, CLASSES - 1))
 
 
-def user_seconds(action):
+def user_seconds(action: Callable) -> float:
     """Return the user seconds that a call takes, those of the processes that it starts included."""
     before = user_clock()
     action()
     return user_clock() - before
 
 
-def user_clock():
+def user_clock() -> float:
     """Return the user seconds of this process and of those that it has started and waited for."""
     return sum(getrusage(who).ru_utime for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
 
 
-def bare_matrix(X, sigma):
+def bare_matrix(X: Floats, sigma: float) -> Floats:
     """Compute the Gaussian kernel matrix as a short script does."""
     squares = row_squares(X)
     K = X @ X.T
@@ -65,20 +70,20 @@ def bare_matrix(X, sigma):
     return K
 
 
-def bare_fit(X, T, C=1.0):
+def bare_fit(X: Floats, T: Floats, C: float = 1.0) -> Floats:
     """Fit as a short script does."""
     K = bare_matrix(X, X.shape[1]**0.5)
     K[np.diag_indices_from(K)] += 1 / C
     return cho_solve(cho_factor(K, lower=True, overwrite_a=True, check_finite=False), T)
 
 
-def write_csv(path, X, codes):
+def write_csv(path: Path, X: Floats, codes: np.ndarray) -> Path:
     """Write rows as csv."""
     np.savetxt(path, np.column_stack([codes, X]), delimiter=',', fmt=['%d'] + ['%.9g'] * X.shape[1])
     return path
 
 
-def whole_fit(bench):
+def whole_fit(bench: Bench) -> list[Row]:
     """Compare fits by Cholesky with the bare script, the command line and scikit-learn."""
     from sklearn.kernel_ridge import KernelRidge
     n = bench.pick(3_000, 10_000)
@@ -99,7 +104,7 @@ def whole_fit(bench):
             ratio_row("the same fit, times faster than scikit-learn's KernelRidge", ours, ridge, at_least(1.0))]
 
 
-def decompositions(bench):
+def decompositions(bench: Bench) -> list[Row]:
     """Compare Cholesky with the paper's SVD and with the eigenvectors that stand for it here."""
     n = bench.pick(1_000, 3_000)
     X, codes = draw(n)
@@ -113,14 +118,14 @@ def decompositions(bench):
 
 
 @contextmanager
-def ready(path, runner, **options):
+def ready(path: Path, runner: Runner, **options: Any) -> Iterator[Any]:
     """Bring rows to this process as training does; the context's value is a KernelData."""
     plan = plan_inputs([str(path)], RowOptions())
     with gathered(plan, KELMOptions(**options), runner, lambda plan, options, *_: options) as data:
         yield data
 
 
-def emissions(bench):
+def emissions(bench: Bench) -> list[Row]:
     """Compare Algorithm 1 in tiles with the same entry by entry."""
     n, runner = bench.pick(200, 1_000), make_engine()
     path = write_csv(bench.folder / 'pairs.csv', *draw(n, PAIR_FEATURES))
@@ -136,7 +141,7 @@ def emissions(bench):
                 f'{tile_records:,} against {entry_records:,}')]
 
 
-def mapped(data, emit):
+def mapped(data: Any, emit: str) -> tuple[int, int]:
     """Return the bytes and the records that one map task of Algorithm 1 emits."""
     plan = column_plan(data)
     job = MRKernel(args=['--mapper', '--step-num=0', '--planned-splits', '--emit', emit,
@@ -148,7 +153,7 @@ def mapped(data, emit):
     return len(written), written.count(b'\n')
 
 
-def one_pass(bench):
+def one_pass(bench: Bench) -> list[Row]:
     """Compare a pass of conjugate gradients on all cores with its bare arithmetic on one."""
     n, folder = bench.pick(10_000, 100_000), bench.folder
     X, codes = draw(n)
@@ -163,7 +168,7 @@ def one_pass(bench):
                       ours, [SHARE * seconds for seconds in shares], at_most(1.5), 'processor seconds')]
 
 
-def bare_product(X, V, n_rows):
+def bare_product(X: Floats, V: Floats, n_rows: int) -> None:
     """Multiply some rows of the kernel matrix with vectors, tile by tile, as a short script does."""
     squares, factor = row_squares(X), -1 / (2 * D)
     for start in range(0, n_rows, 512):

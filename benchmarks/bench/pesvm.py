@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from benchmarks.bench.context import QUICK
+from benchmarks.bench.context import QUICK, Bench
 from benchmarks.public_sets import have, read_set
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
@@ -27,6 +27,7 @@ from mr_elm.solvers.ridge.esvm import fit_esvm
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable
+from mr_elm.typing import Floats, Labels, Rows
 
 D, L = 50, 1000
 
@@ -34,33 +35,33 @@ D, L = 50, 1000
 class Files:
     """Make the data sets that the measurements need, once."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
     @cache  # noqa: B019 - lives as long as the program
-    def csv(self, n):
+    def csv(self, n: int) -> Path:
         """Return a csv file of n NDC rows."""
         path = self.folder / f'{n}.csv'
         write_rows(generate('ndc', n, D, 1), path)
         return path
 
     @cache  # noqa: B019 - lives as long as the program
-    def packed(self, n):
+    def packed(self, n: int) -> Path:
         """Return a packed folder of n NDC rows."""
         mr_elm('pack', self.csv(n), '-o', self.folder / f'{n}.packed')
         return self.folder / f'{n}.packed'
 
-    def model(self):
+    def model(self) -> Path:
         """Return a name for a model."""
         return self.folder / 'model.npz'
 
 
-def train(path, files, *options):
+def train(path: Path, files: Files, *options: object) -> str:
     """Train from the command line; returns what it said."""
     return mr_elm('train', 'pesvm', path, '--hidden', L, '--model', files.model(), '--overwrite', *options)
 
 
-def bare_arithmetic(X, y, W):
+def bare_arithmetic(X: Floats, y: Floats, W: Floats) -> None:
     """Do what any program must: multiply, apply tanh, update symmetrically."""
     G = np.zeros((L + 2, L + 2), order='F')
     for i in range(0, len(X), 4096):
@@ -72,18 +73,18 @@ def bare_arithmetic(X, y, W):
         dsyrk(1.0, Z.T, beta=1.0, c=G, overwrite_c=1)
 
 
-def bare_script(path, W):
+def bare_script(path: Path, W: Floats) -> None:
     """Parse, then the bare arithmetic."""
     rows = np.loadtxt(path, delimiter=',')
     bare_arithmetic(rows[:, 1:], rows[:, 0], W)
 
 
-def rows_of(bench):
+def rows_of(bench: Bench) -> int:
     """Return how many rows are usual."""
     return bench.pick(20_000, 200_000)
 
 
-def map_stage(bench):
+def map_stage(bench: Bench) -> list[Row]:
     """Time the map task of the Gram job, from csv to its last emitted tile."""
     files, n = bench.shared(Files), rows_of(bench)
     path = files.csv(n)
@@ -94,7 +95,7 @@ def map_stage(bench):
                        '--plan', write_json(str(files.folder / 'plan.json'), plan.to_json())])
     split = f'[[0, 0, {plan.size}]]\n'.encode()
 
-    def run():
+    def run() -> None:
         job.sandbox(stdin=io.BytesIO(split))
         job.run_mapper()
 
@@ -106,18 +107,18 @@ def map_stage(bench):
                      f'{emitted:,} bytes')]
 
 
-def random_layer(d):
+def random_layer(d: int) -> HiddenLayer:
     """Draw a hidden layer for standardised rows."""
     return HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, d), np.zeros(d), np.ones(d))
 
 
-def save_layer(layer, folder):
+def save_layer(layer: HiddenLayer, folder: Path) -> Path:
     """Write a layer as the Gram job reads it; the path of layer.npz."""
     save_model(folder / 'layer.npz', {'parameters': {'map': layer.kind, 'sigma': 1.0}}, layer_arrays(layer))
     return folder / 'layer.npz'
 
 
-def end_to_end(bench):
+def end_to_end(bench: Bench) -> list[Row]:
     """Time the command line inline, from packed rows and from csv."""
     files, n = bench.shared(Files), rows_of(bench)
     path, packed, W = files.csv(n), files.packed(n), random_layer(D).weights.T
@@ -129,14 +130,15 @@ def end_to_end(bench):
                     lambda: bare_script(path, W), at_most(1.8))]
 
 
-def two_cores(bench):
+def two_cores(bench: Bench) -> list[Row]:
     """Time -r local on two cores against inline."""
     if bench.size == QUICK:
         return []
     files, n = bench.shared(Files), 2_000_000
-    packed, stages = files.packed(n), {'inline': [], 'local': []}
+    packed = files.packed(n)
+    stages: dict[str, list[float]] = {'inline': [], 'local': []}
 
-    def run(runner, *options):
+    def run(runner: str, *options: str) -> None:
         stages[runner].append(stage_seconds(train(packed, files, '-r', runner, *options), 'Gram'))
 
     ours, reference = in_turn([lambda: run('local', '--num-cores', '2'), lambda: run('inline')], 2)
@@ -145,7 +147,7 @@ def two_cores(bench):
             ratio_row('the same, Gram job alone', stages['local'], stages['inline'], at_least(1.7))]
 
 
-def rivals(bench):
+def rivals(bench: Bench) -> list[Row]:
     """Time a fit in process against hpelm and scikit-learn."""
     n = rows_of(bench)
     blocks = list(generate('ndc', n, D, 1))
@@ -153,7 +155,7 @@ def rivals(bench):
     return rows + (rival_rows('a9a', *read_set('a9a')) if bench.size != QUICK and have('a9a') else [])
 
 
-def rival_rows(name, X, y):
+def rival_rows(name: str, X: Rows, y: Labels) -> list[Row]:
     """Compare fits of one data set."""
     from sklearn.kernel_approximation import RBFSampler
     from sklearn.linear_model import RidgeClassifier
@@ -161,20 +163,20 @@ def rival_rows(name, X, y):
     dense = X.toarray() if hasattr(X, 'toarray') else X
     targets = y[:, None].astype(float)
 
-    def ours():
+    def ours() -> None:
         statistics = ColumnStatistics.of(X)
         layer = HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, X.shape[1]), *choose_scaling('standard', statistics))
         values, codes = np.unique(y, return_inverse=True)
         table_of_labels = LabelTable({str(value): [1, [0, 0, k], 1.0] for k, value in enumerate(values)})
         fit_esvm(layer, X, Classes.of(table_of_labels), codes)
 
-    def hpelm():
+    def hpelm() -> None:
         from hpelm import ELM
         elm = ELM(X.shape[1], 1, precision='double')
         elm.add_neurons(L, 'sigm')
         elm.train(dense, targets, 'r')
 
-    def sklearn():
+    def sklearn() -> None:
         make_pipeline(RBFSampler(n_components=L, gamma=1 / X.shape[1], random_state=0), RidgeClassifier()).fit(X, y)
 
     peers = {'hpelm': hpelm} if find_spec('hpelm') else {}
@@ -183,7 +185,7 @@ def rival_rows(name, X, y):
             for peer, fit in peers.items()]
 
 
-def memory(bench):
+def memory(bench: Bench) -> list[Row]:
     """Compare the peak memory of few and of ten times as many rows."""
     files, sizes = bench.shared(Files), bench.pick((20_000, 200_000), (100_000, 1_000_000))
     options = ('--hidden', L, '--model', files.model(), '--overwrite')
@@ -193,7 +195,7 @@ def memory(bench):
                 f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
 
 
-def linear(bench):
+def linear(bench: Bench) -> list[Row]:
     """Check that time grows with the rows alone."""
     if bench.size == QUICK:
         return []

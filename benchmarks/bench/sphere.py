@@ -4,11 +4,13 @@ In processor seconds on one thread, standardised features, gamma 1/d, 10,000 row
 MR_ELM_DATA has. The L2 machine has about twice the support vectors of SVC's L1 machine.
 """
 import sys
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.context import NORMAL, QUICK
+from benchmarks.bench.context import NORMAL, QUICK, Bench
 from benchmarks.bench.dual import ROWS, mean_row, standardised, svc
 from benchmarks.public_sets import have
 from mr_elm.features.kernel_rows import kernel_rows
@@ -17,6 +19,7 @@ from mr_elm.scaling.timing import processor_runs, times_faster
 from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.solvers.box.box_qp import Settings
 from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
+from mr_elm.typing import Floats
 
 SETS = {'cod-rna': ('cod-rna', None), 'a9a': ('a9a', None), 'w8a': ('w8a', None), 'shuttle': ('shuttle', (1, 4)),
         'magic': ('magic', None), 'covtype': ('covtype-20k', (1, 2))}
@@ -27,17 +30,17 @@ STEPS = 50_000              # of it, at most
 CONVERGED = 1e-6            # gap of the labels that both are held against
 
 
-def sphere(X, y, C, rule='exact', settings=None):
+def sphere(X: Floats, y: Floats, C: float, rule: str = 'exact', settings: Settings | None = None) -> Any:
     """Train SphereSVM."""
     problem = SphereProblem(kernel_rows(X, make_kernel('gaussian', gamma=1 / X.shape[1])), y, C)
     return solve_sphere(problem, rule, settings or Settings())
 
 
-def runs_beside_svc(name, X, y, bench):
+def runs_beside_svc(name: str, X: Floats, y: Floats, bench: Bench) -> tuple[list, list[float]]:
     """Return ((our processor seconds, SVC's), kernel rows over support vectors) for every C, as two lists."""
     pairs, evaluations = [], []
     for C in COSTS:
-        made = []
+        made: list = []
         ours, theirs = bench.runs(f'SphereSVM on {name} {len(y)} {C}',
                                   lambda made=made, C=C: made.append(sphere(X, y, C)),
                                   partial(svc(1 / X.shape[1], C).fit, X, y))
@@ -50,7 +53,7 @@ def runs_beside_svc(name, X, y, bench):
     return pairs, evaluations
 
 
-def ratio_to_paper(name, X, y, C=1):
+def ratio_to_paper(name: str, X: Floats, y: Floats, C: float = 1) -> Row:
     """Return a Row: seconds of the paper's rule over those of exact, at the first eps where it errs no more than exact.
 
     An error is a label that is not the one of the nearest point itself. Where no eps errs so little the value is None.
@@ -69,22 +72,22 @@ def ratio_to_paper(name, X, y, C=1):
                f'proof alone {proof_seconds(X, exact):.3f} s; paper {"; ".join(notes)}')
 
 
-def fit_both(X, y, C, settings):
+def fit_both(X: Floats, y: Floats, C: float, settings: Settings) -> tuple[list[list[float]], tuple]:
     """Train by the exact rule and by Algorithm 1 in turn: (processor seconds, the last Result) of both."""
-    made = {}
+    made: dict = {}
     runs = processor_runs([lambda: made.update(exact=sphere(X, y, C)),
                            lambda: made.update(paper=sphere(X, y, C, 'paper', settings))])
     return runs, (made['exact'], made['paper'])
 
 
-def proof_seconds(X, exact):
+def proof_seconds(X: Floats, exact: Any) -> float:
     """Return the processor seconds of the kernel values by which a Result of the exact rule is proved."""
     rows, support = kernel_rows(X, make_kernel('gaussian', gamma=1 / X.shape[1])), np.flatnonzero(exact.alpha)
     runs, = processor_runs([partial(rows.weighted_sum, support, exact.alpha[support])])
     return min(runs)
 
 
-def prepared(bench, n_rows):
+def prepared(bench: Bench, n_rows: int | None) -> Iterator[tuple[str, Floats, Floats]]:
     """Yield (name, X, y) of so many rows of every set that is there; y is -1 or 1."""
     for name in bench.pick(FEW, SETS):
         if have(SETS[name][0]):
@@ -94,7 +97,7 @@ def prepared(bench, n_rows):
             yield name, X, y
 
 
-def against_svc(bench):
+def against_svc(bench: Bench) -> list[Row]:
     """Compare fits with SVC's at every C: a row a set, and the claims over all of them."""
     rows, everything, values = [], [], []
     for name, X, y in prepared(bench, ROWS[bench.size]):
@@ -112,7 +115,7 @@ def against_svc(bench):
                 f'the least {min(values):.2f}')]
 
 
-def against_paper(bench):
+def against_paper(bench: Bench) -> list[Row]:
     """Compare the exact rule with Algorithm 1: a row a set."""
     return [ratio_to_paper(*each) for each in prepared(bench, bench.pick(ROWS[QUICK], ROWS[NORMAL]))]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 
 from benchmarks.report.page import download, figure, from_markdown, pairs
-from benchmarks.report.sections import SECTIONS
+from benchmarks.report.sections import SECTIONS, Section
 from mr_elm.scaling.machine import describe
 
 SEEDS = {
@@ -23,7 +23,7 @@ SEEDS = {
 }
 
 
-def section(part, folder):
+def section(part: Section, folder: Path) -> str:
     """Return the HTML of a Section."""
     here = [folder / name for name in part.files if (folder / name).exists()]
     absent = [name for name in part.files if not (folder / name).exists()]
@@ -39,19 +39,19 @@ def section(part, folder):
             + '\n'.join(body) + '</section>')
 
 
-def written(path):
+def written(path: Path) -> str:
     """Say when a file was written."""
     return datetime.fromtimestamp(path.stat().st_mtime, timezone.utc).strftime('%Y-%m-%d %H:%M UTC')
 
 
-def contents(folder):
+def contents(folder: Path) -> str:
     """Return links to the sections; what is absent is marked."""
     there = {part.key: any((folder / name).exists() for name in part.files) for part in SECTIONS}
     return ''.join(f'<li{"" if there[part.key] else " class=absent"}>'
                    f'<a href="#{part.key}">{escape(part.title)}</a></li>' for part in SECTIONS)
 
 
-def page(folder):
+def page(folder: Path) -> str:
     """Return the whole page."""
     template = Template(Path(__file__).with_name('page.html').read_text(encoding='utf-8'))
     return template.substitute(contents=contents(folder), machine=pairs(describe()), seeds=pairs(SEEDS),
@@ -59,7 +59,7 @@ def page(folder):
                                commands=pairs({part.title: part.command for part in SECTIONS}))
 
 
-def main(out):
+def main(out: str) -> None:
     """Write the page."""
     path = Path(out)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ class Section:
     files: tuple
 
     @property
-    def data(self):
+    def data(self) -> list[str]:
         """Return the names of the files that hold the numbers of this section, where they exist."""
         stems = [name.rpartition('.')[0] for name in self.files]
         return [f'{stem}.{kind}' for stem in stems for kind in ('csv', 'json', 'trials.csv')]

@@ -16,7 +16,7 @@ class AsGood:
     method: str
     peer: str
 
-    def row(self, accuracies):
+    def row(self, accuracies: dict[str, list[float]]) -> Row:
         """Return the Row of the claim. accuracies : method -> list of its accuracies, from 0 to 1, a set each."""
         ours, theirs = (accuracies.get(name, []) for name in (self.method, self.peer))
         behind, note = nan, 'no set that all methods did'

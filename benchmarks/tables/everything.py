@@ -28,7 +28,7 @@ NOTES = (f'{OF_HALVES} Parameters are {CHOSEN_ONCE}, from at most 25 settings. P
          'of the arrays that a machine predicts from.')
 
 
-def methods(n_features, n_classes):
+def methods(n_features: int, n_classes: int) -> dict[str, tuple]:
     """Return name -> (estimator, grid)."""
     bounds = list(COARSE_C)
     gammas = [0.5 / (width**2 * n_features) for width in COARSE_WIDTHS]

@@ -5,9 +5,10 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -19,6 +20,7 @@ from benchmarks.public_sets import find_set, is_there, read_bundled, read_set
 from benchmarks.tables.results import Results, summaries, write_table
 from benchmarks.tables.sizes import count_support, model_bytes
 from mr_elm.arithmetic import one_thread
+from mr_elm.typing import Floats, Labels
 
 TRIALS = 20  # of each set and method
 MOST = 4000  # rows to train on
@@ -54,14 +56,14 @@ class Comparison:
     claims: tuple = ()
 
 
-def halves(y, trial):
+def halves(y: Labels, trial: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of a trial's training half, at most MOST, and of its testing half, at most twice as many."""
     splitter = StratifiedShuffleSplit(1, train_size=min(MOST, len(y) // 2), test_size=min(2 * MOST, len(y) // 2),
                                       random_state=trial)
     return next(splitter.split(y, y))
 
 
-def prepared(X, y, rows, genes):
+def prepared(X: Floats, y: Labels, rows: tuple, genes: bool) -> tuple:
     """Return (X_train, y_train, X_test, y_test) of a trial, scaled to [-1, 1] on the training rows."""
     train, test = rows
     X_train, X_test = X[train], X[test]
@@ -73,20 +75,20 @@ def prepared(X, y, rows, genes):
     return scaler.transform(X_train), y[train], scaler.transform(X_test), y[test]
 
 
-def tuned(estimator, grid, X, y):
+def tuned(estimator: Any, grid: dict, X: Floats, y: Labels) -> dict:
     """Return the parameters of the best cross-validated accuracy, on at most TUNED_ON rows."""
     rows = np.random.default_rng(0).permutation(len(y))[:TUNED_ON]
     return GridSearchCV(estimator, grid, cv=5, error_score='raise').fit(X[rows], y[rows]).best_params_
 
 
-def seeded(estimator, trial):
+def seeded(estimator: Any, trial: int) -> Any:
     """Return a fresh estimator whose random choices follow the trial."""
     machine = clone(estimator)
     names = [name for name in machine.get_params() if name.rpartition('__')[2] in ('seed', 'random_state')]
     return machine.set_params(**dict.fromkeys(names, trial))
 
 
-def measure(machine, X, y, X_test, y_test):
+def measure(machine: Any, X: Floats, y: Labels, X_test: Floats, y_test: Labels) -> dict:
     """Train and test once: what is measured, in processor seconds and bytes."""
     start = time.process_time()
     machine.fit(X, y)
@@ -102,28 +104,28 @@ class Clock:
     waiting : set -> trials to measure.
     """
 
-    def __init__(self, waiting, minutes):
+    def __init__(self, waiting: dict[str, int], minutes: float | None) -> None:
         self.waiting, self.start = dict(waiting), time.monotonic()
         self.work = {name: work_of(name) for name in waiting}
         self.total, self.whole = self.n_left, self.work_left
         self.end = self.start + 60 * minutes if minutes else float('inf')
 
     @property
-    def is_over(self):
+    def is_over(self) -> bool:
         """Say whether no more trials may begin."""
         return time.monotonic() > self.end
 
     @property
-    def n_left(self):
+    def n_left(self) -> int:
         """Count the trials to go."""
         return sum(self.waiting.values())
 
     @property
-    def work_left(self):
+    def work_left(self) -> int:
         """Return what the trials to go take, by `work_of`."""
         return sum(n * self.work[name] for name, n in self.waiting.items())
 
-    def tell(self, what):
+    def tell(self, what: str) -> None:
         """Say on standard error what was done, of how much, and the time left."""
         done = max(self.whole - self.work_left, 1)
         left = (time.monotonic() - self.start) / done * self.work_left
@@ -131,14 +133,15 @@ class Clock:
               file=sys.stderr, flush=True)
 
 
-def work_of(name):
+def work_of(name: str) -> int:
     """Guess what a trial on a set takes: a little, and more with its bytes, but rows beyond MOST are not taken."""
     path = find_set(name)
     size = path.stat().st_size * (4 if path.suffix == '.gz' else 1) if path else 0
     return 50_000 + min(size, 2_000_000)
 
 
-def measure_set(comparison, name, n_trials, results, clock, left_out):
+def measure_set(comparison: Comparison, name: str, n_trials: int, results: Results, clock: Clock,
+                left_out: list[str]) -> None:
     """Measure all trials of a set, all methods of one after another; one that fails is named in `left_out`."""
     X, y = read_set(name)
     X, genes = X.toarray(), name in comparison.genes
@@ -153,7 +156,7 @@ def measure_set(comparison, name, n_trials, results, clock, left_out):
                 break
             try:
                 known = None if comparison.tuned_each else results.parameters(name, method)
-                found = one_trial(*methods[method], trial, data, known)
+                found = one_trial(methods[method], trial, data, known)
             except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
                 left_out.append(f'{method} on {name}: {error}'.splitlines()[0])
                 del methods[method]
@@ -165,14 +168,14 @@ def measure_set(comparison, name, n_trials, results, clock, left_out):
         clock.tell(f'{name}, trial {trial + 1}')
 
 
-def one_trial(estimator, grid, trial, data, known):
+def one_trial(method: tuple[Any, dict], trial: int, data: tuple, known: dict | None) -> dict:
     """Choose parameters on the training rows of a trial unless they are known, train on them, and test."""
-    estimator = seeded(estimator, trial)
-    known = known or tuned(estimator, grid, *data[:2])
+    estimator = seeded(method[0], trial)
+    known = known or tuned(estimator, method[1], *data[:2])
     return {**measure(estimator.set_params(**known), *data), 'parameters': json.dumps(known)}
 
 
-def load_code(comparison):
+def load_code(comparison: Comparison) -> None:
     """Train each method once uncounted: the first time loads compiled code."""
     X, y = read_bundled('iris')
     for estimator, _ in comparison.methods(X.shape[1], 3).values():
@@ -180,12 +183,13 @@ def load_code(comparison):
         clone(estimator).fit(X.toarray()[:100], y[:100])
 
 
-def count_waiting(comparison, name, n_trials, results):
+def count_waiting(comparison: Comparison, name: str, n_trials: int, results: Results) -> int:
     """Count the trials of a set that are still to be measured."""
     return sum(len(set(range(n_trials)) - results.trials(name, method)) for method in comparison.methods(2, 2))
 
 
-def run(comparison, out, names=(), n_trials=TRIALS, minutes=None):
+def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: int = TRIALS,
+        minutes: float | None = None) -> str:
     """Measure what is not there yet of a table, within some minutes, and write OUT.md, OUT.csv and OUT.trials.csv."""
     names = names or comparison.sets
     here = [name for name in names if is_there(name)]
@@ -204,12 +208,12 @@ def run(comparison, out, names=(), n_trials=TRIALS, minutes=None):
     return write_table(rows, Path(out), comparison.notes, left_out, comparison.claims)
 
 
-def by_size(names):
+def by_size(names: list[str]) -> tuple[str, ...]:
     """Order sets by the size of their files, so that a run which is stopped has whole sets."""
-    return tuple(sorted(names, key=lambda name: find_set(name).stat().st_size if find_set(name) else 0))
+    return tuple(sorted(names, key=lambda name: path.stat().st_size if (path := find_set(name)) else 0))
 
 
-def main(comparison, description):
+def main(comparison: Comparison, description: str | None) -> None:
     """Read the command line (or TRIALS, MINUTES and SETS of the environment), measure, and print the table."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('out', metavar='OUT.md')

@@ -4,16 +4,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+from mr_elm.typing import Floats, Labels
+
 HARD = 1e6  # C of a margin that is as good as hard
 
 
 class L2SVC(ClassifierMixin, BaseEstimator):
     """Train LIBSVM's hard margin on K + I/C, which is the L2 machine with a bias that costs nothing."""
 
-    def __init__(self, gamma=1.0, C=1.0):
+    def __init__(self, gamma: float = 1.0, C: float = 1.0) -> None:
         self.gamma, self.C = gamma, C
 
-    def fit(self, X, y):
+    def fit(self, X: Floats, y: Labels) -> 'L2SVC':
         """Fit. Sets support_, support_vectors_, dual_coef_, intercept_ and classes_."""
         K = rbf_kernel(X, gamma=self.gamma)
         K.flat[::len(K) + 1] += 1 / self.C
@@ -23,7 +25,7 @@ class L2SVC(ClassifierMixin, BaseEstimator):
         self.support_vectors_ = X[self.support_]
         return self
 
-    def predict(self, X):
+    def predict(self, X: Floats) -> np.ndarray:
         """Return the class of each row."""
         return self.machine_.predict(rbf_kernel(X, self.rows_, gamma=self.gamma))
 
@@ -31,10 +33,10 @@ class L2SVC(ClassifierMixin, BaseEstimator):
 class HPELM(ClassifierMixin, BaseEstimator):
     """Train hpelm's ELM with sigmoid nodes. C : weight of the errors."""
 
-    def __init__(self, n_hidden=1000, C=1.0, seed=0):
+    def __init__(self, n_hidden: int = 1000, C: float = 1.0, seed: int = 0) -> None:
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
 
-    def fit(self, X, y):
+    def fit(self, X: Floats, y: Labels) -> 'HPELM':
         """Fit. Sets classes_, nodes_ and output_weights_."""
         from hpelm import ELM
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -46,6 +48,6 @@ class HPELM(ClassifierMixin, BaseEstimator):
         self.output_weights_ = self.machine_.nnet.get_B()
         return self
 
-    def predict(self, X):
+    def predict(self, X: Floats) -> np.ndarray:
         """Return the class of each row."""
         return self.classes_[self.machine_.predict(X).argmax(axis=1)]

@@ -2,6 +2,9 @@
 import csv
 import io
 import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +20,7 @@ SUMMARY = ('set', 'n_classes', 'n_features', 'rows', 'method', 'trials', 'accura
 class Results:
     """Keep one row a trial; a line that a killed run left unfinished is dropped."""
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text() if path.exists() else ''
@@ -26,7 +29,7 @@ class Results:
             path.write_text(whole)
         self.rows = list(csv.DictReader(io.StringIO(whole)))
 
-    def add(self, row):
+    def add(self, row: dict) -> None:
         """Keep a trial, on disk too."""
         line = io.StringIO()
         csv.DictWriter(line, COLUMNS, lineterminator='\n').writerow(rounded(row))
@@ -34,25 +37,25 @@ class Results:
             stream.write(line.getvalue())
         self.rows += csv.DictReader(line.getvalue().splitlines(), COLUMNS)
 
-    def of(self, name, method):
+    def of(self, name: str, method: str) -> list[dict]:
         """Return the rows of a method on a set."""
         return [row for row in self.rows if (row['set'], row['method']) == (name, method)]
 
-    def trials(self, name, method):
+    def trials(self, name: str, method: str) -> set[int]:
         """Return the numbers of the trials that are there."""
         return {int(row['trial']) for row in self.of(name, method)}
 
-    def parameters(self, name, method):
+    def parameters(self, name: str, method: str) -> dict | None:
         """Return the parameters that a stopped run chose, or None."""
         return next((json.loads(row['parameters']) for row in self.of(name, method)), None)
 
 
-def rounded(row):
+def rounded(row: dict) -> dict:
     """Write the real numbers of a row with 6 digits."""
     return {name: f'{value:.6g}' if isinstance(value, float) else value for name, value in row.items()}
 
 
-def summarise(rows):
+def summarise(rows: list[dict]) -> dict:
     """Return the means of a method's trials on a set, and the deviation of the accuracy."""
     first, accuracies = rows[0], [float(row['accuracy']) for row in rows]
     chosen = {row['parameters'] for row in rows}
@@ -65,13 +68,13 @@ def summarise(rows):
             'parameters': words if len(chosen) == 1 else 'chosen in each trial'}
 
 
-def summaries(results, names, methods):
+def summaries(results: Results, names: list[str], methods: Iterable[str]) -> list[dict]:
     """Return the summary rows of what was measured of some sets and methods, in this order."""
     found = [results.of(name, method) for name in names for method in methods]
     return [summarise(rows) for rows in found if rows]
 
 
-def write_table(rows, out, notes, left_out, claims=()):
+def write_table(rows: list[dict], out: Path, notes: str, left_out: list[str], claims: Sequence[Any] = ()) -> str:
     """Write summary rows to OUT.csv and OUT.md; returns the Markdown. claims : of mean accuracies, such as AsGood."""
     with open(out.with_suffix('.csv'), 'w', newline='') as stream:
         writer = csv.DictWriter(stream, SUMMARY, lineterminator='\n')
@@ -85,7 +88,7 @@ def write_table(rows, out, notes, left_out, claims=()):
     return out.read_text()
 
 
-def overview(rows):
+def overview(rows: list[dict]) -> str:
     """Lay out the accuracies, a column a method, the best of a set in bold; below, what all sets come to."""
     names, methods, cells = cells_of(rows)
     lines = [f'| accuracy % | {" | ".join(methods)} |', '|---|' + '---:|' * len(methods)]
@@ -98,18 +101,18 @@ def overview(rows):
     return '\n'.join(lines)
 
 
-def cells_of(rows):
+def cells_of(rows: list[dict]) -> tuple[list[str], list[str], dict]:
     """Return the names of sets and methods, and (set, method) -> row."""
     names, methods = (list(dict.fromkeys(row[column] for row in rows)) for column in ('set', 'method'))
     return names, methods, {(row['set'], row['method']): row for row in rows}
 
 
-def whole_sets(names, methods, cells):
+def whole_sets(names: list[str], methods: list[str], cells: dict) -> list[str]:
     """Return the sets that all methods did."""
     return [name for name in names if all((name, method) in cells for method in methods)]
 
 
-def judge_claims(claims, rows):
+def judge_claims(claims: Sequence[Any], rows: list[dict]) -> str:
     """Lay out claims with their verdicts, over the sets that all methods did; nothing without claims."""
     names, methods, cells = cells_of(rows)
     whole = whole_sets(names, methods, cells)
@@ -117,7 +120,7 @@ def judge_claims(claims, rows):
     return table(record(claim.row(accuracies)) for claim in claims) if claims else ''
 
 
-def accuracy_of(row, best):
+def accuracy_of(row: dict | None, best: float) -> str:
     """Write an accuracy and its deviation, in bold where it is the best."""
     if row is None:
         return ''
@@ -125,7 +128,7 @@ def accuracy_of(row, best):
     return f'{f"**{mean}**" if row["accuracy"] == best else mean} ± {100 * row["deviation"]:.2f}'
 
 
-def totals(cells, names, methods):
+def totals(cells: dict, names: list[str], methods: list[str]) -> list[str]:
     """Return lines of the mean accuracy and rank, and of sums, over the sets that all methods did."""
     ranks = [[1 + sum(cells[name, other]['accuracy'] > cells[name, method]['accuracy'] for other in methods)
               for method in methods] for name in names]
@@ -139,12 +142,12 @@ def totals(cells, names, methods):
     return [f'| {title} | {" | ".join(values)} |' for title, values in lines]
 
 
-def shown(value, column):
+def shown(value: float, column: str) -> str:
     """Write a sum of a column."""
     return f'{value:,.0f}' if column == 'n_support' else f'{value / 1e6 if column == "model_bytes" else value:.3g}'
 
 
-def details(rows):
+def details(rows: list[dict]) -> str:
     """Lay out all that was measured."""
     lines = ['| set | classes | features | training rows | method | trials | accuracy % | training s | testing s '
              '| model bytes | support vectors | parameters |', '|---|---:|---:|---:|---|' + '---:|' * 6 + '---|']

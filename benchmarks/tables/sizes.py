@@ -1,4 +1,6 @@
 """Say how large what a machine answers from is."""
+from typing import Any
+
 import numpy as np
 
 # the arrays that a fitted peer predicts from
@@ -10,7 +12,7 @@ ANSWERS_FROM = {
 }
 
 
-def model_bytes(machine):
+def model_bytes(machine: Any) -> int:
     """Return the bytes of the arrays that a fitted machine predicts from."""
     if hasattr(machine, 'steps'):
         return sum(model_bytes(step) for _, step in machine.steps)
@@ -20,7 +22,7 @@ def model_bytes(machine):
     return sum(np.asarray(array).nbytes for part in parts for array in (part if isinstance(part, list) else [part]))
 
 
-def count_support(machine):
+def count_support(machine: Any) -> int | str:
     """Return the number of rows that a machine is made of, '' for one that does not tell."""
     if hasattr(machine, 'support_'):
         return len(machine.support_)

@@ -23,7 +23,7 @@ NOTES = (f'{OF_HALVES} C and the width of the kernel are {CHOSEN_ONCE}. Of the g
          f'that an mRMR selection keeps on the training half. {SECONDS}.')
 
 
-def methods(n_features, n_classes):
+def methods(n_features: int, n_classes: int) -> dict[str, tuple]:
     """Return name -> (estimator, grid)."""
     widths = [width * float(np.sqrt(n_features)) for width in COARSE_WIDTHS]
     n_hidden = 200 if n_classes == 2 else 1000

@@ -15,6 +15,7 @@ from benchmarks.tables.claims import AsGood
 from benchmarks.tables.harness import MOST, TUNED_ON, Comparison, main
 from benchmarks.tables.peers import L2SVC
 from mr_elm.estimators import SphereSVMClassifier
+from mr_elm.typing import Labels
 
 SETS = ('liver-disorders', 'ionosphere', 'diabetes', 'german-numer', 'splice', 'spambase', 'svmguide1', 'magic', 'a9a',
         'cod-rna')
@@ -26,14 +27,14 @@ NOTES = (f'Each set is cut into {OUTER} stratified folds. A fold tests (at most 
          'hard margin on K + I/C. Seconds are processor seconds of one training, one thread.')
 
 
-def methods(n_features, n_classes):
+def methods(n_features: int, n_classes: int) -> dict[str, tuple]:
     """Return name -> (estimator, grid)."""
     grid = {'gamma': [0.5 / (width**2 * n_features) for width in WIDTHS], 'C': list(COSTS)}
     return {'SphereSVM': (SphereSVMClassifier(cache_size=500), grid), 'L1-SVM (SVC)': (SVC(cache_size=500), grid),
             'L2-SVM (SVC on K + I/C)': (L2SVC(), grid)}
 
 
-def outer_fold(y, trial):
+def outer_fold(y: Labels, trial: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to train on and to test on of an outer fold."""
     random = np.random.default_rng(0)
     folds = [(random.permutation(train)[:MOST], random.permutation(test)[:MOST]) for train, test in

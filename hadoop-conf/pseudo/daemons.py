@@ -1,9 +1,10 @@
 """The daemons of a cluster: which there are, with which ports, started by which command."""
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pseudo.install import AGENT_JAR
-from pseudo.places import user
-from pseudo.settings import AM_MEMORY, TASK_MEMORY
+from pseudo.places import Places, user
+from pseudo.settings import AM_MEMORY, TASK_MEMORY, Settings
 
 HOST = '127.0.0.1'
 LOG_SECONDS = 600    # how long a NodeManager keeps the logs of containers after their job
@@ -36,22 +37,22 @@ class Daemon:
     ports: dict = field(hash=False)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the pid file and the log, such as 'datanode-2'."""
         return f'{self.kind}-{self.number}' if self.number else self.kind
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Name as a person types it, such as 'datanode 2'."""
         return f'{self.kind} {self.number}' if self.number else self.kind
 
     @property
-    def web(self):
+    def web(self) -> str:
         """Address of the web page."""
         return f'http://{HOST}:{self.ports["web"]}'
 
 
-def plan(settings):
+def plan(settings: Settings) -> list[Daemon]:
     """List the daemons of a cluster with these settings, in the order in which they are best started."""
     counts = {'datanode': settings.datanodes, 'nodemanager': settings.nodes}
     daemons = []
@@ -61,13 +62,13 @@ def plan(settings):
     return daemons
 
 
-def _ports(kind, number, base):
+def _ports(kind: str, number: int, base: int) -> dict[str, int]:
     first, uses = _PORTS[kind]
     start = base + first + len(uses) * max(0, number - 1)
     return {use: start + place for place, use in enumerate(uses)}
 
 
-def site_values(places, settings):
+def site_values(places: Places, settings: Settings) -> dict[str, object]:
     """Return the values of the @names@ in the site files."""
     values = {f'{daemon.kind}.{use}': port for daemon in plan(settings) for use, port in daemon.ports.items()}
     agent = places.home / 'lib' / AGENT_JAR
@@ -81,12 +82,12 @@ def site_values(places, settings):
     return values
 
 
-def marker(daemon, places):
+def marker(daemon: Daemon, places: Places) -> str:
     """Return the argument by which a process is known as this daemon of this cluster."""
     return f'-Dmr.elm.daemon={daemon.name}@{places.state}'
 
 
-def command(daemon, places, settings, java):
+def command(daemon: Daemon, places: Places, settings: Settings, java: Path) -> list[str]:
     """Return the command line that starts `daemon`."""
     own = [f'{key}={value}' for key, value in _own_properties(daemon, places, settings).items()]
     return [*jvm(places, java), marker(daemon, places),
@@ -95,12 +96,12 @@ def command(daemon, places, settings, java):
             *(word for pair in own for word in ('-D', pair))]
 
 
-def format_command(places, java):
+def format_command(places: Places, java: Path) -> list[str]:
     """Return the command line that makes an empty HDFS."""
     return [*jvm(places, java), _CLASSES['namenode'], '-format', '-force', '-nonInteractive']
 
 
-def jvm(places, java):
+def jvm(places: Places, java: Path) -> list[str]:
     """Return the start of every daemon's command line."""
     home = places.home
     agent = [f'-javaagent:{home}/lib/{AGENT_JAR}'] if (home / 'lib' / AGENT_JAR).exists() else []
@@ -108,7 +109,7 @@ def jvm(places, java):
             '-cp', f'{home}/etc/hadoop:{home}/lib/*']
 
 
-def _own_properties(daemon, places, settings):
+def _own_properties(daemon: Daemon, places: Places, settings: Settings) -> dict[str, object]:
     """Return the properties in which this daemon differs from its twins."""
     at = {use: f'{HOST}:{port}' for use, port in daemon.ports.items()}
     if daemon.kind == 'datanode':

@@ -5,8 +5,10 @@ import urllib.parse
 import urllib.request
 
 from pseudo import processes
-from pseudo.daemons import HOST, plan
+from pseudo.daemons import HOST, Daemon, plan
 from pseudo.errors import ClusterError
+from pseudo.places import Places
+from pseudo.settings import Settings
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))    # loopback goes through no proxy
 _OWN_PAGE = {
@@ -19,7 +21,7 @@ _OWN_PAGE = {
 _STILL_IN_TOUCH = 3    # seconds since a DataNode's last heartbeat
 
 
-def get_json(url, seconds=2):
+def get_json(url: str, seconds: float = 2) -> dict | None:
     """Return what `url` answers, or None when it does not answer in JSON."""
     try:
         with _DIRECT.open(url, timeout=seconds) as answer:
@@ -28,7 +30,7 @@ def get_json(url, seconds=2):
         return None
 
 
-def make_user_folder(settings, name):
+def make_user_folder(settings: Settings, name: str) -> None:
     """Make /user/NAME in HDFS, where relative paths lead; nothing happens when it is there."""
     namenode = plan(settings)[0]
     query = urllib.parse.urlencode({'op': 'MKDIRS', 'user.name': name})
@@ -37,7 +39,7 @@ def make_user_folder(settings, name):
         pass
 
 
-def states(places, settings):
+def states(places: Places, settings: Settings) -> list[tuple[Daemon, int | None, str]]:
     """Return the list of (daemon, pid or None, state); state is 'live', 'stopped' or what it waits for."""
     running = [(daemon, processes.find(daemon, places)) for daemon in plan(settings)]
     answers = {daemon: get_json(daemon.web + _OWN_PAGE[daemon.kind]) for daemon, pid in running if pid}
@@ -45,7 +47,7 @@ def states(places, settings):
     return [(daemon, pid, _state(daemon, pid, answers.get(daemon), known)) for daemon, pid in running]
 
 
-def _state(daemon, pid, answer, known):
+def _state(daemon: Daemon, pid: int | None, answer: dict | None, known: set[str]) -> str:
     if pid is None:
         return 'stopped'
     if answer is None:
@@ -59,7 +61,7 @@ def _state(daemon, pid, answer, known):
     return 'live'
 
 
-def _known_workers(answers):
+def _known_workers(answers: dict[Daemon, dict | None]) -> set[str]:
     """Return the addresses of the workers that the two masters count as alive."""
     known = set()
     for daemon, answer in answers.items():
@@ -72,17 +74,17 @@ def _known_workers(answers):
     return known
 
 
-def _name_node_info(answer):
+def _name_node_info(answer: dict) -> dict:
     beans = answer.get('beans') or [{}]
     return beans[0]
 
 
-def _with_host(address):
+def _with_host(address: str) -> str:
     """YARN calls its nodes by name (localhost:port); return 127.0.0.1:port."""
     return f'{HOST}:{address.rpartition(":")[2]}'
 
 
-def wait_live(places, settings, seconds, names=None):
+def wait_live(places: Places, settings: Settings, seconds: float, names: set[str] | None = None) -> None:
     """Wait until all daemons, or those in `names`, are live; ClusterError when one ends or time is up."""
     deadline = time.monotonic() + seconds
     while True:
@@ -100,7 +102,7 @@ def wait_live(places, settings, seconds, names=None):
         time.sleep(0.2)
 
 
-def _last_words(daemon, places):
+def _last_words(daemon: Daemon, places: Places) -> str:
     """Return the last error in the daemon's log, and where the log is."""
     for suffix in ('.log', '.out'):
         path = places.logs / (daemon.name + suffix)

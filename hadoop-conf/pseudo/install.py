@@ -5,11 +5,12 @@ import re
 import shutil
 import subprocess
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from pseudo.errors import ClusterError
-from pseudo.places import CONF
+from pseudo.places import CONF, Places
 
 OLDEST_JAVA, NEWEST_JAVA = 11, 22    # 23 took away a method of javax.security.auth that Hadoop 3.4 calls
 STREAMING_JAR = 'hadoop-streaming-*.jar'
@@ -18,7 +19,7 @@ JARS_STAMP = 'pom.sha256'
 _AGENT_MANIFEST = 'Manifest-Version: 1.0\nPremain-Class: LoopbackAgent\nCan-Retransform-Classes: true\n'
 
 
-def find_java():
+def find_java() -> Path:
     """Return the folder of a Java that Hadoop 3.4 runs on: JAVA_HOME, else the `java` on the PATH."""
     named = os.environ.get('JAVA_HOME')
     command = Path(named, 'bin', 'java') if named else shutil.which('java')
@@ -34,7 +35,7 @@ def find_java():
     return Path(home[1].strip())
 
 
-def _check_version(version, command):
+def _check_version(version: int, command: str | Path) -> None:
     if not OLDEST_JAVA <= version <= NEWEST_JAVA:
         what = 'too old' if version < OLDEST_JAVA else 'too new'
         raise ClusterError(
@@ -42,7 +43,7 @@ def _check_version(version, command):
             'point JAVA_HOME at one.')
 
 
-def demand_loopback(places, java, insecure, say):
+def demand_loopback(places: Places, java: Path, insecure: bool, say: Callable[[str], None]) -> None:
     """Refuse to start daemons that would listen on all addresses, unless the user insists.
 
     What keeps them on 127.0.0.1 is the loopback agent: an earlier `up` compiled it, or the JDK `java` can.
@@ -57,7 +58,7 @@ def demand_loopback(places, java, insecure, say):
     say(f'warning: {what}: shuffle and application masters will listen on all addresses')
 
 
-def build_home(places, java, say):
+def build_home(places: Places, java: Path, say: Callable[[str], None]) -> None:
     """Put jars, launcher, streaming jar and loopback agent into the home; what is there already is kept."""
     _fetch_jars(places.home / 'lib', say)
     _build_agent(places.home / 'lib', java)
@@ -72,7 +73,7 @@ def build_home(places, java, say):
         logs.symlink_to(Path('..', 'logs'))
 
 
-def _fetch_jars(lib, say):
+def _fetch_jars(lib: Path, say: Callable[[str], None]) -> None:
     """Let Maven copy the jars of pom.xml into `lib`, unless they are those of this very pom.xml."""
     pom = CONF / 'pom.xml'
     stamp = lib / JARS_STAMP
@@ -94,12 +95,12 @@ def _fetch_jars(lib, say):
     stamp.write_text(digest)
 
 
-def _first_error(output):
+def _first_error(output: str) -> str:
     lines = [line for line in output.splitlines() if line.startswith('[ERROR]')] or output.splitlines()
     return lines[0].removeprefix('[ERROR]').strip()[:400] if lines else 'it gave no reason.'
 
 
-def _build_agent(lib, java):
+def _build_agent(lib: Path, java: Path) -> None:
     """Compile LoopbackAgent into a jar in `lib`; without javac the jar of an earlier `up` stays, if there is one."""
     source = CONF / 'java' / 'LoopbackAgent.java'
     jar = lib / AGENT_JAR
@@ -121,11 +122,11 @@ def _build_agent(lib, java):
     shutil.rmtree(classes)
 
 
-def _compiler(java):
+def _compiler(java: Path) -> Path:
     return java / 'bin' / 'javac'
 
 
-def write_site_files(places, values):
+def write_site_files(places: Places, values: dict[str, object]) -> None:
     """Fill the @name@ of the site files with `values` and write them where the launcher looks."""
     target = places.home / 'etc' / 'hadoop'
     target.mkdir(parents=True, exist_ok=True)
@@ -133,7 +134,7 @@ def write_site_files(places, values):
         (target / template.name).write_text(fill(template.read_text(), values))
 
 
-def fill(template, values):
+def fill(template: str, values: dict[str, object]) -> str:
     """Replace each @name@ by its value, as XML text.
 
     Source: templates are site/*.xml. A name without a value is a mistake of ours: KeyError.

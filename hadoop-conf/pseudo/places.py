@@ -5,6 +5,7 @@ import os
 import pwd
 import re
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +24,7 @@ class Places:
     of its containers, and loses its own jars below them). Then `named` is a symbolic link to a folder in the cache.
     """
 
-    def __init__(self, named=None):
+    def __init__(self, named: str | Path | None = None) -> None:
         named = Path(os.path.abspath(named or PROJECT / 'build' / 'hadoop'))
         self.named = named.parent.resolve() / named.name
         self.state = self.named if _PLAIN_PATH.fullmatch(str(self.named)) else _in_cache(self.named)
@@ -33,14 +34,14 @@ class Places:
         self.hdfs = self.state / 'hdfs'
         self.settings = self.state / 'settings.json'
 
-    def prepare(self):
+    def prepare(self) -> None:
         """Make the folders."""
         for folder in (self.home, self.logs, self.pids, self.hdfs, self.state / 'tmp'):
             folder.mkdir(parents=True, exist_ok=True)
         if self.named != self.state:
             self._link()
 
-    def _link(self):
+    def _link(self) -> None:
         """Let `named` lead to `state`; a link that leads elsewhere came along when the project was copied."""
         self.named.parent.mkdir(parents=True, exist_ok=True)
         if self.named.is_symlink():
@@ -52,7 +53,7 @@ class Places:
                                'remove the folder that is there.') from None
 
     @contextmanager
-    def lock(self):
+    def lock(self) -> Iterator[None]:
         """Let one command at a time change the cluster; the others wait."""
         self.state.mkdir(parents=True, exist_ok=True)
         with open(self.state / 'lock', 'w') as file:
@@ -60,12 +61,12 @@ class Places:
             yield
 
 
-def user():
+def user() -> str:
     """Return the name HDFS knows this user by: the system's, whatever LOGNAME says."""
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
-def _in_cache(named):
+def _in_cache(named: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(named)).hexdigest()[:12]
     for base in (os.environ.get('XDG_CACHE_HOME'), Path.home() / '.cache', tempfile.gettempdir()):
         if base and _PLAIN_PATH.fullmatch(str(base)):

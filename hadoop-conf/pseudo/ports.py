@@ -4,11 +4,11 @@ import socket
 import time
 from pathlib import Path
 
-from pseudo.daemons import HOST
+from pseudo.daemons import HOST, Daemon
 from pseudo.errors import ClusterError
 
 
-def is_free(port):
+def is_free(port: int) -> bool:
     """Tell whether a daemon could listen on `port`."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)    # as Java does
@@ -20,7 +20,7 @@ def is_free(port):
     return True
 
 
-def demand_free(daemons):
+def demand_free(daemons: list[Daemon]) -> None:
     """Raise ClusterError for the first port of `daemons` that somebody else has."""
     for daemon in daemons:
         for use, port in daemon.ports.items():
@@ -30,7 +30,7 @@ def demand_free(daemons):
                     'end that process, or choose other ports with --port-base.')
 
 
-def wait_free(daemons, seconds):
+def wait_free(daemons: list[Daemon], seconds: float) -> list[int]:
     """Wait until every port of `daemons` is free; return those that are not after `seconds`."""
     deadline = time.monotonic() + seconds
     taken = [port for daemon in daemons for port in daemon.ports.values()]
@@ -39,7 +39,7 @@ def wait_free(daemons, seconds):
     return taken
 
 
-def _by_whom(port):
+def _by_whom(port: int) -> str:
     pid = owner(port)
     if pid is None:
         return ''
@@ -47,7 +47,7 @@ def _by_whom(port):
     return f' by process {pid} ({name})'
 
 
-def owner(port):
+def owner(port: int) -> int | None:
     """Return the id of the process that listens on `port`, or None where the system does not tell."""
     inodes = _listening_inodes(port)
     for link in Path('/proc').glob('[0-9]*/fd/*') if inodes else ():
@@ -59,7 +59,7 @@ def owner(port):
     return None
 
 
-def _listening_inodes(port):
+def _listening_inodes(port: int) -> set[str]:
     inodes = set()
     for table in (Path('/proc/net/tcp'), Path('/proc/net/tcp6')):
         if table.exists():

@@ -6,11 +6,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from pseudo.daemons import command, marker
+from pseudo.daemons import Daemon, command, marker
 from pseudo.errors import ClusterError
+from pseudo.places import Places
+from pseudo.settings import Settings
 
 
-def find(daemon, places):
+def find(daemon: Daemon, places: Places) -> int | None:
     """Return the process id of `daemon`, or None when it does not run."""
     try:
         pid = int((places.pids / f'{daemon.name}.pid').read_text())
@@ -19,7 +21,7 @@ def find(daemon, places):
     return pid if marker(daemon, places) in _arguments(pid) else None
 
 
-def start(daemon, places, settings, java):
+def start(daemon: Daemon, places: Places, settings: Settings, java: Path) -> None:
     """Start `daemon` in a session of its own and note its process id; its last log becomes NAME.log.old."""
     log = places.logs / f'{daemon.name}.log'
     if log.exists():
@@ -34,7 +36,7 @@ def start(daemon, places, settings, java):
         time.sleep(0.01)
 
 
-def run(words, places, java, log):
+def run(words: list[str], places: Places, java: Path, log: str) -> None:
     """Run a command of Hadoop to its end; its output goes to the file `log`."""
     with open(places.logs / log, 'w') as out:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=places.state,
@@ -43,7 +45,7 @@ def run(words, places, java, log):
         raise ClusterError(f'{words[-3]} failed; see {places.logs / log}.')
 
 
-def stop(daemons, places, seconds=10):
+def stop(daemons: list[Daemon], places: Places, seconds: float = 10) -> None:
     """End `daemons`: ask, wait up to `seconds`, then insist."""
     running = {daemon: pid for daemon in daemons if (pid := find(daemon, places))}
     for ask in (signal.SIGTERM, signal.SIGKILL):
@@ -54,7 +56,7 @@ def stop(daemons, places, seconds=10):
         (places.pids / f'{daemon.name}.pid').unlink(missing_ok=True)
 
 
-def _wait_gone(running, places, seconds):
+def _wait_gone(running: dict[Daemon, int], places: Places, seconds: float) -> dict[Daemon, int]:
     deadline = time.monotonic() + seconds
     while running and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -62,13 +64,13 @@ def _wait_gone(running, places, seconds):
     return running
 
 
-def send(pid, number):
+def send(pid: int, number: int) -> None:
     """Send a signal to a process that may be gone already."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
 
 
-def end_containers(folder):
+def end_containers(folder: Path) -> int:
     """Kill what runs inside `folder`, the work folder of a NodeManager; return how many processes that were.
 
     A NodeManager that is stopped ends its containers itself; one that was killed leaves them behind.
@@ -79,20 +81,20 @@ def end_containers(folder):
     return len(found)
 
 
-def _works_in(pid, folder):
+def _works_in(pid: int, folder: Path) -> bool:
     try:
         return Path(os.readlink(f'/proc/{pid}/cwd')).is_relative_to(folder.resolve())
     except OSError:
         return any(str(folder) in word for word in _arguments(pid))
 
 
-def _all_pids():
+def _all_pids() -> list[int]:
     if Path('/proc/self').exists():
         return [int(entry.name) for entry in Path('/proc').iterdir() if entry.name.isdigit()]
     return [int(word) for word in subprocess.run(['ps', '-Ao', 'pid='], capture_output=True).stdout.split()]
 
 
-def _arguments(pid):
+def _arguments(pid: int) -> list[str]:
     """Return the command line of a process as a list, empty when it is gone or a zombie."""
     try:
         return Path(f'/proc/{pid}/cmdline').read_bytes().decode(errors='surrogateescape').split('\0')
@@ -103,7 +105,7 @@ def _arguments(pid):
     return shown.split()
 
 
-def _environment(places, java):
+def _environment(places: Places, java: Path) -> dict[str, str]:
     """Return the environment of a daemon: the user's, but for what would lead it to another Hadoop."""
     foreign = ('HADOOP_', 'YARN_', 'HDFS_', 'MAPRED_', 'JAVA_', 'JDK_', '_JAVA_')
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}

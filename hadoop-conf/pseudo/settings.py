@@ -1,6 +1,8 @@
 """What a user can choose about the cluster, and what was chosen last time."""
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 
 from pseudo.errors import ClusterError
 
@@ -29,12 +31,12 @@ class Settings:
     port_base: int = 23000
 
     @property
-    def replication(self):
+    def replication(self) -> int:
         """Copies of each HDFS block: two, where there are two DataNodes."""
         return min(2, self.datanodes)
 
 
-def choose(given, environ, recorded):
+def choose(given: dict, environ: Mapping[str, str], recorded: Settings | None) -> Settings:
     """Settle the settings: options given, else environment, else `recorded` (or None), else defaults.
 
     given : dict from field to text or None;  environ : mapping;  recorded : Settings or None.
@@ -47,7 +49,7 @@ def choose(given, environ, recorded):
     return Settings(**values)
 
 
-def _whole_number(name, text):
+def _whole_number(name: str, text: str) -> int:
     low, high, _ = CHOICES[name]
     try:
         value = int(text)
@@ -58,7 +60,7 @@ def _whole_number(name, text):
     return value
 
 
-def load(path):
+def load(path: Path) -> Settings | None:
     """Return the settings recorded at `path`, or None when there are none that can be read."""
     try:
         values = json.loads(path.read_text())
@@ -67,7 +69,7 @@ def load(path):
         return None
 
 
-def save(settings, path):
+def save(settings: Settings, path: Path) -> None:
     """Record `settings` at `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(asdict(settings), indent=2) + '\n')

@@ -1,21 +1,22 @@
 """Judge curves of speedup, sizeup and scaleup: every runner and method has the same aims."""
+from collections.abc import Callable
 from math import nan
 from statistics import median
 
-from mr_elm.scaling.ratios import name_of
+from mr_elm.scaling.ratios import Ratio, name_of
 from mr_elm.scaling.verdict import Row, at_least, at_most
 
 SHARE = {'speedup': 0.8, 'scaleup': 0.85}  # of the ideal, at least: on two nodes a speedup of 1.6
 DEVIATION = 0.10  # of an increment of sizeup from the mean of all, at most
 
 
-def judge_curves(experiment, curves):
+def judge_curves(experiment: str, curves: dict[tuple, list[Ratio]]) -> list[Row]:
     """Return the Rows of all curves of an experiment. curves : key -> list of Ratio, as of `curves_of`."""
     judge = judge_increments if experiment == 'sizeup' else judge_places
     return [row for key, curve in curves.items() for row in judge(experiment, name_of(experiment, key), curve)]
 
 
-def judge_places(experiment, name, curve):
+def judge_places(experiment: str, name: str, curve: list[Ratio]) -> list[Row]:
     """Return a Row for each place of a curve but the first, which the others are compared to; name : of the curve."""
     share, first = SHARE[experiment], seconds_of(curve[0])
     if len(curve) == 1:
@@ -25,7 +26,7 @@ def judge_places(experiment, name, curve):
             for ratio in curve[1:]]
 
 
-def judge_increments(experiment, name, curve):
+def judge_increments(experiment: str, name: str, curve: list[Ratio]) -> list[Row]:
     """Return one Row: how far the increment that deviates most is from the mean; needs three sizes."""
     title, runs = f'{experiment}, largest deviation of an increment, {name}', list(map(seconds_of, curve))
     if len(curve) < 3:
@@ -34,18 +35,18 @@ def judge_increments(experiment, name, curve):
                 f'increments {write(increments(curve))}; of the quickest runs {write(increments(curve, min))}')]
 
 
-def increments(curve, typical=median):
+def increments(curve: list[Ratio], typical: Callable = median) -> list[float]:
     """Return seconds by work from each size to the next, over the same from the first size to the last."""
     seconds, work = [typical(seconds_of(ratio)) for ratio in curve], [ratio.ideal for ratio in curve]
     slopes = [(seconds[i + 1] - seconds[i]) / (work[i + 1] - work[i]) for i in range(len(work) - 1)]
     return [slope * (work[-1] - work[0]) / (seconds[-1] - seconds[0]) for slope in slopes]
 
 
-def seconds_of(ratio):
+def seconds_of(ratio: Ratio) -> list[float]:
     """List the seconds of the runs behind a Ratio."""
     return [run.seconds for run in ratio.runs]
 
 
-def write(numbers):
+def write(numbers: list[float]) -> str:
     """Write numbers in a row."""
     return ', '.join(f'{number:.2f}' for number in numbers)

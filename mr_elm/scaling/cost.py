@@ -51,12 +51,12 @@ class Used:
     n_jobs: int
 
     @property
-    def seconds_a_row(self):
+    def seconds_a_row(self) -> float:
         """Return the seconds of a core that a row took in all jobs together."""
         return self.core_seconds / self.n_rows
 
 
-def estimate(n_rows, seconds_a_row, n_jobs, cluster):
+def estimate(n_rows: int, seconds_a_row: float, n_jobs: int, cluster: Cluster) -> dict[str, float]:
     """Return a dictionary: seconds_a_row, busy_seconds, elapsed_seconds, node_hours, and dollars with a price."""
     busy = n_rows * seconds_a_row / (cluster.n_instances * cluster.vcores)
     elapsed = START + n_jobs * JOB + busy
@@ -66,7 +66,7 @@ def estimate(n_rows, seconds_a_row, n_jobs, cluster):
     return found if cluster.price is None else {**found, 'dollars': hours * cluster.price}
 
 
-def measure(n_features, n_hidden, packed=False):
+def measure(n_features: int, n_hidden: int, packed: bool = False) -> Used:
     """Return what a row takes on one core: two short trainings on generated rows, the second long enough."""
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder, one_thread():
         train_seconds(folder, SMALL, n_features, n_hidden, packed)  # once uncounted: the first run loads code
@@ -78,7 +78,7 @@ def measure(n_features, n_hidden, packed=False):
     return Used(n_rows - SMALL, seconds - first, 1 if packed else 2)
 
 
-def train_seconds(folder, n_rows, n_features, n_hidden, packed):
+def train_seconds(folder: str, n_rows: int, n_features: int, n_hidden: int, packed: bool) -> float:
     """Return the seconds of a training inline on rows of a generator."""
     path, options = Path(folder, f'{n_rows}.csv'), RowOptions()
     if not path.exists():
@@ -91,7 +91,7 @@ def train_seconds(folder, n_rows, n_features, n_hidden, packed):
         return wall(partial(pesvm.train, plan, pesvm.PESVMOptions(n_hidden=n_hidden), runner))
 
 
-def read_counters(paths):
+def read_counters(paths: list[str]) -> Used:
     """Return what jobs have used by the counters in the logs of their clients, which may be on S3 and compressed.
 
     Raises ValueError when a log holds no counters.
@@ -102,7 +102,7 @@ def read_counters(paths):
     return Used(max(job['mr_elm']['rows'] for job in jobs), milliseconds / 1000, len(jobs))
 
 
-def counters_of(path):
+def counters_of(path: str) -> dict[str, dict[str, int]]:
     """Return the counters in a log: group -> name -> number."""
     with fetched(path) as local:
         data = Path(local).read_bytes()

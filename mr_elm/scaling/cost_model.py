@@ -10,6 +10,7 @@ The rest, an operation's seconds and a start's, is fitted to the measured runs b
 errors; where these tell nothing of it, it is assumed. The tasks' spread is measured too. Bandwidth, stragglers and
 splits belong to a cluster that is not here: a Cluster.
 """
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -18,9 +19,10 @@ from scipy.optimize import nnls
 
 from mr_elm.engines import find_engine
 from mr_elm.io.wire import NUMBER_BYTES
-from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.runs import grouped
+from mr_elm.scaling.methods import METHODS, Method, Problem
+from mr_elm.scaling.runs import Run, grouped
 from mr_elm.scaling.schedule import draw_durations, makespan
+from mr_elm.typing import Floats
 
 LEAST_SPREAD = 0.02
 DRAWS = 5  # schedules whose median counts, where there are few tasks
@@ -45,7 +47,7 @@ class Cluster:
     stragglers: float = 0.02
     slowdown: float = 3.0
     speculate: bool = True
-    reducers: int | None = None
+    reducers: float | None = None
     tree: int = 0
     waves: int = 0
 
@@ -73,7 +75,7 @@ class Costs:
     driver_number: float
 
 
-def fit(runs):
+def fit(runs: list[Run]) -> Costs:
     """Return the Costs of runs of one method and runner."""
     method, seconds = METHODS[runs[0].method], column(runs, lambda run: run.seconds)
     jobs = column(runs, lambda run: run.jobs)
@@ -84,62 +86,61 @@ def fit(runs):
     reducing, solving, gathered = (column(runs, lambda run, part=part: part(run.problem))
                                    for part in (method.reduce, method.solve, method.gather))
     tasks = column(runs, lambda run: sum(map(np.mean, run.tasks)))
-    return Costs(
-        runs[0].method, runs[0].runner, round(np.median(jobs)),
-        float(np.median(column(runs, lambda run: run.start_seconds) / jobs)),
-        *non_negative(tasks, [(jobs, 0), (per_task, OPERATION)], seconds), spread_of(runs),
-        float(np.median(sent / emitted)) if emitted.all() else 0.0,
-        *non_negative(column(runs, lambda run: run.reduce_seconds),
-                      [(jobs, 0), (sent / shared, BYTE), (reducing / shared, OPERATION)], seconds),
-        *non_negative(column(runs, lambda run: run.driver_seconds),
-                      [(np.ones(len(runs)), 0), (solving, OPERATION), (gathered, NUMBER)], seconds))
+    fitted = [*non_negative(tasks, [(jobs, 0), (per_task, OPERATION)], seconds), spread_of(runs),
+              float(np.median(sent / emitted)) if emitted.all() else 0.0,
+              *non_negative(column(runs, lambda run: run.reduce_seconds),
+                            [(jobs, 0), (sent / shared, BYTE), (reducing / shared, OPERATION)], seconds),
+              *non_negative(column(runs, lambda run: run.driver_seconds),
+                            [(np.ones(len(runs)), 0), (solving, OPERATION), (gathered, NUMBER)], seconds)]
+    job_start = float(np.median(column(runs, lambda run: run.start_seconds) / jobs))
+    return Costs(runs[0].method, runs[0].runner, round(np.median(jobs)), job_start, *fitted)
 
 
-def column(runs, part):
+def column(runs: list[Run], part: Callable) -> Floats:
     """Return a number of each run."""
     return np.array([part(run) for run in runs], dtype=float)
 
 
-def reducers_of(run):
+def reducers_of(run: Run) -> float:
     """Return how many reduce tasks worked at once in a measured run: without a cluster, mrjob has as many as it may."""
     if not find_engine(run.runner).is_cluster:
         return run.nodes
     return min(run.nodes, METHODS[run.method].reducers(run.problem, run.maps / run.jobs))
 
 
-def worked_jobs(method, jobs):
+def worked_jobs(method: Method, jobs: int) -> int:
     """Return how many jobs of a run do the work: every pass, or one."""
     return max(jobs - 1, 1) if method.passes else 1
 
 
-def non_negative(target, columns, total):
+def non_negative(target: Floats, columns: list[tuple[Floats, float]], total: Floats) -> list[float]:
     """Fit target = x @ columns with x >= 0, errors counted relative to the seconds of the whole run.
 
     columns : list of (column, x that is assumed where the column is everywhere about the same multiple of the first,
     and so cannot be told from it, as long as the target has so many seconds).
     """
     assumed = [x for _, x in columns]
-    columns = np.array([values for values, _ in columns]).T
-    x = np.zeros(columns.shape[1])
-    ratios = columns / columns[:, :1]
+    matrix = np.array([values for values, _ in columns]).T
+    x = np.zeros(len(columns))
+    ratios = matrix / matrix[:, :1]
     known = [k for k in range(len(x)) if k == 0 or np.ptp(ratios[:, k]) > TOLD * np.abs(ratios[:, k]).max()]
     for k in set(range(len(x))) - set(known):
-        largest = columns[:, k].max()
+        largest = matrix[:, k].max()
         x[k] = min(assumed[k], target.min() / largest) if largest > 0 else 0.0
-    scale = columns[:, known].max(axis=0)
+    scale = matrix[:, known].max(axis=0)
     scale[scale == 0] = 1.0
-    rest = target - columns @ x
-    x[known] = nnls(columns[:, known] / scale / total[:, None], rest / total)[0] / scale
+    rest = target - matrix @ x
+    x[known] = nnls(matrix[:, known] / scale / total[:, None], rest / total)[0] / scale
     return x.tolist()
 
 
-def spread_of(runs):
+def spread_of(runs: list[Run]) -> float:
     """Return the deviation of the logarithm of tasks of one job."""
     logs = [np.log(np.array(tasks) / np.mean(tasks)) for run in runs for tasks in run.tasks if len(tasks) > 1]
     return max(LEAST_SPREAD, float(np.sqrt(np.mean(np.concatenate(logs)**2)))) if logs else LEAST_SPREAD
 
 
-def predict(costs, problem, nodes, cluster=MEASURED, seed=0):
+def predict(costs: Costs, problem: Problem, nodes: int, cluster: Cluster = MEASURED, seed: int = 0) -> dict[str, float]:
     """Return the seconds of a run by stage: start, map, reduce, driver."""
     method, slots = METHODS[costs.method], nodes * cluster.slots
     maps = n_maps(problem, slots, cluster)
@@ -151,14 +152,14 @@ def predict(costs, problem, nodes, cluster=MEASURED, seed=0):
             + costs.driver_number * method.gather(problem)}
 
 
-def n_maps(problem, slots, cluster):
+def n_maps(problem: Problem, slots: int, cluster: Cluster) -> int:
     """Return the number of map tasks of a job: as many as there are splits, but at least one a slot."""
     if cluster.waves:
         return cluster.waves * slots
     return max(slots, ceil(NUMBER_BYTES * problem.rows * problem.features / cluster.split))
 
 
-def map_seconds(costs, problem, maps, slots, cluster, seed):
+def map_seconds(costs: Costs, problem: Problem, maps: int, slots: int, cluster: Cluster, seed: int) -> float:
     """Return the map seconds of all jobs."""
     method = METHODS[costs.method]
     worked = worked_jobs(method, costs.jobs)
@@ -170,7 +171,7 @@ def map_seconds(costs, problem, maps, slots, cluster, seed):
     return idle + worked * float(np.median(spans))
 
 
-def reduce_seconds(costs, problem, maps, slots, cluster):
+def reduce_seconds(costs: Costs, problem: Problem, maps: int, slots: int, cluster: Cluster) -> float:
     """Return the seconds behind the last map, of all jobs: sums of sums by a tree of jobs, then the last reducers."""
     method = METHODS[costs.method]
     byte = costs.byte + (0.0 if cluster.bandwidth is None else 1 / cluster.bandwidth)
@@ -185,12 +186,12 @@ def reduce_seconds(costs, problem, maps, slots, cluster):
     return seconds + (byte * sent + costs.reduce_operation * method.reduce(problem)) / shared
 
 
-def total(stages):
+def total(stages: dict[str, float]) -> float:
     """Return the seconds of a run."""
     return sum(stages.values())
 
 
-def validate(runs):
+def validate(runs: list[Run]) -> list[tuple]:
     """Compare measured seconds with what the model says: a list of (place, measured, fitted, predicted).
 
     A place is what repeats have in common, and `measured` their median. `predicted` is what the model says that was
@@ -205,7 +206,7 @@ def validate(runs):
     return found
 
 
-def at_place(costs, run):
+def at_place(costs: Costs, run: Run) -> float:
     """Return what the model says of a measured run."""
     waves = max(1, round(run.maps / run.jobs / run.nodes))
     return total(predict(costs, run.problem, run.nodes, replace(MEASURED, waves=waves, reducers=reducers_of(run))))

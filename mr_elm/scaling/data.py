@@ -5,6 +5,7 @@ from pathlib import Path
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.files.storage import store_of
 from mr_elm.io.packed import MANIFEST
+from mr_elm.scaling.methods import Problem
 from mr_elm.scaling.timing import mr_elm
 
 FRESH = 250_000  # rows that are drawn; more rows are these again, because only their number matters
@@ -15,11 +16,11 @@ BASE_ROWS = 2000  # of the model that piesvm adds rows to
 class Rows:
     """Keep packed rows in a folder of this machine."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def packed(self, kind, problem):
+    def packed(self, kind: str, problem: Problem) -> Path:
         """Return the folder of packed rows of a Problem."""
         folder = self.folder / f'{kind}-{problem.rows}x{problem.features}.packed'
         if not (folder / MANIFEST).exists():
@@ -32,7 +33,7 @@ class Rows:
                 path.unlink()
         return folder
 
-    def csv(self, kind, n_rows, n_features, copy=0):
+    def csv(self, kind: str, n_rows: int, n_features: int, copy: int = 0) -> Path:
         """Return a csv file of generated rows; a copy is another name of the first."""
         path = self.folder / f'{kind}-{n_rows}x{n_features}-{copy}.csv'
         if copy:
@@ -42,7 +43,7 @@ class Rows:
             write_rows(generate(kind, n_rows, n_features, SEED), path, overwrite=True)
         return path
 
-    def base(self, kind, problem):
+    def base(self, kind: str, problem: Problem) -> Path:
         """Return a model of a few rows, to which others are added."""
         path = self.folder / f'{kind}-{problem.features}-{problem.hidden}.npz'
         if not path.exists():
@@ -52,7 +53,7 @@ class Rows:
         return path
 
 
-def put_pack(packed, there):
+def put_pack(packed: Path, there: str) -> None:
     """Copy a packed folder of this machine to any place, the manifest last: where that is, all is."""
     for file in sorted(packed.iterdir(), key=lambda file: file.name == MANIFEST):
         store_of(there).put(str(file), f'{there}/{file.name}')

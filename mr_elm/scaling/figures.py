@@ -1,8 +1,11 @@
 """Draw speedup, sizeup and scaleup: the curves beside their ideals, and where the seconds of each run went."""
 from itertools import compress
+from pathlib import Path
+from typing import Any
 
 from mr_elm.figures.figure import drawn
-from mr_elm.scaling.ratios import STAGES, curves_of, name_of, plural, short, stage_medians
+from mr_elm.scaling.ratios import STAGES, Ratio, curves_of, name_of, plural, short, stage_medians
+from mr_elm.scaling.runs import Run
 
 COLOURS = ('#1b6ca8', '#d1495b', '#2e933c', '#edae49', '#7b4b94', '#4a4a4a')
 STAGE_COLOURS = {'start': '#c9ced6', 'map': '#1b6ca8', 'reduce': '#edae49', 'driver': '#7a8594'}
@@ -10,7 +13,7 @@ AXES = {'speedup': ('nodes', 'times faster than on the fewest'), 'sizeup': ('tim
         'scaleup': ('nodes, and times the rows', 'share of the speed kept')}
 
 
-def draw(experiment, runs, folder):
+def draw(experiment: str, runs: list[Run], folder: Path) -> list[Path]:
     """Draw the figure of an experiment; the paths of its png and svg."""
     curves, paths = curves_of(experiment, runs), [folder / f'{experiment}.{kind}' for kind in ('png', 'svg')]
     with drawn(*paths, columns=2, figsize=(11.5, 4.6), width_ratios=(1, 1.15)) as (figure, (left, right)):
@@ -20,7 +23,7 @@ def draw(experiment, runs, folder):
     return paths
 
 
-def draw_curves(axes, experiment, curves):
+def draw_curves(axes: Any, experiment: str, curves: dict[tuple, list[Ratio]]) -> None:
     """Draw medians with their spread, the map stage alone thinner, and the ideals dashed."""
     ideals = {tuple((ratio.x, ratio.ideal) for ratio in curve) for curve in curves.values()}
     for number, ideal in enumerate(sorted(ideals)):
@@ -44,7 +47,7 @@ def draw_curves(axes, experiment, curves):
     clean(axes)
 
 
-def draw_stages(axes, curves):
+def draw_stages(axes: Any, curves: dict[tuple, list[Ratio]]) -> None:
     """Stack the seconds of the stages, a bar a place."""
     several = [len(set(parts)) > 1 for parts in zip(*(key[:2] for key in curves), strict=True)]
     bars = [(', '.join([*compress(key[:2], several), f'{short(ratio.runs[0].rows)} rows', plural(ratio.runs[0].nodes)]),
@@ -65,6 +68,6 @@ def draw_stages(axes, curves):
     clean(axes)
 
 
-def clean(axes):
+def clean(axes: Any) -> None:
     """Leave out the lines that say nothing."""
     axes.spines[['top', 'right']].set_visible(False)

@@ -1,10 +1,10 @@
 """Write forecasts: figures, and a page that says how far to trust them and where each method stops scaling."""
-from math import inf
+from pathlib import Path
 
 from mr_elm.scaling.methods import METHODS
 from mr_elm.scaling.ratios import short
 from mr_elm.scaling.report import row
-from mr_elm.scaling.simulate import KEPT, ways_round
+from mr_elm.scaling.simulate import KEPT, Forecast, ways_round
 from mr_elm.scaling.simulated_figure import draw_forecast
 
 CHECK = ('nodes', 'rows', 'measured', 'fitted', 'error', 'by the other places', 'error')
@@ -12,7 +12,7 @@ REASONS = {'start': 'jobs must start and end', 'map': 'tasks must start, and som
            'reduce': 'shuffle and reduce', 'driver': "the driver's part"}
 
 
-def write_forecasts(forecasts, folder):
+def write_forecasts(forecasts: list[Forecast], folder: Path) -> str:
     """Write a figure for each Forecast, and simulated.md; returns the words of the page."""
     lines = ['# Simulated', '', 'Nothing on this page was measured, but for the columns that say so: seconds of a run '
              'are told by the cost model of `mr_elm/scaling/cost_model.py`, fitted to runs on a small '
@@ -27,7 +27,7 @@ def write_forecasts(forecasts, folder):
     return text
 
 
-def check(forecast):
+def check(forecast: Forecast) -> list[str]:
     """Compare with what was measured."""
     cells = [[str(nodes), f'{problem.rows:,}', f'{seconds:.1f} s', f'{fitted:.1f} s', f'{fitted / seconds - 1:+.0%}',
               f'{predicted:.1f} s', f'{predicted / seconds - 1:+.0%}']
@@ -37,7 +37,7 @@ def check(forecast):
             f' Tasks deviate by {forecast.costs.spread:.0%}.']
 
 
-def walls(forecast):
+def walls(forecast: Forecast) -> list[str]:
     """Say where the method stops scaling, and why."""
     lines = [f'It scales up to the nodes at which {KEPT:.0%} of the ideal speed is left: '
              + '; '.join(f'{short(rows)} rows: {reached(forecast, rows)}' for rows in forecast.rows) + '.',
@@ -50,13 +50,13 @@ def walls(forecast):
     return lines
 
 
-def reached(forecast, rows, **other):
+def reached(forecast: Forecast, rows: float, **other: float) -> str:
     """Write how many nodes are of use, and which stage is in the way."""
     nodes, stage = forecast.wall(rows, **other)
-    return f'all {max(forecast.nodes):,}' if nodes == inf else f'below {nodes:,} ({REASONS[stage]})'
+    return f'all {max(forecast.nodes):,}' if stage is None else f'below {nodes:,} ({REASONS[stage]})'
 
 
-def name_ways(forecast, rows):
+def name_ways(forecast: Forecast, rows: float) -> str:
     """Write how far each way round the wall leads."""
     return '; '.join(f'{name}: {reached(forecast, rows, **other)}'
                      for name, other in ways_round(forecast.default, forecast.cluster).items())

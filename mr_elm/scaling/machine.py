@@ -11,7 +11,7 @@ from mr_elm.arithmetic import describe_blas
 PACKAGES = ('numpy', 'scipy', 'numba', 'mrjob', 'scikit-learn', 'matplotlib', 'hpelm', 'scikit-lego')
 
 
-def describe():
+def describe() -> dict[str, str]:
     """Return what -> how much, as text."""
     import numpy  # noqa: F401 - loads the BLAS that is described
     memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
@@ -22,13 +22,13 @@ def describe():
             'when': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC')}
 
 
-def describe_in_a_line():
+def describe_in_a_line() -> str:
     """Return the machine and the day, short."""
     told = describe()
     return f'{told["processor"]}, {told["cores"]} cores, {told["memory"]}, Python {told["Python"]}, {told["when"]}'
 
 
-def processor():
+def processor() -> str:
     """Name the processor."""
     info = Path('/proc/cpuinfo')
     names = [line.partition(':')[2].strip() for line in info.read_text().splitlines()
@@ -36,7 +36,7 @@ def processor():
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def version_of(name):
+def version_of(name: str) -> str | None:
     """Return the version of a package, or None."""
     try:
         return version(name)
@@ -44,7 +44,7 @@ def version_of(name):
         return None
 
 
-def commit():
+def commit() -> str:
     """Return the commit of the checkout that this code is in, '' where it is none."""
     here = Path(__file__).parent
     done = subprocess.run(['git', '-C', str(here), 'describe', '--always', '--dirty'], capture_output=True, text=True) \

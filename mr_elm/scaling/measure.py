@@ -3,15 +3,18 @@ import hashlib
 import json
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from mr_elm.io.store import load_model
 from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.runs import Run
+from mr_elm.scaling.places import Local
+from mr_elm.scaling.runs import Point, Run
 from mr_elm.scaling.timing import mr_elm
+from mr_elm.typing import Rows
 
 
-def measure(point, place, rows, options):
+def measure(point: Point, place: Local, rows: Rows, options: Sequence[str]) -> Run:
     """Run a Point: its Run.
 
     place : one of PLACES. rows : Rows. options : more words of mr-elm, such as runner options of mrjob.
@@ -33,7 +36,7 @@ def measure(point, place, rows, options):
         return described(point, place.alias, seconds, jobs, digest(model))
 
 
-def described(point, runner, seconds, jobs, model):
+def described(point: Point, runner: str, seconds: float, jobs: list[dict], model: str) -> Run:
     """Sum up what the jobs of a run took."""
     stages = {f'{stage}_seconds': sum(job.get(f'{stage}_seconds', 0) for job in jobs)
               for stage in ('start', 'map', 'reduce')}
@@ -49,7 +52,7 @@ def described(point, runner, seconds, jobs, model):
                model=model)
 
 
-def digest(path):
+def digest(path: Path) -> str:
     """Return a digest of the arrays of a model; its header tells when it was made."""
     arrays = load_model(path)[1]
     found = hashlib.sha256()

@@ -50,22 +50,22 @@ class Method:
     kind: str = 'ndc'
 
 
-def gram_work(p):
+def gram_work(p: Problem) -> int:
     """Count a row's product with the weights, and its share in the upper triangle of E'E."""
     return p.rows * p.hidden * (p.hidden + 2 * p.features)
 
 
-def gram_tiles(p, maps):
+def gram_tiles(p: Problem, maps: int) -> int:
     """Count high and low parts of the upper triangle, once a map task."""
     return maps * (p.hidden + 1) * (p.hidden + 2)
 
 
-def kernel_work(p):
+def kernel_work(p: Problem) -> int:
     """Count the distances of all pairs of rows."""
     return 2 * p.rows**2 * p.features
 
 
-def rows_of(p):
+def rows_of(p: Problem) -> int:
     """Count the numbers of X."""
     return p.rows * p.features
 

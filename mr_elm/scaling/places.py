@@ -5,6 +5,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from mr_elm.files.storage import store_of
 from mr_elm.io.packed import MANIFEST
@@ -22,25 +23,25 @@ class Local:
     alias = 'local'
     repeats = 3
 
-    def __init__(self, folder, options):
+    def __init__(self, folder: str | Path, options: Any) -> None:
         self.folder = str(folder)
 
-    def bring(self, nodes, size):
+    def bring(self, nodes: int, size: int) -> list[str]:
         """Return the words of mr-elm that make it run on so many nodes; size : bytes of its input."""
         return ['-r', 'local', '--num-cores', str(nodes)]
 
-    def put(self, packed):
+    def put(self, packed: Path) -> str:
         """Bring a packed folder of this machine to where tasks read it; its path there."""
         return str(packed)
 
-    def close(self):
+    def close(self) -> None:
         """Leave things as they were found."""
 
 
 class Remote(Local):
     """Rows are copied to where the cluster reads them."""
 
-    def put(self, packed):
+    def put(self, packed: Path) -> str:
         """Copy a packed folder unless it is there; its path there."""
         there = f'{self.folder}/{packed.name}'
         if store_of(there).find(f'{there}/{MANIFEST}') is None:
@@ -57,16 +58,16 @@ class PseudoCluster(Remote):
     alias = 'hadoop'
     repeats = 2  # its jobs begin and end slowly
 
-    def __init__(self, folder, options):
+    def __init__(self, folder: str | Path, options: Any) -> None:
         super().__init__('hdfs:///mr_elm-scale', options)
         self.state, self.port_base = Path('build/hadoop-scale').absolute(), options.port_base
         self.own = 'HADOOP_HOME' not in os.environ
-        self.nodes = None
+        self.nodes = 0
         if self.own and not CLUSTER.exists():
             raise FileNotFoundError(f'{CLUSTER}: the launcher of a local Hadoop was expected: run in a checkout, or '
                                     'name a cluster by HADOOP_HOME')
 
-    def bring(self, nodes, size):
+    def bring(self, nodes: int, size: int) -> list[str]:
         """Start so many NodeManagers."""
         if self.own and nodes != self.nodes:
             self.nodes = nodes
@@ -77,7 +78,7 @@ class PseudoCluster(Remote):
         return ['-r', 'hadoop', *properties({'mapreduce.job.maps': nodes, 'mapreduce.job.running.map.limit': nodes,
                                              'mapreduce.input.fileinputformat.split.minsize': size // nodes + 1})]
 
-    def bind(self, nodes):
+    def bind(self, nodes: int) -> None:
         """Bind the NodeManagers, and so their tasks, to as many cores: else a node that is alone has all of them.
 
         To all of these, not each to its own: where the application master sits on one, two tasks may sit on another.
@@ -90,7 +91,7 @@ class PseudoCluster(Remote):
                 with suppress(ProcessLookupError):
                     os.sched_setaffinity(int(thread), cores)
 
-    def manage(self, *words):
+    def manage(self, *words: object) -> str:
         """Run cluster.py; returns what it prints. Raises RuntimeError."""
         done = subprocess.run([sys.executable, CLUSTER, '--state', self.state, *map(str, words)], text=True,
                               capture_output=True)
@@ -98,9 +99,9 @@ class PseudoCluster(Remote):
             raise RuntimeError(f'cluster.py {" ".join(map(str, words))}: {done.stderr.strip()}')
         return done.stdout
 
-    def close(self):
+    def close(self) -> None:
         """Stop the cluster."""
-        if self.own and self.nodes is not None:
+        if self.own and self.nodes:
             self.manage('down')
             os.environ.pop('HADOOP_HOME', None)
 
@@ -110,17 +111,17 @@ class EMR(Remote):
 
     alias = 'emr'
 
-    def __init__(self, folder, options):
+    def __init__(self, folder: str | Path, options: Any) -> None:
         if not str(options.store or '').startswith('s3://'):
             raise ValueError(f'--store: a folder on S3 for rows was expected by -r emr, {options.store} came')
         super().__init__(options.store.rstrip('/'), options)
 
-    def bring(self, nodes, size):
+    def bring(self, nodes: int, size: int) -> list[str]:
         """Ask for a cluster with so many core instances; mrjob joins one of that size, or starts it."""
         return ['-r', 'emr', '--num-core-instances', str(nodes), *properties({'mapreduce.job.maps': nodes})]
 
 
-def properties(values):
+def properties(values: dict[str, object]) -> list[str]:
     """Write properties of a job as words of a command line."""
     return [word for name, value in values.items() for word in ('-D', f'{name}={value}')]
 

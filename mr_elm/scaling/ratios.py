@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.runs import grouped
+from mr_elm.scaling.runs import Run, grouped
 
 STAGES = {'start': 'start and end of jobs', 'map': 'map', 'reduce': 'shuffle and reduce', 'driver': 'driver'}
 
@@ -25,20 +25,20 @@ class Ratio:
     runs: list
 
 
-def curves_of(experiment, runs):
+def curves_of(experiment: str, runs: list[Run]) -> dict[tuple, list[Ratio]]:
     """Return the curves of an experiment: what all runs of one have in common -> list of Ratio; see `name_of`."""
     curves = grouped(runs, lambda run: (run.runner, run.method, FIXED[experiment](run), run.features, run.hidden))
     return {key: curve_of(experiment, curve) for key, curve in curves.items()}
 
 
-def curve_of(experiment, runs):
+def curve_of(experiment: str, runs: list[Run]) -> list[Ratio]:
     """Return the Ratios of one curve; its first place, of the fewest nodes and rows, is what others are compared to."""
     places = grouped(sorted(runs, key=lambda run: (run.nodes, run.rows)), lambda run: (run.nodes, run.problem))
     first = next(iter(places.values()))
     return [ratio_of(experiment, first, group) for group in places.values()]
 
 
-def ratio_of(experiment, first, group):
+def ratio_of(experiment: str, first: list[Run], group: list[Run]) -> Ratio:
     """Compare the runs of one place with those of the first."""
     start, run = first[0], group[0]
     growth = work_of(run) / work_of(start)
@@ -52,28 +52,28 @@ def ratio_of(experiment, first, group):
     return Ratio(run.nodes, base / median(seconds), min(values), max(values), more / growth, part(*maps), group)
 
 
-def part(a, b):
+def part(a: float, b: float) -> float:
     """Divide, where a runner that counts no map stage gives nothing to divide by."""
     return a / b if b else float('nan')
 
 
-def work_of(run):
+def work_of(run: Run) -> float:
     """Return the operations of a run's map tasks."""
     return METHODS[run.method].work(run.problem)
 
 
-def stage_medians(group):
+def stage_medians(group: list[Run]) -> dict[str, float]:
     """Return the median seconds of each stage."""
     return {stage: median(getattr(run, f'{stage}_seconds') for run in group) for stage in STAGES}
 
 
-def name_of(experiment, key):
+def name_of(experiment: str, key: tuple) -> str:
     """Name a curve."""
     runner, method, fixed, features, hidden = key
     return f'{method}, {runner}, {NAMED[experiment](fixed)}, d = {features}' + (f', L = {hidden}' if hidden else '')
 
 
-def short(number):
+def short(number: float) -> str:
     """Write a large number short."""
     for size, unit in ((1e9, 'G'), (1e6, 'M'), (1e3, 'k')):
         if number >= size:
@@ -81,7 +81,7 @@ def short(number):
     return f'{number:g}'
 
 
-def plural(n):
+def plural(n: int) -> str:
     """Write a number of nodes."""
     return f'{n} node' if n == 1 else f'{n} nodes'
 

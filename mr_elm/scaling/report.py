@@ -1,10 +1,13 @@
 """Write what an experiment found as Markdown."""
+from collections.abc import Iterable
+from pathlib import Path
 from statistics import median
 
 from mr_elm.scaling import verdict
 from mr_elm.scaling.aims import DEVIATION, SHARE, judge_curves
 from mr_elm.scaling.machine import describe_in_a_line
-from mr_elm.scaling.ratios import curves_of, name_of, stage_medians
+from mr_elm.scaling.ratios import Ratio, curves_of, name_of, stage_medians
+from mr_elm.scaling.runs import Run
 
 MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
            'scaleup': 'T(1 node, D) / T(m nodes, mD)'}
@@ -15,7 +18,7 @@ HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage'
          'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs')
 
 
-def write_report(experiment, runs, folder):
+def write_report(experiment: str, runs: list[Run], folder: Path) -> Path:
     """Write EXPERIMENT.md below a folder; its path."""
     path = folder / f'{experiment}.md'
     lines = [f'# {experiment.capitalize()}', '', f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats. '
@@ -32,13 +35,13 @@ def write_report(experiment, runs, folder):
     return path
 
 
-def table(experiment, curve):
+def table(experiment: str, curve: list[Ratio]) -> list[str]:
     """Lay out a curve, a line a place."""
     heads = [head.format(experiment) for head in HEADS]
     return [row(heads), row(['---'] * len(heads)), *(row(cells(ratio)) for ratio in curve)]
 
 
-def cells(ratio):
+def cells(ratio: Ratio) -> list[str]:
     """Write the cells of one place."""
     run, stages = ratio.runs[0], stage_medians(ratio.runs)
     megabytes = [median(getattr(one, name) for one in ratio.runs) / 1e6 for name in ('input_bytes', 'shuffle_bytes')]
@@ -48,6 +51,6 @@ def cells(ratio):
             str(len(ratio.runs))]
 
 
-def row(texts):
+def row(texts: Iterable[str]) -> str:
     """Write a line of a table."""
     return f'| {" | ".join(texts)} |'

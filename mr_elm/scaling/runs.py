@@ -1,9 +1,23 @@
 """Keep what runs took: one row of a CSV file a run."""
 import csv
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
 
 from mr_elm.io.store import replacing
 from mr_elm.scaling.methods import Problem
+
+
+@dataclass(frozen=True)
+class Point:
+    """Name a run."""
+
+    experiment: str
+    method: str
+    nodes: int
+    problem: Problem
+    repeat: int
 
 
 @dataclass(frozen=True)
@@ -37,62 +51,62 @@ class Run:
     model: str
 
     @property
-    def key(self):
+    def key(self) -> tuple:
         """Tell runs of one plan apart."""
         return self.experiment, self.runner, self.method, self.nodes, self.problem, self.repeat
 
     @property
-    def problem(self):
+    def problem(self) -> Problem:
         """Return the Problem."""
         return Problem(self.rows, self.features, self.hidden)
 
     @property
-    def place(self):
+    def place(self) -> tuple:
         """Return what repeats have in common."""
         return self.runner, self.method, self.nodes, self.problem
 
     @property
-    def tasks(self):
+    def tasks(self) -> list[list[float]]:
         """List the seconds of the map tasks, a list a job."""
         return [[float(text) for text in job.split(';')] for job in self.map_tasks.split('|') if job]
 
 
-NAMES = [field.name for field in fields(Run)]
+TYPES: dict[str, Any] = {field.name: field.type for field in fields(Run)}
 
 
-def read_runs(path):
+def read_runs(path: str | Path) -> list[Run]:
     """Read a file of runs; a last line without its end, as an interruption leaves it, is left out.
 
     Raises ValueError when it is another file.
     """
     with open(path, newline='') as stream:
         table = csv.DictReader(line for line in stream if line.endswith('\n'))
-        if table.fieldnames != NAMES:
+        if table.fieldnames != list(TYPES):
             raise ValueError(f'{path}: runs of mr-elm speedup, sizeup or scaleup were expected, their columns are '
                              'other ones')
         try:
-            return [Run(**{field.name: field.type(row[field.name]) for field in fields(Run)}) for row in table]
+            return [Run(**{name: kind(row[name]) for name, kind in TYPES.items()}) for row in table]
         except (TypeError, ValueError) as error:
             raise ValueError(f'{path}: a run a line was expected ({error})') from None
 
 
-def write_runs(path, runs):
+def write_runs(path: str | Path, runs: list[Run]) -> None:
     """Write a file of runs in place of the one that is there."""
     with replacing(path, 'w', newline='') as stream:
-        table = csv.DictWriter(stream, NAMES)
+        table = csv.DictWriter(stream, list(TYPES))
         table.writeheader()
         table.writerows(map(asdict, runs))
 
 
-def append_run(path, run):
+def append_run(path: str | Path, run: Run) -> None:
     """Write a run behind the others, so that an interruption loses none."""
     with open(path, 'a', newline='') as stream:
-        csv.DictWriter(stream, NAMES).writerow(asdict(run))
+        csv.DictWriter(stream, list(TYPES)).writerow(asdict(run))
 
 
-def demand_same_model(runs):
+def demand_same_model(runs: list[Run]) -> None:
     """Raise ValueError where runs over the same rows have made different models."""
-    first = {}
+    first: dict[tuple, Run] = {}
     for run in runs:
         known = first.setdefault((run.method, run.problem), run)
         if known.model != run.model:
@@ -100,9 +114,9 @@ def demand_same_model(runs):
                              f'{known.nodes} nodes of {known.runner}, {known.model}, was expected, {run.model} came')
 
 
-def grouped(items, key):
+def grouped(items: Iterable, key: Callable) -> dict[Any, list]:
     """Collect items by a function of them, in the order in which they come."""
-    groups = {}
+    groups: dict[Any, list] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups

@@ -3,10 +3,12 @@ import heapq
 
 import numpy as np
 
+from mr_elm.typing import Floats
+
 PATIENCE = 1.5  # a task that runs so many times longer than usual is started a second time
 
 
-def list_schedule(durations, slots):
+def list_schedule(durations: Floats, slots: int) -> tuple[Floats, Floats, list[float]]:
     """Give each task, in order, to the slot that is free first: (starts, ends) of the tasks, when the slots are free.
 
     Source: Graham, Bounds on multiprocessing timing anomalies, 1969: at most (2 - 1/slots) times the best schedule.
@@ -20,7 +22,7 @@ def list_schedule(durations, slots):
     return starts, ends, free + [0.0] * (slots - len(free))
 
 
-def makespan(durations, slots, usual=None):
+def makespan(durations: Floats, slots: int, usual: float | None = None) -> float:
     """Return when the last task ends.
 
     usual : seconds of a task as they should be, where tasks that take longer are copied to slots that are free: the
@@ -41,7 +43,8 @@ def makespan(durations, slots, usual=None):
         heapq.heapreplace(late, (-copied, copied))  # a copy is not copied again
 
 
-def draw_durations(n_tasks, usual, spread, rng, stragglers=0.0, slowdown=1.0):
+def draw_durations(n_tasks: int, usual: float, spread: float, rng: np.random.Generator, stragglers: float = 0.0,
+                   slowdown: float = 1.0) -> Floats:
     """Draw the seconds of tasks: log-normal about `usual`, a share of them slowed down.
 
     spread : deviation of their logarithm.

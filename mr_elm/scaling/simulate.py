@@ -1,11 +1,13 @@
 """Foretell speedup, sizeup and scaleup on clusters that are not here, say where a method stops scaling, and why."""
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
+from typing import Any
 
 from mr_elm.scaling.cost_model import Cluster, Costs, fit, predict, total, validate
 from mr_elm.scaling.methods import METHODS, Problem
-from mr_elm.scaling.runs import grouped
+from mr_elm.scaling.runs import Run, grouped
 
 KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
 TREE, WAVES = 16, 3
@@ -28,45 +30,45 @@ class Forecast:
     cluster: Cluster
 
     @property
-    def error(self):
+    def error(self) -> float:
         """Return the median error relative to the measured seconds, fitted to all places."""
         return median(abs(fitted / seconds - 1) for _, seconds, fitted, _ in self.places)
 
     @property
-    def error_left_out(self):
+    def error_left_out(self) -> float:
         """Return the median error in leave-one-out validation over the places; nan where there are none."""
         return median(abs(predicted / seconds - 1) for _, seconds, _, predicted in self.places)
 
-    def stages(self, rows, nodes, **other):
+    def stages(self, rows: float, nodes: int, **other: Any) -> dict[str, float]:
         """Return the seconds by stage of a run; other : properties of the Cluster to change."""
         problem = replace(self.default, rows=round(rows))
         return predict(self.costs, problem, nodes, replace(self.cluster, **other))
 
-    def seconds(self, rows, nodes, **other):
+    def seconds(self, rows: float, nodes: int, **other: Any) -> float:
         """Return the seconds of a run."""
         return total(self.stages(rows, nodes, **other))
 
-    def speedup(self, rows, **other):
+    def speedup(self, rows: float, **other: Any) -> list[float]:
         """Return T(1) / T(n) for every number of nodes."""
         one = self.seconds(rows, 1, **other)
         return [one / self.seconds(rows, n, **other) for n in self.nodes]
 
     @property
-    def some_nodes(self):
+    def some_nodes(self) -> list[int]:
         """Return the least, a middle and the largest number of nodes."""
         return sorted({self.nodes[0], self.nodes[len(self.nodes) // 2], self.nodes[-1]})
 
-    def sizeup(self, nodes, rows):
+    def sizeup(self, nodes: int, rows: float) -> list[float]:
         """Return T(m rows) / T(rows) for every m of TIMES."""
         one = self.seconds(rows, nodes)
         return [self.seconds(m * rows, nodes) / one for m in TIMES]
 
-    def scaleup(self, rows):
+    def scaleup(self, rows: float) -> list[float]:
         """Return T(1, rows) / T(n, n rows) for every number of nodes."""
         one = self.seconds(rows, 1)
         return [one / self.seconds(n * rows, n) for n in self.nodes]
 
-    def wall(self, rows, **other):
+    def wall(self, rows: float, **other: Any) -> tuple[float, str | None]:
         """Return (nodes at which half of the ideal speed is lost, the stage that loses most); (inf, None): nowhere."""
         one = self.stages(rows, 1, **other)
         for n in self.nodes:
@@ -76,7 +78,8 @@ class Forecast:
         return inf, None
 
 
-def make_forecasts(runs, nodes, rows, cluster, say):
+def make_forecasts(runs: list[Run], nodes: list[int], rows: list[float], cluster: Cluster,
+                   say: Callable[[str], object]) -> list[Forecast]:
     """Return a Forecast for each method and runner whose runs say enough; `say` is told of the others.
 
     Raises ValueError where there is none.
@@ -92,7 +95,7 @@ def make_forecasts(runs, nodes, rows, cluster, say):
     return forecasts
 
 
-def forecast_of(runs, nodes, rows, cluster):
+def forecast_of(runs: list[Run], nodes: list[int], rows: list[float], cluster: Cluster) -> Forecast:
     """Return the Forecast of one method on one runner."""
     first = runs[0]
     most = METHODS[first.method].most
@@ -100,7 +103,7 @@ def forecast_of(runs, nodes, rows, cluster):
     return Forecast(fit(runs), validate(runs), first.problem, nodes, known, cluster)
 
 
-def ways_round(problem, cluster):
+def ways_round(problem: Problem, cluster: Cluster) -> dict[str, dict[str, int]]:
     """Return ways to move the wall of the one reducer: name -> properties of the Cluster to change."""
     one = {'reducers': 1}
     return {f'blocks of {cluster.split / 1e6:g} MB, one reducer': one,
@@ -110,7 +113,7 @@ def ways_round(problem, cluster):
             'all three': {'tree': TREE, 'waves': WAVES}}
 
 
-def spaced(low, high, steps=(1, 2, 5)):
+def spaced(low: float, high: float, steps: tuple[int, ...] = (1, 2, 5)) -> list[float]:
     """List round numbers from low to high, evenly on a logarithmic axis; both ends are in."""
     found, ten = {low, high}, 1
     while ten <= high:

@@ -1,13 +1,16 @@
 """Draw the forecast of a method: speedup, sizeup, scaleup, and where its wall stands."""
+from pathlib import Path
+from typing import Any
+
 from mr_elm.figures.figure import drawn
 from mr_elm.scaling.figures import COLOURS, STAGE_COLOURS, clean
 from mr_elm.scaling.ratios import STAGES, plural, short
-from mr_elm.scaling.simulate import TIMES, ways_round
+from mr_elm.scaling.simulate import TIMES, Forecast, ways_round
 
 DASHED = {'linestyle': '--', 'color': '#9aa0a6', 'linewidth': 1.2}
 
 
-def draw_forecast(forecast, paths):
+def draw_forecast(forecast: Forecast, paths: list[Path]) -> None:
     """Draw a Forecast as four panels, to paths that end in .png or .svg."""
     costs = forecast.costs
     with drawn(*paths, rows=2, columns=2, dpi=130, figsize=(12, 9)) as (figure, axes):
@@ -20,7 +23,7 @@ def draw_forecast(forecast, paths):
                         f'(median error there {forecast.error:.0%})', fontsize=13, x=0.02, ha='left', weight='bold')
 
 
-def draw_speedup(axes, forecast):
+def draw_speedup(axes: Any, forecast: Forecast) -> None:
     """Draw a curve a number of rows, and measured ratios as crosses."""
     axes.loglog(forecast.nodes, forecast.nodes, label='ideal', **DASHED)
     for colour, rows in zip(COLOURS, forecast.rows, strict=False):
@@ -30,14 +33,14 @@ def draw_speedup(axes, forecast):
     axes.set(title='speedup: T(1, D) / T(n, D)', xlabel='nodes', ylabel='times faster')
 
 
-def measured_speedups(places):
+def measured_speedups(places: list[tuple]) -> list[tuple[int, float]]:
     """Return (nodes, ratio) for the measured places that differ in nodes alone."""
     ones = {problem: seconds for (_, _, nodes, problem), seconds, _, _ in places if nodes == 1}
     return [(nodes, ones[problem] / seconds) for (_, _, nodes, problem), seconds, _, _ in places
             if problem in ones and nodes > 1]
 
 
-def draw_sizeup(axes, forecast):
+def draw_sizeup(axes: Any, forecast: Forecast) -> None:
     """Draw a curve a number of nodes."""
     rows = forecast.rows[len(forecast.rows) // 3]
     axes.loglog(TIMES, TIMES, label='in proportion to the rows', **DASHED)
@@ -47,7 +50,7 @@ def draw_sizeup(axes, forecast):
              ylabel='times the seconds')
 
 
-def draw_scaleup(axes, forecast):
+def draw_scaleup(axes: Any, forecast: Forecast) -> None:
     """Draw a curve a number of rows a node."""
     axes.axhline(1, label='ideal', **DASHED)
     for colour, rows in zip(COLOURS, forecast.rows[:3], strict=False):
@@ -57,7 +60,7 @@ def draw_scaleup(axes, forecast):
              ylim=(0, 1.15))
 
 
-def draw_wall(axes, forecast):
+def draw_wall(axes: Any, forecast: Forecast) -> None:
     """Draw the seconds over the nodes: by stage, or, of a Gram method, by ways to add the sums up."""
     rows = forecast.rows[len(forecast.rows) // 2]
     if forecast.default.hidden:

@@ -6,7 +6,9 @@ scaleup(m) = T(1 node, D) / T(m nodes, mD).
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, section 5.
 """
 import sys
-from dataclasses import dataclass, replace
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
@@ -15,27 +17,17 @@ from mr_elm.scaling.data import Rows
 from mr_elm.scaling.figures import draw
 from mr_elm.scaling.measure import measure
 from mr_elm.scaling.methods import METHODS, Problem
-from mr_elm.scaling.places import PLACES
+from mr_elm.scaling.places import PLACES, Local
 from mr_elm.scaling.ratios import plural
 from mr_elm.scaling.report import write_report
-from mr_elm.scaling.runs import append_run, demand_same_model, read_runs, write_runs
+from mr_elm.scaling.runs import Point, Run, append_run, demand_same_model, read_runs, write_runs
 
 TIMES = (1, 2, 4, 8)  # of sizeup
 SHARE = {'speedup': 1, 'sizeup': 8, 'scaleup': 2}  # the smallest size is this part of the method's default
 
 
-@dataclass(frozen=True)
-class Point:
-    """Name a run."""
-
-    experiment: str
-    method: str
-    nodes: int
-    problem: Problem
-    repeat: int
-
-
-def plan_points(experiment, methods, nodes, sizes, repeats, features=None, hidden=None):
+def plan_points(experiment: str, methods: list[str], nodes: list[int], sizes: Sequence[int], repeats: int,
+                features: int | None = None, hidden: int | None = None) -> list[Point]:
     """List the Points of an experiment, repeats outermost: a machine that slows down slows all of them.
 
     nodes : numbers of nodes; sizeup takes the last. sizes : numbers of rows, or () for those of the method; scaleup
@@ -45,12 +37,13 @@ def plan_points(experiment, methods, nodes, sizes, repeats, features=None, hidde
             for n, problem in there_and_back(places_of(experiment, method, nodes, sizes, features, hidden), repeat)]
 
 
-def there_and_back(places, repeat):
+def there_and_back(places: list, repeat: int) -> list:
     """Turn the order round in every other repeat, so that a cluster is not restarted between two of them."""
     return places[::-1] if repeat % 2 else places
 
 
-def places_of(experiment, method, nodes, sizes, features, hidden):
+def places_of(experiment: str, method: str, nodes: list[int], sizes: Sequence[int], features: int | None,
+              hidden: int | None) -> list[tuple[int, Problem]]:
     """List (nodes, Problem) of one repeat."""
     default = METHODS[method].default
     first = sizes[0] if sizes else default.rows // SHARE[experiment]
@@ -64,7 +57,7 @@ def places_of(experiment, method, nodes, sizes, features, hidden):
                         hidden=(hidden or default.hidden) if default.hidden else 0)) for n, rows in pairs]
 
 
-def run_study(experiment, options, passed=()):
+def run_study(experiment: str, options: Namespace, passed: Sequence[str] = ()) -> list[Path]:
     """Measure all points of an experiment, then draw and report; the paths that were written.
 
     options : namespace with runner, method, nodes, sizes, repeats, features, hidden, output, resume, quiet and what a
@@ -89,7 +82,7 @@ def run_study(experiment, options, passed=()):
     return [path, *draw(experiment, runs, folder), write_report(experiment, runs, folder)]
 
 
-def begin(path, runner, methods):
+def begin(path: Path, runner: str, methods: Sequence[str]) -> list[Run]:
     """Return the runs that are there, without those of some methods on a runner, which are measured anew."""
     there = read_runs(path) if path.exists() else []
     runs = [run for run in there if run.runner != runner or run.method not in methods]
@@ -97,12 +90,12 @@ def begin(path, runner, methods):
     return runs
 
 
-def key_of(point, place):
+def key_of(point: Point, place: Local) -> tuple:
     """Return the key that the Run of a Point will have."""
     return point.experiment, place.alias, point.method, point.nodes, point.problem, point.repeat
 
 
-def followed(points, quiet):
+def followed(points: list[Point], quiet: bool) -> Iterator[Point]:
     """Yield the points, with a bar that knows how long the rest will take: runs of more rows take longer."""
     with tqdm(total=sum(weight(point) for point in points), disable=quiet, file=sys.stderr,
               bar_format='{desc} {percentage:3.0f}%|{bar}| {elapsed} gone, {remaining} left') as bar:
@@ -113,7 +106,7 @@ def followed(points, quiet):
             bar.update(weight(point))
 
 
-def weight(point):
+def weight(point: Point) -> float:
     """Guess what a run costs against others: its work, shared by the nodes, and something for each run."""
     method = METHODS[point.method]
     return method.work(point.problem) / method.work(method.default) / point.nodes + 0.05

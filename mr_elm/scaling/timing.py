@@ -5,52 +5,55 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from mr_elm.scaling.verdict import Row
+from mr_elm.scaling.verdict import Aim, Row
 
 ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
 
 
-def wall(action):
+def wall(action: Callable) -> float:
     """Return the seconds that a call takes."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
-def processor_seconds(action):
+def processor_seconds(action: Callable) -> float:
     """Return the processor seconds of this process that a call takes."""
     start = time.process_time()
     action()
     return time.process_time() - start
 
 
-def in_turn(actions, repeats=3, measure=wall):
+def in_turn(actions: Sequence[Any], repeats: int = 3, measure: Callable = wall) -> list[list[float]]:
     """Measure the actions one after another, several times over: a list of numbers for each.
 
     measure : action -> number, such as `wall` or `processor_seconds`.
     """
-    runs = [[] for _ in actions]
+    runs: list[list[float]] = [[] for _ in actions]
     for _ in range(repeats):
         for numbers, action in zip(runs, actions, strict=True):
             numbers.append(measure(action))
     return runs
 
 
-def processor_runs(actions):
+def processor_runs(actions: Sequence[Callable]) -> list[list[float]]:
     """Measure the processor seconds of the actions twice, in turn: a list of two numbers for each."""
     return in_turn(actions, 2, processor_seconds)
 
 
-def compare(name, ours, reference, aim):
+def compare(name: str, ours: Callable, reference: Callable, aim: Aim) -> Row:
     """Run `ours` and `reference` once uncounted, then time them in turn: the Row of their ratio."""
     for action in (ours, reference):
         action()  # the first run pays for pages, files and compiled code that later ones find
-    return ratio_row(name, *in_turn([ours, reference]), aim)
+    mine, theirs = in_turn([ours, reference])
+    return ratio_row(name, mine, theirs, aim)
 
 
-def ratio_row(name, ours, reference, aim, note=''):
+def ratio_row(name: str, ours: list[float], reference: list[float], aim: Aim, note: str = '') -> Row:
     """Return the Row that divides the least of our runs by the least of the reference's; the inverse for at-least aims.
 
     ours, reference : seconds of the runs, made in turn. note : more to say beside the seconds.
@@ -61,17 +64,17 @@ def ratio_row(name, ours, reference, aim, note=''):
                f'{seconds}; {note}' if note else seconds)
 
 
-def times_faster(ours, reference):
+def times_faster(ours: list[float], reference: list[float]) -> float:
     """Return how many times faster our least run is than the least of the reference."""
     return min(reference) / min(ours)
 
 
-def command_of(args):
+def command_of(args: Sequence[object]) -> list[str]:
     """Return the words of a command line of mr-elm."""
     return [str(Path(sys.executable).parent / 'mr-elm'), *map(str, args)]
 
 
-def mr_elm(*args):
+def mr_elm(*args: object) -> str:
     """Run the command line on one BLAS thread; returns what it said on standard error. Raises RuntimeError."""
     done = subprocess.run(command_of(args), text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
     if done.returncode:
@@ -79,12 +82,12 @@ def mr_elm(*args):
     return done.stderr
 
 
-def stage_seconds(said, stage):
+def stage_seconds(said: str, stage: str) -> float:
     """Read the seconds of a stage from what the command line said."""
-    return float(re.search(rf'^{stage}: .* in ([\d.]+) s', said, re.MULTILINE).group(1))
+    return float(re.findall(rf'^{stage}: .* in ([\d.]+) s', said, re.MULTILINE)[0])
 
 
-def peak_memory(*args):
+def peak_memory(*args: object) -> int:
     """Run the command line and return its largest resident set in bytes."""
     code = ('import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); '
             'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)')
@@ -96,11 +99,11 @@ def peak_memory(*args):
 class Seconds:
     """Keep measured seconds in a JSON file, so that each is measured once."""
 
-    def __init__(self, path):
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
 
-    def of(self, key, action):
+    def of(self, key: str, action: Callable) -> float:
         """Return the processor seconds of `action`, from the file when it has them."""
         if key not in self.known:
             self.known[key] = processor_seconds(action)

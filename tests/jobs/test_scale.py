@@ -9,7 +9,7 @@ from mr_elm.scaling import study
 from mr_elm.scaling.aims import increments
 from mr_elm.scaling.methods import METHODS, Problem
 from mr_elm.scaling.ratios import curves_of
-from mr_elm.scaling.runs import NAMES, append_run, demand_same_model, read_runs, write_runs
+from mr_elm.scaling.runs import TYPES, append_run, demand_same_model, read_runs, write_runs
 from mr_elm.scaling.study import plan_points
 
 SMALL = ('--sizes', 9000, '--features', 4, '--hidden', 6, '--repeats', 1, '-q')
@@ -84,7 +84,7 @@ def test_runs_survive_a_file(tmp_path):
     write_runs(tmp_path / 'runs.csv', runs[:1])
     append_run(tmp_path / 'runs.csv', runs[1])
     assert read_runs(tmp_path / 'runs.csv') == runs
-    assert next(csv.reader((tmp_path / 'runs.csv').open())) == NAMES
+    assert next(csv.reader((tmp_path / 'runs.csv').open())) == list(TYPES)
     whole = (tmp_path / 'runs.csv').read_bytes()
     (tmp_path / 'cut.csv').write_bytes(whole[:-3])
     assert read_runs(tmp_path / 'cut.csv') == runs[:1]
