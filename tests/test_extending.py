@@ -1,0 +1,70 @@
+"""docs/extending.md: every recipe, applied to a copy of the code, works, and touches as few files as it says."""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference.readme import read_page
+
+ROOT = Path(__file__).parents[1]
+RECIPES = dict(part.split('\n', 1) for part in read_page('docs/extending.md').split('\n## ')[1:])
+FILES = {'A kind of hidden node': 1, 'An engine': 2}
+BLOCK = re.compile(r'^```(\w+)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """Copy the package to where it may be changed; returns the root of the copy."""
+    for source, target in (('mr_elm', 'mr_elm'), ('streaming', 'mr_elm/streaming'), ('data', 'mr_elm/data')):
+        shutil.copytree(ROOT / source, tmp_path / 'code' / target, ignore=shutil.ignore_patterns('__pycache__'))
+    return tmp_path / 'code'
+
+
+def apply(text, root):
+    """Do what a Python block of a recipe says; returns the file that it touches."""
+    mark, body = text.split('\n', 1)
+    kind, path = re.fullmatch(r'# (new|in): (\S+)', mark).groups()
+    file = root / path
+    if kind == 'new':
+        assert not file.exists()
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(body)
+        return path
+    line, side, added = re.fullmatch(r'(.*)\n# (before|after) it:\n((?:.*\n)+)', body).groups()
+    before = file.read_text()
+    assert before.count(f'\n{line}\n') == 1, f'{path}: one line {line!r} was expected'
+    parts = [f'{line}\n', added]
+    file.write_text(before.replace(f'{line}\n', ''.join(parts if side == 'after' else parts[::-1]), 1))
+    return path
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Write rows of two classes, as `rows.csv`."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 2
+    rows = np.column_stack([labels, rng.standard_normal((300, 3)) + 2 * labels[:, None]])
+    np.savetxt(tmp_path / 'rows.csv', rows, fmt='%.4f', delimiter=',')
+    return tmp_path
+
+
+@pytest.mark.parametrize('recipe', RECIPES)
+def test_a_recipe_works_and_touches_no_more_files_than_it_says(recipe, copy, rows):
+    blocks = BLOCK.findall(RECIPES[recipe])
+    touched = {apply(text, copy) for language, text in blocks if language == 'python'}
+    assert len(touched) == FILES[recipe]
+    for name, start in (('mr-elm', "-c 'from mr_elm.cli import main; raise SystemExit(main())' "), ('python', '')):
+        program = rows / 'bin' / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {start}"$@"\n')
+        program.chmod(0o755)
+    commands = ''.join(text for language, text in blocks if language == 'sh')
+    done = subprocess.run(['sh', '-e', '-c', commands], cwd=rows, capture_output=True, text=True, timeout=120, env={
+        **os.environ, 'PATH': f'{program.parent}:{os.environ["PATH"]}', 'PYTHONPATH': str(copy)})
+    assert done.returncode == 0, done.stderr
+    assert float(re.search(r'accuracy\s+([\d.]+)', done.stdout).group(1)) > 0.9, done.stdout
