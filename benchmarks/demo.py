@@ -16,6 +16,7 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.figures.figure import drawn
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_model
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.solvers.ridge.esvm import finish, leading_sums
@@ -66,7 +67,7 @@ def write_rows(name: str, data: tuple, folder: str) -> tuple[list[str], tuple]:
 
 def train(path: str, model_path: str, runner: Runner) -> HiddenNodeModel:
     """Train with N_HIDDEN nodes and save the model."""
-    options = pesvm.PESVMOptions(n_hidden=N_HIDDEN, nu=0.1)
+    options = PESVMOptions(n_hidden=N_HIDDEN, nu=0.1)
     header, arrays, _ = pesvm.train(plan_inputs([path], RowOptions()), options, runner)
     save_model(model_path, header, arrays)
     return HiddenNodeModel(header, arrays)

@@ -20,6 +20,7 @@ from mr_elm.drivers import auto, increment, pesvm
 from mr_elm.drivers.tune_pesvm import Ground, Search, look
 from mr_elm.engines import make_engine
 from mr_elm.io.formats import RowOptions
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.scaling.timing import mr_elm, processor_runs, ratio_row
@@ -82,7 +83,7 @@ def automatic(name: str, folder: Path) -> tuple[float, list[float], str]:
     dump_svmlight_file(X, y, path, zero_based=False)
     made = []
     seconds, = processor_runs([lambda: made.append(auto.train(
-        plan_inputs([path], RowOptions(n_features=X.shape[1])), pesvm.PESVMOptions(), make_engine()))])
+        plan_inputs([path], RowOptions(n_features=X.shape[1])), PESVMOptions(), make_engine()))])
     model = HiddenNodeModel(*made[-1][:2])
     said = np.array(model.classes, dtype=float)[model.predict(X_test)]
     given = model.header['parameters']
@@ -119,7 +120,7 @@ def packed(folder: Path, n_rows: int, seed: int) -> InputPlan:
 
 def living(bench: Bench) -> list[Row]:
     """Compare a grid with one training, and an update by 1 % of the rows with a training on all."""
-    n, options, runner = bench.pick(100_000, 1_000_000), pesvm.PESVMOptions(), make_engine()
+    n, options, runner = bench.pick(100_000, 1_000_000), PESVMOptions(), make_engine()
     plan, new = packed(bench.folder, n, 1), packed(bench.folder, n // 100, 2)
     models, found = [], []
 

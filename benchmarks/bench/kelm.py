@@ -24,6 +24,7 @@ from mr_elm.features.kernel_tiles import lower_triangle
 from mr_elm.features.kernels import make_kernel, row_squares
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
+from mr_elm.machines.options import KELMOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.timing import in_turn, mr_elm, processor_runs, ratio_row
 from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most

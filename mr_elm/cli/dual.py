@@ -4,15 +4,14 @@ from dataclasses import fields
 from mr_elm.cli.options import Parser, above_zero, add_input_options, add_resume_option, add_runner_options
 from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_seed
 from mr_elm.drivers import dual
-from mr_elm.features.hidden import NODES
 from mr_elm.features.kernels import KERNELS
+from mr_elm.machines.options import RANDOM_NODES, DualOptions
 from mr_elm.rows.row_arguments import positive
 from mr_elm.solvers.rules import METHOD_RULES
 from mr_elm.solvers.shared.multiclass import SCHEMES
 
 STOP = 'violation of the optimality conditions at which to stop'
 STOPS = {'sphere-svm': 'gap at which to stop, relative to the objective; for --rule paper the eps of Algorithm 1'}
-RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
 
 
 def train_sparse_elm(argv, perform):
@@ -43,9 +42,9 @@ def train_dual(argv, perform, method, description):
 
 def dual_options(args, method):
     """Make the DualOptions that the user asked for."""
-    names = [field.name for field in fields(dual.DualOptions) if hasattr(args, field.name)]
+    names = [field.name for field in fields(DualOptions) if hasattr(args, field.name)]
     n_hidden = {'n_hidden': args.hidden} if hasattr(args, 'hidden') else {}
-    return dual.DualOptions(method=method, **n_hidden, **{name: getattr(args, name) for name in names})
+    return DualOptions(method=method, **n_hidden, **{name: getattr(args, name) for name in names})
 
 
 def add_kernel_options(parser, nodes=RANDOM_NODES, C='bound of the dual variables'):

@@ -12,7 +12,7 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.training import add_class_weight_option, add_model_options, demand_classes, demand_seed
 from mr_elm.drivers import kelm
-from mr_elm.drivers.kelm_stages import EMITS
+from mr_elm.machines.options import KELMOptions
 from mr_elm.rows.row_arguments import positive
 
 
@@ -35,8 +35,8 @@ def train_mr_kelm(argv, perform):
 
 def kelm_options(args):
     """Make the KELMOptions that the user asked for."""
-    names = [field.name for field in fields(kelm.KELMOptions) if hasattr(args, field.name)]
-    return kelm.KELMOptions(**{name: getattr(args, name) for name in names})
+    names = [field.name for field in fields(KELMOptions) if hasattr(args, field.name)]
+    return KELMOptions(**{name: getattr(args, name) for name in names})
 
 
 def add_kelm_options(parser):
@@ -45,7 +45,7 @@ def add_kelm_options(parser):
     group.add_argument('--solver', choices=tuple(kelm.SOLVERS),
                        help="cholesky: factorise the kernel matrix; svd: the paper's; cg: never store it, recompute it "
                             'in each pass (default: cholesky where it fits into --memory, else cg)')
-    group.add_argument('--emit', choices=EMITS,
+    group.add_argument('--emit', choices=('rows', 'tiles', 'entries'),
                        help='cholesky, svd: how tasks send the kernel matrix. rows: without a shuffle; tiles: from '
                             "columns, in tiles; entries: from columns, one by one, as in the paper (default: rows, "
                             'or tiles where the rows do not fit into a task)')

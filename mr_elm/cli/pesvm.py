@@ -15,6 +15,7 @@ from mr_elm.cli.training import add_class_weight_option, add_model_options, dema
 from mr_elm.drivers import pesvm
 from mr_elm.drivers.budget import Budget
 from mr_elm.features.hidden import NODES
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.rows.row_arguments import positive
 
 CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
@@ -46,7 +47,7 @@ def train(argv, perform, method, strength, description):
     if args.like is not None:
         train_like(parser, argv, perform, args, passed, method)
         return
-    options = pesvm.PESVMOptions(
+    options = PESVMOptions(
         method=method, map=args.map, n_hidden=args.hidden, nu=args.nu, seed=args.seed, weight_scale=args.weight_scale,
         weights=args.weights, scale=args.scale, task=args.task, class_weight=args.class_weight, bad_rows=args.bad_rows)
     driver = auto_training(budget) if budget else pesvm.train

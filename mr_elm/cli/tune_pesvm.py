@@ -21,11 +21,11 @@ from mr_elm.cli.training import (
     keep,
 )
 from mr_elm.cli.tune_dual import numbers
-from mr_elm.drivers.pesvm import PESVMOptions
 from mr_elm.drivers.tune_pesvm import Search
 from mr_elm.drivers.tune_pesvm import tune as search_nodes
 from mr_elm.features.hidden import NODES
 from mr_elm.files.storage import demand_free, written
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import positive, row_options
 

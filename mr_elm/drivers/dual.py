@@ -1,6 +1,5 @@
 """Train two-class machines, of sparse ELM, OELM or SphereSVM, in a reducer each, or in parts with a checking pass."""
 import warnings
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -20,36 +19,8 @@ from mr_elm.machines.gathering import join, rows_from_piece
 from mr_elm.models import layer_arrays, vector_arrays
 from mr_elm.passes.data_set import DataSet
 from mr_elm.solvers.ridge.esvm import class_weights
-from mr_elm.solvers.rules import METHOD_RULES
-from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_pairs
+from mr_elm.solvers.shared.multiclass import class_pairs
 from mr_elm.streaming.mr_dual import MRDual
-
-
-@dataclass(frozen=True)
-class DualOptions:
-    """Keep the parameters of a dual training; see `mr-elm train sparse-elm --help`."""
-
-    method: str = 'sparse-elm'
-    kernel: str = 'gaussian'
-    sigma: float | None = None
-    gamma: float | None = None
-    degree: int | None = None
-    normalise: bool = False
-    n_hidden: int = 1000
-    weight_scale: float = 1.0
-    weights: str = 'normal'
-    C: float = 1.0
-    rule: str | None = None
-    eps: float = 1e-3
-    max_iter: int | None = None
-    multiclass: str = ONE_VS_ONE
-    class_weight: str | None = None
-    scale: str = 'standard'
-    seed: int = 0
-    memory: float = 1000.0
-    partitions: int = 1
-    gap: float = 1e-3
-    bad_rows: str = 'stop'
 
 
 def train(plan, options, runner):
@@ -85,7 +56,7 @@ def state_problem(options, summary, classes):
     """Put classes, scaling, kernel or nodes and solver into a DualProblem."""
     offset, scale = choose_scaling(options.scale, summary.columns)
     d = summary.columns.n_features
-    parameters = {'C': options.C, 'rule': options.rule or METHOD_RULES[options.method][0], 'eps': options.eps,
+    parameters = {'C': options.C, 'rule': options.rule, 'eps': options.eps,
                   'max_iter': options.max_iter, 'cache_bytes': int(options.memory * 1e6 / 2), 'seed': options.seed,
                   'multiclass': options.multiclass}
     if options.kernel in KERNELS:

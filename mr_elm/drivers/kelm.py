@@ -1,5 +1,5 @@
 """Train the kernel ELM: rows to the driver, Omega or its products by jobs, one small solve."""
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,38 +21,6 @@ from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, solve_c
 
 CACHE_BYTES = 1 << 30  # of X in the memory of each task
 MOST_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
-
-
-@dataclass(frozen=True)
-class KELMOptions:
-    """Keep the parameters of MR-KELM; see `mr-elm train mr-kelm --help`.
-
-    solver : cholesky, svd or cg; None takes cholesky where Omega fits into `memory` MB, else cg.
-    emit : rows, tiles or entries; None takes rows where X fits into the cache of a task, else tiles.
-    """
-
-    kernel: str = 'gaussian'
-    sigma: float | None = None
-    gamma: float | None = None
-    degree: int | None = None
-    C: float = 1.0
-    solver: str | None = None
-    emit: str | None = None
-    rank: int | None = None
-    tolerance: float = 1e-8
-    max_passes: int = 200
-    leave_one_out: bool = False
-    class_weight: str | None = None
-    task: str = 'classification'
-    scale: str = 'standard'
-    seed: int = 0
-    memory: float = 4000.0
-    bad_rows: str = 'stop'
-
-    @property
-    def numeric(self):
-        """Tell whether labels are targets."""
-        return self.task == 'regression'
 
 
 # solver -> matrices of N x N numbers that it keeps

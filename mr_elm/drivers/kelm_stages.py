@@ -26,7 +26,6 @@ from mr_elm.streaming.mr_matvec import MRMatvec
 from mr_elm.streaming.mr_product import MRProduct
 
 ENTRY_BYTES = 57  # of one entry on the wire
-EMITS = ('rows', 'tiles', 'entries')
 COLUMN_GROUPS = 16  # records that columns are cut into, at least, so that tasks can share them
 
 

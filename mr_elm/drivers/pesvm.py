@@ -1,7 +1,7 @@
 """Train PESVM and the unified ELM: statistics, random nodes, one Gram job, one small solve."""
 import os
 import tempfile
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cache
 
 import numpy as np
@@ -16,6 +16,7 @@ from mr_elm.history import event
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import layer_arrays
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.partition import fewest_tasks
@@ -25,36 +26,6 @@ from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps, assemble, tile_sizes
 
 REDUCER_BYTES = 1 << 30
-
-
-@dataclass(frozen=True)
-class PESVMOptions:
-    """Keep the parameters of PESVM; see `mr-elm train pesvm --help`.
-
-    method : pesvm, or elm: the same without the bias r, where nu is called C.
-    """
-
-    method: str = 'pesvm'
-    map: str = 'sigmoid'
-    n_hidden: int = 1000
-    nu: float = 1.0
-    seed: int = 0
-    weight_scale: float = 1.0
-    weights: str = 'normal'
-    scale: str = 'standard'
-    task: str = 'classification'
-    class_weight: str | None = None
-    bad_rows: str = 'stop'
-
-    @property
-    def numeric(self):
-        """Tell whether labels are targets."""
-        return self.task == 'regression'
-
-    @property
-    def bias(self):
-        """Tell whether there is a bias r."""
-        return self.method == 'pesvm'
 
 
 def options_of(header, **known):

@@ -13,6 +13,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.wire import split_key
 from mr_elm.machines.grid_task import FoldProblem
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.scores.selection import NodeScore, best_nodes, finalists
 from mr_elm.solvers.ridge.esvm import class_weights, collect_sums, leading_sums
@@ -52,7 +53,7 @@ class Ground:
     """Hold what every search on a data set begins with."""
 
     data: DataSet
-    options: pesvm.PESVMOptions
+    options: PESVMOptions
     summary: Summary
     classes: object
     weights: dict | None

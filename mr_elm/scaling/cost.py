@@ -23,6 +23,7 @@ from mr_elm.drivers.pack import pack
 from mr_elm.engines import make_engine
 from mr_elm.files.storage import fetched
 from mr_elm.io.formats import RowOptions
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.timing import wall
 
@@ -88,7 +89,7 @@ def train_seconds(folder: str, n_rows: int, n_features: int, n_hidden: int, pack
         if not source.exists():
             pack([str(path)], str(source), options, runner)
         plan = plan_inputs([str(source)], options)
-        return wall(partial(pesvm.train, plan, pesvm.PESVMOptions(n_hidden=n_hidden), runner))
+        return wall(partial(pesvm.train, plan, PESVMOptions(n_hidden=n_hidden), runner))
 
 
 def read_counters(paths: list[str]) -> Used:

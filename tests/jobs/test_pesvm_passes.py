@@ -5,6 +5,7 @@ from mr_elm.drivers import pesvm
 from mr_elm.engines import make_engine
 from mr_elm.errors import AccountingError
 from mr_elm.io.formats import RowOptions
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.rows.inputs import plan_inputs
 
 
@@ -35,4 +36,4 @@ def test_a_lost_tile_is_noticed(write, monkeypatch):
         return tiles, sums
     monkeypatch.setattr(pesvm, 'sum_up', lossy)
     with pytest.raises(AccountingError, match='every tile'):
-        pesvm.train(plan, pesvm.PESVMOptions(n_hidden=3), make_engine())
+        pesvm.train(plan, PESVMOptions(n_hidden=3), make_engine())

@@ -1,0 +1,245 @@
+"""List the options of each method once: name, type, default, range and help, for the command line and for drivers.
+
+A field made by `option` is an option of the command line; its name there, and what it reads, follow from the field's
+name and type unless `option` is told otherwise. The order of the fields is the order of the help.
+"""
+from collections.abc import Iterable
+from dataclasses import Field, dataclass, field, fields
+from typing import Any
+
+from mr_elm.features.hidden import NODES
+from mr_elm.features.kernels import KERNELS
+from mr_elm.features.scaling import SCALES
+from mr_elm.solvers.rules import METHOD_RULES
+from mr_elm.solvers.shared.multiclass import SCHEMES
+
+RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
+TASKS = ('classification', 'regression')
+LARGEST_SEED = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Option:
+    """Say how a parameter is given on the command line.
+
+    help : what it is; `{choices}` stands for the names to choose from. The default is added behind it.
+    group : heading in the help; '' for none, `{method}` for the name of the method.
+    choices : names to choose from, or none. flag : as typed; '' for the field's name with dashes.
+    metavar : stands for the value; '' for the choices, X for a number or N for a whole one.
+    bounds : least and largest whole number; None for any above 0.
+    """
+
+    help: str
+    group: str = ''
+    choices: tuple = ()
+    flag: str = ''
+    metavar: str = ''
+    bounds: tuple[int, int] | None = None
+
+
+def option(default: Any, help: str, group: str = '', choices: Iterable[str] = (), **more: Any) -> Any:
+    """Make the field of an option. more : flag, metavar or bounds, see Option."""
+    return field(default=default, metadata={'option': Option(help, group, tuple(choices), **more)})
+
+
+def option_fields(kind: type) -> dict[str, Field]:
+    """Return the fields of a dataclass that are options of the command line, by name and in order."""
+    return {each.name: each for each in fields(kind) if 'option' in each.metadata}
+
+
+def flag_of(each: Field) -> str:
+    """Return what a user types for an option."""
+    return each.metadata['option'].flag or f'--{each.name.replace("_", "-")}'
+
+
+def weights_option(group: str) -> Any:
+    """Make the option that says how nodes are drawn."""
+    return option('normal', 'normal: deviation S/sqrt(d); uniform: between -S and S', group, ('normal', 'uniform'))
+
+
+def class_weight_option(group: str) -> Any:
+    """Make the option that says what classes weigh."""
+    return option(None, 'let every class count the same', group, ('balanced',))
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """Keep what every training is given. bad_rows : stop, or skip those that cannot be used."""
+
+    method: str = ''
+    bad_rows: str = 'stop'
+    task: str = 'classification'
+    scale: str = option('standard', 'how features are scaled first: {choices}', 'model', SCALES, metavar='NAME')
+    seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, LARGEST_SEED))
+
+    @property
+    def numeric(self) -> bool:
+        """Tell whether labels are targets."""
+        return self.task == 'regression'
+
+    def check(self) -> None:
+        """Raise ValueError where options contradict each other."""
+
+
+def demand_classes(task: str, class_weight: str | None) -> None:
+    """Raise ValueError for --class-weight together with --task regression."""
+    demand(task != 'regression' or class_weight is None, '--class-weight: classes were expected, --task is regression')
+
+
+def demand(met: bool, message: str) -> None:
+    """Raise ValueError when a condition is not met."""
+    if not met:
+        raise ValueError(message)
+
+
+@dataclass(frozen=True)
+class PESVMOptions(TrainingOptions):
+    """Keep the parameters of PESVM; see `mr-elm train pesvm --help`.
+
+    method : pesvm, or elm: the same without the bias r, where nu is called C.
+    """
+
+    method: str = 'pesvm'
+    task: str = option('classification', 'what the labels are', choices=TASKS)
+    map: str = option('sigmoid', 'hidden nodes: {choices}', '{method}', NODES, metavar='NAME')
+    n_hidden: int = option(1000, 'how many of them', '{method}', flag='--hidden', metavar='L')
+    weight_scale: float = option(1.0, 'deviation of the pre-activations on scaled rows; a Gaussian has sigma = '
+                                 'sqrt(d)/S', '{method}', metavar='S')
+    weights: str = weights_option('{method}')
+    nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
+    class_weight: str | None = class_weight_option('{method}')
+
+    def check(self) -> None:
+        """Raise ValueError for class weights of a regression."""
+        demand_classes(self.task, self.class_weight)
+
+    @property
+    def bias(self) -> bool:
+        """Tell whether there is a bias r."""
+        return self.method == 'pesvm'
+
+
+@dataclass(frozen=True)
+class ELMOptions(PESVMOptions):
+    """Keep the parameters of the unified ELM; see `mr-elm train elm --help`."""
+
+    method: str = 'elm'
+    nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}', flag='--C')
+
+
+@dataclass(frozen=True)
+class KernelOptions(TrainingOptions):
+    """Keep what every training on a kernel is given."""
+
+    kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
+    sigma: float | None = option(None, 'width of the gaussian or laplacian kernel (default: sqrt(d))', 'kernel')
+    gamma: float | None = option(None, 'gaussian: 1 / (2 sigma^2), instead of --sigma', 'kernel')
+    degree: int | None = option(None, 'polynomial: of (1 + u.v)^degree (default: 3)', 'kernel')
+    C: float = option(1.0, 'weight of the errors', 'kernel')
+
+    def check(self) -> None:
+        """Raise ValueError where a parameter belongs to another kernel."""
+        super().check()
+        known = KERNELS[self.kernel].parameters if self.kernel in KERNELS else ()
+        wanted = ', '.join(f'--{name}' for name in known) or 'no parameter'
+        for name in ('sigma', 'gamma', 'degree'):
+            demand(getattr(self, name) is None or name in known,
+                   f'--{name}: {wanted} was expected with --kernel {self.kernel}')
+        demand(self.sigma is None or self.gamma is None, '--gamma: --sigma or --gamma was expected, both came')
+
+
+PARTITIONED = 'rows beyond one reducer'
+
+
+@dataclass(frozen=True)
+class DualOptions(KernelOptions):
+    """Keep the parameters of the box-constrained dual, as of the sparse ELM; see `mr-elm train sparse-elm --help`."""
+
+    method: str = 'sparse-elm'
+    kernel: str = option('gaussian', f'{", ".join(KERNELS)}, or random nodes: {", ".join(RANDOM_NODES)}', 'kernel',
+                         (*KERNELS, *RANDOM_NODES), metavar='NAME')
+    C: float = option(1.0, 'bound of the dual variables', 'kernel')
+    normalise: bool = False
+    n_hidden: int = option(1000, 'how many of them', 'random nodes', flag='--hidden', metavar='L')
+    weight_scale: float = option(1.0, 'deviation of the pre-activations on scaled rows', 'random nodes', metavar='S')
+    weights: str = weights_option('random nodes')
+    rule: str = option('block', 'how kernels are solved', 'solver', METHOD_RULES['sparse-elm'])
+    eps: float = option(1e-3, 'violation of the optimality conditions at which to stop', 'solver')
+    max_iter: int | None = option(None, "bound on iterations (default: the solver's own)", 'solver')
+    multiclass: str = option(SCHEMES[0], 'how two-class machines make several classes', 'solver', SCHEMES)
+    class_weight: str | None = class_weight_option('solver')
+    memory: float = option(1000.0, 'of a task, half of it for kernel values', 'solver', metavar='MB')
+    partitions: int = option(1, 'cut the rows of a machine into so many parts, solve these, then add the rows of all '
+                             'parts that contradict the result until the duality gap over all rows is closed',
+                             PARTITIONED, metavar='P')
+    gap: float = option(1e-3, 'that gap, relative to the objective', PARTITIONED)
+
+
+@dataclass(frozen=True)
+class OELMOptions(DualOptions):
+    """Keep the parameters of the optimisation ELM; see `mr-elm train oelm --help`."""
+
+    method: str = 'oelm'
+    rule: str = option('oelm', 'how kernels are solved', 'solver', METHOD_RULES['oelm'])
+
+
+@dataclass(frozen=True)
+class SphereSVMOptions(DualOptions):
+    """Keep the parameters of SphereSVM, which takes no random nodes; see `mr-elm train sphere-svm --help`."""
+
+    method: str = 'sphere-svm'
+    kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
+    C: float = option(1.0, 'weight of the squared errors', 'kernel')
+    normalise: bool = option(False, 'divide K(u, v) by the root of K(u, u) K(v, v), which polynomial and linear need')
+    n_hidden: int = 0
+    weight_scale: float = 1.0
+    weights: str = 'normal'
+    rule: str = option('exact', 'how kernels are solved', 'solver', METHOD_RULES['sphere-svm'])
+    eps: float = option(1e-3, 'gap at which to stop, relative to the objective; for --rule paper the eps of '
+                        'Algorithm 1', 'solver')
+
+    def check(self) -> None:
+        """Raise ValueError where the kernel is not normalised, or the rule cannot close a gap."""
+        super().check()
+        demand(self.normalise or KERNELS[self.kernel].of_distance,
+               f'--kernel {self.kernel}: a normalised kernel was expected, add --normalise')
+        demand(self.rule != 'paper' or self.partitions == 1,
+               '--partitions: --rule exact was expected with it, paper closes no gap')
+
+
+@dataclass(frozen=True)
+class KELMOptions(KernelOptions):
+    """Keep the parameters of MR-KELM; see `mr-elm train mr-kelm --help`.
+
+    solver : cholesky, svd or cg; None takes cholesky where Omega fits into `memory` MB, else cg.
+    emit : rows, tiles or entries; None takes rows where X fits into the cache of a task, else tiles.
+    """
+
+    method: str = 'mr-kelm'
+    task: str = option('classification', 'what the labels are', choices=TASKS)
+    class_weight: str | None = class_weight_option('')
+    solver: str | None = option(None, "cholesky: factorise the kernel matrix; svd: the paper's; cg: never store it, "
+                                'recompute it in each pass (default: cholesky where it fits into --memory, else cg)',
+                                'solver', ('cholesky', 'svd', 'cg'))
+    emit: str | None = option(None, 'cholesky, svd: how tasks send the kernel matrix. rows: without a shuffle; tiles: '
+                              'from columns, in tiles; entries: from columns, one by one, as in the paper (default: '
+                              'rows, or tiles where the rows do not fit into a task)',
+                              'solver', ('rows', 'tiles', 'entries'))
+    rank: int | None = option(None, 'svd: so many eigenvalues, by passes over the data, instead of all; cg: of the '
+                              'preconditioner (default: twice the effective dimension, as --memory allows)',
+                              'solver', metavar='R')
+    tolerance: float = option(1e-8, 'cg: relative residual at which to stop', 'solver')
+    max_passes: int = option(200, 'cg: give up after so many', 'solver')
+    leave_one_out: bool = option(False, 'cholesky, svd: tell the leave-one-out score, in closed form', 'solver')
+    memory: float = option(4000.0, 'of this process, for the kernel matrix or the preconditioner', 'solver',
+                           metavar='MB')
+
+    def check(self) -> None:
+        """Raise ValueError where an option belongs to another solver."""
+        super().check()
+        demand_classes(self.task, self.class_weight)
+        demand(not (self.leave_one_out and self.solver == 'cg'),
+               '--leave-one-out: --solver cholesky or svd was expected, cg has no closed form')
+        demand(not (self.emit and self.solver == 'cg'),
+               '--emit: --solver cholesky or svd was expected, cg never stores the kernel matrix')
+        demand(not (self.rank and self.solver in (None, 'cholesky')), '--rank: --solver svd or cg was expected')
