@@ -42,7 +42,7 @@ def main(folder: str) -> None:
         seconds = time.perf_counter() - start
         test_plan = plan_inputs(files[1:], RowOptions())
         scores, _ = score.evaluate(path, model, test_plan, runner)
-        print(f'{name:15} {model.header["n_rows_used"]:6} {model.n_features:9} {len(model.classes):8} '
+        print(f'{name:15} {model.header.n_rows_used:6} {model.n_features:9} {len(model.classes):8} '
               f'{scores["accuracy"]:9.4f} {seconds:8.1f}', flush=True)
         curves[name] = [accuracy(nested(model, size), *test) for size in SIZES]
     figure = os.path.join(folder, 'accuracy.png')
@@ -76,7 +76,7 @@ def train(path: str, model_path: str, runner: Runner) -> HiddenNodeModel:
 def nested(model: HiddenNodeModel, n_hidden: int) -> HiddenNodeModel:
     """Return the model of the first n_hidden nodes, from the sums that the whole model keeps."""
     sums = leading_sums(sums_of(model.arrays), n_hidden)
-    solution = finish(sums, model.header['parameters']['nu'], model.numeric)
+    solution = finish(sums, model.header.parameters['nu'], model.numeric)
     nodes = {name: model.arrays[name][:n_hidden] for name in ('hidden_weights', 'hidden_biases')}
     return HiddenNodeModel(model.header, {**model.arrays, **nodes, 'output_weights': solution.output_weights})
 

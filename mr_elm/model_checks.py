@@ -1,59 +1,62 @@
 """Check the header and the arrays of a model file: what was changed is refused, and not computed with."""
+from collections.abc import Mapping
 from math import isclose, isfinite, sqrt
+from typing import Any
 
 import numpy as np
 
+from mr_elm.header import ModelHeader
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, SCHEMES
 
 TASKS = ('classification', 'regression')
 SPARSE_PARTS = tuple(f'support_vectors_{part}' for part in ('data', 'indices', 'indptr'))
 
 
-def demand(fine, what, found):
+def demand(fine: object, what: str, found: object) -> None:
     """Raise ValueError unless something is as expected. what : the name and what was expected."""
     if not fine:
         raise ValueError(f'{what} was expected, {found!r:.40} came')
 
 
-def is_whole(value, least=0):
+def is_whole(value: object, least: int = 0) -> bool:
     """Tell whether a value of JSON is a whole number of at least `least` that 64 bits hold."""
     return type(value) is int and least <= value < 2**63
 
 
-def is_positive(value):
+def is_positive(value: Any) -> bool:
     """Tell whether a value of JSON is a finite number above 0."""
     return type(value) in (int, float) and value > 0 and isfinite(value)
 
 
-def check_header(header):
+def check_header(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not say what a model decides between, and on what rows."""
-    classes, numeric = header['classes'], header['task'] == 'regression'
-    demand(header['task'] in TASKS, f'task: {" or ".join(TASKS)}', header['task'])
+    classes, numeric = header.classes, header.task == 'regression'
+    demand(header.task in TASKS, f'task: {" or ".join(TASKS)}', header.task)
     demand(isinstance(classes, list) and all(isinstance(name, str) for name in classes), 'classes: a list of names',
            classes)
     demand(len(classes) == len(set(classes)) and (not classes if numeric else len(classes) > 1),
            'classes: two or more, none for a regression,', classes)
-    demand(is_whole(header['n_features'], 1), 'n_features: a whole number above 0', header['n_features'])
-    demand(isinstance(header['parameters'], dict), 'parameters: names and values', header['parameters'])
-    scheme = header['parameters'].get('multiclass', ONE_VS_ALL)
+    demand(is_whole(header.n_features, 1), 'n_features: a whole number above 0', header.n_features)
+    demand(isinstance(header.parameters, dict), 'parameters: names and values', header.parameters)
+    scheme = header.parameters.get('multiclass', ONE_VS_ALL)
     demand(scheme in SCHEMES, f'multiclass: {" or ".join(SCHEMES)}', scheme)
 
 
-def check_report(header):
+def check_report(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not tell what rows a model has seen, and how they were read."""
     for name in ('n_rows_used', 'n_rows_rejected'):
-        demand(is_whole(header[name]), f'{name}: a whole number', header[name])
-    demand(isinstance(header['history'], list), 'history: a list', header['history'])
-    columns = header['parameters']['input']['label_column'], header['parameters']['input']['weight_column']
+        demand(is_whole(getattr(header, name)), f'{name}: a whole number', getattr(header, name))
+    demand(isinstance(header.history, list), 'history: a list', header.history)
+    columns = header.parameters['input']['label_column'], header.parameters['input']['weight_column']
     demand(all(column is None or type(column) in (int, str) for column in columns), 'input: columns', columns)
 
 
-def check_living(header):
+def check_living(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not tell how the sums of a model were made."""
-    given = header['parameters']
-    for name in ('sigma', 'weight_scale', 'nu' if header['method'] == 'pesvm' else 'C'):
+    given = header.parameters
+    for name in ('sigma', 'weight_scale', 'nu' if header.method == 'pesvm' else 'C'):
         demand(is_positive(given[name]), f'{name}: a number above 0', given[name])
-    width = sqrt(header['n_features']) / given['weight_scale']
+    width = sqrt(header.n_features) / given['weight_scale']
     demand(isclose(given['sigma'], width), f'sigma: the width {width:g} of this weight_scale', given['sigma'])
     demand('peak' not in given or is_positive(given['peak']), 'peak: a number above 0', given.get('peak'))
     demand(isinstance(given['grid'], list) and len(given['grid']) == 3 and all(map(is_positive, given['grid'])),
@@ -64,7 +67,7 @@ def check_living(header):
         demand(name in given, f'parameters with {name}', sorted(given))
 
 
-def check_arrays(arrays, shapes):
+def check_arrays(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Raise KeyError or ValueError unless there are arrays of these shapes, of finite numbers in float64.
 
     shapes : name -> shape.
@@ -78,7 +81,7 @@ def check_arrays(arrays, shapes):
             raise ValueError(f'{name} of finite numbers was expected, others came')
 
 
-def check_sums(arrays, n_columns, n_classes):
+def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_classes: int) -> None:
     """Check the sums of a model that lives. n_columns : of E. n_classes : 0 for a regression."""
     packed, n_sums = (n_columns * (n_columns + 1) // 2,), max(n_classes, 1)
     optional = {'counts_low': (n_sums,)} if 'counts_low' in arrays else {}
@@ -86,7 +89,7 @@ def check_sums(arrays, n_columns, n_classes):
                           'class_sums_low': (n_sums, n_columns), 'counts': (n_sums,), **optional})
 
 
-def check_sparse_vectors(arrays, n_features):
+def check_sparse_vectors(arrays: Mapping[str, np.ndarray], n_features: int) -> int:
     """Check the parts of CSR support vectors, since scipy reads where indices point; returns the number of rows."""
     data, indices, indptr = (arrays[name] for name in SPARSE_PARTS)
     check_arrays(arrays, {SPARSE_PARTS[0]: data.shape[:1]})

@@ -1,9 +1,11 @@
 """Hold trained models: frozen, read from a file, asked for decision values and labels."""
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +15,10 @@ from mr_elm.features.hidden import DENSE_ENOUGH, NODES, HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.scaling import scale_rows
+from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.csv_rows import number_or_none
-from mr_elm.io.store import load_model, save_model
+from mr_elm.io.store import load_arrays, save_model
 from mr_elm.model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, machine_count
 from mr_elm.sums.gram import expand
@@ -29,32 +32,31 @@ TILE_BYTES = 1 << 25  # what rows scored together may take as dense ones
 class Model(ABC):
     """Hold what every model has; a kind of model says how many decision values a row has, and what they are.
 
-    header : dictionary of the model file.
     arrays : name -> array of the model file.
     """
 
-    header: dict
-    arrays: dict
+    header: ModelHeader
+    arrays: Mapping[str, np.ndarray]
 
     @property
     def n_features(self) -> int:
         """Return the width of the rows."""
-        return self.header['n_features']
+        return self.header.n_features
 
     @property
     def numeric(self) -> bool:
         """Tell whether the model predicts numbers."""
-        return self.header['task'] == 'regression'
+        return self.header.task == 'regression'
 
     @property
     def classes(self) -> list[str]:
         """Return the names of the classes."""
-        return self.header['classes']
+        return self.header.classes
 
     @property
     def scheme(self) -> str:
         """Say how several classes are told apart: one-vs-all, by the largest value, or one-vs-one, a vote of pairs."""
-        return self.header['parameters'].get('multiclass', ONE_VS_ALL)
+        return self.header.parameters.get('multiclass', ONE_VS_ALL)
 
     @property
     def n_scores(self) -> int:
@@ -66,7 +68,7 @@ class Model(ABC):
         return label if label in self.classes else self._class_of_number.get(number_or_none(label), label)
 
     @cached_property
-    def _class_of_number(self):
+    def _class_of_number(self) -> dict[float | None, str]:
         numbers = {name: number_or_none(name) for name in self.classes}
         return {} if None in numbers.values() else {number: name for name, number in numbers.items()}
 
@@ -98,12 +100,12 @@ class HiddenNodeModel(Model):
     @cached_property
     def layer(self) -> HiddenLayer:
         """Return the HiddenLayer."""
-        return layer_of(self.header, self.arrays)
+        return layer_of(self.header.parameters, self.arrays)
 
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
         check_header(self.header)
-        check_layer(self.header, self.arrays, self.n_features)
+        check_layer(self.header.parameters, self.arrays, self.n_features)
         n_columns = self.layer.n_hidden + 1
         check_arrays(self.arrays, {'output_weights': (n_columns, self.n_scores)})
         if 'gram' in self.arrays:
@@ -128,7 +130,7 @@ class KernelModel(Model):
     @cached_property
     def kernel(self) -> Kernel:
         """Return the Kernel."""
-        parameters = self.header['parameters']
+        parameters = self.header.parameters
         known = KERNELS[parameters['kernel']].parameters if parameters['kernel'] in KERNELS else ()
         return make_kernel(parameters['kernel'], normalised=parameters.get('normalised', False),
                            **{name: parameters.get(name) for name in known})
@@ -167,11 +169,11 @@ class KernelModel(Model):
         scores = np.tile(self.arrays['intercept'], (X.shape[0], 1)).astype(float)
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
-            self.tiles.add_product(apart(self.placed(X[start:start + step]), self.support_vectors),
+            self.tiles.add_product(separate(self.scale(X[start:start + step]), self.support_vectors),
                                    self.arrays['dual_coef'], scores[start:start + step])
         return scores
 
-    def placed(self, X: Rows) -> Rows:
+    def scale(self, X: Rows) -> Rows:
         """Scale rows, and make them dense where that multiplies faster."""
         Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
         if not sp.issparse(Z) or sp.issparse(self.support_vectors):
@@ -180,13 +182,13 @@ class KernelModel(Model):
         return Z.toarray() if fits else Z
 
 
-def apart(A, B):
-    """Return A, or a copy where B lies in the same memory: of a matrix and itself BLAS makes other last digits."""
+def separate(A: Rows, B: Rows) -> Rows:
+    """Return A, or a copy if it shares memory with B: BLAS has a routine for A @ A.T that rounds differently."""
     shared = not sp.issparse(A) and not sp.issparse(B) and np.may_share_memory(A, B)
     return A.copy() if shared else A
 
 
-def vector_arrays(vectors):
+def vector_arrays(vectors: Rows) -> dict[str, np.ndarray]:
     """Name the arrays of support vectors as the model file does: CSR ones stay sparse when they are too many."""
     if not sp.issparse(vectors):
         return {'support_vectors': vectors}
@@ -195,7 +197,7 @@ def vector_arrays(vectors):
     return {f'support_vectors_{part}': getattr(vectors, part) for part in ('data', 'indices', 'indptr')}
 
 
-def vectors_of(arrays, n_features):
+def vectors_of(arrays: Mapping[str, np.ndarray], n_features: int) -> Rows:
     """Undo `vector_arrays`."""
     if 'support_vectors' in arrays:
         return arrays['support_vectors']
@@ -203,9 +205,8 @@ def vectors_of(arrays, n_features):
     return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, n_features))
 
 
-def layer_of(header, arrays):
-    """Build the HiddenLayer that a header and its arrays describe."""
-    parameters = header['parameters']
+def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HiddenLayer:
+    """Build the HiddenLayer that the parameters and the arrays of a model describe."""
     kind = parameters['map']
     if kind not in NODES:
         raise ModelFormatError(f'a hidden layer of kind {", ".join(NODES)} was expected, {kind!r} came')
@@ -217,27 +218,27 @@ def layer_of(header, arrays):
     return HiddenLayer(kind, weights, biases, arrays['feature_offset'], arrays['feature_scale'])
 
 
-def layer_arrays(layer):
+def layer_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
     """Name the arrays of a HiddenLayer as the model file does."""
     nodes = {'landmarks': layer.weights} if layer.kind == 'nystrom' else {
         'hidden_weights': layer.weights, 'hidden_biases': layer.biases}
     return {'feature_offset': layer.offset, 'feature_scale': layer.scale, **nodes}
 
 
-def check_layer(header, arrays, n_features):
+def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> None:
     """Raise KeyError, TypeError or ValueError when the parts of a HiddenLayer are missing or do not fit."""
-    landmarks = header['parameters']['map'] == 'nystrom'
+    landmarks = parameters['map'] == 'nystrom'
     nodes = 'landmarks' if landmarks else 'hidden_weights'
     n_hidden = max(len(arrays[nodes]), 1)
     biases = {} if landmarks else {'hidden_biases': (n_hidden,)}
     check_arrays(arrays, {'feature_offset': (n_features,), 'feature_scale': (n_features,),
                           nodes: (n_hidden, n_features), **biases})
     if landmarks:
-        make_kernel('gaussian', sigma=header['parameters']['sigma'])
+        make_kernel('gaussian', sigma=parameters['sigma'])
 
 
 @contextmanager
-def refusing(path):
+def refusing(path: str | PathLike) -> Iterator[None]:
     """Turn what missing parts, or parts that do not fit, raise into ModelFormatError."""
     try:
         yield
@@ -250,10 +251,10 @@ def refusing(path):
 
 def load_layer(path: str | PathLike) -> HiddenLayer:
     """Read the HiddenLayer of a model file, trained or not. Raises ModelFormatError when there is none."""
-    header, arrays = load_model(path)
+    header, arrays = load_arrays(path)
     with refusing(path):
-        check_layer(header, arrays, len(arrays['feature_offset']))
-        return layer_of(header, arrays)
+        check_layer(header['parameters'], arrays, len(arrays['feature_offset']))
+        return layer_of(header['parameters'], arrays)
 
 
 METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
@@ -261,11 +262,12 @@ METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
 
 def read_model(path: str | PathLike, name: str | None = None) -> Model:
     """Read a trained model, called `name` in messages. Raises ModelFormatError when the file is not one."""
-    header, arrays = load_model(path, name)
+    header, arrays = load_arrays(path, name)
     path = name or path
     if header.get('method') not in METHODS:
         raise ModelFormatError(f'{path}: a model of {", ".join(METHODS)} was expected, {header.get("method")!r} came')
     with refusing(path):
-        model = (KernelModel if 'kernel' in header['parameters'] else HiddenNodeModel)(header, arrays)
+        kind = KernelModel if 'kernel' in header['parameters'] else HiddenNodeModel
+        model = kind(ModelHeader.from_json(header), arrays)
         model.check()
     return model

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from mr_elm.io.store import load_model
+from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key
 from mr_elm.machines.gathering import join
 from mr_elm.models import read_model
@@ -60,7 +60,7 @@ class MRCheck(MRProblem):
         """Load the model and start with no loss."""
         super().map_begin()
         self.model = read_model(self.options.model)
-        self.known = set(map(tuple, load_model(self.options.working)[1]['places'].tolist()))
+        self.known = set(map(tuple, load_arrays(self.options.working)[1]['places'].tolist()))
         self.losses, self.least = [0] * self.problem.n_machines, [1.0] * self.problem.n_machines
         self.found = {}
 

@@ -4,8 +4,9 @@ import json
 from mrjob.step import MRStep
 
 from mr_elm.features.kernel_tiles import TILE_ROWS
+from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import widen
-from mr_elm.io.store import load_model
+from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key
 from mr_elm.models import KernelModel
 from mr_elm.streaming.stage import MRRows, demand_width
@@ -40,7 +41,8 @@ class MRKernelRows(MRRows):
 
     def map_begin(self):
         """Load X."""
-        self.model = KernelModel(*load_model(self.options.rows))
+        header, arrays = load_arrays(self.options.rows)
+        self.model = KernelModel(ModelHeader.from_json(header), arrays)
         if self.options.starts is not None:
             with open(self.options.starts) as stream:
                 self.starts = {(file, start): first for file, start, first in json.load(stream)}
@@ -50,7 +52,7 @@ class MRKernelRows(MRRows):
         demand_width(block.X, self.model.n_features)
         X, first = widen(block.X, self.model.n_features), self.starts[tuple(place[:2])] + place[2]
         for start in range(0, len(block), TILE_ROWS):
-            Z = self.model.placed(X[start:start + TILE_ROWS])
+            Z = self.model.scale(X[start:start + TILE_ROWS])
             row = first + start
             for part, tile in self.model.tiles.parts(Z, row + Z.shape[0]):
                 yield make_key('tile', row, part.start), [tile]

@@ -1,7 +1,7 @@
 """Multiply U' with T and V with S^-1: Algorithm 2 of Zhao et al., 2015, corrected, entry by entry or in blocks."""
 import math
 
-from mr_elm.io.store import load_model
+from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.solvers.shared.matrix_products import block_of, entries_of
 from mr_elm.streaming.stage import MRRows
@@ -40,7 +40,7 @@ class MRMatvec(MRRows):
 
     def map_begin(self):
         """Load S and T."""
-        arrays = load_model(self.options.factors)[1]
+        arrays = load_arrays(self.options.factors)[1]
         self.S, self.T = arrays['S'], arrays['T']
 
     def map_block(self, block, place):

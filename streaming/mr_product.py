@@ -1,7 +1,7 @@
 """Multiply the kernel matrix with vectors without ever storing it: a pass of conjugate gradients, or of the SVD."""
 import numpy as np
 
-from mr_elm.io.store import load_model
+from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
@@ -35,7 +35,7 @@ class MRProduct(MRKernelRows):
     def map_begin(self):
         """Load X and V."""
         super().map_begin()
-        V = load_model(self.options.vectors)[1]['vectors']
+        V = load_arrays(self.options.vectors)[1]['vectors']
         self.model.arrays.update(dual_coef=V, intercept=np.zeros(V.shape[1]))
 
     def map_block(self, block, place):

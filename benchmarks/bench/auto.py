@@ -86,7 +86,7 @@ def automatic(name: str, folder: Path) -> tuple[float, list[float], str]:
         plan_inputs([path], RowOptions(n_features=X.shape[1])), PESVMOptions(), make_engine()))])
     model = HiddenNodeModel(*made[-1][:2])
     said = np.array(model.classes, dtype=float)[model.predict(X_test)]
-    given = model.header['parameters']
+    given = model.header.parameters
     chosen = f'{given["map"]}, scale {given["weight_scale"]:g}, nu {given["nu"]:g}, L {given["n_hidden"]}'
     return float((said == y_test).mean()), seconds, chosen
 

@@ -15,7 +15,6 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.bench.context import Bench
-from mr_elm.drivers.kelm import KELMOptions
 from mr_elm.drivers.kelm_data import gathered
 from mr_elm.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
 from mr_elm.engines import make_engine

@@ -18,7 +18,7 @@ from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
-from mr_elm.io.store import save_model
+from mr_elm.io.store import save_arrays
 from mr_elm.models import layer_arrays
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.timing import compare, in_turn, mr_elm, peak_memory, ratio_row, stage_seconds, wall
@@ -114,7 +114,7 @@ def random_layer(d: int) -> HiddenLayer:
 
 def save_layer(layer: HiddenLayer, folder: Path) -> Path:
     """Write a layer as the Gram job reads it; the path of layer.npz."""
-    save_model(folder / 'layer.npz', {'parameters': {'map': layer.kind, 'sigma': 1.0}}, layer_arrays(layer))
+    save_arrays(folder / 'layer.npz', {'parameters': {'map': layer.kind, 'sigma': 1.0}}, layer_arrays(layer))
     return folder / 'layer.npz'
 
 

@@ -71,9 +71,9 @@ def inspect(argv):
     with fetched_model(args.model) as (_, model):
         arrays = {name: list(array.shape) for name, array in model.arrays.items()}
     if args.json:
-        print(json.dumps({**model.header, 'arrays': arrays}))
+        print(json.dumps({**model.header.to_json(), 'arrays': arrays}))
     else:
-        for name, value in {**model.header, 'arrays': arrays}.items():
+        for name, value in {**model.header.to_json(), 'arrays': arrays}.items():
             print(f'{name}: {json.dumps(value)}' if isinstance(value, (dict, list)) else f'{name}: {value}')
 
 
@@ -101,7 +101,7 @@ def model_parser(command, description):
 
 def rows_for(model, args, ignore_label=False):
     """Read rows as those of the training were, unless the user says otherwise."""
-    trained = model.header['parameters']['input']
+    trained = model.header.parameters['input']
     label, weight = trained['label_column'] or 0, trained['weight_column']
     if args.no_label and weight is not None and weight > label:
         weight -= 1  # the label stood in front of it

@@ -59,7 +59,7 @@ def keep(args, runner, header, arrays, accounts):
         write_rejected(rejected, accounts, runner)
     elif args.overwrite and store_of(rejected).find(rejected):
         store_of(rejected).remove(rejected)  # it told of the model that was replaced
-    runner.reporter.say(f'{args.model}: {header["n_rows_used"]:,} rows, {header["n_features"]} features, '
+    runner.reporter.say(f'{args.model}: {header.n_rows_used:,} rows, {header.n_features} features, '
                         f'{size_of(header, arrays)}')
 
 
@@ -67,7 +67,7 @@ def size_of(header, arrays):
     """Say how large a model is."""
     if 'dual_coef' in arrays:
         return f'{len(arrays["dual_coef"]):,} support vectors'
-    return f'{header["parameters"]["n_hidden"]} hidden nodes'
+    return f'{header.parameters["n_hidden"]} hidden nodes'
 
 
 def demand_classes(parser, args):

@@ -1,5 +1,6 @@
 """Train two-class machines, of sparse ELM, OELM or SphereSVM, in a reducer each, or in parts with a checking pass."""
 import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,6 +13,7 @@ from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.features.scaling import choose_scaling
+from mr_elm.header import ModelHeader
 from mr_elm.history import event
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualProblem, TrainedMachine
@@ -155,16 +157,18 @@ def model_arrays(problem, machines):
 def model_header(options, problem, classes):
     """Make what a header needs for the model to predict."""
     parameters = {name: value for name, value in problem.parameters.items() if name not in ('cache_bytes', 'rule')}
-    return {'method': options.method, 'task': 'classification', 'classes': classes.names,
-            'n_features': problem.n_features, 'parameters': {**parameters, 'solver': problem.parameters['rule']}}
+    return ModelHeader.from_json({
+        'method': options.method, 'task': 'classification', 'classes': classes.names,
+        'n_features': problem.n_features, 'parameters': {**parameters, 'solver': problem.parameters['rule']},
+        'n_rows_used': 0, 'n_rows_rejected': 0, 'history': []})
 
 
 def describe(header, summary, options, machines, blas):
     """Add to a header what the training was."""
     certificates = {name: [machine.certificate[name] for machine in machines]
                     for name in ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'n_support', 'seconds')}
-    return {**header, 'n_rows_used': summary.n_rows, 'n_rows_rejected': sum(summary.rejected.values()),
-            'parameters': {**header['parameters'], 'scale': options.scale, 'class_weight': options.class_weight,
-                           'partitions': options.partitions, 'certificates': certificates,
-                           'blas': sorted(blas), 'input': summary.input},
-            'history': [event('train', summary.n_rows, summary.rejected)]}
+    header = header.change_parameters(scale=options.scale, class_weight=options.class_weight,
+                                      partitions=options.partitions, certificates=certificates, blas=sorted(blas),
+                                      input=summary.input)
+    return replace(header, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
+                   history=[event('train', summary.n_rows, summary.rejected)])

@@ -16,7 +16,7 @@ import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
-from mr_elm.io.store import save_model
+from mr_elm.io.store import save_arrays, save_model
 from mr_elm.io.wire import split_key
 from mr_elm.machines.dual_task import DualProblem
 from mr_elm.machines.gathering import join, rows_from_piece
@@ -98,7 +98,7 @@ def check(data, problem, model, working):
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'model', 'working')]
         problem.save(paths[0])
         save_model(paths[1], *model)
-        save_model(paths[2], {}, {'places': working.places})
+        save_arrays(paths[2], {}, {'places': working.places})
         arguments = ['--problem', paths[0], '--model', paths[1], '--working', paths[2], '--most', str(MOST)]
         for key, value in data.run(MRCheck, arguments, 'check'):
             kind, (machine,) = split_key(key)

@@ -54,15 +54,15 @@ def forget(model, plan, runner, bad_rows='stop'):
     with one_thread():
         sums = sums_left(model, batch, classes, plan)
         names, sums = without_empty(classes, sums, plan)
-        header = {**model.header, 'classes': names, 'n_rows_used': model.header['n_rows_used'] - batch.n_rows}
+        header = replace(model.header, classes=names, n_rows_used=model.header.n_rows_used - batch.n_rows)
         done = event('forget', batch.n_rows, batch.rejected)
         return *solved(header, model, sums, batch, runner, done, peak_of(model)), accounts
 
 
 def sums_left(model, batch, classes, plan):
     """Return the Sums of a model without those of a batch. Raises AccountingError when it cannot have been in it."""
-    if batch.n_rows >= model.header['n_rows_used']:
-        raise AccountingError(f'{plan.name}: fewer rows than the {model.header["n_rows_used"]} of the model were '
+    if batch.n_rows >= model.header.n_rows_used:
+        raise AccountingError(f'{plan.name}: fewer rows than the {model.header.n_rows_used} of the model were '
                               f'expected, {batch.n_rows} came')
     before = placed(sums_of(model.arrays), numbers_of(model, classes), n_sums(classes))
     sums = add_sums(before, batch.sums, -1)
@@ -81,44 +81,43 @@ def merge(models, names, runner):
     whole = models[0]
     for model, name in zip(models[1:], names[1:], strict=True):
         demand_alike(whole, model, names[0], name)
-        steps, other = (GridSteps(*one.header['parameters']['grid']) for one in (whole, model))
-        finer, n_rows = steps.finer(other), whole.header['n_rows_used'] + model.header['n_rows_used']
+        steps, other = (GridSteps(*one.header.parameters['grid']) for one in (whole, model))
+        finer, n_rows = steps.finer(other), whole.header.n_rows_used + model.header.n_rows_used
         if not (finer.holds(steps, n_rows) and finer.holds(other, n_rows)):
             raise ModelFormatError(f'{name}: numbers of about the size that {names[0]} was trained on were expected')
         classes = joined_classes(whole, labels_of(model))
         sums = placed(sums_of(model.arrays), numbers_of(model, classes), n_sums(classes))
-        rejected = {'merged': model.header['n_rows_rejected']} if model.header['n_rows_rejected'] else {}
-        batch = Batch(sums, labels_of(model), model.header['n_rows_used'], rejected,
-                      set(model.header['parameters']['blas']), peak_of(model))
+        rejected = {'merged': model.header.n_rows_rejected} if model.header.n_rows_rejected else {}
+        batch = Batch(sums, labels_of(model), model.header.n_rows_used, rejected,
+                      set(model.header.parameters['blas']), peak_of(model))
         header, arrays = added(whole, batch, classes, runner, 'merge')
-        header['parameters']['grid'] = list(astuple(finer))
-        whole = type(whole)(header, arrays)
+        whole = type(whole)(header.change_parameters(grid=list(astuple(finer))), arrays)
     return whole.header, whole.arrays
 
 
 def demand_living(model, name):
     """Raise ModelFormatError when a model keeps no sums that rows could be added to."""
     if 'gram' not in model.arrays:
-        raise ModelFormatError(f'{name}: a model of pesvm or elm was expected, {model.header["method"]} keeps no sums')
+        raise ModelFormatError(f'{name}: a model of pesvm or elm was expected, {model.header.method} keeps no sums')
     with refusing(name):
         check_living(model.header)
-    if model.header['parameters']['class_weight'] is not None:
+    if model.header.parameters['class_weight'] is not None:
         raise ModelFormatError(f'{name}: a model without --class-weight was expected: the weights of classes change '
                                'with every row, and those of all others would have to be seen again')
 
 
 def demand_alike(model, other, name, other_name):
     """Raise ModelFormatError when two models differ in what their sums are sums of."""
-    for what, ours, theirs in (('method', model.header['method'], other.header['method']),
-                               ('task', model.header['task'], other.header['task']),
+    for what, ours, theirs in (('method', model.header.method, other.header.method),
+                               ('task', model.header.task, other.header.task),
                                ('features', model.n_features, other.n_features),
-                               ('map', model.header['parameters']['map'], other.header['parameters']['map']),
+                               ('map', model.header.parameters['map'], other.header.parameters['map']),
                                ('hidden nodes', model.layer.n_hidden, other.layer.n_hidden)):
         if ours != theirs:
             raise ModelFormatError(f'{other_name}: {what} {ours} was expected as in {name}, {theirs} came')
     for part, array in layer_arrays(model.layer).items():
         if not np.array_equal(array, other.arrays[part]) or (
-                model.header['parameters']['sigma'] != other.header['parameters']['sigma']):
+                model.header.parameters['sigma'] != other.header.parameters['sigma']):
             raise ModelFormatError(f'{other_name}: the {part.replace("_", " ")} of {name} were expected, others came '
                                    f'(train with --like {name})')
 
@@ -132,7 +131,7 @@ def sum_up_batch(model, plan, runner, bad_rows):
     if summary.columns.n_features > model.n_features:
         raise DataFormatError(f'{plan.name}: rows of {model.n_features} features were expected by the model, rows of '
                               f'{summary.columns.n_features} came')
-    steps = grid_of(model, plan, summary, n_rows=model.header['n_rows_used'])
+    steps = grid_of(model, plan, summary, n_rows=model.header.n_rows_used)
     classes = None if options.numeric else joined_classes(model, summary.labels)
     tiles, named_sums = sum_up(data, model.layer, steps, None, options)
     sums = collect_sums(*assemble(tiles, model.layer.n_hidden + 1), named_sums, classes)
@@ -181,16 +180,16 @@ def spellings(model, classes):
 
 def peak_of(model):
     """Return the largest trace of E'E that a model ever had."""
-    return model.header['parameters'].get('peak', size_of(sums_of(model.arrays)))
+    return model.header.parameters.get('peak', size_of(sums_of(model.arrays)))
 
 
 def added(model, batch, classes, runner, action):
     """Add a batch to a model: (header, arrays)."""
     with one_thread():
         sums = add_sums(placed(sums_of(model.arrays), numbers_of(model, classes), n_sums(classes)), batch.sums)
-        header = {**model.header, 'classes': classes.names if classes else [],
-                  'n_rows_used': model.header['n_rows_used'] + batch.n_rows,
-                  'n_rows_rejected': model.header['n_rows_rejected'] + sum(batch.rejected.values())}
+        header = replace(model.header, classes=classes.names if classes else [],
+                         n_rows_used=model.header.n_rows_used + batch.n_rows,
+                         n_rows_rejected=model.header.n_rows_rejected + sum(batch.rejected.values()))
         return solved(header, model, sums, batch, runner, event(action, batch.n_rows, batch.rejected),
                       max(peak_of(model), batch.peak, size_of(sums)))
 
@@ -209,7 +208,7 @@ def without_empty(classes, sums, plan):
 def solved(header, model, sums, batch, runner, done, peak):
     """Solve for the output weights of changed sums: (header, arrays)."""
     solution = solve(sums, options_of(header), runner, peak)
-    parameters = {**header['parameters'], 'solver': solution.factorisation, 'condition': solution.condition,
-                  'peak': peak, 'blas': sorted(set(header['parameters']['blas']) | batch.blas)}
+    header = header.change_parameters(solver=solution.factorisation, condition=solution.condition, peak=peak,
+                                      blas=sorted(set(header.parameters['blas']) | batch.blas))
     arrays = {**model.arrays, 'output_weights': solution.output_weights, **sum_arrays(sums)}
-    return {**header, 'parameters': parameters, 'history': prolonged(header['history'], done)}, arrays
+    return replace(header, history=prolonged(header.history, done)), arrays

@@ -7,6 +7,7 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.kelm_data import gathered
 from mr_elm.drivers.kelm_stages import kernel_matrix, multiplier, multiply_factors
 from mr_elm.errors import DataFormatError
+from mr_elm.header import ModelHeader
 from mr_elm.history import event
 from mr_elm.solvers.kernel.kelm import (
     KernelSolution,
@@ -131,12 +132,12 @@ def describe(data, options, found):
     """Make the header of the model."""
     rejected = data.summary.rejected
     shown = {'emit': options.emit} if options.solver != 'cg' and not (options.solver == 'svd' and options.rank) else {}
-    return {
-        'method': 'mr-kelm', 'task': options.task, 'classes': data.classes.names if data.classes else [],
-        'n_features': data.problem.n_features, 'n_rows_used': data.n_rows, 'n_rows_rejected': sum(rejected.values()),
-        'parameters': {
+    return ModelHeader(
+        method='mr-kelm', task=options.task, classes=data.classes.names if data.classes else [],
+        n_features=data.problem.n_features, n_rows_used=data.n_rows, n_rows_rejected=sum(rejected.values()),
+        parameters={
             'kernel': data.kernel.name, **data.kernel.parameters, 'C': options.C, 'solver': options.solver, **shown,
             **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,
             'class_weight': options.class_weight, 'blas': sorted(data.source.blas),
             'input': data.summary.input},
-        'history': [event('train', data.n_rows, rejected)]}
+        history=[event('train', data.n_rows, rejected)])

@@ -15,6 +15,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.scaling import choose_scaling
+from mr_elm.header import ModelHeader
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_model
 from mr_elm.machines.dual_task import DualProblem
@@ -65,7 +66,8 @@ class KernelData:
         """Write kernel, scaling and X for tasks; the path."""
         path = os.path.join(self.folder, 'rows.npz')
         parameters = {'kernel': self.kernel.name, **self.kernel.parameters}
-        save_model(path, {'n_features': self.problem.n_features, 'parameters': parameters}, self.model_arrays)
+        header = ModelHeader('mr-kelm', self.options.task, [], self.problem.n_features, parameters)
+        save_model(path, header, self.model_arrays)
         return path
 
     @cached_property

@@ -13,7 +13,7 @@ from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
 from mr_elm.io.packed import encode_block
-from mr_elm.io.store import save_model
+from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.passes.data_set import DataSet
@@ -130,7 +130,7 @@ def multiplier(data, scale=None):
     """Return the function V (N, k) -> s Omega s V, each call one job over the rows."""
     def multiply(vectors):
         path = os.path.join(data.folder, 'vectors.npz')
-        save_model(path, {}, {'vectors': vectors if scale is None else scale[:, None] * vectors})
+        save_arrays(path, {}, {'vectors': vectors if scale is None else scale[:, None] * vectors})
         product, n_rows = np.empty(vectors.shape), 0
         for key, (part,) in data.source.run(MRProduct, ['--rows', data.rows_file, '--vectors', path], 'product'):
             file, start, ordinal = map(int, split_key(key)[1])
@@ -147,7 +147,7 @@ def multiplier(data, scale=None):
 def multiply_factors(data, vectors, S, T, emit='blocks'):
     """Run Algorithm 2: U'T, (n, K), and V S^-1, (N, n), with U = V = `vectors`, (N, n)."""
     factors = os.path.join(data.folder, 'factors.npz')
-    save_model(factors, {}, {'S': S, 'T': T})
+    save_arrays(factors, {}, {'S': S, 'T': T})
     plan = plan_blocks(os.path.join(data.folder, 'factors'), [*cut(U, vectors.T), *cut(V, vectors)])
     rows = DataSet(plan, data.source.runner, n_rows=len(vectors) + len(S))
     found = {U: np.full((len(S), T.shape[1]), np.nan), V: np.full(vectors.shape, np.nan)}

@@ -12,9 +12,10 @@ from mr_elm.drivers.summary import summarise
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
+from mr_elm.header import ModelHeader
 from mr_elm.history import event
 from mr_elm.io.json_file import write_json
-from mr_elm.io.store import save_model
+from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import layer_arrays
@@ -30,10 +31,10 @@ REDUCER_BYTES = 1 << 30
 
 def options_of(header, **known):
     """Return the PESVMOptions that a model was trained with; `known` overrides."""
-    given = header['parameters']
+    given = header.parameters
     names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight')
-    return PESVMOptions(**{'method': header['method'], 'task': header['task'], **{name: given[name] for name in names},
-                           'nu': given['nu' if header['method'] == 'pesvm' else 'C'], **known})
+    return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
+                           'nu': given['nu' if header.method == 'pesvm' else 'C'], **known})
 
 
 def train(plan, options, runner, like=None):
@@ -67,8 +68,8 @@ def make_model(summary, options, layer, steps, sums, classes, data):
     """Solve, and put the model together: (header, arrays)."""
     solution = solve(sums, options, data.runner)
     header = describe(summary, options, layer, steps, solution, classes, data)
-    header['parameters']['peak'] = size_of(sums)
-    return header, {**layer_arrays(layer), 'output_weights': solution.output_weights, **sum_arrays(sums)}
+    arrays = {**layer_arrays(layer), 'output_weights': solution.output_weights, **sum_arrays(sums)}
+    return header.change_parameters(peak=size_of(sums)), arrays
 
 
 def solve(sums, options, runner, peak=None):
@@ -120,7 +121,7 @@ def grid_steps(layer, summary, options, weights):
 
 def grid_of(model, plan, summary, weights=None, n_rows=0):
     """Return the grids of a model's sums. Raises DataFormatError when the rows are too large to add to n_rows there."""
-    steps = GridSteps(*model.header['parameters']['grid'])
+    steps = GridSteps(*model.header.parameters['grid'])
     wanted = grid_steps(model.layer, summary, options_of(model.header), weights)
     if not steps.holds(wanted, n_rows + summary.n_rows):
         raise DataFormatError(f'{plan.name}: numbers of about the size that the model was trained on were expected, '
@@ -136,7 +137,7 @@ def sum_up(data, layer, steps, weights, options):
     reducers = runner.reducers(share_tiles(runner.maps_over(data.plan.size), layer.n_hidden)[0])
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'layer.npz')
-        save_model(path, {'parameters': {'map': options.map, 'sigma': kernel_width(options, layer.n_features)}},
+        save_arrays(path, {'parameters': {'map': options.map, 'sigma': kernel_width(options, layer.n_features)}},
                    layer_arrays(layer))
         arguments = ['--layer', path, '--grid', write_json(os.path.join(folder, 'grid.json'), astuple(steps)),
                      '--class-weights', write_json(os.path.join(folder, 'class_weights.json'), weights), *reducers]
@@ -162,11 +163,10 @@ def share_tiles(n_maps, n_hidden):
 def describe(summary, options, layer, steps, solution, classes, data):
     """Make the header of the model."""
     rejected = summary.rejected
-    return {
-        'method': options.method, 'task': options.task, 'classes': classes.names if classes else [],
-        'n_features': layer.n_features, 'n_rows_used': summary.n_rows,
-        'n_rows_rejected': sum(rejected.values()),
-        'parameters': {
+    return ModelHeader(
+        method=options.method, task=options.task, classes=classes.names if classes else [],
+        n_features=layer.n_features, n_rows_used=summary.n_rows, n_rows_rejected=sum(rejected.values()),
+        parameters={
             'map': options.map, 'n_hidden': layer.n_hidden, 'seed': options.seed,
             'nu' if options.method == 'pesvm' else 'C': options.nu,
             'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
@@ -174,4 +174,4 @@ def describe(summary, options, layer, steps, solution, classes, data):
             'solver': solution.factorisation, 'condition': solution.condition,
             'grid': list(astuple(steps)), 'blas': sorted(data.blas),
             'input': summary.input},
-        'history': [event('train', summary.n_rows, rejected)]}
+        history=[event('train', summary.n_rows, rejected)])

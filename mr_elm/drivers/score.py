@@ -76,7 +76,7 @@ def evaluate(model_path, model, plan, runner, bad_rows='stop', leave_one_out=Fal
     for key, value in job:
         scores = (Residuals(**value).scores() if key == 'residuals'
                   else pairs_from_json(value).scores(list(model.classes)))
-    trained = model.header['n_rows_used']
+    trained = model.header.n_rows_used
     if leave_one_out and job.accounts.used != trained:
         raise DataFormatError(f'{plan.name}: the {trained} rows that the model was trained on were expected, '
                               f'{job.accounts.used} came')

@@ -29,7 +29,7 @@ def to_estimator(model: Model) -> BaseEstimator:
     >>> again, again.classes_.tolist(), again.partial_fit([[3.0]], [9]).classes_.tolist()
     (ESVMClassifier(n_hidden=10), [5, 7], [5, 7, 9])
     """
-    for kind in ESTIMATORS[model.header['task']]:
-        if kind._method == model.header['method']:
+    for kind in ESTIMATORS[model.header.task]:
+        if kind._method == model.header.method:
             return kind._of_model(model)
-    raise ValueError(f'a method that has an estimator was expected, {model.header["method"]!r} came')
+    raise ValueError(f'a method that has an estimator was expected, {model.header.method!r} came')

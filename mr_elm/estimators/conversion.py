@@ -5,6 +5,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import describe_blas
+from mr_elm.header import ModelHeader
 from mr_elm.history import event
 from mr_elm.io.csv_rows import number_or_none
 from mr_elm.models import Model
@@ -46,7 +47,7 @@ class Convertible:
 def shared_parameters(model, names):
     """Return the parameters of a model that an estimator with parameters of these names has too."""
     shared = {}
-    for name, value in model.header['parameters'].items():
+    for name, value in model.header.parameters.items():
         own = name if name in names else RENAMED.get(name)
         if own in names:
             shared[own] = value
@@ -70,12 +71,11 @@ def describe(estimator, n_rows, parameters):
     weights = getattr(estimator, 'class_weight', None)
     if isinstance(weights, dict):
         weights = {str(name): plain(weight) for name, weight in weights.items()}
-    known = {'scale': 'none', 'class_weight': weights, 'blas': [blas()],
-             'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None}}
-    return {'method': estimator._method, 'task': 'classification' if classes else 'regression', 'classes': classes,
-            'n_features': estimator.n_features_in_, 'n_rows_used': n_rows, 'n_rows_rejected': 0,
-            'parameters': {**{name: plain(value) for name, value in parameters.items()}, **known},
-            'history': [event('fit', n_rows)]}
+    known = {name: plain(value) for name, value in parameters.items()} | {
+        'scale': 'none', 'class_weight': weights, 'blas': [blas()],
+        'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None}}
+    return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes,
+                       estimator.n_features_in_, known, n_rows_used=n_rows, history=[event('fit', n_rows)])
 
 
 @cache

@@ -94,10 +94,10 @@ class LivingESVM(Convertible, BaseEstimator):
         header = describe(self, self.n_rows_, {**{name: getattr(self, name) for name in names}, 'sigma': sigma,
                                                **found, 'grid': list(astuple(self.steps_)), 'peak': self.peak_})
         if hasattr(self, 'origin_'):
-            for name in ('scale', 'input'):
-                header['parameters'][name] = self.origin_['parameters'][name]
-            header['n_rows_rejected'] = self.origin_['n_rows_rejected']
-        return {**header, 'history': self.history_}
+            known = self.origin_.parameters
+            header = header.change_parameters(scale=known['scale'], input=known['input'])
+            header = replace(header, n_rows_rejected=self.origin_.n_rows_rejected)
+        return replace(header, history=self.history_)
 
     def to_model(self) -> HiddenNodeModel:
         """Return the fitted model with its sums, for `mr-elm update`, `forget` and `merge`; see Convertible."""
@@ -107,10 +107,10 @@ class LivingESVM(Convertible, BaseEstimator):
     @classmethod
     def _of_model(cls, model):
         """Make the fitted estimator of a model, which lives on with its scaling and nodes."""
-        estimator, parameters = super()._of_model(model), model.header['parameters']
-        estimator.origin_, estimator.history_ = model.header, model.header['history']
+        estimator, parameters = super()._of_model(model), model.header.parameters
+        estimator.origin_, estimator.history_ = model.header, model.header.history
         estimator.layer_, estimator.sums_ = model.layer, sums_of(model.arrays)
-        estimator.n_rows_, estimator.steps_ = model.header['n_rows_used'], GridSteps(*parameters['grid'])
+        estimator.n_rows_, estimator.steps_ = model.header.n_rows_used, GridSteps(*parameters['grid'])
         estimator.peak_ = parameters.get('peak', size_of(estimator.sums_))
         return estimator
 

@@ -68,6 +68,10 @@ class LocalStore:
         with open(source, 'rb') as stream, replacing(path) as target:
             shutil.copyfileobj(stream, target, COPY)
 
+    def move(self, source: str, path: str) -> None:
+        """Give a file or a folder a new name, under which there must be nothing."""
+        shutil.move(source, path)
+
     def remove(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
         if os.path.isdir(path):

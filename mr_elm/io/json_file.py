@@ -1,5 +1,6 @@
 """Read and write small files of JSON."""
 import json
+import os
 
 
 def read_json(path: str) -> object:
@@ -8,8 +9,8 @@ def read_json(path: str) -> object:
         return json.load(stream)
 
 
-def write_json(path: str, value: object, end: str = '') -> str:
+def write_json(path: str | os.PathLike, value: object, end: str = '') -> str:
     """Write a value as JSON and return the path."""
     with open(path, 'w', encoding='utf-8') as stream:
         stream.write(json.dumps(value) + end)
-    return path
+    return os.fspath(path)

@@ -5,41 +5,52 @@ import math
 import os
 import uuid
 import zipfile
+from collections.abc import Mapping
+from os import PathLike
+from types import TracebackType
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 
 from mr_elm.errors import ModelFormatError
+from mr_elm.header import ModelHeader
 
 FORMAT = 'mr_elm'
 VERSION = 1
+FilePath = str | PathLike
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-def save_model(path, header, arrays):
-    """Write a model under exactly this name, whole or not at all.
+def save_model(path: FilePath, header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write a model under exactly this name, whole or not at all."""
+    save_arrays(path, header.to_json(), arrays)
 
-    header : dictionary that JSON can hold; format and version are added.
-    arrays : name -> ndarray.
+
+def save_arrays(path: FilePath, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write named arrays under exactly this name, whole or not at all.
+
+    header : what JSON can hold; format and version are added.
     """
     text = json.dumps({'format': FORMAT, 'version': VERSION, **header})
     with replacing(path) as stream:
-        np.savez(stream, header=np.array(text), **arrays)
+        np.savez(stream, **{'header': np.array(text), **arrays})  # type: ignore[arg-type]
 
 
 class replacing:
     """Open a temporary file beside `path` that takes its place when all went well, and vanishes otherwise."""
 
-    def __init__(self, path, mode='wb', **options):
+    def __init__(self, path: FilePath, mode: str = 'wb', **options: Any) -> None:
         self.path = os.path.abspath(path)
         self.temporary = f'{self.path}.{uuid.uuid4().hex[:8]}.tmp'
         self.mode, self.options = mode, options
 
-    def __enter__(self):
+    def __enter__(self) -> IO:
         self.stream = open(self.temporary, self.mode, **self.options)
         return self.stream
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         try:
             self.stream.close()
             if kind is None:
@@ -49,10 +60,10 @@ class replacing:
                 os.unlink(self.temporary)
 
 
-def read_arrays(path):
+def read_arrays(path: FilePath) -> dict[str, np.ndarray]:
     """Read the arrays of an npz file, by name. It takes no more memory than the file has bytes, whatever it claims.
 
-    Raises ValueError, or whatever zipfile and numpy raise, when it is none, when it is compressed, which `save_model`
+    Raises ValueError, or whatever zipfile and numpy raise, when it is none, when it is compressed, which `save_arrays`
     never does, or when it holds pickled objects.
     """
     with zipfile.ZipFile(path) as archive:
@@ -62,7 +73,7 @@ def read_arrays(path):
         return {member.filename.removesuffix('.npy'): read_array(archive, member) for member in members}
 
 
-def read_array(archive, member):
+def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     """Read an array of a zip archive whose size is what its header says."""
     with archive.open(member) as stream:
         shape, _, dtype = NPY_HEADERS[npy.read_magic(stream)](stream)
@@ -75,8 +86,8 @@ def read_array(archive, member):
         return npy.read_array(stream, allow_pickle=False)
 
 
-def load_model(path, name=None):
-    """Read a model, called `name` in messages: (header, arrays). Raises ModelFormatError when the file is not one."""
+def load_arrays(path: FilePath, name: FilePath | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read what `save_arrays` wrote: (header, arrays). Raises ModelFormatError for another file; name : for it."""
     name = name or path
     try:
         arrays = read_arrays(path)

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from mr_elm.features.kernels import KERNELS, make_kernel
-from mr_elm.io.store import load_model, save_model
+from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.machines.dual import Machine
 from mr_elm.machines.gathering import Rows
 from mr_elm.machines.sphere import SphereMachine
@@ -92,7 +92,7 @@ class DualProblem:
             kernel = make_kernel(given['kernel'], normalised=given['normalised'],
                                  **{name: given.get(name) for name in names})
         else:
-            layer = layer_of(self.header, self.arrays)
+            layer = layer_of(self.parameters, self.arrays)
         kind = MACHINES.get(self.header['method'], Machine)
         return kind(kernel, layer, self.arrays['feature_offset'], self.arrays['feature_scale'], given['C'],
                     given['rule'], settings)
@@ -133,9 +133,9 @@ class DualProblem:
 
     def save(self, path):
         """Write the file."""
-        save_model(path, self.header, self.arrays)
+        save_arrays(path, self.header, self.arrays)
 
 
 def load_problem(path):
     """Read what `DualProblem.save` wrote."""
-    return DualProblem(*load_model(path))
+    return DualProblem(*load_arrays(path))

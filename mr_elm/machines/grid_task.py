@@ -6,7 +6,7 @@ import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import take_rows
-from mr_elm.io.store import load_model, save_model
+from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.scores.selection import fold_numbers, sampled
 from mr_elm.sums.gram import GridSteps
 
@@ -69,9 +69,9 @@ class FoldProblem:
 
     def save(self, path):
         """Write the file."""
-        save_model(path, self.header, self.arrays)
+        save_arrays(path, self.header, self.arrays)
 
 
 def load_problem(path):
     """Read what `FoldProblem.save` wrote."""
-    return FoldProblem(*load_model(path))
+    return FoldProblem(*load_arrays(path))

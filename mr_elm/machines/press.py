@@ -32,8 +32,8 @@ class LeaveOneOut:
     @classmethod
     def of(cls, model):
         """Factor the sums of a model. Raises ValueError when nu is too large for their rounding errors."""
-        parameters, gram = model.header['parameters'], unpack_upper(model.arrays['gram'])
-        if model.header['method'] == 'elm':
+        parameters, gram = model.header.parameters, unpack_upper(model.arrays['gram'])
+        if model.header.method == 'elm':
             gram = gram[:-1, :-1]
         factor = factor_ridge(gram, 1 / parameters.get('nu', parameters.get('C')))
         if factor is None:

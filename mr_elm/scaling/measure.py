@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mr_elm.io.store import load_model
+from mr_elm.io.store import load_arrays
 from mr_elm.scaling.methods import METHODS
 from mr_elm.scaling.places import Local
 from mr_elm.scaling.runs import Point, Run
@@ -54,7 +54,7 @@ def described(point: Point, runner: str, seconds: float, jobs: list[dict], model
 
 def digest(path: Path) -> str:
     """Return a digest of the arrays of a model; its header tells when it was made."""
-    arrays = load_model(path)[1]
+    arrays = load_arrays(path)[1]
     found = hashlib.sha256()
     for name in sorted(arrays):
         found.update(f'{name} {arrays[name].dtype} {arrays[name].shape}'.encode() + arrays[name].tobytes())

@@ -60,8 +60,8 @@ def test_what_was_fitted_here_is_read_by_the_command_line(estimator, tmp_path):
     again = to_estimator(read_model(tmp_path / 'm.npz'))
     assert type(again) is type(fitted) and bits(again) == bits(fitted)
     assert again.predict(NEW).tolist() == fitted.predict(NEW).tolist()
-    header = again.to_model().header
-    assert {**header, **fitted.to_model().header} == header
+    header = again.to_model().header.to_json()
+    assert {**header, **fitted.to_model().header.to_json()} == header
     run('predict', tmp_path / 'm.npz', write(tmp_path / 'new.csv', NEW, y), '-o', tmp_path / 'said')
     said = (tmp_path / 'said').read_text().splitlines()
     if y is TARGETS:
@@ -83,7 +83,7 @@ def test_what_was_trained_by_jobs_predicts_here(method, y, tmp_path):
     assert np.allclose(estimator.predict(5 + 2 * X), said, rtol=0, atol=1e-8)
     assert estimator.score(sp.csr_matrix(5 + 2 * X), y) > 0.6
     back = estimator.to_model()
-    assert back.header['parameters'] == model.header['parameters'] and back.header['classes'] == model.header['classes']
+    assert back.header.parameters == model.header.parameters and back.header.classes == model.header.classes
     assert all(back.arrays[name].tobytes() == model.arrays[name].tobytes() for name in model.arrays)
 
 
@@ -98,7 +98,7 @@ def test_a_model_lives_on_here_and_there(y, tmp_path):
     here = to_estimator(read_model(tmp_path / 'a.npz')).partial_fit(X[60:], y[60:])
     assert np.allclose(here.predict(NEW), there.predict(NEW), rtol=0, atol=1e-8)
     here.to_model().save(tmp_path / 'here.npz')
-    assert [event['action'] for event in here.to_model().header['history']] == ['train', 'update']
+    assert [event['action'] for event in here.to_model().header.history] == ['train', 'update']
     run('forget', tmp_path / 'here.npz', second, '--model', tmp_path / 'back.npz')
     assert bits(to_estimator(read_model(tmp_path / 'back.npz'))) == bits(here.forget(X[60:], y[60:]))
 

@@ -118,7 +118,7 @@ def test_sparse_rows_and_large_targets_later():
 
 
 def grid_of(model):
-    return np.array(model.to_model().header['parameters']['grid'])
+    return np.array(model.to_model().header.parameters['grid'])
 
 
 def test_the_grids_of_an_estimator_follow_rows_far_larger():

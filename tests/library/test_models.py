@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
 from mr_elm.features.kernel_tiles import COMPILED_FROM, KernelTiles
+from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_model
 from mr_elm.models import (
     HiddenNodeModel,
@@ -34,8 +36,7 @@ def make_model(kind='sigmoid', n_outputs=1, classes=('-1', '+1'), task='classifi
     b = np.full(L, 2 * 1.5**2) if kind == 'nystrom' else b
     layer = HiddenLayer(kind, W, b, rng.standard_normal(D), rng.uniform(0.5, 2, D))
     B = rng.standard_normal((L + 1, n_outputs)) if weights is None else weights
-    header = {'method': 'pesvm', 'task': task, 'classes': list(classes), 'n_features': D,
-              'parameters': {'map': kind, 'sigma': 1.5}}
+    header = ModelHeader('pesvm', task, list(classes), D, {'map': kind, 'sigma': 1.5})
     return HiddenNodeModel(header, {**layer_arrays(layer), 'output_weights': B})
 
 
@@ -135,8 +136,8 @@ def make_kernel_model(kernel='gaussian', n_outputs=3, classes='abc', multiclass=
                       n_vectors=40, **parameters):
     rng = np.random.default_rng(2)
     vectors = sp.random(n_vectors, D, density=0.5, random_state=2, format='csr')
-    header = {'method': 'sparse-elm', 'task': 'classification', 'classes': list(classes), 'n_features': D,
-              'parameters': {'kernel': kernel, 'multiclass': multiclass, **parameters}}
+    parameters = {'kernel': kernel, 'multiclass': multiclass, **parameters}
+    header = ModelHeader('sparse-elm', 'classification', list(classes), D, parameters)
     parts = {f'support_vectors_{part}': getattr(vectors, part) for part in ('data', 'indices', 'indptr')}
     arrays = {'feature_offset': np.full(D, offset), 'feature_scale': rng.uniform(0.5, 2, D),
               'dual_coef': rng.standard_normal((n_vectors, n_outputs)), 'intercept': rng.standard_normal(n_outputs),
@@ -175,8 +176,9 @@ def model_of_rows(vectors, kernel='gaussian', **parameters):
     """Make a model whose support vectors are these very rows, unscaled."""
     model, _ = make_kernel_model(kernel, n_vectors=len(vectors), **parameters)
     d = vectors.shape[1]
-    return KernelModel({**model.header, 'n_features': d}, {**model.arrays, 'support_vectors': vectors,
-                                                           'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)})
+    return KernelModel(replace(model.header, n_features=d), {**model.arrays, 'support_vectors': vectors,
+                                                             'feature_offset': np.zeros(d),
+                                                             'feature_scale': np.ones(d)})
 
 
 @pytest.mark.parametrize('kernel, given', [('gaussian', {'sigma': 1.3}), ('laplacian', {'sigma': 1.3}),
@@ -194,10 +196,11 @@ def test_rows_that_a_model_holds_are_predicted_as_copies_of_them(kernel, given, 
 
 BITS = '''
 import numpy as np
+from mr_elm.header import ModelHeader
 from mr_elm.models import KernelModel
 for n, d in ((300, 7), (500, 64)):
     X = np.random.default_rng(0).standard_normal((n, d))
-    model = KernelModel({'n_features': d, 'parameters': {'kernel': 'gaussian', 'sigma': 2.0}},
+    model = KernelModel(ModelHeader('mr-kelm', 'regression', [], d, {'kernel': 'gaussian', 'sigma': 2.0}),
                         {'support_vectors': X, 'dual_coef': X[:, :1], 'intercept': np.zeros(1),
                          'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)})
     assert model.decision_function(X).tobytes() == model.decision_function(X.copy()).tobytes()
@@ -264,30 +267,29 @@ def test_a_kernel_model_whose_parts_do_not_fit_is_refused(change, tmp_path):
                                         {'kernel': 'gaussian', 'sigma': -1}])
 def test_a_kernel_that_is_not_known_or_has_no_width_is_refused(parameters, tmp_path):
     model, _ = make_kernel_model(sigma=1.0)
-    save_model(tmp_path / 'm.npz', {**model.header, 'parameters': parameters}, model.arrays)
+    save_model(tmp_path / 'm.npz', replace(model.header, parameters=parameters), model.arrays)
     with pytest.raises(ModelFormatError, match='whole model was expected'):
         read_model(tmp_path / 'm.npz')
 
 
 def test_hidden_node_models_of_pairs_vote():
     model, X = make_model('sine', 6, 'abcd'), 4 * np.random.default_rng(1).standard_normal((50, D))
-    model.header['parameters']['multiclass'] = 'one-vs-one'
+    model = replace(model, header=model.header.change_parameters(multiclass='one-vs-one'))
     assert np.array_equal(model.predict(X), dual.one_against_one(decision_by_hand(model, X), 4))
 
 
 def test_what_is_no_model_of_ours_is_refused(tmp_path):
     model = make_model()
-    save_model(tmp_path / 'm.npz', {**model.header, 'method': 'other'}, model.arrays)
+    save_model(tmp_path / 'm.npz', replace(model.header, method='other'), model.arrays)
     with pytest.raises(ModelFormatError, match="pesvm, .* was expected, 'other' came"):
         read_model(tmp_path / 'm.npz')
     with pytest.raises(ModelFormatError, match="'step' came"):
-        layer_of({'parameters': {'map': 'step'}}, model.arrays)
+        layer_of({'map': 'step'}, model.arrays)
 
 
 def test_dense_rows_wider_than_a_tile_are_scored():
     X, d = np.random.default_rng(0).normal(size=(5, 9000)), 9000
-    header = {'method': 'mr-kelm', 'task': 'regression', 'classes': [], 'n_features': d,
-              'parameters': {'kernel': 'linear'}}
+    header = ModelHeader('mr-kelm', 'regression', [], d, {'kernel': 'linear'})
     arrays = {'feature_offset': np.zeros(d), 'feature_scale': np.ones(d), 'support_vectors': X[:3],
               'dual_coef': np.ones((3, 1)), 'intercept': np.zeros(1)}
     np.testing.assert_allclose(KernelModel(header, arrays).predict(X), (X @ X[:3].T).sum(axis=1), rtol=1e-10)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.io.store import FORMAT, VERSION, load_model, replacing, save_model
+from mr_elm.io.store import FORMAT, VERSION, load_arrays, replacing, save_arrays
 
 ARRAYS = {'a': np.array([0.0, -0.0, 5e-324, 1e308, np.nan, np.inf]), 'b': np.arange(6.0).reshape(2, 3).T,
           'empty': np.zeros((0, 3)), 'scalar': np.array(2.5), 'whole': np.arange(3)}
@@ -16,8 +16,8 @@ HEADER = {'method': 'pesvm', 'classes': ['città', ' ', '\t"'], 'n': 2**60, 'nes
 
 def test_what_is_saved_is_loaded_bit_for_bit_under_exactly_the_name_given(tmp_path):
     path = tmp_path / "a 'model' é.bin"
-    save_model(path, HEADER, ARRAYS)
-    header, arrays = load_model(path)
+    save_arrays(path, HEADER, ARRAYS)
+    header, arrays = load_arrays(path)
     assert os.listdir(tmp_path) == [path.name]
     assert header == {**HEADER, 'format': FORMAT, 'version': VERSION}
     assert {k: (a.shape, a.dtype, a.tobytes()) for k, a in arrays.items()} == {
@@ -26,7 +26,7 @@ def test_what_is_saved_is_loaded_bit_for_bit_under_exactly_the_name_given(tmp_pa
 
 def test_a_failing_write_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / 'model.npz'
-    save_model(path, HEADER, ARRAYS)
+    save_arrays(path, HEADER, ARRAYS)
     before = path.read_bytes()
     with pytest.raises(KeyboardInterrupt), replacing(path) as stream:
         stream.write(b'half of')
@@ -36,12 +36,12 @@ def test_a_failing_write_leaves_the_old_file_and_nothing_else(tmp_path):
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / 'model.npz'
-    save_model(path, HEADER, {})
+    save_arrays(path, HEADER, {})
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, limits[1]))
     try:
         with pytest.raises(OSError):
-            save_model(path, HEADER, {'large': np.zeros(1 << 16)})
+            save_arrays(path, HEADER, {'large': np.zeros(1 << 16)})
         with pytest.raises(OSError), replacing(path) as stream:
             stream.write(bytes(1 << 12))  # waits in the buffer until the file is closed
             os.ftruncate(stream.fileno(), 0)
@@ -49,7 +49,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
             stream.write(b'xx')
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert load_model(path)[0]['n'] == HEADER['n'] and os.listdir(tmp_path) == ['model.npz']
+    assert load_arrays(path)[0]['n'] == HEADER['n'] and os.listdir(tmp_path) == ['model.npz']
 
 
 def test_the_new_file_appears_only_when_it_is_complete(tmp_path):
@@ -63,7 +63,7 @@ def test_the_new_file_appears_only_when_it_is_complete(tmp_path):
 def test_a_folder_is_not_replaced(tmp_path):
     (tmp_path / 'model').mkdir()
     with pytest.raises(OSError):
-        save_model(tmp_path / 'model', HEADER, ARRAYS)
+        save_arrays(tmp_path / 'model', HEADER, ARRAYS)
     assert os.listdir(tmp_path) == ['model']
 
 
@@ -82,7 +82,7 @@ def test_a_pickle_in_a_model_is_refused_and_never_run(name, tmp_path):
     header = np.array(json.dumps({'format': FORMAT, 'version': VERSION}))
     np.savez(tmp_path / 'm.npz', **{'header': header, name: np.array([Trap(tmp_path / 'sprung')], object)})
     with pytest.raises(ModelFormatError, match=r'm\.npz'):
-        load_model(tmp_path / 'm.npz')
+        load_arrays(tmp_path / 'm.npz')
     assert not (tmp_path / 'sprung').exists()
 
 
@@ -106,32 +106,32 @@ def test_what_is_no_model_is_refused_by_name(kind, tmp_path):
     path = tmp_path / ('m.npy' if kind == 'npy' else 'm.npz')
     OTHERS[kind](path)
     with pytest.raises(ModelFormatError, match='m.np'):
-        load_model(path)
+        load_arrays(path)
 
 
 def test_a_missing_model_is_said_to_be_missing(tmp_path):
     with pytest.raises(FileNotFoundError):
-        load_model(tmp_path / 'm.npz')
+        load_arrays(tmp_path / 'm.npz')
 
 
 def test_a_cut_model_is_refused_wherever_it_is_cut(tmp_path):
     path = tmp_path / 'm.npz'
-    save_model(path, HEADER, {'a': np.arange(3.0)})
+    save_arrays(path, HEADER, {'a': np.arange(3.0)})
     data = path.read_bytes()
     for length in range(0, len(data), 7):
         path.write_bytes(data[:length])
         with pytest.raises(ModelFormatError):
-            load_model(path)
+            load_arrays(path)
 
 
 def test_an_altered_byte_never_changes_a_number_unseen(tmp_path):
     path = tmp_path / 'm.npz'
-    save_model(path, HEADER, {'a': np.arange(3.0)})
-    data, whole = path.read_bytes(), load_model(path)
+    save_arrays(path, HEADER, {'a': np.arange(3.0)})
+    data, whole = path.read_bytes(), load_arrays(path)
     for place in range(0, len(data), 2):
         path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1:])
         try:
-            header, arrays = load_model(path)
+            header, arrays = load_arrays(path)
             assert header == whole[0]
             assert 'a' not in arrays or np.array_equal(arrays['a'], whole[1]['a'])
         except (ModelFormatError, OSError):

@@ -228,7 +228,7 @@ class LivingFile(RuleBasedStateMachine):
 def contents(path):
     """Return what tells two model files apart: arrays to the bit, classes, rows."""
     model = read_model(path)
-    return {name: array.tobytes() for name, array in model.arrays.items()}, model.classes, model.header['n_rows_used']
+    return {name: array.tobytes() for name, array in model.arrays.items()}, model.classes, model.header.n_rows_used
 
 
 def test_a_model_file_that_lives_is_the_one_of_the_rows_that_are_left(tmp_path):

@@ -14,7 +14,7 @@ from properties.texts import damage
 
 from mr_elm.cli import main
 from mr_elm.errors import ModelFormatError
-from mr_elm.io.store import FORMAT, VERSION, save_model
+from mr_elm.io.store import FORMAT, VERSION, save_arrays
 from mr_elm.models import load_layer, read_model
 
 REGRESSION = ['--task', 'regression']
@@ -42,7 +42,7 @@ def models(tmp_path_factory):
         path = write_rows(folder, REGRESSION[1] in arguments)
         assert run('train', *arguments, path, '--model', folder / 'm.npz', '--overwrite', '-q') == (0, '')
         model = read_model(folder / 'm.npz')
-        found[name] = model.header, model.arrays
+        found[name] = model.header.to_json(), model.arrays
     header, arrays = found['sphere-svm']
     rows = {'data': arrays['support_vectors'].ravel(), 'indices': np.tile(np.arange(3), len(arrays['support_vectors'])),
             'indptr': np.arange(0, arrays['support_vectors'].size + 1, 3)}
@@ -192,7 +192,7 @@ def test_commands_refuse_a_changed_model_in_one_sentence_or_use_it(models, path,
 @given(st.data())
 def test_a_damaged_model_file_is_refused_or_predicts_as_before(models, path, data):
     header, arrays = models[data.draw(st.sampled_from(sorted(models)))]
-    save_model(path, header, arrays)
+    save_arrays(path, header, arrays)
     wanted = read_and_predict(path)
     path.write_bytes(data.draw(damage(path.read_bytes())))
     found = read_and_predict(path)
@@ -246,7 +246,7 @@ def test_an_npy_file_in_the_place_of_a_model_is_refused_whatever_it_claims(path)
 def test_sparse_support_vectors_predict_without_becoming_dense(models, path):
     header, n = {**models['sparse'][0], 'n_features': 4000, 'classes': ['a', 'b']}, 4000
     parts = {'data': np.ones(n), 'indices': np.arange(n), 'indptr': np.arange(n + 1)}
-    save_model(path, header, {'feature_offset': np.zeros(n), 'feature_scale': np.ones(n), 'intercept': np.zeros(1),
+    save_arrays(path, header, {'feature_offset': np.zeros(n), 'feature_scale': np.ones(n), 'intercept': np.zeros(1),
                               'dual_coef': np.ones((n, 1)), **{f'support_vectors_{k}': v for k, v in parts.items()}})
     tracemalloc.start()
     try:

@@ -16,7 +16,7 @@ from mr_elm.io.blocks import Block, encode_labels, take_rows
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import encode_block
 from mr_elm.io.splits import read_split
-from mr_elm.io.store import save_model
+from mr_elm.io.store import save_arrays
 from mr_elm.models import layer_arrays
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.streaming.mr_gram import MRGram
@@ -87,7 +87,7 @@ def job(by_hand, read_pairs, tmp_path):
 def gram_arguments(tmp_path):
     """Ship nodes and grids for a data set."""
     def ship(layer, block, numeric):
-        save_model(tmp_path / 'layer.npz', {'parameters': {'map': layer.kind}}, layer_arrays(layer))
+        save_arrays(tmp_path / 'layer.npz', {'parameters': {'map': layer.kind}}, layer_arrays(layer))
         X, weights = dense(block.X), [1.0] if block.weights is None else block.weights
         steps = GridSteps.of(layer.bound(X.min(axis=0), X.max(axis=0)),
                              np.abs(block.targets).max() if numeric else 1.0, max(weights))

@@ -16,7 +16,8 @@ PATIENCE, PAUSE = 30, 0.5  # seconds until the server knows of a job that has en
 
 def history_address() -> str | None:
     """Return host:port of the history server, as Hadoop's configuration names it, or None."""
-    return read_configuration(find_home()).get('mapreduce.jobhistory.webapp.address')
+    home = find_home()
+    return None if home is None else read_configuration(home).get('mapreduce.jobhistory.webapp.address')
 
 
 def read_task_times(job: str) -> dict[str, object]:
