@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from mr_elm.drivers import pesvm, score
 from mr_elm.engines import make_engine
+from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.figures.figure import drawn
 from mr_elm.io.formats import RowOptions
@@ -65,7 +66,7 @@ def write_rows(name: str, data: tuple, folder: str) -> tuple[list[str], tuple]:
     return paths, (X_test, y_test)
 
 
-def train(path: str, model_path: str, runner: Runner) -> HiddenNodeModel:
+def train(path: str, model_path: str, runner: Engine) -> HiddenNodeModel:
     """Train with N_HIDDEN nodes and save the model."""
     options = PESVMOptions(n_hidden=N_HIDDEN, nu=0.1)
     header, arrays, _ = pesvm.train(plan_inputs([path], RowOptions()), options, runner)

@@ -18,6 +18,7 @@ from benchmarks.bench.context import Bench
 from mr_elm.drivers.kelm_data import gathered
 from mr_elm.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
 from mr_elm.engines import make_engine
+from mr_elm.engines.base import Engine
 from mr_elm.estimators import KernelELMClassifier
 from mr_elm.features.kernel_tiles import lower_triangle
 from mr_elm.features.kernels import make_kernel, row_squares
@@ -118,7 +119,7 @@ def decompositions(bench: Bench) -> list[Row]:
 
 
 @contextmanager
-def ready(path: Path, runner: Runner, **options: Any) -> Iterator[Any]:
+def ready(path: Path, runner: Engine, **options: Any) -> Iterator[Any]:
     """Bring rows to this process as training does; the context's value is a KernelData."""
     plan = plan_inputs([str(path)], RowOptions())
     with gathered(plan, KELMOptions(**options), runner, lambda plan, options, *_: options) as data:

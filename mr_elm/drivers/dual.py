@@ -28,7 +28,7 @@ from mr_elm.streaming.mr_dual import MRDual
 def train(plan, options, runner):
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
-    plan : InputPlan. options : DualOptions. runner : Runner.
+    plan : InputPlan. options : DualOptions. runner : Engine.
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
     data = DataSet(plan, runner, options.bad_rows)

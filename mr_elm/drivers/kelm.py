@@ -31,7 +31,7 @@ WHOLE = {'cholesky': 1, 'svd': 3}
 def train(plan, options, runner):
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
-    plan : InputPlan. options : KELMOptions. runner : Runner.
+    plan : InputPlan. options : KELMOptions. runner : Engine.
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
     with gathered(plan, options, runner, settle) as data:

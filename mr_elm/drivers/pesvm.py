@@ -40,7 +40,7 @@ def options_of(header, **known):
 def train(plan, options, runner, like=None):
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
-    plan : InputPlan. options : PESVMOptions. runner : Runner.
+    plan : InputPlan. options : PESVMOptions. runner : Engine.
     like : a model whose scaling, nodes and grids to take, or None to choose them by the rows.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """

@@ -44,7 +44,7 @@ class Tuned:
 def tune(plan, options, search, runner):
     """Cross-validate every candidate: a Tuned.
 
-    plan : InputPlan. options : DualOptions. search : TuneOptions. runner : Runner.
+    plan : InputPlan. options : DualOptions. search : TuneOptions. runner : Engine.
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
     data = DataSet(plan, runner, options.bad_rows)

@@ -29,7 +29,7 @@ class SearchOptions:
 def tune(plan, options, search, runner):
     """Score every candidate: (list of LeftOut, the best).
 
-    plan : InputPlan. options : KELMOptions. search : SearchOptions. runner : Runner.
+    plan : InputPlan. options : KELMOptions. search : SearchOptions. runner : Engine.
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
     data = DataSet(plan, runner, options.bad_rows)
