@@ -57,13 +57,13 @@ docs: $(STAMP) ## build the documentation of the library (build/docs)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python -W error::UserWarning -m pdoc --template-directory docs --output-directory build/docs mr_elm mr_elm.data mr_elm.streaming
 
-dist: $(STAMP) ## build sdist and wheel, and run the demonstration by the wheel alone (build/dist)
+dist: $(STAMP) ## build sdist and wheel, and take the first steps of the README by the wheel alone (build/dist)
 	rm -rf build/dist build/lib build/bdist.* build/wheel-venv
 	$(BIN)/python -m pip install --quiet --editable '.[dist]'
 	$(BIN)/python -m build --outdir build/dist .
 	$(PYTHON) -m venv build/wheel-venv
 	build/wheel-venv/bin/python -m pip install --quiet "$$(ls build/dist/*.whl)[sklearn,plot]"
-	cd build && wheel-venv/bin/mr-elm --version && wheel-venv/bin/python -m benchmarks.demo demo-of-wheel
+	$(BIN)/python tests/reference/first_steps.py build/wheel-venv/bin
 
 # without its peers a comparison goes on, and names them
 PEERS = $(BIN)/python -m pip install --quiet --editable '.[bench]' || echo 'peers are missing' >&2
