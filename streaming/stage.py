@@ -17,8 +17,8 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.json_file import read_json
+from mr_elm.io.kinds import find_kind
 from mr_elm.io.lines import LineReader
-from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.sniff import first_lines, sniff
 from mr_elm.io.splits import CHUNK, read_split, whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
@@ -150,7 +150,7 @@ class MRRows(ProofArguments, MRJob):
         files = self.plan['files']
         for number, start, length, chunks in self.splits(files):
             form = RowFormat.from_json(files[number]['format'])
-            reader = (PackedReader if form.kind == 'packed' else LineReader)(
+            reader = (find_kind(form.kind).reader or LineReader)(
                 form, file=files[number]['path'], start=start, stop=self.options.bad_rows == 'stop',
                 block_rows=self.options.block_rows)
             try:

@@ -15,6 +15,7 @@ from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
 from mr_elm.history import event
+from mr_elm.io.kinds import find_kind
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualProblem, TrainedMachine
 from mr_elm.machines.gathering import join, rows_from_piece
@@ -64,7 +65,7 @@ def state_problem(options, summary, classes):
     if options.kernel in KERNELS:
         kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree,
                              normalised=options.normalise)
-        if summary.input['kind'] == 'libsvm' and kernel.kind.of_distance:
+        if find_kind(summary.input['kind']).sparse and kernel.kind.of_distance:
             offset = np.zeros(d)  # distances do not see it, and rows stay sparse
         parameters |= {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
         arrays = {'feature_offset': offset, 'feature_scale': scale}

@@ -17,6 +17,7 @@ from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
 from mr_elm.io.json_file import write_json
+from mr_elm.io.kinds import find_kind
 from mr_elm.io.store import save_model
 from mr_elm.machines.dual_task import DualProblem
 from mr_elm.machines.gathering import Rows, gather
@@ -94,7 +95,7 @@ def begin(source, options):
     offset, scale = choose_scaling(options.scale, summary.columns)
     d = summary.columns.n_features
     kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
-    if summary.input['kind'] == 'libsvm' and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
+    if find_kind(summary.input['kind']).sparse and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
         offset = np.zeros(d)  # distances do not see it, and rows stay sparse
     header = {'index': classes and classes.index, 'class_weights': class_weights(options.class_weight, classes),
               'n_classes': len(classes.names) if classes else 0, 'parameters': {'seed': options.seed}}

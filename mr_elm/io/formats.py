@@ -1,5 +1,6 @@
 """Say how the lines of a file become rows; decided once a file, by the driver."""
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 MAX_FEATURES = 10_000_000
 
@@ -40,6 +41,12 @@ class RowFormat:
     def width(self) -> int:
         """Count the features of a csv row."""
         return (self.n_columns or 0) - (self.label_column is not None) - (self.weight_column is not None)
+
+    @classmethod
+    def of(cls, kind: str, options: 'RowOptions', **known: Any) -> 'RowFormat':
+        """Make the format of a kind with what the user said of labels and of the width. known : its other fields."""
+        return cls(kind, labelled=options.labelled, ignore_label=options.ignore_label,
+                   numeric_labels=options.numeric_labels, **known)
 
     def to_json(self) -> dict:
         """Return the fields as a dictionary that JSON can hold."""

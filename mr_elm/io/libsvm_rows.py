@@ -6,9 +6,11 @@ import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.csv_rows import label_name, number_or_none, shown, split_white
-from mr_elm.io.formats import RowError, RowFormat
+from mr_elm.io.formats import RowError, RowFormat, RowOptions
+from mr_elm.io.kinds import Kind, name_pattern
 from mr_elm.typing import Floats
 
+PAIR = re.compile(r'^[+-]?\d+:\S')
 QID = re.compile(r'(?<!\S)qid:\S+', re.ASCII)
 NUMBER_CHARACTERS = b'0123456789.+-eE'
 MAX_DIGITS = 18  # of an index; Python refuses to read thousands
@@ -127,3 +129,18 @@ def check_pair(token: str, previous: int, form: RowFormat) -> int:
     if not np.isfinite(value):
         raise RowError('nan or infinite', f'{shown(token)}')
     return index
+
+
+def recognise(lines: list[str]) -> bool:
+    """Tell whether some line begins with a pair, or has one behind its label."""
+    return any(PAIR.match(token) for line in lines for token in line.split()[:2])
+
+
+def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat:
+    """Return the RowFormat, which the lines have no say in."""
+    return RowFormat.of('libsvm', options, n_features=options.n_features, max_features=options.max_features,
+                        ignore_extra=options.ignore_extra)
+
+
+KIND = Kind(choose_format, recognise, name_pattern('libsvm', 'svm', 'svmlight', 'svml'), parse, diagnose, comment='#',
+            sparse=True)

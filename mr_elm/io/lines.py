@@ -1,13 +1,11 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import ModuleType
 
-from mr_elm.io import csv_rows, libsvm_rows
 from mr_elm.io.blocks import BLOCK_ROWS, Block, RowCounts, concatenate
 from mr_elm.io.formats import RowError, RowFormat
+from mr_elm.io.kinds import Kind, find_kind
 
-PARSERS = {'csv': csv_rows, 'libsvm': libsvm_rows}
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
 BYTE_ORDER_MARK = '\xef\xbb\xbf'  # UTF-8's, as Latin-1 reads it
 
@@ -33,7 +31,7 @@ class LineReader:
     def __init__(self, form: RowFormat, file: str = '', start: int = 0, stop: bool = True,
                  block_rows: int = BLOCK_ROWS) -> None:
         self.form = form
-        self.parser = PARSERS[form.kind]
+        self.kind = find_kind(form.kind)
         self.stop = stop
         self.block_rows = block_rows
         self.counts = RowCounts(file, start)
@@ -56,7 +54,7 @@ class LineReader:
         rows = [(i, line) for i, line in enumerate(lines, first) if self._is_row(line)]
         if not rows:
             return None
-        block, errors = parse_or_reject([line for _, line in rows], self.parser, self.form)
+        block, errors = parse_or_reject([line for _, line in rows], self.kind, self.form)
         for k, error in errors:
             self.rejected.append(RejectedRow(rows[k][0], error.reason, error.detail, rows[k][1]))
             self.counts.rejected[error.reason] += 1
@@ -75,7 +73,7 @@ class LineReader:
             self.counts.blank += 1
         elif self._may_hold_header and not self.counts.headers:
             self.counts.headers += 1
-        elif self.form.kind == 'libsvm' and line.lstrip().startswith('#'):
+        elif self.kind.comment and line.lstrip().startswith(self.kind.comment):
             self.counts.comments += 1
         else:
             return True
@@ -118,7 +116,7 @@ def split_chunk(chunk: bytes, first: bool = False) -> list[str]:
     return lines
 
 
-def parse_or_reject(lines: list[str], parser: ModuleType,
+def parse_or_reject(lines: list[str], kind: Kind,
                     form: RowFormat) -> tuple[Block | None, list[tuple[int, RowError]]]:
     """Parse lines; where that fails halve them until the bad ones stand alone.
 
@@ -127,12 +125,12 @@ def parse_or_reject(lines: list[str], parser: ModuleType,
     try:
         if any('\0' in line for line in lines):
             raise ValueError('binary data')
-        return parser.parse(lines, form), []
+        return kind.parse(lines, form), []
     except (ValueError, IndexError):
         if len(lines) == 1:
-            return None, [(0, parser.diagnose(lines[0], form))]
+            return None, [(0, kind.diagnose(lines[0], form))]
     middle = len(lines) // 2
-    left, left_errors = parse_or_reject(lines[:middle], parser, form)
-    right, right_errors = parse_or_reject(lines[middle:], parser, form)
+    left, left_errors = parse_or_reject(lines[:middle], kind, form)
+    right, right_errors = parse_or_reject(lines[middle:], kind, form)
     return concatenate([left, right]), left_errors + [(middle + k, error) for k, error in right_errors]
 

@@ -3,7 +3,8 @@ from collections.abc import Iterable, Iterator
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block, RowCounts
-from mr_elm.io.formats import RowFormat
+from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.kinds import Kind
 from mr_elm.io.packed import BLOCK_MARK, END_MARK, decode_block, decode_end
 
 
@@ -57,3 +58,16 @@ class PackedReader:
     def _position(self) -> str:
         where = f', behind byte {self.counts.start}' if self.counts.start else ''
         return f'{self.counts.file}, record {self.counts.records}{where}'
+
+
+def recognise(lines: list[str]) -> bool:
+    """Tell whether the first line is a record of a pack."""
+    return bool(lines) and lines[0].encode('latin-1').startswith((BLOCK_MARK, END_MARK))
+
+
+def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat:
+    """Return the RowFormat: a pack says the rest itself."""
+    return RowFormat.of('packed', options)
+
+
+KIND = Kind(choose_format, recognise, reader=PackedReader)

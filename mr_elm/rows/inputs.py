@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from mr_elm.errors import DataFormatError
 from mr_elm.files.storage import Entry, Store, is_local, store_of
 from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.kinds import find_kind
 from mr_elm.io.packed import MANIFEST
 from mr_elm.io.sniff import first_lines, sniff
 from mr_elm.io.splits import is_compressed, read_stream
@@ -77,7 +78,7 @@ class InputPlan:
 
     def with_width(self, n_features: int) -> 'InputPlan':
         """Fix the width of sparse rows; others have theirs."""
-        if self.kind != 'libsvm':
+        if not find_kind(self.kind).sparse:
             return self
         return replace(self, files=[replace(file, format=replace(file.format, n_features=n_features))
                                     for file in self.files])

@@ -3,11 +3,12 @@ import argparse
 from collections.abc import Callable
 
 from mr_elm.io.formats import MAX_FEATURES, RowOptions
+from mr_elm.io.kinds import KINDS
 
 
 def add_row_arguments(add: Callable) -> None:
     """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
-    add('--format', choices=('auto', 'csv', 'libsvm', 'packed'), default='auto',
+    add('--format', choices=('auto', *sorted(KINDS)), default='auto',
         help='how rows are written (default: look)')
     add('--delimiter', type=delimiter_of, default='auto', metavar='X',
         help='one character, or "space" for white space (default: look)')

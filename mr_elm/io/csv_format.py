@@ -1,0 +1,111 @@
+"""Decide how a file of delimited text is read: delimiter, header, width, and the places of label and weight."""
+from collections import Counter
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.csv_rows import diagnose, number_or_none, parse, split_fields
+from mr_elm.io.formats import RowError, RowFormat, RowOptions
+from mr_elm.io.kinds import Kind, name_pattern
+
+DELIMITERS = (',', '\t', ';', '|')
+
+
+def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat:
+    """Decide delimiter, header, width and the places of label and weight."""
+    try:
+        delimiter = options.delimiter if options.delimiter != 'auto' else guess_delimiter(lines)
+        rows = [split_fields(line, delimiter) for line in lines]
+    except RowError as error:
+        raise DataFormatError(f'{path}: rows of fields were expected, {error} came among the first lines') from None
+    header = decide_header(rows, options)
+    if len(rows) <= header:
+        raise DataFormatError(f'{path}: rows were expected, only a header line came')
+    n_columns = Counter(map(len, rows[header:])).most_common(1)[0][0]
+    names = [readable(text) for text in rows[0]] if header else None
+    label = locate(options.label_column, names, n_columns, path) if options.labelled else None
+    weight = locate(options.weight_column, names, n_columns, path)
+    if weight is not None and weight == label:
+        raise DataFormatError(f'{path}: label and weight were expected in two columns, column {label} came for both')
+    form = RowFormat('csv', delimiter, header, n_columns, label, weight, options.labelled, options.ignore_label,
+                     options.numeric_labels)
+    if form.width < 1:
+        raise DataFormatError(f'{path}: a label and at least one feature were expected, rows have {n_columns} field(s)')
+    if options.n_features not in (None, form.width):
+        raise DataFormatError(f'{path}: rows of {options.n_features} features were expected, '
+                              f'rows of {form.width} came' + width_hint(form, options))
+    return form
+
+
+def readable(text: str) -> str:
+    """Read the bytes of a column's name as UTF-8 where they are."""
+    try:
+        return text.encode('latin-1').decode('utf-8')
+    except UnicodeDecodeError:
+        return text
+
+
+def width_hint(form: RowFormat, options: RowOptions) -> str:
+    """Guess why a file has one field too many or too few."""
+    if options.labelled and form.width + 1 == options.n_features:
+        return ' (--no-label reads rows without a label)'
+    if not options.labelled and form.width - 1 == options.n_features:
+        return ' (is there a label? then leave --no-label out)'
+    return ''
+
+
+def guess_delimiter(lines: list[str]) -> str | None:
+    """Take the character that most lines hold equally often; None stands for white space."""
+    for delimiter in DELIMITERS:
+        counts = Counter(count_fields(line, delimiter) for line in lines)
+        if counts and counts.most_common(1)[0][0] > 1:
+            return delimiter
+    return None
+
+
+def count_fields(line: str, delimiter: str) -> int:
+    """Count the fields that a delimiter makes, none where quotes speak against it."""
+    try:
+        return len(split_fields(line, delimiter))
+    except RowError:
+        return 0
+
+
+def decide_header(rows: list[list[str]], options: RowOptions) -> bool:
+    """Tell whether the first line names columns.
+
+    It does when none of its fields is a number, though a later line has some; or when the label alone is none, though
+    all later labels are ("label,0,1,2").
+    """
+    if options.header != 'auto':
+        return options.header == 'yes'
+    if not any(is_number(text) for text in rows[0]):
+        return len(rows) == 1 or any(is_number(text) for row in rows[1:] for text in row)
+    try:
+        column = int(options.label_column)
+    except ValueError:
+        return options.label_column in list(map(readable, rows[0]))
+    labels = [row[column] for row in rows if options.labelled and -len(row) <= column < len(row)]
+    return len(labels) > 1 and not is_number(labels[0]) and all(map(is_number, labels[1:]))
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a field is a number."""
+    return number_or_none(text) is not None
+
+
+def locate(column: str | int | None, names: list[str] | None, n_columns: int, path: str) -> int | None:
+    """Find a column: a whole number is a position from 0, or from the end when negative; anything else is a name."""
+    if column is None:
+        return None
+    try:
+        position = int(column)
+    except ValueError:
+        if names and column in names:
+            return names.index(column)
+        known = f'its columns are {", ".join(names[:8])}' if names else 'it has no header line'
+        raise DataFormatError(f'{path}: a column named {column!r} was expected, {known}') from None
+    if not -n_columns <= position < n_columns:
+        raise DataFormatError(f'{path}: column {position} was expected, rows have {n_columns} fields (counted from 0)')
+    return position % n_columns
+
+
+KIND = Kind(choose_format, lambda lines: True, name_pattern('csv', 'tsv'), parse, diagnose)
