@@ -1,46 +1,25 @@
 """Show how each command is used: the form of its line, and lines that work, for the help of all commands."""
+from mr_elm.methods import METHODS
 
 JOBS = 'INPUT... [options]'
 
+
+def prefix(command: str, examples: dict[str, str]) -> dict[str, str]:
+    """Put a command in front of each example."""
+    return {f'{command} {line}': what for line, what in examples.items()}
+
+
 # command -> (what follows it, lines that users type behind `mr-elm`, each with what it does)
 EXAMPLES = {
-    'train pesvm': (f'{JOBS} --model OUT.npz', {
-        'train pesvm rows.csv --model m.npz': '1,000 sigmoid nodes, in this process',
-        'train pesvm rows.csv --model m.npz --auto -r local': 'choose map, scale, nu and L; all cores',
-        'train pesvm hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'}),
-    'train elm': (f'{JOBS} --model OUT.npz', {
-        'train elm rows.csv --C 10 --model m.npz': '1,000 sigmoid nodes, without a bias',
-        'train elm rows.csv --task regression --map rbf --model m.npz': 'labels are numbers to predict'}),
-    'train sparse-elm': (f'{JOBS} --model OUT.npz', {
-        'train sparse-elm rows.csv --sigma 2 --C 10 --model m.npz': 'a Gaussian kernel',
-        'train sparse-elm rows.csv --partitions 8 --model m.npz -r local': 'more rows than a task holds'}),
-    'train oelm': (f'{JOBS} --model OUT.npz', {
-        'train oelm rows.csv --kernel polynomial --degree 2 --model m.npz': 'another kernel',
-        'train oelm rows.csv --kernel sigmoid --hidden 200 --model m.npz': 'random nodes'}),
-    'train sphere-svm': (f'{JOBS} --model OUT.npz', {
-        'train sphere-svm rows.csv --gamma 0.5 --C 10 --model m.npz': 'a Gaussian kernel',
-        'train sphere-svm rows.csv --kernel linear --normalise --model m.npz': 'a kernel that must be normalised'}),
-    'train mr-kelm': (f'{JOBS} --model OUT.npz', {
-        'train mr-kelm rows.csv --sigma 3 --C 100 --model m.npz': 'a Gaussian kernel',
-        'train mr-kelm rows.csv --solver cg --model m.npz -r local': 'never store the kernel matrix',
-        'train mr-kelm rows.csv --task regression --leave-one-out --model m.npz': 'tell the error too'}),
+    **{f'train {name}': (f'{JOBS} --model OUT.npz', prefix(f'train {name}', method.examples))
+       for name, method in METHODS.items()},
     'layer': ('METHOD INPUT... [options of train] --model OUT.npz\n       mr-elm layer TRAINING OUTPUT... [options]', {
         'layer pesvm rows.csv --hidden 200 --model m.npz': 'begin; --script prints all that follows',
         'layer m.training.json m.stats': 'nodes and grids from the statistics'}),
     'finish': ('TRAINING OUTPUT... [options]', {
         'finish m.training.json m.stats m.gram': 'the model that `mr-elm train` makes'}),
-    'tune pesvm': (JOBS, {
-        'tune pesvm rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
-        'tune pesvm rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),
-    'tune sparse-elm': (JOBS, {
-        'tune sparse-elm rows.csv --model best.npz': 'a coarse grid; keep the best model',
-        'tune sparse-elm rows.csv --sigma 0.5,1,2 --C 1,10 --table grid.csv': 'a grid of your own'}),
-    'tune oelm': (JOBS, {
-        'tune oelm rows.csv --grid paper --sample 2000 --figure grid.png': '14 x 14 on about 2,000 rows'}),
-    'tune sphere-svm': (JOBS, {
-        'tune sphere-svm rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'}),
-    'tune mr-kelm': (JOBS, {
-        'tune mr-kelm rows.csv --table grid.csv --model best.npz': 'by leave-one-out in closed form'}),
+    **{f'tune {name}': (JOBS, prefix(f'tune {name}', method.tuning.examples))
+       for name, method in METHODS.items() if method.tuning},
     'update': ('MODEL INPUT... [options] --model OUT.npz', {
         'update m.npz tuesday.csv --model m2.npz': 'the model of all rows, from the new ones alone'}),
     'forget': ('MODEL INPUT... [options] --model OUT.npz', {
@@ -81,12 +60,12 @@ EXAMPLES = {
 }
 
 
-def usage_of(command):
+def usage_of(command: str) -> str | None:
     """Return the line that a command is typed by, or None when it is not listed here."""
     return f'mr-elm {command} {EXAMPLES[command][0]}' if command in EXAMPLES else None
 
 
-def examples_of(command):
+def examples_of(command: str) -> str:
     """Return the examples of a command as text."""
     lines = [f'  # {what}\n  mr-elm {line}' for line, what in EXAMPLES.get(command, ('', {}))[1].items()]
     return '\n'.join(['examples:', *lines]) if lines else ''

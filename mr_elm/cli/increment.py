@@ -11,8 +11,10 @@ from mr_elm.cli.options import (
     make_runner,
 )
 from mr_elm.cli.score import fetched_model, rows_for
-from mr_elm.cli.training import demand_model_free, keep
+from mr_elm.cli.training import Output, output_of
 from mr_elm.drivers import increment
+from mr_elm.engines import make_engine
+from mr_elm.engines.progress import Reporter
 from mr_elm.rows.inputs import plan_inputs
 
 
@@ -33,15 +35,14 @@ def merge(argv):
     add_output_options(parser)
     add_quiet_option(parser)
     add_debug_option(parser)
-    parser.set_defaults(runner='inline', python=None, bundle=None, verbose=False, resume=False, trace=None,
-                        bad_rows='stop')
-    args, passed = parser.parse(argv)
+    args, _ = parser.parse(argv)
     if len(args.inputs) < 2:
         parser.error(f'at least two models were expected, {len(args.inputs)} came')
-    demand_model_free(args)
-    with ExitStack() as stack, make_runner(args, passed) as runner:
+    output, runner = Output(args.model, args.overwrite), make_engine(reporter=Reporter(args.quiet))
+    output.demand_free()
+    with ExitStack() as stack:
         models = [stack.enter_context(living_model(name))[1] for name in args.inputs]
-        keep(args, runner, *increment.merge(models, args.inputs, runner), None)
+        output.keep(runner, *increment.merge(models, args.inputs, runner), None)
 
 
 def change(argv, command, driver, description):
@@ -52,12 +53,12 @@ def change(argv, command, driver, description):
     add_output_options(parser)
     add_runner_options(parser)
     add_resume_option(parser)
-    parser.set_defaults(no_label=False, ignore_extra_features=False)
     args, passed = parser.parse(argv)
-    demand_model_free(args)
+    output = output_of(args)
+    output.demand_free()
     with living_model(args.known) as (_, model), make_runner(args, passed, args.model) as runner:
         plan = plan_inputs(args.inputs, rows_for(model, args))
-        keep(args, runner, *driver(model, plan, runner, args.bad_rows))
+        output.keep(runner, *driver(model, plan, runner, args.bad_rows))
 
 
 def add_output_options(parser):

@@ -1,24 +1,25 @@
-"""Find the method that a command line names, and import only that."""
+"""Find the method that a command line names, and do no more for a list of methods than print it."""
 import sys
-from importlib import import_module
+from collections.abc import Callable, Sequence
+
+from mr_elm.methods import METHODS, Method
 
 
-def run_method(argv, command, methods, *more):
+def run_method(argv: Sequence[str], command: str, run: Callable[[str, Method, Sequence[str]], int | None],
+               lines: dict[str, str]) -> int | None:
     """Run a command of a method; returns the exit status.
 
-    argv : the method, then its arguments.
-    methods : name -> (module of this folder, function of the arguments and `more`, what it is).
+    argv : the method, then its arguments. run : function of the method's name, its row and its arguments.
+    lines : name -> what it is, of the methods that have the command.
     """
     asked = argv[0] if argv else None
-    if asked in methods:
-        module, function, _ = methods[asked]
-        return getattr(import_module(f'.{module}', __package__), function)(argv[1:], *more)
-    helped = asked in ('-h', '--help')
-    if not helped:
+    if asked in lines:
+        return run(asked, METHODS[asked], argv[1:])
+    if asked not in ('-h', '--help'):
         came = '' if asked is None else f', {asked!r} came'
-        print(f'mr-elm {command}: one of {", ".join(methods)} was expected{came}', file=sys.stderr)
+        print(f'mr-elm {command}: one of {", ".join(lines)} was expected{came}', file=sys.stderr)
         return 2
     print('\n'.join([f'usage: mr-elm {command} METHOD INPUT... [options]', '',
-                     *(f'  {name:10} {what}' for name, (_, _, what) in methods.items()), '',
+                     *(f'  {name:10} {what}' for name, what in lines.items()), '',
                      f'`mr-elm {command} METHOD --help` tells more.']))
     return 0

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from textwrap import fill
+from typing import Any
 
 from mr_elm.cli.examples import examples_of, usage_of
 from mr_elm.engines import ENGINES, make_engine
@@ -25,6 +26,13 @@ class Parser(argparse.ArgumentParser):
                          formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
                          epilog='\n\n'.join(filter(None, parts)))
         self.runs_jobs = runs_jobs
+        self.groups = {'': self}
+
+    def group(self, title: str) -> Any:
+        """Return the group of options under a title, which is made when it is first asked for; '' for no group."""
+        if title not in self.groups:
+            self.groups[title] = self.add_argument_group(title)
+        return self.groups[title]
 
     def parse(self, argv):
         """Return (namespace, runner options of mrjob as a tuple). Exits with 2 on wrong usage."""

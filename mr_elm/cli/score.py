@@ -36,7 +36,8 @@ def predict(argv):
     if args.bad_rows == 'skip':
         demand_free(rejected, args.overwrite)
     with fetched_model(args.model) as (path, model), make_runner(args, passed, args.output) as runner:
-        plan = plan_inputs(args.inputs, rows_for(model, args, ignore_label=True))
+        plan = plan_inputs(args.inputs, rows_for(
+            model, args, labelled=not args.no_label, ignore_label=True, ignore_extra=args.ignore_extra_features))
         accounts = score.predict(path, plan, args.output, runner, args.scores, args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, runner)
@@ -55,7 +56,7 @@ def evaluate(argv):
     with fetched_model(args.model) as (path, model), make_runner(args, passed) as runner:
         if args.leave_one_out:
             demand_living(model, args.model)
-        plan = plan_inputs(args.inputs, rows_for(model, args))
+        plan = plan_inputs(args.inputs, rows_for(model, args, ignore_extra=args.ignore_extra_features))
         scores, accounts = score.evaluate(path, model, plan, runner, args.bad_rows, args.leave_one_out)
     report_rejected(accounts, runner)
     print(json.dumps(scores) if args.json else table_of(scores))
@@ -99,17 +100,17 @@ def model_parser(command, description):
     return parser
 
 
-def rows_for(model, args, ignore_label=False):
-    """Read rows as those of the training were, unless the user says otherwise."""
+def rows_for(model, args, labelled=True, ignore_label=False, ignore_extra=False):
+    """Return the RowOptions of the training, unless the user says otherwise. The flags are those of RowOptions."""
     trained = model.header.parameters['input']
     label, weight = trained['label_column'] or 0, trained['weight_column']
-    if args.no_label and weight is not None and weight > label:
+    if not labelled and weight is not None and weight > label:
         weight -= 1  # the label stood in front of it
     labels = {} if args.label_column is not None else {'label_column': label}
     weights = {} if args.weight_column is not None else {'weight_column': weight}
-    return row_options(args, **labels, **weights, labelled=not args.no_label, n_features=model.n_features,
+    return row_options(args, **labels, **weights, labelled=labelled, n_features=model.n_features,
                        numeric_labels=model.numeric and not ignore_label, ignore_label=ignore_label,
-                       ignore_extra=args.ignore_extra_features)
+                       ignore_extra=ignore_extra)
 
 
 def report_rejected(accounts, runner):

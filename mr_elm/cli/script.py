@@ -4,11 +4,12 @@ import shlex
 from mr_elm.cli.steps import demand_other_names, name_of
 from mr_elm.drivers import kelm
 from mr_elm.io.formats import MAX_FEATURES
+from mr_elm.methods import DUAL, GRAM, KELM, METHODS
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
 ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'header': 'auto', 'label_column': None, 'weight_column': None,
-               'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop', 'task': 'classification'}
+               'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop'}
 # what a run of jobs may be given, but not stages that are run one by one
 TRAIN_ONLY = {'bundle': '--bundle', 'trace': '--trace', 'resume': '--resume'}
 DELIMITERS = {None: 'space', '\t': 'tab'}
@@ -32,7 +33,7 @@ def print_script(words, options, args, passed, **known):
     plan = plan_inputs(args.inputs, row_options(args, **known))
     demand_other_names(plan, name_of(args))
     script = Script(words, args, passed, known)
-    STAGES[words[0]](script, plan, options)
+    STAGES[METHODS[words[0]].driver](script, plan, options)
     print(script.text(), end='')
 
 
@@ -73,11 +74,11 @@ class Script:
 
     def row_words(self):
         """Return the options that say how the rows are written, but for the defaults."""
-        given = {name: getattr(self.args, name, default) for name, default in ROW_OPTIONS.items()}
+        given = {name: getattr(self.args, name) for name in ROW_OPTIONS}
         given['n_features'] = self.known.get('n_features', given['n_features'])
-        given['task'] = 'regression' if self.known.get('numeric_labels') else given['task']
-        return [f'--{name.replace("_", "-")}={DELIMITERS.get(given[name], given[name])}'
-                for name, default in ROW_OPTIONS.items() if given[name] != default]
+        words = [f'--{name.replace("_", "-")}={DELIMITERS.get(given[name], given[name])}'
+                 for name, default in ROW_OPTIONS.items() if given[name] != default]
+        return [*words, '--task=regression'] if self.known['numeric_labels'] else words
 
     def add(self, comment, noun, words, inputs=None):
         """Add a stage, and let its output lead to the files of the next one."""
@@ -159,5 +160,4 @@ def chosen(plan, options):
     return options
 
 
-STAGES = {'pesvm': add_gram_stages, 'elm': add_gram_stages, 'sparse-elm': add_dual_stages, 'oelm': add_dual_stages,
-          'sphere-svm': add_dual_stages, 'mr-kelm': add_kernel_stages}
+STAGES = {GRAM: add_gram_stages, DUAL: add_dual_stages, KELM: add_kernel_stages}

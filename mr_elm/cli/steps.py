@@ -6,13 +6,14 @@ from functools import partial
 
 from mr_elm.cli.methods import run_method
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
-from mr_elm.cli.train import METHODS
-from mr_elm.cli.training import demand_model_free, keep
+from mr_elm.cli.train import LINES, read_training
+from mr_elm.cli.training import output_of
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.replay import Replay, StageWanted
 from mr_elm.errors import DataFormatError
 from mr_elm.files.storage import store_of
 from mr_elm.io.store import replacing
+from mr_elm.methods import METHODS
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
@@ -23,11 +24,11 @@ FORMAT = 'mr_elm-training'
 
 def layer(argv):
     """Write what the next stage needs, and its name to MODELNAME.next."""
-    if argv[:1] and not argv[0].startswith('-') and argv[0] not in METHODS and not argv[0].endswith('.json'):
-        raise ValueError(f'one of {", ".join(METHODS)}, or a file MODELNAME.training.json, was expected, {argv[0]!r} '
+    if argv[:1] and not argv[0].startswith('-') and argv[0] not in LINES and not argv[0].endswith('.json'):
+        raise ValueError(f'one of {", ".join(LINES)}, or a file MODELNAME.training.json, was expected, {argv[0]!r} '
                          'came')
-    if argv[:1] and argv[0] in METHODS:
-        return run_method(argv, 'layer', METHODS, partial(begin, argv))
+    if argv[:1] and argv[0] in LINES:
+        return run_method(argv, 'layer', partial(read_training, partial(begin, argv)), LINES)
     args = step_parser('layer', LAYER).parse(argv)[0]
     return resume(args, leave_next)
 
@@ -50,9 +51,9 @@ def step_parser(command, description):
 
 def begin(words, driver, options, args, passed, **known):
     """Plan the inputs of a training, keep what it is in MODELNAME.training.json, and prepare its first stage."""
-    if getattr(args, 'auto', False):
+    if METHODS[words[0]].auto and args.auto:
         raise ValueError('--auto: a training with known stages was expected, those of --auto depend on the rows')
-    demand_model_free(args)
+    output_of(args).demand_free()
     plan = plan_inputs(args.inputs, row_options(args, **known))
     demand_other_names(plan, name_of(args))
     record = {'format': FORMAT, 'version': 1, 'words': words, 'plan': plan.to_record()}
@@ -63,17 +64,17 @@ def begin(words, driver, options, args, passed, **known):
 
 def resume(given, step):
     """Go through a training up to the outputs that were given, then take a step."""
-    record = read_training(given.training)
+    record = read_record(given.training)
     plan = InputPlan.from_record(record['plan'])
     demand_unchanged(replace(plan, files=[file for file in plan.files if store_of(file.path).find(file.path)]))
 
     def perform(driver, options, args, passed, **known):
         args.quiet |= given.quiet
         step(driver, options, args, plan, tuple(given.inputs))
-    return run_method(record['words'], 'layer', METHODS, perform)
+    return run_method(record['words'], 'layer', partial(read_training, perform), LINES)
 
 
-def read_training(path):
+def read_record(path):
     """Read what `begin` wrote. Raises DataFormatError when the file is something else."""
     try:
         with open(path) as stream:
@@ -102,11 +103,12 @@ def leave_next(driver, options, args, plan, outputs):
 
 def write_model(driver, options, args, plan, outputs):
     """Write the model."""
-    demand_model_free(args)
+    output = output_of(args)
+    output.demand_free()
     replay = replay_of(args, plan, outputs)
     made = driver(plan, options, replay)
     replay.demand_all_taken()
-    keep(args, replay, *made)
+    output.keep(replay, *made)
 
 
 def demand_other_names(plan, prefix):

@@ -1,26 +1,28 @@
 """mr-elm train METHOD INPUT... --model OUT.npz"""
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from mr_elm.cli.methods import run_method
+from mr_elm.methods import METHODS, Method
 
-# method -> (module that knows its options, function, what it is)
-METHODS = {
-    'pesvm': ('pesvm', 'train_pesvm', 'extreme SVM: ridge regression on random nodes, any number of rows'),
-    'elm': ('pesvm', 'train_elm', 'unified ELM: the same without a bias'),
-    'sparse-elm': ('dual', 'train_sparse_elm', 'sparse ELM: hinge loss on a kernel, by blocks of variables'),
-    'oelm': ('dual', 'train_oelm', 'optimisation ELM: the same machine, by active sets'),
-    'sphere-svm': ('sphere', 'train_sphere_svm', 'SphereSVM: squared hinge loss on a kernel, with a bias'),
-    'mr-kelm': ('kelm', 'train_mr_kelm', 'kernel ELM: ridge regression on a kernel'),
-}
+LINES = {name: method.what for name, method in METHODS.items()}
 
 
-def train(argv):
+def train(argv: Sequence[str]) -> int | None:
     """Train the method that the first word names, or print how to do that by hand."""
-    return run_method(argv, 'train', METHODS, partial(perform, argv))
+    return run_method(argv, 'train', partial(read_training, partial(perform, argv)), LINES)
 
 
-def perform(words, driver, options, args, passed, **known):
-    """Do what the words of a training ask for; what it takes is imported by then."""
+def read_training(perform: Callable[..., None], name: str, method: Method, argv: Sequence[str]) -> None:
+    """Read the options of a training; what they take is imported now."""
+    from mr_elm.cli.train_method import train_method
+    train_method(perform, name, method, argv)
+
+
+def perform(words: Sequence[str], driver: Callable[..., tuple], options: Any, args: Any, passed: tuple[str, ...],
+            **known: Any) -> None:
+    """Do what the words of a training ask for."""
     if args.script:
         from mr_elm.cli.script import print_script
         print_script(words, options, args, passed, **known)

@@ -1,16 +1,22 @@
 """mr-elm tune METHOD INPUT... [--model OUT.npz]"""
+from collections.abc import Sequence
+from importlib import import_module
+
 from mr_elm.cli.methods import run_method
+from mr_elm.methods import METHODS, Method
 
-# method -> (module that knows its options, function, what it scores)
-METHODS = {
-    'pesvm': ('tune_pesvm', 'tune_pesvm', 'map, weight scale, nu and L, from one pass over the rows'),
-    'sparse-elm': ('tune_dual', 'tune_sparse_elm', 'kernel and C, by cross-validation with warm starts'),
-    'oelm': ('tune_dual', 'tune_oelm', 'the same'),
-    'sphere-svm': ('tune_dual', 'tune_sphere_svm', 'the same'),
-    'mr-kelm': ('tune_kelm', 'tune_mr_kelm', 'kernel and C, by leave-one-out in closed form'),
-}
+LINES = {name: method.tuning.what for name, method in METHODS.items() if method.tuning}
+# the search -> the module of this folder that runs it and reports what it found
+FACES = {'NodeSearch': 'tune_nodes', 'DualSearch': 'tune_kernel', 'KELMSearch': 'tune_kernel'}
 
 
-def tune(argv):
+def tune(argv: Sequence[str]) -> int | None:
     """Tune the method that the first word names."""
-    return run_method(argv, 'tune', METHODS)
+    return run_method(argv, 'tune', tune_method, LINES)
+
+
+def tune_method(name: str, method: Method, argv: Sequence[str]) -> None:
+    """Search for the best parameters of a method; what that takes is imported now."""
+    if method.tuning:
+        face = FACES[method.tuning.search.partition(':')[2]]
+        import_module(f'.{face}', __package__).tune(name, method, method.tuning, argv)

@@ -7,36 +7,21 @@ from mr_elm.drivers.problems import run_problem
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualProblem
 from mr_elm.passes.data_set import DataSet
-from mr_elm.scores.selection import Cell, Score, best_of, candidates
+from mr_elm.scores.selection import Cell, LeftOut, Score, best_of, candidates
 from mr_elm.streaming.mr_grid import MRGrid
 
 KEPT = 2 * 4  # bytes for each two rows: half of the memory for a matrix in float32
 
 
 @dataclass(frozen=True)
-class TuneOptions:
-    """Keep what to search; see `mr-elm tune sparse-elm --help`.
+class Tuned:
+    """Hold the score of every candidate, the best one, and for double cross-validation a Cell an outer fold.
 
-    grid : coarse or paper. kernels : list of kernel parameters, such as {'sigma': 2.0}, and bounds : list of C,
-        instead of the grid's.
-    n_folds : of the cross-validation. n_outer : of the double one around it, or 0.
-    sample : about how many rows to tune on, or None for all.
+    scores : list of Score, or of LeftOut.
     """
 
-    grid: str = 'coarse'
-    kernels: list | None = None
-    bounds: list | None = None
-    n_folds: int = 5
-    n_outer: int = 0
-    sample: int | None = None
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """Hold the Score of every candidate, the best one, and for double cross-validation a Cell an outer fold."""
-
     scores: list
-    best: Score
+    best: Score | LeftOut
     outer: tuple = ()
     chosen: tuple = ()
 
@@ -44,22 +29,23 @@ class Tuned:
 def tune(plan, options, search, runner):
     """Cross-validate every candidate: a Tuned.
 
-    plan : InputPlan. options : DualOptions. search : TuneOptions. runner : Engine.
+    plan : InputPlan. options : DualOptions. search : DualSearch. runner : Engine.
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
     data = DataSet(plan, runner, options.bad_rows)
     summary, _, problem = begin(data, options)
     share = share_of(plan, summary, search.sample, options.memory, KEPT, 'a kernel matrix in half of')
-    header = {**problem.header, 'share': share, 'n_folds': search.n_folds, 'n_outer': search.n_outer}
+    header = {**problem.header, 'share': share, 'n_folds': search.folds, 'n_outer': search.nested or 0}
     kernels, bounds = candidates(search.grid, problem.machine.kernel.kind, problem.n_features)
-    kernels, bounds = search.kernels or kernels, search.bounds or bounds
-    tasks = [task(kernel, bounds, fold) for fold in [None, *range(search.n_outer)] for kernel in kernels]
+    kernels, bounds = search.kernels or kernels, search.C or bounds
+    folds = [None, *range(search.nested or 0)]
+    tasks = [task(kernel, bounds, fold) for fold in folds for kernel in kernels]
     cells = run_tasks(data, DualProblem({**header, 'tasks': tasks}, problem.arrays), 'grid')
-    scores = {fold: scores_of(tasks, cells, fold) for fold in [None, *range(search.n_outer)]}
+    scores = {fold: scores_of(tasks, cells, fold) for fold in folds}
     best = best_of(scores[None])
-    if not search.n_outer:
+    if not search.nested:
         return Tuned(scores[None], best)
-    chosen = [best_of(scores[fold]) for fold in range(search.n_outer)]
+    chosen = [best_of(scores[fold]) for fold in folds[1:]]
     tests = [task(score.parameters, [score.C], fold, tests_outer=True) for fold, score in enumerate(chosen)]
     outer = run_tasks(data, DualProblem({**header, 'tasks': tests}, problem.arrays), 'outer folds')
     return Tuned(scores[None], best, tuple(cell for number in sorted(outer) for cell in outer[number]), tuple(chosen))

@@ -1,10 +1,9 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
-from dataclasses import dataclass
-
 from mr_elm.drivers.checks import share_of
 from mr_elm.drivers.kelm import WHOLE
 from mr_elm.drivers.kelm_data import begin
 from mr_elm.drivers.problems import run_problem
+from mr_elm.drivers.tune import Tuned
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualProblem
 from mr_elm.passes.data_set import DataSet
@@ -12,24 +11,10 @@ from mr_elm.scores.selection import LeftOut, best_of, candidates
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
 
 
-@dataclass(frozen=True)
-class SearchOptions:
-    """Keep what to search.
-
-    grid : coarse or paper. kernels : list of kernel parameters, and strengths : list of C, instead of the grid's.
-    sample : about how many rows to tune on, or None for all.
-    """
-
-    grid: str = 'coarse'
-    kernels: list | None = None
-    strengths: list | None = None
-    sample: int | None = None
-
-
 def tune(plan, options, search, runner):
-    """Score every candidate: (list of LeftOut, the best).
+    """Score every candidate: a Tuned.
 
-    plan : InputPlan. options : KELMOptions. search : SearchOptions. runner : Engine.
+    plan : InputPlan. options : KELMOptions. search : KELMSearch. runner : Engine.
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
     data = DataSet(plan, runner, options.bad_rows)
@@ -38,10 +23,10 @@ def tune(plan, options, search, runner):
     kernels = search.kernels or kernels
     share = share_of(plan, summary, search.sample, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')
     header = {**problem.header, 'share': share, 'kernel': kernel.name,
-              'kernels': kernels, 'C': sorted(search.strengths or strengths)}
+              'kernels': kernels, 'C': sorted(search.C or strengths)}
     found = run_tasks(data, DualProblem(header, problem.arrays))
     scores = [LeftOut(parameters, **score) for number, parameters in enumerate(kernels) for score in found[number]]
-    return scores, best_of(scores)
+    return Tuned(scores, best_of(scores))
 
 
 def run_tasks(data, problem):

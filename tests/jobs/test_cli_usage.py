@@ -10,8 +10,8 @@ import pytest
 from reference.files import FEW, GOOD
 
 from mr_elm.cli import COMMANDS, main
-from mr_elm.cli.train import METHODS as TRAINED
-from mr_elm.cli.tune import METHODS as TUNED
+from mr_elm.cli.train import LINES as TRAINED
+from mr_elm.cli.tune import LINES as TUNED
 
 
 @pytest.mark.parametrize('arguments', [

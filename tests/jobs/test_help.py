@@ -7,8 +7,8 @@ import pytest
 
 from mr_elm.cli import COMMANDS, main
 from mr_elm.cli.examples import EXAMPLES
-from mr_elm.cli.train import METHODS as TRAINED
-from mr_elm.cli.tune import METHODS as TUNED
+from mr_elm.cli.train import LINES as TRAINED
+from mr_elm.cli.tune import LINES as TUNED
 
 OF_METHODS = {'train': TRAINED, 'tune': TUNED}
 LINES = [line for _, lines in EXAMPLES.values() for line in lines]

@@ -1,0 +1,87 @@
+"""Read the options of `mr-elm train METHOD`, whatever the method, and choose the function that trains it."""
+import argparse
+from collections.abc import Callable, Container, Sequence
+from functools import partial
+from typing import Any
+
+from mr_elm.cli.method_options import add_options, read_options
+from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options
+from mr_elm.cli.training import add_model_options
+from mr_elm.methods import Method, load
+
+CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
+OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
+
+
+def train_method(perform: Callable[..., None], name: str, method: Method, argv: Sequence[str]) -> None:
+    """Read the options of a training and perform it. perform : see `train.perform`."""
+    parser = make_parser(name, method)
+    args, passed = parser.parse(argv)
+    options = read_options(parser, load(method.options), args, bad_rows=args.bad_rows)
+    given = {token.partition('=')[0] for token in argv}
+    driver = auto_driver(parser, method, given, args) if method.auto else None
+    if method.living and args.like is not None:
+        train_like(parser, perform, name, method, given, args, passed)
+    else:
+        perform(driver or load(method.driver), options, args, passed, numeric_labels=options.numeric)
+
+
+def make_parser(name: str, method: Method) -> Parser:
+    """Make the parser of a method."""
+    parser = Parser(f'train {name}', method.description)
+    add_input_options(parser)
+    add_model_options(parser)
+    add_options(parser, load(method.options))
+    if method.auto:
+        add_auto_options(parser.group(name))
+    if method.living:
+        parser.group(name).add_argument('--like', metavar='MODEL', help='take scaling, nodes and the rest from a '
+                                        'model, so that both can be merged')
+    add_runner_options(parser)
+    add_resume_option(parser)
+    return parser
+
+
+def add_auto_options(group: Any) -> None:
+    """Add that the training chooses the nodes itself."""
+    group.add_argument('--auto', action='store_true', help='choose map, weight scale, nu and L by rows held out')
+    group.add_argument('--budget', type=read_budget, metavar='L|Ts', help='of --auto: at most L nodes, as in '
+                       '2000, or about T seconds of one core, as in 60s (default: 3000)')
+
+
+def read_budget(text: str) -> dict[str, int]:
+    """Read --budget: a number of nodes, or of seconds with an s behind it; the arguments of a Budget."""
+    number = text.removesuffix('s')
+    if not number.isdecimal() or int(number) < 1:
+        raise argparse.ArgumentTypeError(f'a number of hidden nodes, as in 2000, or of seconds, as in 60s, was '
+                                         f'expected, {text!r} came')
+    return {'seconds' if text.endswith('s') else 'nodes': int(number)}
+
+
+def auto_driver(parser: Parser, method: Method, given: Container[str],
+                args: argparse.Namespace) -> Callable[..., tuple] | None:
+    """Return the training of --auto, or None. Exits with status 2 if an option that --auto chooses was given."""
+    if not args.auto:
+        if '--budget' in given:
+            parser.error('--budget: --auto was expected with it')
+        return None
+    if clash := [flag for flag in sorted(CHOSEN) if flag in given]:
+        parser.error(f'{clash[0]}: --auto chooses it')
+    if args.script:
+        parser.error('--script: a training without --auto was expected, its stages depend on the rows')
+    from mr_elm.drivers.budget import Budget
+    return partial(load(method.auto), budget=Budget(**args.budget or {}))
+
+
+def train_like(parser: Parser, perform: Callable[..., None], name: str, method: Method, given: Container[str],
+               args: argparse.Namespace, passed: tuple[str, ...]) -> None:
+    """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
+    from mr_elm.cli.increment import living_model
+    from mr_elm.drivers.pesvm import options_of
+    if clash := [flag for flag in sorted(OF_THE_LAYER) if flag in given]:
+        parser.error(f'{clash[0]}: --like or its own scaling and nodes were expected, both came')
+    with living_model(args.like) as (_, model):
+        nu = {'nu': args.nu} if '--nu' in given or '--C' in given else {}
+        options = options_of(model.header, method=name, bad_rows=args.bad_rows, **nu)
+        known = {'numeric_labels': model.numeric, 'n_features': model.n_features}
+        perform(partial(load(method.driver), like=model), options, args, passed, **known)

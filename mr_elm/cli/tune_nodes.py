@@ -1,0 +1,54 @@
+"""Run a search for map, scale, nu and L of hidden nodes, and report what it found."""
+import csv
+import json
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from mr_elm.cli.options import make_runner
+from mr_elm.cli.training import output_of
+from mr_elm.cli.tuning import read_tuning
+from mr_elm.drivers.tune_pesvm import Search
+from mr_elm.files.storage import written
+from mr_elm.methods import Method, Tuning, load
+from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.row_arguments import row_options
+
+
+def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None:
+    """Score a grid, print the best cell, and write its model on demand."""
+    args, passed, options, asked = read_tuning(name, method, tuning, argv)
+    search = Search(tuple(product(asked.map, asked.weight_scale)), asked.nu, asked.hidden, asked.folds,
+                    sample=asked.sample, n_counted=asked.count, memory=asked.memory)
+    with make_runner(args, passed, args.model or args.table or args.figure) as runner:
+        plan = plan_inputs(args.inputs, row_options(args, numeric_labels=options.numeric))
+        found, header, arrays, accounts = load(tuning.driver)(plan, options, search, runner)
+        report(found, asked)
+        if args.model is not None:
+            output_of(args).keep(runner, header, arrays, accounts)
+
+
+def report(found: Any, asked: Any) -> None:
+    """Print the best cell and write table and figure. found : Found. asked : NodeSearch."""
+    if asked.table is not None:
+        with written(asked.table) as local:
+            write_table(found.scores, local)
+    if asked.figure is not None:
+        from mr_elm.figures.node_figure import draw
+        with written(asked.figure) as local:
+            draw(found.scores, found.best, local)
+    print(json.dumps(cell_of(found.best)))
+
+
+def cell_of(score: Any) -> dict[str, Any]:
+    """Return the fields of a NodeScore that a row of the table shows."""
+    return {'map': score.map, 'weight_scale': score.weight_scale, 'nu': score.nu, 'hidden': score.n_hidden,
+            'error': score.error, 'deviation': score.deviation, 'accuracy': score.accuracy, 'trusted': score.trusted}
+
+
+def write_table(scores: list, path: str) -> None:
+    """Write a line of csv a cell."""
+    with open(path, 'w', newline='') as stream:
+        table = csv.DictWriter(stream, cell_of(scores[0]))
+        table.writeheader()
+        table.writerows(map(cell_of, scores))

@@ -1,0 +1,122 @@
+"""List the options of each search for parameters once: candidates and how they are scored; see `options`."""
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mr_elm.features.hidden import NODES
+from mr_elm.features.kernels import KERNELS
+from mr_elm.machines.options import class_weight_option, demand, option
+
+GRID = 'grid'
+OF_GRID = 'instead of those of the grid, as in 0.1,1,10'
+
+
+def sample_option(use: str) -> Any:
+    """Make the option that takes a part of the rows."""
+    return option(None, f'{use} about so many rows, chosen by a hash', GRID)
+
+
+def folds_option() -> Any:
+    """Make the option that says how many folds there are."""
+    return option(5, 'how many', GRID, metavar='K')
+
+
+def table_option(what: str) -> Any:
+    """Make the option that names a file for a table."""
+    return option(None, f'where to write all {what}', GRID, metavar='OUT.csv')
+
+
+def figure_option(what: str) -> Any:
+    """Make the option that names a file for a figure."""
+    return option(None, f'where to draw {what}', GRID, metavar='OUT.png')
+
+
+@dataclass(frozen=True)
+class KernelSearch:
+    """Keep candidates of kernel parameters and C: a grid, or lists in the place of its own."""
+
+    draws_targets: ClassVar[bool] = False
+    kernel: str = option('gaussian', '{choices}', GRID, KERNELS, metavar='NAME')
+    grid: str = option('coarse', "coarse: five widths around sqrt(d), five C; paper: Bai et al.'s 14 x 14", GRID,
+                       ('coarse', 'paper'))
+    sigma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
+    gamma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
+    degree: tuple[float, ...] | None = option(None, OF_GRID, GRID)
+    C: tuple[float, ...] | None = option(None, OF_GRID, GRID)
+    sample: int | None = sample_option('tune on')
+    table: str | None = table_option('scores')
+    figure: str | None = figure_option('the accuracy over the grid')
+
+    @property
+    def kernels(self) -> list[dict[str, float]] | None:
+        """Return the kernel parameters that were listed, such as {'sigma': 2.0}, or None."""
+        widths = self.sigma or [math.sqrt(0.5 / gamma) for gamma in self.gamma or ()]
+        lists = {'sigma': widths, 'degree': self.degree}
+        return [{name: value} for name, values in lists.items() for value in values or ()] or None
+
+    @property
+    def of_training(self) -> dict[str, Any]:
+        """Return the options of the training that the search fixes."""
+        return {'kernel': self.kernel}
+
+    def check(self) -> None:
+        """Raise ValueError where candidates do not fit the kernel."""
+        for name in ('sigma', 'gamma', 'degree'):
+            demand(getattr(self, name) is None or name in KERNELS[self.kernel].parameters,
+                   f'--{name}: a parameter of the {self.kernel} kernel was expected')
+        demand(not (self.sigma and self.gamma), '--gamma: --sigma or --gamma was expected, both came')
+
+
+@dataclass(frozen=True)
+class DualSearch(KernelSearch):
+    """Keep what to search by cross-validation; nested : folds of the double one around it, or None."""
+
+    folds: int = folds_option()
+    nested: int | None = option(None, 'double cross-validation: choose within each of K outer trainings, test outside',
+                                GRID, metavar='K')
+
+    def check(self) -> None:
+        """Raise ValueError where candidates do not fit the kernel, or there is one fold."""
+        super().check()
+        for name in ('folds', 'nested'):
+            demand(getattr(self, name) != 1, f'--{name}: at least 2 folds were expected, 1 came')
+
+
+@dataclass(frozen=True)
+class KELMSearch(KernelSearch):
+    """Keep what to search by leave-one-out."""
+
+    memory: float = option(4000.0, 'of a task, for a kernel matrix and its eigenvectors', metavar='MB')
+
+    @property
+    def of_training(self) -> dict[str, Any]:
+        """Return the options of the training that the search fixes."""
+        return {'kernel': self.kernel, 'memory': self.memory}
+
+
+@dataclass(frozen=True)
+class NodeSearch:
+    """Keep what to search over hidden nodes: lists of maps, weight scales, nu and L, and how they are scored."""
+
+    draws_targets: ClassVar[bool] = True
+    map: tuple[str, ...] = option(('sigmoid',), 'of {choices} (default: sigmoid)', GRID, NODES)
+    weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'default: 0.5,1,2', GRID)
+    nu: tuple[float, ...] = option(tuple(10.0**k for k in range(-4, 8)), 'default: 1e-4, 1e-3, ... 1e7', GRID)
+    hidden: tuple[int, ...] = option(tuple(range(100, 1001, 100)), 'default: 100, 200, ... 1000', GRID)
+    folds: int = folds_option()
+    weights: str = option('normal', 'how nodes are drawn', GRID, ('normal', 'uniform'))
+    class_weight: str | None = class_weight_option(GRID)
+    count: int = option(10, 'cells whose held-out accuracy is counted in the second pass', GRID)
+    sample: int | None = sample_option('search on')
+    memory: float = option(2000.0, 'that the sums of a task may take', GRID, metavar='MB')
+    table: str | None = table_option('cells')
+    figure: str | None = figure_option('nu against L, and the error over the scale')
+
+    @property
+    def of_training(self) -> dict[str, Any]:
+        """Return the options of the training that the search fixes."""
+        return {'weights': self.weights, 'class_weight': self.class_weight}
+
+    def check(self) -> None:
+        """Raise ValueError when there is one fold."""
+        demand(self.folds != 1, '--folds: at least 2 folds were expected, 1 came')

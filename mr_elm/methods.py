@@ -1,0 +1,129 @@
+"""Hold the table of methods: what each is called, what trains, tunes and offers it, and how it is used.
+
+A method that is a row of METHODS has a command, with its help, its page in the manual and its tests of defaults. What
+a row names as 'module:name' is imported when it is used.
+"""
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Describe how the parameters of a method are chosen.
+
+    what : a line for the list of methods. description : a paragraph for the help.
+    search : names the dataclass of its options. driver : names the function that searches.
+    options : those of the training that the search takes too, where the method has them.
+    examples : what a user types behind `mr-elm tune METHOD` -> what it does.
+    """
+
+    what: str
+    description: str
+    search: str
+    driver: str
+    options: tuple[str, ...]
+    examples: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Method:
+    """Describe a method.
+
+    what : a line for the list of methods. description : a paragraph for the help.
+    options : names the dataclass of its options. driver : names its training, a function (plan, options, runner) ->
+    (header, arrays, accounts). estimators : name those of scikit-learn. examples : as in Tuning, of training.
+    auto : names a training that chooses the options itself, within a budget; '' for none.
+    living : whether rows can be added to its models and taken away, so that models of the same nodes merge.
+    """
+
+    what: str
+    description: str
+    options: str
+    driver: str
+    estimators: tuple[str, ...]
+    examples: dict[str, str]
+    tuning: Tuning | None = None
+    auto: str = ''
+    living: bool = False
+
+
+def load(name: str) -> Any:
+    """Import what a row names as 'module:name'."""
+    module, _, attribute = name.partition(':')
+    return getattr(import_module(module), attribute)
+
+
+GRAM, DUAL, KELM = (f'mr_elm.drivers.{name}:train' for name in ('pesvm', 'dual', 'kelm'))
+OPTIONS, SEARCHES, ESTIMATORS = 'mr_elm.machines.options', 'mr_elm.machines.search_options', 'mr_elm.estimators'
+
+
+def tuning_of_dual(what: str, examples: dict[str, str]) -> Tuning:
+    """Describe how a method of the dual is tuned."""
+    return Tuning(
+        what, 'Score a grid of kernel parameters and C by cross-validation, a reduce task for each kernel; print the '
+        'best, and train with it when --model is given.', f'{SEARCHES}:DualSearch', 'mr_elm.drivers.tune:tune',
+        ('scale', 'seed', 'normalise', 'rule', 'eps', 'max_iter', 'multiclass', 'class_weight', 'memory', 'partitions',
+         'gap'), examples)
+
+
+METHODS = {
+    'pesvm': Method(
+        'extreme SVM: ridge regression on random nodes, any number of rows',
+        'Train the parallel extreme SVM: ridge regression on random hidden nodes and a bias, from one Gram.',
+        f'{OPTIONS}:PESVMOptions', GRAM, (f'{ESTIMATORS}:ESVMClassifier', f'{ESTIMATORS}:ESVMRegressor'),
+        {'rows.csv --model m.npz': '1,000 sigmoid nodes, in this process',
+         'rows.csv --model m.npz --auto -r local': 'choose map, scale, nu and L; all cores',
+         'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'},
+        Tuning('map, weight scale, nu and L, from one pass over the rows',
+               'Score every map, weight scale, nu and L by cross-validation from one pass over the rows, count the '
+               'rows that the best ones label right in a second; print the best.',
+               f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune', ('scale', 'seed', 'task'),
+               {'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
+                'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),
+        auto='mr_elm.drivers.auto:train', living=True),
+    'elm': Method(
+        'unified ELM: the same without a bias',
+        'Train the unified ELM: ridge regression on random hidden nodes, from one Gram.',
+        f'{OPTIONS}:ELMOptions', GRAM, (f'{ESTIMATORS}:ELMClassifier', f'{ESTIMATORS}:ELMRegressor'),
+        {'rows.csv --C 10 --model m.npz': '1,000 sigmoid nodes, without a bias',
+         'rows.csv --task regression --map rbf --model m.npz': 'labels are numbers to predict'}, living=True),
+    'sparse-elm': Method(
+        'sparse ELM: hinge loss on a kernel, by blocks of variables',
+        'Train the sparse ELM: the box-constrained dual, solved by blocks of variables.',
+        f'{OPTIONS}:DualOptions', DUAL, (f'{ESTIMATORS}:SparseELMClassifier',),
+        {'rows.csv --sigma 2 --C 10 --model m.npz': 'a Gaussian kernel',
+         'rows.csv --partitions 8 --model m.npz -r local': 'more rows than a task holds'},
+        tuning_of_dual('kernel and C, by cross-validation with warm starts', {
+            'rows.csv --model best.npz': 'a coarse grid; keep the best model',
+            'rows.csv --sigma 0.5,1,2 --C 1,10 --table grid.csv': 'a grid of your own'})),
+    'oelm': Method(
+        'optimisation ELM: the same machine, by active sets',
+        'Train the optimisation ELM: the box-constrained dual, solved by active sets.',
+        f'{OPTIONS}:OELMOptions', DUAL, (f'{ESTIMATORS}:OELMClassifier',),
+        {'rows.csv --kernel polynomial --degree 2 --model m.npz': 'another kernel',
+         'rows.csv --kernel sigmoid --hidden 200 --model m.npz': 'random nodes'},
+        tuning_of_dual('the same', {
+            'rows.csv --grid paper --sample 2000 --figure grid.png': '14 x 14 on about 2,000 rows'})),
+    'sphere-svm': Method(
+        'SphereSVM: squared hinge loss on a kernel, with a bias',
+        'Train SphereSVM: the L2 machine on a normalised kernel, as the point of a hull that is nearest to the origin.',
+        f'{OPTIONS}:SphereSVMOptions', DUAL, (f'{ESTIMATORS}:SphereSVMClassifier',),
+        {'rows.csv --gamma 0.5 --C 10 --model m.npz': 'a Gaussian kernel',
+         'rows.csv --kernel linear --normalise --model m.npz': 'a kernel that must be normalised'},
+        tuning_of_dual('the same', {
+            'rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'})),
+    'mr-kelm': Method(
+        'kernel ELM: ridge regression on a kernel',
+        'Train the kernel ELM: A = (I/C + Omega)^-1 T, all classes in one solve.',
+        f'{OPTIONS}:KELMOptions', KELM, (f'{ESTIMATORS}:KernelELMClassifier', f'{ESTIMATORS}:KernelELMRegressor'),
+        {'rows.csv --sigma 3 --C 100 --model m.npz': 'a Gaussian kernel',
+         'rows.csv --solver cg --model m.npz -r local': 'never store the kernel matrix',
+         'rows.csv --task regression --leave-one-out --model m.npz': 'tell the error too'},
+        Tuning('kernel and C, by leave-one-out in closed form',
+               'Score a grid of kernel parameters and C by leave-one-out in closed form, a reduce task for each '
+               'kernel, whose eigendecomposition serves every C; print the best, and train with it when --model is '
+               'given.', f'{SEARCHES}:KELMSearch', 'mr_elm.drivers.tune_kelm:tune',
+               ('scale', 'seed', 'task', 'class_weight'),
+               {'rows.csv --table grid.csv --model best.npz': 'by leave-one-out in closed form'})),
+}
