@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo boundaries test lint docs dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
+.PHONY: help venv demo boundaries test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
 .PHONY: soak table-sparse-elm table-sphere-svm report test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
@@ -53,7 +53,10 @@ lint: $(STAMP) ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-docs: $(STAMP) ## build the documentation of the library (build/docs)
+docs-commands: $(STAMP) ## write the page of all commands and options (docs/commands.md)
+	$(BIN)/python -m mr_elm.cli.reference docs/commands.md
+
+docs: $(STAMP) docs-commands ## build the documentation of the library (build/docs)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python -W error::UserWarning -m pdoc --template-directory docs --output-directory build/docs mr_elm mr_elm.data mr_elm.streaming
 

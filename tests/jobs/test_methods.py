@@ -1,0 +1,100 @@
+"""The table of methods: what it says is what the command line, the estimators and the manual do; a row is enough."""
+import inspect
+import subprocess
+import sys
+
+import pytest
+from reference.readme import read_page
+
+from mr_elm.cli.reference import write_page
+from mr_elm.machines.options import option_fields
+from mr_elm.methods import METHODS, load
+
+# what the manual promises
+CONTRACT = {'scale': 'standard', 'map': 'sigmoid', 'n_hidden': 1000, 'nu': 1.0, 'seed': 0, 'C': 1.0,
+            'weight_scale': 1.0, 'weights': 'normal', 'kernel': 'gaussian', 'sigma': None, 'gamma': None,
+            'class_weight': None, 'task': 'classification', 'bad_rows': 'stop'}
+# what estimators call otherwise, and where they differ on purpose: their rows are in memory
+CALLED = {'eps': 'tol', 'tolerance': 'tol', 'max_passes': 'max_iter', 'memory': 'cache_size'}
+CALLED_BY_ELM = {'map': 'kernel', 'nu': 'C'}
+OF_ESTIMATORS = {'n_hidden': 200, 'degree': 3, 'solver': 'cholesky', 'rule': None}
+ROW = """
+import sys
+from dataclasses import dataclass
+from mr_elm.machines.options import PESVMOptions, option
+from mr_elm.methods import GRAM, METHODS, Method
+
+@dataclass(frozen=True)
+class TwinOptions(PESVMOptions):
+    method: str = 'twin'
+    n_hidden: int = option(7, 'how many twins', '{method}', flag='--twins', metavar='L')
+
+METHODS['twin'] = Method('a twin of pesvm', 'Train a twin.', '__main__:TwinOptions', GRAM, (),
+                         {'rows.csv --twins 3 --model m.npz': 'three twins'})
+from mr_elm.cli import main
+from mr_elm.cli.reference import write_page
+if sys.argv[1] == 'page':
+    print(write_page())
+else:
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
+def defaults_of(method):
+    """Return name -> default of the options of a method."""
+    return {name: each.default for name, each in option_fields(load(METHODS[method].options)).items()}
+
+
+@pytest.mark.parametrize('name', METHODS)
+def test_defaults_of_options_are_those_that_the_manual_promises(name):
+    options = load(METHODS[name].options)()
+    promised = {key: value for key, value in CONTRACT.items() if key in defaults_of(name) or key == 'bad_rows'}
+    assert len(promised) > 5
+    assert {key: getattr(options, key) for key in promised} == promised
+
+
+@pytest.mark.parametrize('name', METHODS)
+def test_a_command_line_without_options_means_the_defaults(name, parse):
+    args, _ = parse(['train', name, 'rows.csv', '--model', 'm.npz'])
+    assert {key: getattr(args, key) for key in defaults_of(name)} == defaults_of(name)
+    assert (args.runner, args.bad_rows, args.inputs) == ('inline', CONTRACT['bad_rows'], ['rows.csv'])
+
+
+@pytest.mark.parametrize('name, estimator', [(name, each) for name, row in METHODS.items() for each in row.estimators])
+def test_an_estimator_has_the_defaults_of_its_method(name, estimator):
+    parameters = inspect.signature(load(estimator)).parameters
+    called = CALLED_BY_ELM if name == 'elm' else CALLED
+    both = {key: called.get(key, key) for key in defaults_of(name) if called.get(key, key) in parameters}
+    assert len(both) >= 4
+    expected = {key: OF_ESTIMATORS.get(key, value) for key, value in defaults_of(name).items() if key in both}
+    assert {key: parameters[own].default for key, own in both.items()} == expected
+
+
+@pytest.mark.parametrize('name', METHODS)
+def test_a_row_names_what_is_there(name):
+    row = METHODS[name]
+    assert load(row.options)().method == name
+    tuning = [row.tuning.driver, row.tuning.search] if row.tuning else []
+    assert all(callable(load(text)) for text in (row.driver, *row.estimators, *tuning, *filter(None, [row.auto])))
+    assert {load(text)._method for text in row.estimators} == {name}
+
+
+def test_the_page_of_all_commands_is_what_the_tables_say():
+    assert read_page('docs/commands.md') == write_page(), 'run make docs-commands'
+
+
+def test_a_row_of_the_table_is_a_command_with_help_and_a_page(rows, tmp_path, model_of):
+    path = tmp_path / 'row.py'
+    path.write_text(ROW)
+
+    def run(*words):
+        done = subprocess.run([sys.executable, path, *map(str, words)], capture_output=True, text=True, check=True)
+        return done.stdout
+    assert '  twin       a twin of pesvm\n' in run('train', '--help')
+    text = run('train', 'twin', '--help')
+    assert '--twins L' in text and '(default: 7)' in text and 'mr-elm train twin rows.csv --twins 3' in text
+    assert '## mr-elm train twin' in run('page')
+    run('train', 'twin', rows, '--model', tmp_path / 'm.npz', '-q')
+    header, arrays = model_of(tmp_path / 'm.npz')
+    assert (header['method'], header['parameters']['n_hidden']) == ('twin', 7)
+    assert len(arrays['output_weights']) == 8
