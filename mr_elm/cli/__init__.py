@@ -2,7 +2,9 @@
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
+from typing import TextIO
 
 from mr_elm.cli.signals import Terminated, terminable
 from mr_elm.errors import ConvergenceWarning, NumericalWarning, sentence
@@ -36,22 +38,22 @@ FIRST_STEPS = """first steps:
 `mr-elm COMMAND --help` tells more; `mr-elm train --help` lists the methods."""
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status: 0 done, 1 failed, 2 wrong usage."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if not argv or argv[0] in ('-h', '--help', 'help'):
-        print(usage(), file=sys.stdout if argv else sys.stderr)
+        print(list_commands(), file=sys.stdout if argv else sys.stderr)
         return 0 if argv else 2
     if argv[0] == '--version':
-        print(version())
+        print(read_version())
         return 0
     if argv[0] not in COMMANDS:
         print(f'mr-elm: one of {", ".join(COMMANDS)} was expected, {argv[0]!r} came', file=sys.stderr)
         return 2
-    return guarded(argv)
+    return run_command(argv)
 
 
-def guarded(argv):
+def run_command(argv: Sequence[str]) -> int:
     """Run a known command and turn what goes wrong into one sentence and a status."""
     warnings.showwarning = show_warning
     module = import_module(f'{__name__}.{COMMANDS[argv[0]][0]}')
@@ -62,34 +64,35 @@ def guarded(argv):
         return 1
     except KeyboardInterrupt as error:
         said, status = ('terminated', 143) if isinstance(error, Terminated) else ('interrupted', 130)
-        print(f'mr-elm: {noted(said, error)}', file=sys.stderr)
+        print(f'mr-elm: {add_notes(said, error)}', file=sys.stderr)
         return status
     except Exception as error:
         if '--debug' in argv:
             traceback.print_exc()
-        text = noted(sentence(error, ' (--debug shows where)'), error)
+        text = add_notes(sentence(error, ' (--debug shows where)'), error)
         print(f'mr-elm: {text}', file=sys.stderr)
         return 1
 
 
-def noted(text, error):
+def add_notes(text: str, error: BaseException) -> str:
     """Add the notes that an error carries."""
     return '; '.join([text, *getattr(error, '__notes__', ())])
 
 
-def show_warning(message, category, filename, lineno, file=None, line=None):
+def show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+                 file: TextIO | None = None, line: str | None = None) -> None:
     """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
     if issubclass(category, (NumericalWarning, ConvergenceWarning)) or sys.warnoptions:
         print(f'mr-elm: warning: {message}', file=sys.stderr)
 
 
-def usage():
+def list_commands() -> str:
     """List the commands."""
     lines = [f'  {name:10} {text}' for name, (_, text) in COMMANDS.items()]
     return '\n'.join(['usage: mr-elm COMMAND ... [options] [runner options of mrjob]', '', *lines, '', FIRST_STEPS])
 
 
-def version():
+def read_version() -> str:
     """Return the installed version."""
     from importlib.metadata import version as installed
     return f'mr_elm {installed("mr_elm")}'

@@ -1,10 +1,12 @@
 """mr-elm bundle: the Python environment of the nodes as one archive."""
+from collections.abc import Sequence
+
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
 from mr_elm.engines.bundle import make_bundle
 from mr_elm.engines.progress import Reporter
 
 
-def bundle(argv):
+def bundle(argv: Sequence[str]) -> None:
     """Make the archive and print where it is."""
     parser = Parser('bundle', 'Make one archive with the code and all that tasks need beside Python itself, named '
                     'after its contents, and print its path for --bundle. One that is there is not made again.',

@@ -2,6 +2,7 @@
 import argparse
 import json
 import math
+from collections.abc import Sequence
 
 from mr_elm.cli.options import Parser, add_debug_option
 from mr_elm.rows.row_arguments import positive
@@ -11,7 +12,7 @@ UNITS = {'rows': '', 'seconds_a_row': 's of a core', 'busy_seconds': 's', 'elaps
          'dollars': '$', 'core_hours': 'h', 'jobs': ''}
 
 
-def cost(argv):
+def cost(argv: Sequence[str]) -> None:
     """Print an estimate, from a short training here or from the counters of jobs that have run."""
     parser = Parser('cost', 'Estimate node-hours of training PESVM: elapsed = 360 s to start a cluster + 45 s a job + '
                     'rows x seconds a row / (instances x vcores); node-hours = elapsed x (instances + 1). Seconds a '
@@ -28,7 +29,7 @@ def cost(argv):
     parser.add_argument('--instances', type=positive, required=True, metavar='K', help='machines that compute')
     parser.add_argument('--vcores', type=positive, default=4, metavar='V', help='tasks at once on each '
                         '(default: %(default)s)')
-    parser.add_argument('--price', type=price, metavar='P', help='dollars an hour for a machine, EMR included')
+    parser.add_argument('--price', type=read_price, metavar='P', help='dollars an hour for a machine, EMR included')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     add_debug_option(parser)
     args, _ = parser.parse(argv)
@@ -42,7 +43,7 @@ def cost(argv):
         f'{name.replace("_", " "):16} {value:>14,.6g} {UNITS[name]}'.rstrip() for name, value in found.items()))
 
 
-def price(text):
+def read_price(text: str) -> float:
     """Read a price."""
     try:
         value = float(text)

@@ -1,5 +1,6 @@
 """mr-elm pack, generate and download: make data sets."""
 import os
+from collections.abc import Sequence
 
 from mr_elm.cli.options import (
     Parser,
@@ -21,7 +22,7 @@ from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.rows.row_arguments import positive, row_options
 
 
-def pack(argv):
+def pack(argv: Sequence[str]) -> None:
     """Pack rows of text into a folder."""
     parser = Parser('pack', 'Keep rows as binary blocks, one a line, with checksums and a manifest of statistics.')
     add_input_options(parser)
@@ -47,7 +48,7 @@ def pack(argv):
     runner.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')
 
 
-def generate(argv):
+def generate(argv: Sequence[str]) -> None:
     """Write rows of a generator, or a file many times over."""
     if argv[:1] == ['replicate']:
         return generate_replicate(argv[1:])
@@ -67,7 +68,7 @@ def generate(argv):
     write_rows(blocks, args.output, overwrite=args.overwrite)
 
 
-def generate_replicate(argv):
+def generate_replicate(argv: Sequence[str]) -> None:
     """Copy the rows of a file many times."""
     parser = Parser('generate replicate', 'Write a file of rows many times over, for sizeup experiments.',
                     runs_jobs=False)
@@ -81,7 +82,7 @@ def generate_replicate(argv):
     replicate(args.input, args.times, args.output, header=args.header, overwrite=args.overwrite)
 
 
-def add_target_options(parser):
+def add_target_options(parser: Parser) -> None:
     """Add where rows are written."""
     parser.add_argument('-o', '--output', required=True, metavar='OUT',
                         help='where to write them; .libsvm says LIBSVM text')
@@ -90,6 +91,6 @@ def add_target_options(parser):
     add_debug_option(parser)
 
 
-def download(argv):
+def download(argv: Sequence[str]) -> int:
     """Fetch public data sets and check them."""
     return registry.main(argv, 'mr-elm download')

@@ -1,4 +1,5 @@
 """mr-elm update, forget and merge: a model that lives."""
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from mr_elm.cli.options import (
@@ -15,20 +16,21 @@ from mr_elm.cli.training import Output, output_of
 from mr_elm.drivers import increment
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
+from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.inputs import plan_inputs
 
 
-def update(argv):
+def update(argv: Sequence[str]) -> None:
     """Add new rows to a model of pesvm or elm; the job runs over the new rows only."""
     change(argv, 'update', increment.update, update.__doc__)
 
 
-def forget(argv):
+def forget(argv: Sequence[str]) -> None:
     """Take rows away from a model that was trained on them, as if it had never seen them."""
     change(argv, 'forget', increment.forget, forget.__doc__)
 
 
-def merge(argv):
+def merge(argv: Sequence[str]) -> None:
     """Add models of the same nodes that were trained apart: the model of all their rows."""
     parser = Parser('merge', merge.__doc__, runs_jobs=False)
     parser.add_argument('inputs', nargs='+', metavar='MODEL', help='models of the same scaling and nodes (--like)')
@@ -42,10 +44,11 @@ def merge(argv):
     output.demand_free()
     with ExitStack() as stack:
         models = [stack.enter_context(living_model(name))[1] for name in args.inputs]
-        output.keep(runner, *increment.merge(models, args.inputs, runner), None)
+        header, arrays = increment.merge(models, args.inputs, runner)
+        output.keep(runner, header, arrays, None)
 
 
-def change(argv, command, driver, description):
+def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], description: str | None) -> None:
     """Run a driver over a model and rows, and write the new model."""
     parser = Parser(command, description)
     parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train pesvm or elm')
@@ -61,14 +64,14 @@ def change(argv, command, driver, description):
         output.keep(runner, *driver(model, plan, runner, args.bad_rows))
 
 
-def add_output_options(parser):
+def add_output_options(parser: Parser) -> None:
     """Add where the new model goes."""
     parser.add_argument('--model', required=True, metavar='OUT.npz', help='where to write the new model')
     parser.add_argument('--overwrite', action='store_true', help='replace a model that exists, perhaps the old one')
 
 
 @contextmanager
-def living_model(name):
+def living_model(name: str) -> Iterator[tuple[str, HiddenNodeModel]]:
     """Read a model that keeps its sums, from wherever it is: (path of a copy, model)."""
     with fetched_model(name) as (path, model):
         increment.demand_living(model, name)

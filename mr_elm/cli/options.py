@@ -3,14 +3,17 @@ import argparse
 import logging
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from textwrap import fill
 from typing import Any
 
 from mr_elm.cli.examples import examples_of, usage_of
 from mr_elm.engines import ENGINES, make_engine
+from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import Reporter
 from mr_elm.files.storage import written
+from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument
 
 OUTPUT_DIR = '--output-dir'
@@ -19,14 +22,14 @@ OUTPUT_DIR = '--output-dir'
 class Parser(argparse.ArgumentParser):
     """Parse one command's options: no abbreviations, and mrjob's runner options set apart with their arity."""
 
-    def __init__(self, command, description, runs_jobs=True):
+    def __init__(self, command: str, description: str | None, runs_jobs: bool = True) -> None:
         more = 'Any other runner option of mrjob may follow, such as --num-cores 4 or\n-D mapreduce.job.maps=8.'
         parts = [examples_of(command), more if runs_jobs else '']
-        super().__init__(prog=f'mr-elm {command}', usage=usage_of(command), description=fill(description, 78),
+        super().__init__(prog=f'mr-elm {command}', usage=usage_of(command), description=fill(description or '', 78),
                          formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
                          epilog='\n\n'.join(filter(None, parts)))
         self.runs_jobs = runs_jobs
-        self.groups = {'': self}
+        self.groups: dict[str, Any] = {'': self}
 
     def group(self, title: str) -> Any:
         """Return the group of options under a title, which is made when it is first asked for; '' for no group."""
@@ -34,9 +37,9 @@ class Parser(argparse.ArgumentParser):
             self.groups[title] = self.add_argument_group(title)
         return self.groups[title]
 
-    def parse(self, argv):
+    def parse(self, argv: Sequence[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
         """Return (namespace, runner options of mrjob as a tuple). Exits with 2 on wrong usage."""
-        own, passed = self.part(argv)
+        own, passed = self.separate(argv)
         if passed and not self.runs_jobs:
             self.error(f'{passed[0]}: this command runs no job, mrjob has no say in it')
         args = self.parse_intermixed_args(own)
@@ -44,7 +47,7 @@ class Parser(argparse.ArgumentParser):
             make_engine(args.runner, tuple(passed)).prepare(args.inputs)
         return args, tuple(passed)
 
-    def part(self, argv):
+    def separate(self, argv: Sequence[str]) -> tuple[list[str], list[str]]:
         """Separate our tokens from mrjob's."""
         theirs, own, passed = runner_option_arity(), [], []
         tokens = iter(argv)
@@ -54,7 +57,7 @@ class Parser(argparse.ArgumentParser):
                 own += [os.path.join('.', path) if path.startswith('-') else path for path in tokens]
             elif not token.startswith('-') or name in self._option_string_actions or self.is_short(token):
                 own.append(token)
-                own += self.values_of(token, tokens)
+                own += self.take_value(token, tokens)
             elif name in REFUSED:
                 self.error(f'{name} is not for users of mr-elm{REFUSED[name]}')
             elif name in theirs:
@@ -65,18 +68,18 @@ class Parser(argparse.ArgumentParser):
                 own.append(token)
         return own, passed
 
-    def is_short(self, token):
+    def is_short(self, token: str) -> bool:
         """Tell whether a token holds short options of ours written together, such as -qv or -oOUT."""
         return not token.startswith('--') and token[:2] in self._option_string_actions
 
-    def values_of(self, token, tokens):
+    def take_value(self, token: str, tokens: Iterator[str]) -> list[str]:
         """Take the value of one of our options, which may look like an option itself."""
         action = self._option_string_actions.get(token)
         if action is None or action.nargs is not None:
             return []
         return self.take(1, tokens, token)
 
-    def take(self, n, tokens, name):
+    def take(self, n: int, tokens: Iterator[str], name: str) -> list[str]:
         """Take the next n tokens."""
         values = [value for _, value in zip(range(n), tokens, strict=False)]
         if len(values) < n:
@@ -88,13 +91,13 @@ REFUSED = {'-o': f': the output folder of mrjob is spelled {OUTPUT_DIR}', '--spa
            **dict.fromkeys(step_options(), '')}
 
 
-def add_input_options(parser):
+def add_input_options(parser: Parser) -> None:
     """Add the inputs and the options that say how they are written."""
     parser.add_argument('inputs', nargs='+', metavar='INPUT', help='files, folders or globs; .gz and .bz2 too')
     add_row_arguments(parser.add_argument_group('input').add_argument)
 
 
-def above_zero(text):
+def above_zero(text: str) -> float:
     """Read a number above 0."""
     try:
         value = float(text)
@@ -105,19 +108,19 @@ def above_zero(text):
     return value
 
 
-def add_task_option(parser):
+def add_task_option(parser: Parser) -> None:
     """Add what the labels are."""
     add_task_argument(parser.add_argument)
 
 
-def add_label_options(parser):
+def add_label_options(parser: Parser) -> None:
     """Add options for applying a model to rows."""
     add_no_label_argument(parser.add_argument)
     parser.add_argument('--ignore-extra-features', action='store_true',
                         help='drop features that the model does not know (libsvm)')
 
 
-def add_runner_options(parser):
+def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
     group.add_argument('-r', '--runner', choices=tuple(ENGINES), default='inline', metavar='NAME',
@@ -133,23 +136,23 @@ def add_runner_options(parser):
                        'object a line')
 
 
-def add_quiet_option(parser):
+def add_quiet_option(parser: Any) -> None:
     """Add how loud a command is."""
     parser.add_argument('-q', '--quiet', action='store_true', help='print no progress')
 
 
-def add_debug_option(parser):
+def add_debug_option(parser: Any) -> None:
     """Add the option that shows where an error came from."""
     parser.add_argument('--debug', action='store_true', help='show where an error came from')
 
 
-def add_resume_option(parser):
+def add_resume_option(parser: Parser) -> None:
     """Add going on with a run that was cut short."""
     parser.add_argument('--resume', action='store_true', help='hadoop, emr: go on with a run that did not finish; jobs '
                         'that OUTPUT.work, beside the output, records as finished are not run again')
 
 
-def make_runner(args, passed, output=None):
+def make_runner(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:
     """Make the engine that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
@@ -157,7 +160,7 @@ def make_runner(args, passed, output=None):
                        resume=output is not None and args.resume, trace=args.trace)
 
 
-def write_rejected(path, accounts, runner):
+def write_rejected(path: str, accounts: Accounts, runner: Engine) -> None:
     """Write the rows that were left out: file, line, reason, the bytes of the row, tab between."""
     with written(path) as local, open(local, 'wb') as stream:
         for row in accounts.rejected():

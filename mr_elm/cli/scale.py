@@ -1,5 +1,6 @@
 """mr-elm speedup, sizeup and scaleup: measure how training scales."""
 import os
+from collections.abc import Sequence
 
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
 from mr_elm.rows.row_arguments import positive
@@ -8,22 +9,22 @@ from mr_elm.scaling.places import PLACES
 from mr_elm.scaling.study import run_study
 
 
-def speedup(argv):
+def speedup(argv: Sequence[str]) -> None:
     """Measure T(1 node, D) / T(m nodes, D): how much faster more nodes train on the same rows."""
-    study(argv, 'speedup', speedup.__doc__)
+    measure(argv, 'speedup', speedup.__doc__)
 
 
-def sizeup(argv):
+def sizeup(argv: Sequence[str]) -> None:
     """Measure T(n nodes, mD) / T(n nodes, D): how much longer the same nodes train on more rows."""
-    study(argv, 'sizeup', sizeup.__doc__)
+    measure(argv, 'sizeup', sizeup.__doc__)
 
 
-def scaleup(argv):
+def scaleup(argv: Sequence[str]) -> None:
     """Measure T(1 node, D) / T(m nodes, mD): whether more nodes train on as many more rows in the same time."""
-    study(argv, 'scaleup', scaleup.__doc__)
+    measure(argv, 'scaleup', scaleup.__doc__)
 
 
-def study(argv, experiment, description):
+def measure(argv: Sequence[str], experiment: str, description: str | None) -> None:
     """Run an experiment."""
     parser = Parser(experiment, description)
     parser.add_argument('-r', '--runner', choices=tuple(PLACES), default='local',
@@ -32,10 +33,11 @@ def study(argv, experiment, description):
                              'core instance (default: %(default)s)')
     parser.add_argument('--method', nargs='+', choices=tuple(METHODS), default=['pesvm'], metavar='NAME',
                         help=f'some of {", ".join(METHODS)} (default: pesvm)')
-    parser.add_argument('--nodes', nargs='+', type=positive, default=powers(os.cpu_count()), metavar='N',
+    parser.add_argument('--nodes', nargs='+', type=positive, default=list_powers(os.cpu_count()), metavar='N',
                         help='numbers of nodes; sizeup takes the last (default: powers of 2, up to the cores)')
-    parser.add_argument('--sizes', nargs='+', type=size, default=(), metavar='N', help='numbers of rows, such as 2e6; '
-                        'scaleup takes the first for one node (default: as the method is measured best)')
+    parser.add_argument('--sizes', nargs='+', type=read_size, default=(), metavar='N',
+                        help='numbers of rows, such as 2e6; scaleup takes the first for one node '
+                             '(default: as the method is measured best)')
     parser.add_argument('--features', type=positive, metavar='D', help='features of a row')
     parser.add_argument('--hidden', type=positive, metavar='L', help='hidden nodes, where the method has them')
     parser.add_argument('--repeats', type=positive, metavar='K',
@@ -58,7 +60,7 @@ def study(argv, experiment, description):
         print(path)
 
 
-def size(text):
+def read_size(text: str) -> int:
     """Read a number of rows, which may be written as 2e6."""
     try:
         return positive(str(int(float(text))))
@@ -66,6 +68,6 @@ def size(text):
         return positive(text)
 
 
-def powers(n):
+def list_powers(n: int | None) -> list[int]:
     """List the powers of 2 up to n."""
     return [2**k for k in range((n or 1).bit_length())]

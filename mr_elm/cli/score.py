@@ -1,6 +1,9 @@
 """mr-elm predict, evaluate and inspect: use a trained model."""
+import argparse
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from mr_elm.cli.options import (
     Parser,
@@ -14,15 +17,18 @@ from mr_elm.cli.options import (
 )
 from mr_elm.drivers import score
 from mr_elm.drivers.increment import demand_living
+from mr_elm.engines.base import Engine
 from mr_elm.errors import ModelFormatError
 from mr_elm.files.storage import demand_free, fetched
+from mr_elm.io.formats import RowOptions
 from mr_elm.model_checks import check_report
-from mr_elm.models import read_model, refusing
+from mr_elm.models import Model, read_model, refusing
+from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
 
-def predict(argv):
+def predict(argv: Sequence[str]) -> None:
     """Write predictions in input order."""
     parser = model_parser('predict', 'Write a line a row, in input order: the label, with --scores decision values.')
     parser.add_argument('-o', '--output', required=True, metavar='OUT', help='where to write the predictions')
@@ -43,7 +49,7 @@ def predict(argv):
         write_rejected(rejected, accounts, runner)
 
 
-def evaluate(argv):
+def evaluate(argv: Sequence[str]) -> None:
     """Score a model on labelled rows."""
     parser = model_parser('evaluate', 'Score a model on labelled rows: accuracy and more, or RMSE and more.')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
@@ -59,10 +65,10 @@ def evaluate(argv):
         plan = plan_inputs(args.inputs, rows_for(model, args, ignore_extra=args.ignore_extra_features))
         scores, accounts = score.evaluate(path, model, plan, runner, args.bad_rows, args.leave_one_out)
     report_rejected(accounts, runner)
-    print(json.dumps(scores) if args.json else table_of(scores))
+    print(json.dumps(scores) if args.json else lay_out_scores(scores))
 
 
-def inspect(argv):
+def inspect(argv: Sequence[str]) -> None:
     """Show the header of a model."""
     parser = Parser('inspect', 'Show what a model file says of itself.', runs_jobs=False)
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
@@ -79,7 +85,7 @@ def inspect(argv):
 
 
 @contextmanager
-def fetched_model(name):
+def fetched_model(name: str) -> Iterator[tuple[str, Any]]:
     """Read a model from wherever it is: (path of a copy to ship under a plain name, model)."""
     try:
         with fetched(name, 'model.npz') as path:
@@ -91,7 +97,7 @@ def fetched_model(name):
         raise ModelFormatError(f'{name}: a model file was expected, it is a folder') from None
 
 
-def model_parser(command, description):
+def model_parser(command: str, description: str) -> Parser:
     """Make the parser of a command that applies a model to rows."""
     parser = Parser(command, description)
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
@@ -100,7 +106,8 @@ def model_parser(command, description):
     return parser
 
 
-def rows_for(model, args, labelled=True, ignore_label=False, ignore_extra=False):
+def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, ignore_label: bool = False,
+             ignore_extra: bool = False) -> RowOptions:
     """Return the RowOptions of the training, unless the user says otherwise. The flags are those of RowOptions."""
     trained = model.header.parameters['input']
     label, weight = trained['label_column'] or 0, trained['weight_column']
@@ -113,26 +120,27 @@ def rows_for(model, args, labelled=True, ignore_label=False, ignore_extra=False)
                        ignore_extra=ignore_extra)
 
 
-def report_rejected(accounts, runner):
+def report_rejected(accounts: Accounts, runner: Engine) -> None:
     """Tell how many rows were left out."""
     if accounts.rows:
         reasons = ', '.join(f'{n} {reason}' for reason, n in sorted(accounts.reasons.items()))
         runner.reporter.say(f'rows left out: {reasons}')
 
 
-def table_of(scores):
+def lay_out_scores(scores: dict[str, Any]) -> str:
     """Lay scores out as text."""
     lines = [f'{name:10} {value:,}' if isinstance(value, int) else f'{name:10} {value:.6g}'
              for name, value in scores.items() if isinstance(value, (int, float))]
     if 'per_class' in scores:
         lines += ['', f'{"class":>12} {"precision":>10} {"recall":>10} {"rows":>10}']
-        lines += [f'{name:>12} {shown(row["precision"]):>10} {shown(row["recall"]):>10} {row["rows"]:>10,}'
+        lines += [f'{name:>12} {write_ratio(row["precision"]):>10} {write_ratio(row["recall"]):>10} {row["rows"]:>10,}'
                   for name, row in scores['per_class'].items()]
-        lines += ['', 'rows of a true class (down) by predicted class (across)', *confusion_lines(scores['confusion'])]
+        lines += ['', 'rows of a true class (down) by predicted class (across)',
+                  *lay_out_confusion(scores['confusion'])]
     return '\n'.join(lines)
 
 
-def confusion_lines(confusion):
+def lay_out_confusion(confusion: dict[str, list]) -> list[str]:
     """Lay the confusion matrix out as text."""
     width = max(len(str(cell)) for cell in [*confusion['true'], *confusion['predicted'], *sum(confusion['rows'], [])])
     cells = [['', *confusion['predicted']]] + [[name, *row] for name, row in
@@ -140,6 +148,6 @@ def confusion_lines(confusion):
     return [' '.join(f'{cell!s:>{width}}' for cell in row) for row in cells]
 
 
-def shown(ratio):
+def write_ratio(ratio: float | None) -> str:
     """Write a ratio, or a dash where there is none."""
     return '-' if ratio is None else f'{ratio:.4f}'

@@ -1,11 +1,15 @@
 """mr-elm train ... --script: print a training as a shell script of stages, programs that a user can run by hand."""
+import argparse
 import shlex
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mr_elm.cli.steps import demand_other_names, name_of
 from mr_elm.drivers import kelm
 from mr_elm.io.formats import MAX_FEATURES
+from mr_elm.machines.options import DualOptions, KELMOptions, PESVMOptions
 from mr_elm.methods import DUAL, GRAM, KELM, METHODS
-from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
 ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'header': 'auto', 'label_column': None, 'weight_column': None,
@@ -24,7 +28,8 @@ done
 """
 
 
-def print_script(words, options, args, passed, **known):
+def print_script(words: Sequence[str], options: Any, args: argparse.Namespace, passed: tuple[str, ...],
+                 **known: Any) -> None:
     """Print the script of a training. words : those of the training, the method first."""
     if clash := [option for name, option in TRAIN_ONLY.items() if getattr(args, name)]:
         raise ValueError(f'{clash[0]}: a training without it was expected by --script, whose stages run one by one')
@@ -44,35 +49,37 @@ class Script:
     known : RowOptions that the training knows without being asked, as of a model that it is like.
     """
 
-    def __init__(self, words, args, passed, known):
+    def __init__(self, words: Sequence[str], args: argparse.Namespace, passed: tuple[str, ...],
+                 known: dict[str, Any]) -> None:
         self.words = [word for word in words if word != '--script']
         self.args = args
         self.prefix, self.known = name_of(args), known
         self.where = ['-r', args.runner] if args.runner != 'inline' else []
         self.where += ['-q'] if args.quiet else []
         self.where += [*passed, *(['--task-python-bin', args.python] if args.python else [])]
-        self.outputs, self.lines, self.looped = [], [], False
+        self.outputs: list[str] = []
+        self.lines: list[str] = []
 
-    def name(self, suffix):
+    def name(self, suffix: str) -> str:
         """Return the quoted name of a file of the script."""
         return shlex.quote(f'{self.prefix}.{suffix}')
 
     @property
-    def layer(self):
+    def layer(self) -> str:
         """Return the command that writes what the next stage needs."""
         return f'mr-elm layer {self.name("training.json")}'
 
-    def program(self, noun, words, inputs=None):
+    def program(self, noun: str, words: Sequence[object], inputs: str | None = None) -> str:
         """Return the command that runs a stage over the rows, or over a file of the script."""
         rows = [*self.row_words(), *self.where, *self.args.inputs] if inputs is None else [*self.where, inputs]
         return shlex.join(['python', '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words), *rows])
 
-    def files(self, **suffixes):
+    def files(self, **suffixes: str) -> list[str]:
         """Return options that name files of the script: files(layer='npz') is --layer PREFIX.layer.npz."""
         return [word for option, suffix in suffixes.items() for word in
                 (f'--{option.replace("_", "-")}', f'{self.prefix}.{option.replace("_", "-")}.{suffix}')]
 
-    def row_words(self):
+    def row_words(self) -> list[str]:
         """Return the options that say how the rows are written, but for the defaults."""
         given = {name: getattr(self.args, name) for name in ROW_OPTIONS}
         given['n_features'] = self.known.get('n_features', given['n_features'])
@@ -80,7 +87,7 @@ class Script:
                  for name, default in ROW_OPTIONS.items() if given[name] != default]
         return [*words, '--task=regression'] if self.known['numeric_labels'] else words
 
-    def add(self, comment, noun, words, inputs=None):
+    def add(self, comment: str, noun: str, words: Sequence[object], inputs: str | None = None) -> None:
         """Add a stage, and let its output lead to the files of the next one."""
         output = self.name(noun)
         if self.outputs:
@@ -88,14 +95,14 @@ class Script:
         self.lines.append(f'# {comment}\n{self.program(noun, words, inputs)} > {output}')
         self.outputs.append(output)
 
-    def loop(self, comment, noun, words):
+    def loop(self, comment: str, noun: str, words: Sequence[object]) -> None:
         """Add a stage that runs until no more passes are needed."""
         self.lines.append(f'# {comment}\n' + LOOP.format(
             outputs=' '.join(self.outputs), layer=self.layer, next=self.name('next'), noun=noun,
             prefix=shlex.quote(self.prefix), stage=self.program(noun, words)).rstrip())
-        self.outputs, self.looped = ['"$@"'], True
+        self.outputs = ['"$@"']
 
-    def text(self):
+    def text(self) -> str:
         """Return the script."""
         first = shlex.join(['mr-elm', 'layer', *self.words])
         last = f'mr-elm finish {self.name("training.json")} {" ".join(self.outputs)}'
@@ -104,14 +111,14 @@ class Script:
                           '# solve, and write the model', last, ''])
 
 
-def add_statistics(script, plan, n_landmarks=0, seed=0):
+def add_statistics(script: Script, plan: InputPlan, n_landmarks: int = 0, seed: int = 0) -> None:
     """Add the statistics of the rows, which a pack knows but for landmarks."""
     if not plan.pack or n_landmarks:
         words = ['--landmarks', n_landmarks, '--seed', seed] if n_landmarks else []
         script.add('statistics of the columns and labels', 'stats', words)
 
 
-def add_gram_stages(script, plan, options):
+def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> None:
     """Add the stages of PESVM and the unified ELM."""
     nystrom = options.map == 'nystrom' and script.args.like is None
     add_statistics(script, plan, options.n_hidden if nystrom else 0, options.seed)
@@ -119,7 +126,7 @@ def add_gram_stages(script, plan, options):
                script.files(layer='npz', grid='json', class_weights='json'))
 
 
-def add_dual_stages(script, plan, options):
+def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> None:
     """Add the stages of the dual methods."""
     add_statistics(script, plan)
     script.add('one two-class machine a reducer', 'dual', script.files(problem='npz'))
@@ -128,11 +135,11 @@ def add_dual_stages(script, plan, options):
                     script.files(problem='npz', model='npz', working='npz'))
 
 
-def add_kernel_stages(script, plan, options):
+def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> None:
     """Add the stages of the kernel ELM."""
     add_statistics(script, plan)
     script.add('scale the rows', 'place', script.files(problem='npz'))
-    options = chosen(plan, options)
+    options = choose_solver(plan, options)
     by_passes = options.solver == 'cg' or options.solver == 'svd' and options.rank
     if not by_passes and options.emit == 'rows':
         script.add('the kernel matrix, a row of tiles a block', 'kernel_rows', script.files(rows='npz', starts='json'))
@@ -150,7 +157,7 @@ def add_kernel_stages(script, plan, options):
             script.loop('the residual', *product)
 
 
-def chosen(plan, options):
+def choose_solver(plan: InputPlan, options: KELMOptions) -> KELMOptions:
     """Return the options with solver and emission chosen. Raises ValueError where that takes the number of rows."""
     if plan.manifest:
         return kelm.settle(plan, options, plan.manifest['n_rows'], plan.manifest['n_features'])
@@ -160,4 +167,4 @@ def chosen(plan, options):
     return options
 
 
-STAGES = {GRAM: add_gram_stages, DUAL: add_dual_stages, KELM: add_kernel_stages}
+STAGES: dict[str, Callable[..., None]] = {GRAM: add_gram_stages, DUAL: add_dual_stages, KELM: add_kernel_stages}

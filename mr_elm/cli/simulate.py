@@ -1,6 +1,7 @@
 """mr-elm simulate: how training would scale on a larger cluster, by what it took on a small one."""
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
 from math import log10
 from pathlib import Path
@@ -15,15 +16,15 @@ from mr_elm.scaling.simulate import make_forecasts, spaced
 LARGEST = 10**15
 
 
-def simulate(argv):
+def simulate(argv: Sequence[str]) -> None:
     """Fit a cost model to measured runs, check it against them, and draw what it says of a larger cluster."""
-    parser = Parser('simulate', simulate.__doc__ + ' Map tasks are dealt out by list scheduling, with stragglers and '
+    parser = Parser('simulate', f'{simulate.__doc__} Map tasks are dealt out by list scheduling, with stragglers and '
                     'their speculative copies. What comes out is simulated, and marked so.', runs_jobs=False)
     parser.add_argument('--trace', nargs='+', required=True, metavar='CSV',
                         help='runs of mr-elm speedup, sizeup or scaleup')
-    parser.add_argument('--nodes', type=span, default=(1, 1000), metavar='A..B',
+    parser.add_argument('--nodes', type=read_span, default=(1, 1000), metavar='A..B',
                         help='numbers of nodes (default: 1..1000)')
-    parser.add_argument('--rows', type=span, default=(10**6, 10**11), metavar='A..B',
+    parser.add_argument('--rows', type=read_span, default=(10**6, 10**11), metavar='A..B',
                         help='numbers of rows (default: 1e6..1e11, as far as the memory of the method goes)')
     parser.add_argument('--slots', type=positive, default=1, metavar='N',
                         help='tasks at once on a node (default: %(default)s)')
@@ -46,13 +47,13 @@ def simulate(argv):
                       not args.no_speculation)
     runs = [run for path in args.trace for run in read_runs(path)]
     decades = [10**k for k in range(15) if args.rows[0] <= 10**k <= args.rows[1]]
-    forecasts = make_forecasts(runs, spaced(*args.nodes), decades or sorted(set(args.rows)), cluster,
+    forecasts = make_forecasts(runs, [int(n) for n in spaced(*args.nodes)], decades or sorted(set(args.rows)), cluster,
                          partial(print, file=sys.stderr))
     Path(args.output).mkdir(parents=True, exist_ok=True)
     print(write_forecasts(forecasts, Path(args.output)), end='')
 
 
-def span(text):
+def read_span(text: str) -> tuple[int, int]:
     """Read A..B, whole numbers that may be written as 1e6."""
     low, dots, high = text.partition('..')
     try:

@@ -1,8 +1,11 @@
 """mr-elm layer and finish: the steps of a training between its stages, when these are run by hand."""
+import argparse
 import json
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from mr_elm.cli.methods import run_method
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
@@ -19,10 +22,11 @@ from mr_elm.rows.row_arguments import row_options
 
 LAYER = 'Write what the next stage of a training needs: nodes and grids from the statistics, and so on.'
 FINISH = 'Solve for the model of a training whose stages have all been run, and write it.'
+Driver = Callable[..., tuple]  # (plan, options, runner) -> (header, arrays, accounts)
 FORMAT = 'mr_elm-training'
 
 
-def layer(argv):
+def layer(argv: Sequence[str]) -> int | None:
     """Write what the next stage needs, and its name to MODELNAME.next."""
     if argv[:1] and not argv[0].startswith('-') and argv[0] not in LINES and not argv[0].endswith('.json'):
         raise ValueError(f'one of {", ".join(LINES)}, or a file MODELNAME.training.json, was expected, {argv[0]!r} '
@@ -33,13 +37,13 @@ def layer(argv):
     return resume(args, leave_next)
 
 
-def finish(argv):
+def finish(argv: Sequence[str]) -> int | None:
     """Write the model, from the outputs of all stages."""
     args = step_parser('finish', FINISH).parse(argv)[0]
     return resume(args, write_model)
 
 
-def step_parser(command, description):
+def step_parser(command: str, description: str) -> Parser:
     """Make the parser of a step."""
     parser = Parser(command, description, runs_jobs=False)
     parser.add_argument('training', metavar='MODELNAME.training.json', help='written by `mr-elm layer METHOD ...`')
@@ -49,7 +53,8 @@ def step_parser(command, description):
     return parser
 
 
-def begin(words, driver, options, args, passed, **known):
+def begin(words: Sequence[str], driver: Driver, options: Any, args: argparse.Namespace, passed: tuple[str, ...],
+          **known: Any) -> None:
     """Plan the inputs of a training, keep what it is in MODELNAME.training.json, and prepare its first stage."""
     if METHODS[words[0]].auto and args.auto:
         raise ValueError('--auto: a training with known stages was expected, those of --auto depend on the rows')
@@ -62,19 +67,19 @@ def begin(words, driver, options, args, passed, **known):
     leave_next(driver, options, args, plan, ())
 
 
-def resume(given, step):
+def resume(given: argparse.Namespace, step: Callable[..., None]) -> int | None:
     """Go through a training up to the outputs that were given, then take a step."""
     record = read_record(given.training)
     plan = InputPlan.from_record(record['plan'])
     demand_unchanged(replace(plan, files=[file for file in plan.files if store_of(file.path).find(file.path)]))
 
-    def perform(driver, options, args, passed, **known):
+    def perform(driver: Driver, options: Any, args: argparse.Namespace, passed: tuple[str, ...], **known: Any) -> None:
         args.quiet |= given.quiet
         step(driver, options, args, plan, tuple(given.inputs))
     return run_method(record['words'], 'layer', partial(read_training, perform), LINES)
 
 
-def read_record(path):
+def read_record(path: str) -> dict[str, Any]:
     """Read what `begin` wrote. Raises DataFormatError when the file is something else."""
     try:
         with open(path) as stream:
@@ -88,9 +93,10 @@ def read_record(path):
     return record
 
 
-def leave_next(driver, options, args, plan, outputs):
+def leave_next(driver: Driver, options: Any, args: argparse.Namespace, plan: InputPlan,
+               outputs: tuple[str, ...]) -> None:
     """Leave the files of the next stage, and its name in MODELNAME.next: `finish` when there is none."""
-    replay, noun = replay_of(args, plan, outputs), 'finish'
+    replay, noun = make_replay(args, plan, outputs), 'finish'
     try:
         driver(plan, options, replay)
         replay.demand_all_taken()
@@ -101,17 +107,18 @@ def leave_next(driver, options, args, plan, outputs):
     replay.reporter.say('next: mr-elm finish' if noun == 'finish' else f'next: mr_{noun}')
 
 
-def write_model(driver, options, args, plan, outputs):
+def write_model(driver: Driver, options: Any, args: argparse.Namespace, plan: InputPlan,
+                outputs: tuple[str, ...]) -> None:
     """Write the model."""
     output = output_of(args)
     output.demand_free()
-    replay = replay_of(args, plan, outputs)
+    replay = make_replay(args, plan, outputs)
     made = driver(plan, options, replay)
     replay.demand_all_taken()
     output.keep(replay, *made)
 
 
-def demand_other_names(plan, prefix):
+def demand_other_names(plan: InputPlan, prefix: str) -> None:
     """Raise ValueError when an input has a name that the files of a training by hand may take."""
     for file in plan.files:
         folder, name = os.path.split(file.path)
@@ -120,12 +127,12 @@ def demand_other_names(plan, prefix):
                              'of the training have such names: give the model another name')
 
 
-def replay_of(args, plan, outputs):
+def make_replay(args: argparse.Namespace, plan: InputPlan, outputs: tuple[str, ...]) -> Replay:
     """Make the Replay of a training."""
     rows = tuple(file.path for file in plan.files)
     return Replay(reporter=Reporter(args.quiet), outputs=outputs, prefix=name_of(args), rows=rows)
 
 
-def name_of(args):
+def name_of(args: argparse.Namespace) -> str:
     """Return what the names of all files of a training by hand begin with."""
     return os.path.basename(args.model).removesuffix('.npz')
