@@ -1,5 +1,4 @@
 """Run a search for kernel parameters and C, and report what it found."""
-import csv
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,12 +8,12 @@ import numpy as np
 
 from mr_elm.cli.options import make_runner
 from mr_elm.cli.training import output_of
-from mr_elm.cli.tuning import read_tuning
+from mr_elm.cli.tuning import read_tuning, write_table
 from mr_elm.files.storage import written
 from mr_elm.methods import Method, Tuning, load
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
-from mr_elm.scores.selection import Score
+from mr_elm.scores.selection import LeftOut, Score
 
 
 def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None:
@@ -31,15 +30,13 @@ def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None
 
 def report(tuned: Any, search: Any) -> None:
     """Print the best candidate and write table and figure. tuned : Tuned."""
-    if search.table is not None:
-        with written(search.table) as local:
-            write_table(tuned.scores, local)
+    write_table(search.table, [{**score.parameters, 'C': score.C, **values_of(score)} for score in tuned.scores])
     if search.figure is not None:
         from mr_elm.figures.heatmap import draw
         with written(search.figure) as local:
             draw(tuned.scores, local)
-    best = {**tuned.best.parameters, 'C': tuned.best.C}
-    best |= {name: getattr(tuned.best, name) for name in columns_of(tuned.best)[:2]}
+    values = {name: value for name, value in values_of(tuned.best).items() if name not in ('n_support', 'seconds')}
+    best = {**tuned.best.parameters, 'C': tuned.best.C, **values}
     if tuned.outer:
         shares = [cell.correct / cell.total for cell in tuned.outer]
         best['nested'] = {'accuracy': float(np.mean(shares)), 'deviation': float(np.std(shares)),
@@ -47,18 +44,9 @@ def report(tuned: Any, search: Any) -> None:
     print(json.dumps(best))
 
 
-def columns_of(score: Any) -> tuple[str, ...]:
-    """Return what a table shows of a Score or a LeftOut."""
-    if isinstance(score, Score):
-        return 'accuracy', 'deviation', 'n_support', 'seconds'
-    return ('rmse',) if score.accuracy is None else ('accuracy',)
-
-
-def write_table(scores: list, path: str) -> None:
-    """Write a line of csv a candidate."""
-    columns = columns_of(scores[0])
-    with open(path, 'w', newline='') as stream:
-        table = csv.writer(stream)
-        table.writerow([*scores[0].parameters, 'C', *columns])
-        for score in scores:
-            table.writerow([*score.parameters.values(), score.C, *(getattr(score, name) for name in columns)])
+def values_of(score: Score | LeftOut) -> dict[str, float | None]:
+    """Return what a table shows of a candidate."""
+    if isinstance(score, LeftOut):
+        return {'rmse': score.rmse} if score.accuracy is None else {'accuracy': score.accuracy}
+    return {'accuracy': score.accuracy, 'deviation': score.deviation, 'n_support': score.n_support,
+            'seconds': score.seconds}

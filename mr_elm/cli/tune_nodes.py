@@ -1,5 +1,4 @@
 """Run a search for map, scale, nu and L of hidden nodes, and report what it found."""
-import csv
 import json
 from collections.abc import Sequence
 from itertools import product
@@ -7,7 +6,7 @@ from typing import Any
 
 from mr_elm.cli.options import make_runner
 from mr_elm.cli.training import output_of
-from mr_elm.cli.tuning import read_tuning
+from mr_elm.cli.tuning import read_tuning, write_table
 from mr_elm.drivers.tune_pesvm import Search
 from mr_elm.files.storage import written
 from mr_elm.methods import Method, Tuning, load
@@ -30,9 +29,7 @@ def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None
 
 def report(found: Any, asked: Any) -> None:
     """Print the best cell and write table and figure. found : Found. asked : NodeSearch."""
-    if asked.table is not None:
-        with written(asked.table) as local:
-            write_table(found.scores, local)
+    write_table(asked.table, list(map(cell_of, found.scores)))
     if asked.figure is not None:
         from mr_elm.figures.node_figure import draw
         with written(asked.figure) as local:
@@ -44,11 +41,3 @@ def cell_of(score: Any) -> dict[str, Any]:
     """Return the fields of a NodeScore that a row of the table shows."""
     return {'map': score.map, 'weight_scale': score.weight_scale, 'nu': score.nu, 'hidden': score.n_hidden,
             'error': score.error, 'deviation': score.deviation, 'accuracy': score.accuracy, 'trusted': score.trusted}
-
-
-def write_table(scores: list, path: str) -> None:
-    """Write a line of csv a cell."""
-    with open(path, 'w', newline='') as stream:
-        table = csv.DictWriter(stream, cell_of(scores[0]))
-        table.writeheader()
-        table.writerows(map(cell_of, scores))

@@ -1,11 +1,12 @@
-"""Do what tuning has in common, whatever the method: read its options."""
+"""Do what tuning has in common, whatever the method: read its options, write its table."""
+import csv
 from collections.abc import Sequence
 from typing import Any
 
 from mr_elm.cli.method_options import add_options, read_options
 from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options
 from mr_elm.cli.training import add_model_options, output_of
-from mr_elm.files.storage import demand_free
+from mr_elm.files.storage import demand_free, written
 from mr_elm.machines.search_options import GRID
 from mr_elm.methods import Method, Tuning, load
 
@@ -39,3 +40,12 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     add_runner_options(parser)
     add_resume_option(parser)
     return parser
+
+
+def write_table(path: str | None, records: list[dict[str, Any]]) -> None:
+    """Write a line of csv for each candidate, where a table was asked for."""
+    if path is not None:
+        with written(path) as local, open(local, 'w', newline='') as stream:
+            table = csv.DictWriter(stream, records[0])
+            table.writeheader()
+            table.writerows(records)
