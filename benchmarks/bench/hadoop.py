@@ -19,7 +19,7 @@ from mr_elm.data.generators import generate, write_rows
 from mr_elm.engines.bundle import UNPACKED, make_bundle
 from mr_elm.engines.hadoop.yarn import get_json
 from mr_elm.engines.progress import Reporter
-from mr_elm.files.hadoop import hadoop_bin, read_configuration
+from mr_elm.files.hadoop import find_home, hadoop_bin, read_configuration
 from mr_elm.files.storage import store_of
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
@@ -42,7 +42,7 @@ class Cluster:
         self.folder = Path(folder)
         self.remote = f'hdfs:///tmp/mr_elm-bench-{uuid.uuid4().hex[:8]}'
         self.bundle = make_bundle(f'{self.remote}/bundle', Reporter())
-        self.configuration = read_configuration(Path(hadoop_bin()).parents[1])
+        self.configuration = read_configuration(find_home())
 
     def pack(self, times: int) -> tuple[Path, str]:
         """Pack the rows of one csv file so many times over, here and in HDFS; returns both folders."""
@@ -86,8 +86,8 @@ class Cluster:
     def bare(self, rows: str) -> str:
         """Run the map and reduce tasks of the Gram job, nothing else."""
         layer = save_layer(random_layer(D), self.folder)
-        plan = write_json(self.folder / 'plan.json', plan_inputs([rows], RowOptions()).to_json())
-        grid = write_json(self.folder / 'grid.json', astuple(GridSteps.of(1.0)))
+        plan = write_json(str(self.folder / 'plan.json'), plan_inputs([rows], RowOptions()).to_json())
+        grid = write_json(str(self.folder / 'grid.json'), astuple(GridSteps.of(1.0)))
         words = ['--step-num=0', '--layer', layer.name, '--plan', 'plan.json', '--grid', 'grid.json']
         task = ' '.join([f'{UNPACKED}/bin/python', 'mr_gram.py', *words])
         return self.streaming(rows, f'{task} --mapper', f'{task} --reducer',

@@ -40,10 +40,11 @@ def is_local_cluster() -> bool:
     return home is not None and (home.parent / 'settings.json').exists()
 
 
-def read_configuration(home: Path) -> dict[str, str]:
+def read_configuration(home: Path | None) -> dict[str, str]:
     """Read the properties of a Hadoop's site files: name -> value; those of HADOOP_CONF_DIR come first."""
     named = os.environ.get('HADOOP_CONF_DIR')
-    folders = [Path(named)] if named else [home / 'etc' / 'hadoop', Path('/etc/hadoop/conf')]
+    usual = [*([home / 'etc' / 'hadoop'] if home else []), Path('/etc/hadoop/conf')]
+    folders = [Path(named)] if named else usual
     properties: dict[str, str] = {}
     for folder in folders:
         for site in SITES:
@@ -121,4 +122,4 @@ def hadoop_bin() -> str:
 def hdfs_client() -> WebHDFS | HadoopCommand:
     """Return a client of the cluster's HDFS: over HTTP where that is possible, else the hadoop command."""
     command = hadoop_bin()
-    return web_hdfs(read_configuration(Path(command).parents[1])) or HadoopCommand([command])
+    return web_hdfs(read_configuration(find_home())) or HadoopCommand([command])

@@ -138,7 +138,7 @@ class HDFSStore:
         self.client.delete(path)
 
 
-Store = LocalStore | HDFSStore | Any  # or files.s3.S3Store, which waits for boto3
+Store = Any  # LocalStore, HDFSStore, or S3Store of files/s3.py, which waits for boto3
 
 
 def entry_of(path: str, status: dict) -> Entry:
