@@ -36,7 +36,7 @@ def main(path: str) -> None:
     X_test, y_test = draw_islands(4000, seed=1)
     fitted = {title: estimator.fit(X, y) for title, estimator in METHODS.items()}
     for title, estimator in fitted.items():
-        print(f'{title:40} accuracy {estimator.score(X_test, y_test):.4f}{kept(estimator)}')
+        print(f'{title:40} accuracy {estimator.score(X_test, y_test):.4f}{describe_kept(estimator)}')
     draw(fitted, X, y, (X_test, y_test), path)
 
 
@@ -53,7 +53,7 @@ def draw_islands(n_rows: int, seed: int) -> tuple[Floats, np.ndarray]:
     return X[kept_rows], np.where(height[kept_rows] > 0, 1, -1)
 
 
-def kept(estimator: Any) -> str:
+def describe_kept(estimator: Any) -> str:
     """Say how many rows the machine keeps, where it keeps rows."""
     vectors = estimator.model_.arrays.get('support_vectors')
     return '' if vectors is None else f', {len(vectors)} support vectors'
@@ -64,7 +64,7 @@ def draw(fitted: dict, X: Floats, y: np.ndarray, test: tuple, path: str) -> None
     with drawn(path, rows=2, columns=3, dpi=120, figsize=(12, 8.2), sharex=True, sharey=True) as (_, panels):
         for axes, (title, estimator) in zip(panels.flat, fitted.items(), strict=True):
             draw_panel(axes, estimator, X, y)
-            axes.set_title(f'{title}\n{estimator.score(*test):.1%} right{kept(estimator)}', fontsize=10)
+            axes.set_title(f'{title}\n{estimator.score(*test):.1%} right{describe_kept(estimator)}', fontsize=10)
 
 
 def draw_panel(axes: Any, estimator: Any, X: Floats, y: np.ndarray) -> None:

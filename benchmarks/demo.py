@@ -32,26 +32,26 @@ DATA = {'digits': load_digits, 'breast cancer': load_breast_cancer}
 def main(folder: str) -> None:
     """Run the demonstration; files go to `folder`."""
     os.makedirs(folder, exist_ok=True)
-    runner = make_engine('local', (), Reporter())
+    engine = make_engine('local', (), Reporter())
     curves = {}
     print(f'{"data set":15} {"rows":>6} {"features":>9} {"classes":>8} {"accuracy":>9} {"seconds":>8}')
     for name, load in DATA.items():
         files, test = write_rows(name, load(return_X_y=True), folder)
-        path = os.path.join(folder, f'{slug(name)}.npz')
+        path = os.path.join(folder, f'{make_slug(name)}.npz')
         start = time.perf_counter()
-        model = train(files[0], path, runner)
+        model = train(files[0], path, engine)
         seconds = time.perf_counter() - start
         test_plan = plan_inputs(files[1:], RowOptions())
-        scores, _ = score.evaluate(path, model, test_plan, runner)
+        scores, _ = score.evaluate(path, model, test_plan, engine)
         print(f'{name:15} {model.header.n_rows_used:6} {model.n_features:9} {len(model.classes):8} '
               f'{scores["accuracy"]:9.4f} {seconds:8.1f}', flush=True)
-        curves[name] = [accuracy(nested(model, size), *test) for size in SIZES]
+        curves[name] = [measure_accuracy(cut_model(model, size), *test) for size in SIZES]
     figure = os.path.join(folder, 'accuracy.png')
     draw(curves, figure)
     print(f'\naccuracy on held-out rows against hidden nodes, all from one Gram a data set: {figure}')
 
 
-def slug(name: str) -> str:
+def make_slug(name: str) -> str:
     """Make a file name of a data set's name."""
     return name.replace(' ', '-')
 
@@ -61,20 +61,20 @@ def write_rows(name: str, data: tuple, folder: str) -> tuple[list[str], tuple]:
     X, X_test, y, y_test = train_test_split(*data, test_size=0.3, stratify=data[1], random_state=0)
     paths = []
     for part, rows, labels in (('train', X, y), ('test', X_test, y_test)):
-        paths.append(os.path.join(folder, f'{slug(name)}-{part}.csv'))
+        paths.append(os.path.join(folder, f'{make_slug(name)}-{part}.csv'))
         np.savetxt(paths[-1], np.column_stack([labels, rows]), delimiter=',', fmt=['%d'] + ['%.8g'] * X.shape[1])
     return paths, (X_test, y_test)
 
 
-def train(path: str, model_path: str, runner: Engine) -> HiddenNodeModel:
+def train(path: str, model_path: str, engine: Engine) -> HiddenNodeModel:
     """Train with N_HIDDEN nodes and save the model."""
     options = PESVMOptions(n_hidden=N_HIDDEN, nu=0.1)
-    header, arrays, _ = pesvm.train(plan_inputs([path], RowOptions()), options, runner)
+    header, arrays, _ = pesvm.train(plan_inputs([path], RowOptions()), options, engine)
     save_model(model_path, header, arrays)
     return HiddenNodeModel(header, arrays)
 
 
-def nested(model: HiddenNodeModel, n_hidden: int) -> HiddenNodeModel:
+def cut_model(model: HiddenNodeModel, n_hidden: int) -> HiddenNodeModel:
     """Return the model of the first n_hidden nodes, from the sums that the whole model keeps."""
     sums = leading_sums(sums_of(model.arrays), n_hidden)
     solution = finish(sums, model.header.parameters['nu'], model.numeric)
@@ -82,7 +82,7 @@ def nested(model: HiddenNodeModel, n_hidden: int) -> HiddenNodeModel:
     return HiddenNodeModel(model.header, {**model.arrays, **nodes, 'output_weights': solution.output_weights})
 
 
-def accuracy(model: HiddenNodeModel, X: Floats, y: np.ndarray) -> float:
+def measure_accuracy(model: HiddenNodeModel, X: Floats, y: np.ndarray) -> float:
     """Return the share of rows that a model labels right."""
     return float(np.mean(np.array(model.classes, dtype=float)[model.predict(X)] == y))
 

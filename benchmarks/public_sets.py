@@ -8,14 +8,14 @@ from mr_elm.typing import Labels, Rows
 BUNDLED = {'iris': 'load_iris', 'wine': 'load_wine', 'digits': 'load_digits', 'wdbc': 'load_breast_cancer'}
 
 
-def folders() -> list[Path]:
+def list_folders() -> list[Path]:
     """Return the folders of MR_ELM_DATA."""
     return [Path(folder) for folder in os.environ.get('MR_ELM_DATA', '').split(':') if folder]
 
 
 def find_set(name: str) -> Path | None:
     """Return the path of NAME.libsvm, plain or compressed, or None."""
-    return next((path for folder in folders() for path in sorted(folder.glob(f'{name}.libsvm*'))), None)
+    return next((path for folder in list_folders() for path in sorted(folder.glob(f'{name}.libsvm*'))), None)
 
 
 def is_there(name: str) -> bool:
@@ -23,7 +23,7 @@ def is_there(name: str) -> bool:
     return name in BUNDLED or find_set(name) is not None
 
 
-def have(name: str) -> bool:
+def find_or_warn(name: str) -> bool:
     """Say whether a folder has a set; one that is left out is named on standard error."""
     if find_set(name) is None:
         print(f'{name}: not in a folder of MR_ELM_DATA, left out', file=sys.stderr)
@@ -32,7 +32,7 @@ def have(name: str) -> bool:
 
 def list_sets() -> list[str]:
     """Return the names of all sets in the folders; those of scikit-learn when there are none."""
-    found = {path.name.partition('.libsvm')[0] for folder in folders() for path in folder.glob('*.libsvm*')}
+    found = {path.name.partition('.libsvm')[0] for folder in list_folders() for path in folder.glob('*.libsvm*')}
     return sorted(found or BUNDLED)
 
 

@@ -9,8 +9,8 @@ import urllib.request
 from pathlib import Path
 
 from mr_elm.data.convert import to_libsvm
-from mr_elm.data.generators import replacing
-from mr_elm.data.registry import DATA_SETS, DataSet
+from mr_elm.data.generators import write_whole
+from mr_elm.data.registry import DATA_SETS, PublicSet
 from mr_elm.errors import DataFormatError
 
 _SCHEMES = ('https', 'file')
@@ -35,12 +35,12 @@ def download(name: str, folder: str | Path, url: str | None = None) -> Path:
     text = to_libsvm(_fetch(source), data_set.recipe)
     _demand_digest(text, data_set, source)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path, overwrite=True) as temporary:
+    with write_whole(path, overwrite=True) as temporary:
         temporary.write_bytes(text)
     return path
 
 
-def table() -> list[str]:
+def list_sets() -> list[str]:
     """Return the registry as lines of text: name, rows, features, classes and source."""
     heading = ('name', 'rows', 'features', 'classes', 'source')
     rows = [(s.name, s.n_rows, s.n_features, s.n_classes, s.source) for s in DATA_SETS.values()]
@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None, prog: str = 'mr_elm.data.download') -> i
     if not options.names and not options.list:
         parser.error('wanted the name of a data set, or --list')
     if options.list:
-        print('\n'.join(table()))
+        print('\n'.join(list_sets()))
     try:
         for name in options.names:
             print(download(name, options.to))
@@ -96,7 +96,7 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _demand_digest(text: bytes, data_set: DataSet, source: str) -> None:
+def _demand_digest(text: bytes, data_set: PublicSet, source: str) -> None:
     found = _digest(text)
     if found != data_set.sha256:
         raise DataFormatError(f'wanted {data_set.name} with sha256 {data_set.sha256}, but {source} gives {found}')

@@ -141,7 +141,7 @@ def write_rows(blocks: Iterable[Rows], path: str | Path, overwrite: bool = False
     """
     to_text = _libsvm_format if Path(path).name.removesuffix('.gz').endswith('.libsvm') else _csv_format
     n_rows = 0
-    with replacing(path, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(path)) as file:
+    with write_whole(path, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(path)) as file:
         for X, labels in blocks:
             file.writelines(_lines(X, labels, to_text))
             n_rows += len(labels)
@@ -157,7 +157,7 @@ def replicate(path: str | Path, times: int, out: str | Path, header: bool = Fals
     """
     _demand_at_least('times', times, 1)
     n_lines = 0
-    with replacing(out, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(out)) as target:
+    with write_whole(out, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(out)) as target:
         for copy in range(times):
             for chunk in _whole_lines(path, skip_first=header and copy > 0):
                 n_lines += chunk.count(b'\n')
@@ -166,7 +166,7 @@ def replicate(path: str | Path, times: int, out: str | Path, header: bool = Fals
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
+def write_whole(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     """Give a temporary path beside path, which takes its name when the block ends well and is removed otherwise.
 
     Raises FileExistsError when path exists and overwrite is false.

@@ -18,8 +18,8 @@ from pathlib import Path
 from pseudo import daemons, health, install, ports, processes, settings
 from pseudo.daemons import Daemon
 from pseudo.errors import ClusterError
-from pseudo.places import Places, user
-from pseudo.settings import Settings
+from pseudo.folders import Folders, user
+from pseudo.settings import ClusterSettings
 
 START_SECONDS = 120
 STOP_SECONDS = 10
@@ -30,78 +30,78 @@ def say(text: str) -> None:
     print(f'hadoop: {text}', file=sys.stderr, flush=True)
 
 
-def up(places: Places, options: argparse.Namespace) -> int:
+def up(folders: Folders, options: argparse.Namespace) -> int:
     """Start whatever does not run yet, and wait until all of it is live."""
     began = time.monotonic()
-    recorded = _recorded(places) if _running(places) else None
+    recorded = _recorded(folders) if _running(folders) else None
     chosen = settings.choose(vars(options), os.environ, recorded)
     if recorded and recorded != chosen:
         say('the settings are new ones: stopping first')
-        _stop_all(places)
-    missing = [daemon for daemon in daemons.plan(chosen) if not processes.find(daemon, places)]
+        _stop_all(folders)
+    missing = [daemon for daemon in daemons.plan(chosen) if not processes.find(daemon, folders)]
     if missing:
-        _start(missing, places, chosen, options.insecure)
-    health.wait_live(places, chosen, START_SECONDS)
+        _start(missing, folders, chosen, options.insecure)
+    health.wait_live(folders, chosen, START_SECONDS)
     if missing:
         health.make_user_folder(chosen, user())
-    _report_up(places, chosen, bool(missing), time.monotonic() - began)
+    _report_up(folders, chosen, bool(missing), time.monotonic() - began)
     return 0
 
 
-def _start(missing: list[Daemon], places: Places, chosen: Settings, insecure: bool) -> None:
+def _start(missing: list[Daemon], folders: Folders, chosen: ClusterSettings, insecure: bool) -> None:
     java = install.find_java()
-    install.demand_loopback(places, java, insecure, say)
+    install.demand_loopback(folders, java, insecure, say)
     ports.demand_free(missing)
-    places.prepare()
-    install.build_home(places, java, say)
-    install.write_site_files(places, daemons.site_values(places, chosen))
-    settings.save(chosen, places.settings)
-    if not (places.hdfs / 'namenode' / 'current' / 'VERSION').exists():
-        _format(places, java)
+    folders.prepare()
+    install.build_home(folders, java, say)
+    install.write_site_files(folders, daemons.site_values(folders, chosen))
+    settings.save(chosen, folders.settings)
+    if not (folders.hdfs / 'namenode' / 'current' / 'VERSION').exists():
+        _format(folders, java)
     say('starting ' + ', '.join(daemon.label for daemon in missing))
     for daemon in missing:
-        processes.start(daemon, places, chosen, java)
+        processes.start(daemon, folders, chosen, java)
 
 
-def _format(places: Places, java: Path) -> None:
+def _format(folders: Folders, java: Path) -> None:
     say('making an empty HDFS')
-    for folder in places.hdfs.iterdir():    # blocks without a NameNode belong to no file
+    for folder in folders.hdfs.iterdir():    # blocks without a NameNode belong to no file
         shutil.rmtree(folder)
-    processes.run(daemons.format_command(places, java), places, java, 'format.out')
+    processes.run(daemons.format_command(folders, java), folders, java, 'format.out')
 
 
-def _report_up(places: Places, chosen: Settings, started: bool, seconds: float) -> None:
+def _report_up(folders: Folders, chosen: ClusterSettings, started: bool, seconds: float) -> None:
     page = {daemon.kind: daemon.web for daemon in daemons.plan(chosen)}
     say(f'{"up" if started else "was up already"} ({seconds:.1f} s): {chosen.nodes} NodeManagers, '
         f'{chosen.datanodes} DataNodes')
     say(f'HDFS {page["namenode"]}  YARN {page["resourcemanager"]}  history {page["historyserver"]}')
-    if places.named != places.state:
-        say(f'Hadoop cannot take the name {places.named}: its files are in {places.state}')
-    say(_export(places))
+    if folders.named != folders.state:
+        say(f'Hadoop cannot take the name {folders.named}: its files are in {folders.state}')
+    say(_export(folders))
 
 
-def down(places: Places, options: argparse.Namespace) -> int:
+def down(folders: Folders, options: argparse.Namespace) -> int:
     """Stop all daemons and whatever their containers left, and wait for the ports."""
-    was_running = _running(places)
-    taken = _stop_all(places)
+    was_running = _running(folders)
+    taken = _stop_all(folders)
     if taken:
         raise ClusterError(f'All is stopped, but port {taken[0]} is still taken.')
     say('down' if was_running else 'was down already')
     return 0
 
 
-def _stop_all(places: Places) -> list[int]:
-    running = _running(places)
-    processes.stop(running, places, STOP_SECONDS)
-    for folder in places.state.glob('nodemanager-*'):
+def _stop_all(folders: Folders) -> list[int]:
+    running = _running(folders)
+    processes.stop(running, folders, STOP_SECONDS)
+    for folder in folders.state.glob('nodemanager-*'):
         processes.end_containers(folder)
     return ports.wait_free(running, STOP_SECONDS)
 
 
-def status(places: Places, options: argparse.Namespace) -> int:
+def status(folders: Folders, options: argparse.Namespace) -> int:
     """Print a table of the daemons; 0 when all are live."""
-    recorded = _recorded(places) or settings.choose({}, os.environ, None)
-    rows = health.states(places, recorded)
+    recorded = _recorded(folders) or settings.choose({}, os.environ, None)
+    rows = health.states(folders, recorded)
     print(f'{"daemon":<16} {"pid":>8}  {"state":<26} web page                other ports')
     for daemon, pid, state in rows:
         others = ' '.join(f'{use}:{port}' for use, port in daemon.ports.items() if use != 'web')
@@ -109,62 +109,62 @@ def status(places: Places, options: argparse.Namespace) -> int:
     return 0 if all(state == 'live' for _, _, state in rows) else 1
 
 
-def kill(places: Places, options: argparse.Namespace) -> int:
+def kill(folders: Folders, options: argparse.Namespace) -> int:
     """End one daemon with kill -9, as when its machine fails."""
-    daemon = _named(places, options)
-    pid = processes.find(daemon, places)
+    daemon = _named(folders, options)
+    pid = processes.find(daemon, folders)
     if pid is None:
         raise ClusterError(f'The {daemon.label} does not run.')
     processes.send(pid, signal.SIGKILL)
     if options.with_containers and daemon.kind == 'nodemanager':
-        processes.end_containers(places.state / daemon.name)
-    processes.stop([daemon], places)
+        processes.end_containers(folders.state / daemon.name)
+    processes.stop([daemon], folders)
     ports.wait_free([daemon], STOP_SECONDS)
     say(f'killed the {daemon.label} (process {pid})')
     return 0
 
 
-def start(places: Places, options: argparse.Namespace) -> int:
+def start(folders: Folders, options: argparse.Namespace) -> int:
     """Start one daemon that was killed, and wait until it is live."""
-    daemon, recorded = _named(places, options), _demand_recorded(places)
-    if not processes.find(daemon, places):
+    daemon, recorded = _named(folders, options), _demand_recorded(folders)
+    if not processes.find(daemon, folders):
         ports.demand_free([daemon])
-        processes.start(daemon, places, recorded, install.find_java())
-    health.wait_live(places, recorded, START_SECONDS, {daemon.name})
+        processes.start(daemon, folders, recorded, install.find_java())
+    health.wait_live(folders, recorded, START_SECONDS, {daemon.name})
     say(f'the {daemon.label} is live')
     return 0
 
 
-def env(places: Places, options: argparse.Namespace) -> int:
+def env(folders: Folders, options: argparse.Namespace) -> int:
     """Print the line that leads a shell, mrjob and mr-elm to this cluster."""
-    print(_export(places))
+    print(_export(folders))
     return 0
 
 
-def _export(places: Places) -> str:
-    return 'export HADOOP_HOME=' + shlex.quote(str(places.named / 'home'))
+def _export(folders: Folders) -> str:
+    return 'export HADOOP_HOME=' + shlex.quote(str(folders.named / 'home'))
 
 
-def _recorded(places: Places) -> Settings | None:
-    return settings.load(places.settings)
+def _recorded(folders: Folders) -> ClusterSettings | None:
+    return settings.load(folders.settings)
 
 
-def _demand_recorded(places: Places) -> Settings:
-    recorded = _recorded(places)
+def _demand_recorded(folders: Folders) -> ClusterSettings:
+    recorded = _recorded(folders)
     if recorded is None:
         raise ClusterError('There is no cluster yet: run `up` first.')
     return recorded
 
 
-def _running(places: Places) -> list[Daemon]:
+def _running(folders: Folders) -> list[Daemon]:
     """Return the daemons that run, by the recorded settings."""
-    recorded = _recorded(places)
-    return [daemon for daemon in daemons.plan(recorded) if processes.find(daemon, places)] if recorded else []
+    recorded = _recorded(folders)
+    return [daemon for daemon in daemons.plan(recorded) if processes.find(daemon, folders)] if recorded else []
 
 
-def _named(places: Places, options: argparse.Namespace) -> Daemon:
+def _named(folders: Folders, options: argparse.Namespace) -> Daemon:
     """Return the daemon the user named, such as `datanode 2` or `namenode`."""
-    known = {daemon.label: daemon for daemon in daemons.plan(_demand_recorded(places))}
+    known = {daemon.label: daemon for daemon in daemons.plan(_demand_recorded(folders))}
     wanted = ' '.join([options.kind, *filter(None, [options.number])])
     if wanted not in known:
         raise ClusterError(f'There is no daemon {wanted!r}; there are: {", ".join(known)}.')
@@ -192,7 +192,7 @@ def parse(words: list[str] | None) -> argparse.Namespace:
 
 
 def _add_choices(command: argparse.ArgumentParser) -> None:
-    defaults = settings.Settings()
+    defaults = settings.ClusterSettings()
     for name, (low, high, meaning) in settings.CHOICES.items():
         command.add_argument('--' + name.replace('_', '-'), metavar='N', help=(
             f'{meaning}, {low} to {high} (default: {name.upper()}, else those of the running cluster, '
@@ -204,12 +204,12 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
 def main(words: list[str] | None = None) -> int:
     """Run one command; 0 done, 1 failed or not all live, 2 wrong usage."""
     options = parse(words)
-    places = Places(options.state or os.environ.get('HADOOP_STATE'))
+    folders = Folders(options.state or os.environ.get('HADOOP_STATE'))
     try:
         if options.action in (status, env):
-            return options.action(places, options)
-        with places.lock():
-            return options.action(places, options)
+            return options.action(folders, options)
+        with folders.lock():
+            return options.action(folders, options)
     except ClusterError as error:
         say(str(error))
         return 1

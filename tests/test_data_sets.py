@@ -41,7 +41,6 @@ def checkout(tmp_path):
     (checkout / 'benchmarks').symlink_to(ROOT / 'benchmarks')
     shutil.copy(ROOT / 'tests' / 'conftest.py', checkout / 'tests')
     shutil.copytree(ROOT / 'tests' / 'reference', checkout / 'tests' / 'reference')
-    shutil.copytree(ROOT / 'benchmarks', checkout / 'benchmarks')
     (checkout / 'tests' / 'test_few.py').write_text(TESTS)
     return checkout
 

@@ -18,14 +18,14 @@ from benchmarks.bench import auto, dual, hadoop, kelm, pesvm, sphere
 from benchmarks.bench.context import NORMAL, QUICK, SIZES, Bench
 from mr_elm.arithmetic import one_thread
 from mr_elm.scaling.machine import describe, describe_in_a_line
-from mr_elm.scaling.verdict import MISSED, VERDICTS, Row, record, table
+from mr_elm.scaling.verdict import MISSED, VERDICTS, Row, describe_row, tabulate
 
 TOPICS = {'pesvm': pesvm, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto, 'hadoop': hadoop}
 ON_A_CLUSTER = ('hadoop',)
 PARTS = {f'{topic}/{name}': part for topic, module in TOPICS.items() for name, part in module.PARTS.items()}
 
 
-def chosen(names: list[str]) -> list[str]:
+def choose_parts(names: list[str]) -> list[str]:
     """Return the parts of some topics or parts; without names, all that need no cluster. Raises ValueError."""
     if strangers := [name for name in names if name not in TOPICS and name not in PARTS]:
         raise ValueError(f'one of {", ".join([*TOPICS, *PARTS])} was expected, {strangers[0]!r} came')
@@ -42,7 +42,7 @@ class Report:
 
     def add(self, part: str, rows: list[Row], seconds: float) -> None:
         """Keep the rows of a part in place of those that were there; one without rows, for want of data, is absent."""
-        found = {**self.found, part: {'seconds': round(seconds, 1), 'rows': [record(row) for row in rows]}}
+        found = {**self.found, part: {'seconds': round(seconds, 1), 'rows': [describe_row(row) for row in rows]}}
         self.found = {name: found[name] for name in PARTS if name in found and found[name]['rows']}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         kept = {'machine': describe(), 'size': self.size, 'parts': self.found}
@@ -59,7 +59,7 @@ class Report:
         counts = ', '.join(f'{sum(row["verdict"] == verdict for row in rows)} {verdict}' for verdict in VERDICTS)
         seconds = sum(part['seconds'] for part in self.found.values())
         lines = [f'{len(rows)} targets: {counts}. Measured in {seconds / 60:.0f} min on {describe_in_a_line()}.', '',
-                 table(rows)]
+                 tabulate(rows)]
         if self.size == QUICK:
             lines[1:1] = ['', 'Few rows, for a look: the targets are about more of them.']
         if absent := [part for part in PARTS if part not in self.found]:
@@ -75,7 +75,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument('--size', choices=SIZES, default=NORMAL)
     parser.add_argument('--resume', action='store_true')
     given = parser.parse_intermixed_args(words)
-    report, parts = Report(given.out, given.size), chosen(given.names)
+    report, parts = Report(given.out, given.size), choose_parts(given.names)
     with Bench(Path(given.out).parent, given.size) as bench, one_thread(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for part in parts:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.bench.context import Bench
-from benchmarks.public_sets import have, read_set
+from benchmarks.public_sets import find_or_warn, read_set
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.drivers import auto, increment, pesvm
 from mr_elm.drivers.tune_pesvm import Ground, Search, look
@@ -23,7 +23,7 @@ from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.inputs import InputPlan, plan_inputs
-from mr_elm.scaling.timing import mr_elm, processor_runs, ratio_row
+from mr_elm.scaling.timing import make_ratio_row, measure_processor, run_mr_elm
 from mr_elm.scaling.verdict import COUNTED, Row, at_most
 from mr_elm.solvers.ridge.fold_grid import FoldGrid
 from mr_elm.typing import Floats, Labels
@@ -34,7 +34,7 @@ D = 50
 GRID = Search((('sigmoid', 1.0),), tuple(10.0**k for k in range(-4, 8)), tuple(range(100, 1001, 100)), n_counted=0)
 
 
-def parts(name: str) -> list[tuple[Floats, Labels]]:
+def split_set(name: str) -> list[tuple[Floats, Labels]]:
     """Return (X, y) for training and (X, y) for testing, two thirds and a third, dense."""
     X, y = read_set(name)
     order = np.random.default_rng(0).permutation(len(y))
@@ -42,7 +42,7 @@ def parts(name: str) -> list[tuple[Floats, Labels]]:
     return [(X[rows].toarray(), y[rows]) for rows in (order[:cut], order[cut:])]
 
 
-def tuned_svcs(names: list[str], bench: Bench) -> dict[str, dict]:
+def tune_svcs(names: list[str], bench: Bench) -> dict[str, dict]:
     """Return name -> accuracy, seconds of two runs, C and gamma of a tuned SVC: kept, and measured on all cores."""
     path, n_rows = bench.kept / 'svc.json', bench.pick(1_000, 5_000)
     known = json.loads(path.read_text()) if path.exists() else {}
@@ -60,7 +60,7 @@ def measure_svc(name: str, n_rows: int) -> dict:
     """Choose C and gamma of SVC by 5 folds on a sample of the training rows, train on all of them, twice, and test."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
-    (X, y), (X_test, y_test) = parts(name)
+    (X, y), (X_test, y_test) = split_set(name)
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     X, X_test = ((rows - mean) / np.where(deviation > 0, deviation, 1) for rows in (X, X_test))
     grid = {'C': SVC_C, 'gamma': [gamma / X.shape[1] for gamma in SVC_GAMMA]}
@@ -71,18 +71,18 @@ def measure_svc(name: str, n_rows: int) -> dict:
         search.fit(X[:n_rows], y[:n_rows])
         made.append(SVC(cache_size=1000, **search.best_params_).fit(X, y))
 
-    seconds, = processor_runs([choose_and_train])
+    seconds, = measure_processor([choose_and_train])
     return {'accuracy': made[-1].score(X_test, y_test), 'seconds': seconds, **search.best_params_}
 
 
-def automatic(name: str, folder: Path) -> tuple[float, list[float], str]:
+def measure_auto(name: str, folder: Path) -> tuple[float, list[float], str]:
     """Return accuracy and processor seconds of two runs of --auto, and what it chose."""
     from sklearn.datasets import dump_svmlight_file
-    (X, y), (X_test, y_test) = parts(name)
+    (X, y), (X_test, y_test) = split_set(name)
     path = str(folder / f'{name}.libsvm')
     dump_svmlight_file(X, y, path, zero_based=False)
     made = []
-    seconds, = processor_runs([lambda: made.append(auto.train(
+    seconds, = measure_processor([lambda: made.append(auto.train(
         plan_inputs([path], RowOptions(n_features=X.shape[1])), PESVMOptions(), make_engine()))])
     model = HiddenNodeModel(*made[-1][:2])
     said = np.array(model.classes, dtype=float)[model.predict(X_test)]
@@ -91,11 +91,11 @@ def automatic(name: str, folder: Path) -> tuple[float, list[float], str]:
     return float((said == y_test).mean()), seconds, chosen
 
 
-def against_svc(bench: Bench) -> list[Row]:
+def compare_with_svc(bench: Bench) -> list[Row]:
     """Compare --auto with a tuned SVC on every set: accuracy and time."""
     rows, below, runs = [], [], []
-    for name, svc in tuned_svcs(list(filter(have, bench.pick(SETS[-1:], SETS))), bench).items():
-        accuracy, mine, chosen = automatic(name, bench.folder)
+    for name, svc in tune_svcs(list(filter(find_or_warn, bench.pick(SETS[-1:], SETS))), bench).items():
+        accuracy, mine, chosen = measure_auto(name, bench.folder)
         below.append(100 * (svc['accuracy'] - accuracy))
         runs.append((mine, svc['seconds']))
         rows.append(Row(f'--auto on {name}, points below a tuned SVC', below[-1], at_most(2.0), COUNTED,
@@ -105,43 +105,43 @@ def against_svc(bench: Bench) -> list[Row]:
     if below:
         rows.append(Row('the same, mean over the sets', float(np.mean(below)), at_most(0.7), COUNTED))
         mine, theirs = np.sum(runs, axis=0).tolist()
-        rows.append(ratio_row('seconds of --auto over those of SVC, all sets', mine, theirs, at_most(0.1)))
+        rows.append(make_ratio_row('seconds of --auto over those of SVC, all sets', mine, theirs, at_most(0.1)))
     return rows
 
 
-def packed(folder: Path, n_rows: int, seed: int) -> InputPlan:
+def pack_rows(folder: Path, n_rows: int, seed: int) -> InputPlan:
     """Return the plan of a pack of NDC rows."""
     path = folder / f'{n_rows}-{seed}.csv'
     write_rows(generate('ndc', n_rows, D, seed), path)
-    mr_elm('pack', path, '-o', path.with_suffix('.packed'))
+    run_mr_elm('pack', path, '-o', path.with_suffix('.packed'))
     path.unlink()
     return plan_inputs([str(path.with_suffix('.packed'))], RowOptions())
 
 
-def living(bench: Bench) -> list[Row]:
+def compare_updates(bench: Bench) -> list[Row]:
     """Compare a grid with one training, and an update by 1 % of the rows with a training on all."""
-    n, options, runner = bench.pick(100_000, 1_000_000), PESVMOptions(), make_engine()
-    plan, new = packed(bench.folder, n, 1), packed(bench.folder, n // 100, 2)
+    n, options, engine = bench.pick(100_000, 1_000_000), PESVMOptions(), make_engine()
+    plan, new = pack_rows(bench.folder, n, 1), pack_rows(bench.folder, n // 100, 2)
     models, found = [], []
 
     def train(rows: InputPlan) -> None:
-        models.append(HiddenNodeModel(*pesvm.train(rows, options, runner)[:2]))
+        models.append(HiddenNodeModel(*pesvm.train(rows, options, engine)[:2]))
 
     def score(rows: InputPlan) -> None:
-        found.append(look(Ground.of(rows, options, 0, runner), GRID))
+        found.append(look(Ground.of(rows, options, 0, engine), GRID))
 
     def update(rows: InputPlan) -> None:
-        increment.update(models[-1], rows, runner)
+        increment.update(models[-1], rows, engine)
 
     for action in (train, score, update):
         action(new)  # once uncounted: loads compiled code
-    whole, grid, added = processor_runs([partial(train, plan), partial(score, plan), partial(update, new)])
+    whole, grid, added = measure_processor([partial(train, plan), partial(score, plan), partial(update, new)])
     folds, = found[-1].folds.values()
-    finisher, = processor_runs([lambda: FoldGrid(folds, False).score(GRID.nus, GRID.sizes)])
+    finisher, = measure_processor([lambda: FoldGrid(folds, False).score(GRID.nus, GRID.sizes)])
     data = f'{n:,} x {D} packed rows, L = 1000'
-    return [ratio_row(f'grid of 12 nu x 10 L x 5 folds, over one training, {data}', grid, whole, at_most(1.5)),
+    return [make_ratio_row(f'grid of 12 nu x 10 L x 5 folds, over one training, {data}', grid, whole, at_most(1.5)),
             Row('its finisher, minutes', min(finisher) / 60, at_most(2.0), [finisher], f'{min(finisher):.1f} s'),
-            ratio_row('update by 1 % of the rows, over training on all', added, whole, at_most(0.05))]
+            make_ratio_row('update by 1 % of the rows, over training on all', added, whole, at_most(0.05))]
 
 
-PARTS = {'auto': against_svc, 'living': living}
+PARTS = {'auto': compare_with_svc, 'living': compare_updates}

@@ -5,8 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mr_elm.scaling.machine import commit
-from mr_elm.scaling.timing import Seconds, processor_runs
+from mr_elm.scaling.machine import read_commit
+from mr_elm.scaling.timing import Seconds, measure_processor
 
 QUICK, NORMAL, FULL = SIZES = ('quick', 'normal', 'full')
 
@@ -39,8 +39,8 @@ class Bench:
         At full size runs are kept, so that a stopped benchmark goes on: theirs for good, ours for this code.
         """
         if self.size != FULL:
-            return processor_runs([ours, theirs])
-        known, mine = Seconds(self.kept / 'seconds.json'), f'mr_elm {commit()}'
+            return measure_processor([ours, theirs])
+        known, mine = Seconds(self.kept / 'seconds.json'), f'mr_elm {read_commit()}'
         runs = [[known.of(f'{name}, {key}, run {number}', fit) for name, fit in ((mine, ours), ('peer', theirs))]
                 for number in (1, 2)]
         return [list(side) for side in zip(*runs, strict=True)]

@@ -14,7 +14,7 @@ import numpy as np
 from mrjob.hadoop import HadoopJobRunner
 
 from benchmarks.bench.context import Bench
-from benchmarks.bench.pesvm import D, L, random_layer, save_layer
+from benchmarks.bench.pesvm import D, L, draw_layer, save_layer
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.engines.bundle import UNPACKED, make_bundle
 from mr_elm.engines.hadoop.yarn import get_json
@@ -25,8 +25,8 @@ from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.data import put_pack
-from mr_elm.scaling.places import properties
-from mr_elm.scaling.timing import in_turn, mr_elm, ratio_row
+from mr_elm.scaling.testbeds import write_properties
+from mr_elm.scaling.timing import make_ratio_row, measure_in_turn, run_mr_elm
 from mr_elm.scaling.verdict import Row, at_most
 from mr_elm.streaming import mr_gram
 from mr_elm.sums.gram import GridSteps
@@ -35,7 +35,7 @@ ROWS = 1_000_000
 STAGES = {'map': 'avgMapTime', 'shuffle': 'avgShuffleTime', 'merge': 'avgMergeTime', 'reduce': 'avgReduceTime'}
 
 
-class Cluster:
+class HadoopBench:
     """Keep rows, here and in HDFS, and the environment of the tasks, while measuring."""
 
     def __init__(self, folder: str | Path) -> None:
@@ -52,20 +52,20 @@ class Cluster:
         for file in files[1:]:
             file.hardlink_to(files[0])
         local, remote = self.folder / f'{times}.packed', f'{self.remote}/{times}.packed'
-        mr_elm('pack', *files, '-o', local)
+        run_mr_elm('pack', *files, '-o', local)
         put_pack(local, remote)
         return local, remote
 
     def two_maps(self, folder: str) -> list[str]:
         """Return the properties that cut a folder of HDFS into two map tasks."""
         size = sum(entry.size for entry in store_of(folder).entries(folder))
-        return properties({'mapreduce.job.maps': 2, 'mapreduce.job.reduces': 1,
-                           'mapreduce.input.fileinputformat.split.minsize': size // 2 + 1})
+        return write_properties({'mapreduce.job.maps': 2, 'mapreduce.job.reduces': 1,
+                                 'mapreduce.input.fileinputformat.split.minsize': size // 2 + 1})
 
     def train(self, rows: object, *options: object) -> str:
         """Train from the command line; returns what it said."""
-        return mr_elm('train', 'pesvm', rows, '--hidden', L, '--model', self.folder / 'model.npz', '--overwrite',
-                      *options)
+        return run_mr_elm('train', 'pesvm', rows, '--hidden', L, '--model', self.folder / 'model.npz', '--overwrite',
+                          *options)
 
     def on_hadoop(self, rows: str) -> str:
         """Train on the cluster; returns what it said."""
@@ -85,7 +85,7 @@ class Cluster:
 
     def bare(self, rows: str) -> str:
         """Run the map and reduce tasks of the Gram job, nothing else."""
-        layer = save_layer(random_layer(D), self.folder)
+        layer = save_layer(draw_layer(D), self.folder)
         plan = write_json(str(self.folder / 'plan.json'), plan_inputs([rows], RowOptions()).to_json())
         grid = write_json(str(self.folder / 'grid.json'), astuple(GridSteps.of(1.0)))
         words = ['--step-num=0', '--layer', layer.name, '--plan', 'plan.json', '--grid', 'grid.json']
@@ -113,31 +113,32 @@ class Cluster:
         store_of(self.remote).remove(self.remote)
 
 
-def against_bare(bench: Bench) -> list[Row]:
+def compare_with_bare(bench: Bench) -> list[Row]:
     """Compare training on 1,000,000 packed rows with the bare Streaming job."""
-    cluster = bench.shared(Cluster)
+    cluster = bench.shared(HadoopBench)
     _, rows = cluster.pack(1)
     said = []
     cluster.empty()  # once uncounted: the first job unpacks the environment
-    ours, bare = in_turn([lambda: said.append(cluster.on_hadoop(rows)), lambda: cluster.bare(rows)])
+    ours, bare = measure_in_turn([lambda: said.append(cluster.on_hadoop(rows)), lambda: cluster.bare(rows)])
     stages, jobs = zip(*map(cluster.stages, said), strict=True)
     overheads = [whole - job for whole, job in zip(ours, jobs, strict=True)]
     parts = ', '.join(f'{name} {value:.1f} s' for name, value in stages[int(np.argmin(ours))].items())
-    return [ratio_row('train on 1,000,000 x 50 packed rows in HDFS, against the bare Streaming job', ours, bare,
-                      at_most(1.5), f'a task: {parts}'),
+    return [make_ratio_row('train on 1,000,000 x 50 packed rows in HDFS, against the bare Streaming job', ours, bare,
+                           at_most(1.5), f'a task: {parts}'),
             Row("seconds of the driver's own, everything but the job", min(overheads), at_most(6.0), [overheads],
                 f'the jobs {", ".join(f"{job:.1f} s" for job in jobs)}')]
 
 
-def against_local(bench: Bench) -> list[Row]:
+def compare_with_local(bench: Bench) -> list[Row]:
     """Compare training on 4,000,000 packed rows with an empty job and -r local."""
-    cluster = bench.shared(Cluster)
+    cluster = bench.shared(HadoopBench)
     local, remote = cluster.pack(4)
-    ours, here, empty = in_turn([lambda: cluster.on_hadoop(remote),
-                                 lambda: cluster.train(local, '-r', 'local', '--num-cores', '2'), cluster.empty], 2)
+    ours, here, empty = measure_in_turn([lambda: cluster.on_hadoop(remote),
+                                         lambda: cluster.train(local, '-r', 'local', '--num-cores', '2'),
+                                         cluster.empty], 2)
     limit = min(empty) + 1.5 * min(here)
     return [Row('train on 4,000,000 rows, over an empty job + 1.5 x -r local', min(ours) / limit, at_most(1.0),
                 [ours, here, empty], f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
 
 
-PARTS = {'bare': against_bare, 'local': against_local}
+PARTS = {'bare': compare_with_bare, 'local': compare_with_local}

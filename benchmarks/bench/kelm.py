@@ -26,7 +26,7 @@ from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
 from mr_elm.machines.options import KELMOptions
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.scaling.timing import in_turn, mr_elm, processor_runs, ratio_row
+from mr_elm.scaling.timing import make_ratio_row, measure_in_turn, measure_processor, run_mr_elm
 from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.solvers.kernel.kelm import decompose, solve_cholesky
 from mr_elm.solvers.shared.multiclass import class_targets
@@ -48,17 +48,17 @@ def draw(n: int, d: int = D) -> tuple[Floats, np.ndarray]:
 
 def user_seconds(action: Callable) -> float:
     """Return the user seconds that a call takes, those of the processes that it starts included."""
-    before = user_clock()
+    before = read_user_clock()
     action()
-    return user_clock() - before
+    return read_user_clock() - before
 
 
-def user_clock() -> float:
+def read_user_clock() -> float:
     """Return the user seconds of this process and of those that it has started and waited for."""
     return sum(getrusage(who).ru_utime for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
 
 
-def bare_matrix(X: Floats, sigma: float) -> Floats:
+def compute_matrix(X: Floats, sigma: float) -> Floats:
     """Compute the Gaussian kernel matrix as a short script does."""
     squares = row_squares(X)
     K = X @ X.T
@@ -71,9 +71,9 @@ def bare_matrix(X: Floats, sigma: float) -> Floats:
     return K
 
 
-def bare_fit(X: Floats, T: Floats, C: float = 1.0) -> Floats:
+def fit_bare(X: Floats, T: Floats, C: float = 1.0) -> Floats:
     """Fit as a short script does."""
-    K = bare_matrix(X, X.shape[1]**0.5)
+    K = compute_matrix(X, X.shape[1]**0.5)
     K[np.diag_indices_from(K)] += 1 / C
     return cho_solve(cho_factor(K, lower=True, overwrite_a=True, check_finite=False), T)
 
@@ -84,7 +84,7 @@ def write_csv(path: Path, X: Floats, codes: np.ndarray) -> Path:
     return path
 
 
-def whole_fit(bench: Bench) -> list[Row]:
+def compare_fits(bench: Bench) -> list[Row]:
     """Compare fits by Cholesky with the bare script, the command line and scikit-learn."""
     from sklearn.kernel_ridge import KernelRidge
     n = bench.pick(3_000, 10_000)
@@ -92,57 +92,58 @@ def whole_fit(bench: Bench) -> list[Row]:
     T, sigma = class_targets(codes, CLASSES), D**0.5
     path, model = write_csv(bench.folder / 'rows.csv', X, codes), bench.folder / 'm.npz'
     fits = [lambda rows: KernelELMClassifier(sigma=sigma).fit(X[rows], codes[rows]),
-            lambda rows: bare_fit(X[rows], T[rows]),
+            lambda rows: fit_bare(X[rows], T[rows]),
             lambda rows: KernelRidge(alpha=1.0, kernel='rbf', gamma=1 / (2 * D)).fit(X[rows], T[rows])]
     for fit in fits:
         fit(slice(1000))  # once uncounted: loads compiled code
-    ours, bare, ridge, command = in_turn(
+    ours, bare, ridge, command = measure_in_turn(
         [*(partial(fit, slice(n)) for fit in fits),
-         partial(mr_elm, 'train', 'mr-kelm', path, '--model', model, '--overwrite')], 2, user_seconds)
-    return [ratio_row(f'fit by cholesky, {n:,} x {D}, {CLASSES} classes, against the bare script', ours, bare,
-                      at_most(1.3)),
-            ratio_row('the same by mr-elm train -r inline, from csv', command, bare, at_most(2.0)),
-            ratio_row("the same fit, times faster than scikit-learn's KernelRidge", ours, ridge, at_least(1.0))]
+         partial(run_mr_elm, 'train', 'mr-kelm', path, '--model', model, '--overwrite')], 2, user_seconds)
+    return [make_ratio_row(f'fit by cholesky, {n:,} x {D}, {CLASSES} classes, against the bare script', ours, bare,
+                           at_most(1.3)),
+            make_ratio_row('the same by mr-elm train -r inline, from csv', command, bare, at_most(2.0)),
+            make_ratio_row("the same fit, times faster than scikit-learn's KernelRidge", ours, ridge, at_least(1.0))]
 
 
-def decompositions(bench: Bench) -> list[Row]:
+def compare_decompositions(bench: Bench) -> list[Row]:
     """Compare Cholesky with the paper's SVD and with the eigenvectors that stand for it here."""
     n = bench.pick(1_000, 3_000)
     X, codes = draw(n)
     T, omega = class_targets(codes, CLASSES), lower_triangle(X, make_kernel('gaussian', D))
     system = np.tril(omega) + np.tril(omega, -1).T + np.eye(n)
-    ours, eigen, svd = processor_runs([lambda: solve_cholesky(omega.copy(), T, 1.0),
-                                       lambda: decompose(omega.copy()).solve(T, 1.0), lambda: np.linalg.svd(system)])
-    return [ratio_row(f'cholesky at {n:,} rows, times faster than the SVD of I/C + Omega', ours, svd, at_least(20.0)),
-            ratio_row('eigenvectors, by which --solver svd goes, times faster than the SVD', eigen, svd,
-                      at_least(1.0))]
+    ours, eigen, svd = measure_processor([lambda: solve_cholesky(omega.copy(), T, 1.0),
+                                          lambda: decompose(omega.copy()).solve(T, 1.0), lambda: np.linalg.svd(system)])
+    return [make_ratio_row(f'cholesky at {n:,} rows, times faster than the SVD of I/C + Omega', ours, svd,
+                           at_least(20.0)),
+            make_ratio_row('eigenvectors, by which --solver svd goes, times faster than the SVD', eigen, svd,
+                           at_least(1.0))]
 
 
 @contextmanager
-def ready(path: Path, runner: Engine, **options: Any) -> Iterator[Any]:
+def gather_rows(path: Path, engine: Engine, **options: Any) -> Iterator[Any]:
     """Bring rows to this process as training does; the context's value is a KernelData."""
     plan = plan_inputs([str(path)], RowOptions())
-    with gathered(plan, KELMOptions(**options), runner, lambda plan, options, *_: options) as data:
+    with gathered(plan, KELMOptions(**options), engine, lambda plan, options, *_: options) as data:
         yield data
 
 
-def emissions(bench: Bench) -> list[Row]:
+def compare_emissions(bench: Bench) -> list[Row]:
     """Compare Algorithm 1 in tiles with the same entry by entry."""
-    n, runner = bench.pick(200, 1_000), make_engine()
+    n, engine = bench.pick(200, 1_000), make_engine()
     path = write_csv(bench.folder / 'pairs.csv', *draw(n, PAIR_FEATURES))
-    with ready(path, runner) as data:
-        (tile_bytes, tile_records), (entry_bytes, entry_records) = (mapped(data, emit) for emit in EMITS)
-        tiles, entries = in_turn([partial(by_columns, data, emit, np.empty((n, n))) for emit in EMITS], 2,
-                                 user_seconds)
+    with gather_rows(path, engine) as data:
+        (tile_bytes, tile_records), (entry_bytes, entry_records) = (measure_map(data, emit) for emit in EMITS)
+        tiles, entries = measure_in_turn([partial(by_columns, data, emit, np.empty((n, n))) for emit in EMITS], 2,
+                                         user_seconds)
     name = f'Algorithm 1 in tiles, {n:,} x {PAIR_FEATURES}, against entry by entry'
-    return [ratio_row(f'{name}: times faster', tiles, entries, at_least(50.0)),
+    return [make_ratio_row(f'{name}: times faster', tiles, entries, at_least(50.0)),
             Row('the same: times fewer bytes shuffled', entry_bytes / tile_bytes, at_least(15.0), COUNTED,
                 f'{tile_bytes / 1e6:,.1f} MB against {entry_bytes / 1e6:,.1f} MB'),
             Row('the same: times fewer records shuffled', entry_records / tile_records, at_least(1000.0), COUNTED,
                 f'{tile_records:,} against {entry_records:,}')]
 
 
-def mapped(data: Any, emit: str) -> tuple[int, int]:
+def measure_map(data: Any, emit: str) -> tuple[int, int]:
     """Return the bytes and the records that one map task of Algorithm 1 emits."""
     plan = column_plan(data)
     job = MRKernel(args=['--mapper', '--step-num=0', '--planned-splits', '--emit', emit,
@@ -154,22 +155,22 @@ def mapped(data: Any, emit: str) -> tuple[int, int]:
     return len(written), written.count(b'\n')
 
 
-def one_pass(bench: Bench) -> list[Row]:
+def compare_pass(bench: Bench) -> list[Row]:
     """Compare a pass of conjugate gradients on all cores with its bare arithmetic on one."""
     n, folder = bench.pick(10_000, 100_000), bench.folder
     X, codes = draw(n)
-    path, runner = folder / 'many.packed', make_engine('local')
-    mr_elm('pack', write_csv(folder / 'many.csv', X, codes), '-o', path)
+    path, engine = folder / 'many.packed', make_engine('local')
+    run_mr_elm('pack', write_csv(folder / 'many.csv', X, codes), '-o', path)
     V = np.random.default_rng(1).standard_normal((n, CLASSES))
-    with ready(path, runner) as data:
+    with gather_rows(path, engine) as data:
         multiply = multiplier(data)
-        ours, shares = in_turn([partial(multiply, V), partial(bare_product, data.rows.X, V, n // SHARE)], 2,
-                               user_seconds)
-    return [ratio_row(f'a pass of cg with -r local, {n:,} x {D}, {CLASSES} vectors, against GEMM, exp, GEMM',
-                      ours, [SHARE * seconds for seconds in shares], at_most(1.5), 'processor seconds')]
+        ours, shares = measure_in_turn([partial(multiply, V), partial(multiply_bare, data.rows.X, V, n // SHARE)], 2,
+                                       user_seconds)
+    return [make_ratio_row(f'a pass of cg with -r local, {n:,} x {D}, {CLASSES} vectors, against GEMM, exp, GEMM',
+                           ours, [SHARE * seconds for seconds in shares], at_most(1.5), 'processor seconds')]
 
 
-def bare_product(X: Floats, V: Floats, n_rows: int) -> None:
+def multiply_bare(X: Floats, V: Floats, n_rows: int) -> None:
     """Multiply some rows of the kernel matrix with vectors, tile by tile, as a short script does."""
     squares, factor = row_squares(X), -1 / (2 * D)
     for start in range(0, n_rows, 512):
@@ -183,4 +184,5 @@ def bare_product(X: Floats, V: Floats, n_rows: int) -> None:
             K @ V[left:left + 2048]
 
 
-PARTS = {'fit': whole_fit, 'decompositions': decompositions, 'emissions': emissions, 'pass': one_pass}
+PARTS = {'fit': compare_fits, 'decompositions': compare_decompositions, 'emissions': compare_emissions,
+         'pass': compare_pass}

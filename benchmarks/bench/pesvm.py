@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from benchmarks.bench.context import QUICK, Bench
-from benchmarks.public_sets import have, read_set
+from benchmarks.public_sets import find_or_warn, read_set
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
@@ -21,7 +21,15 @@ from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.models import layer_arrays
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.scaling.timing import compare, in_turn, mr_elm, peak_memory, ratio_row, stage_seconds, wall
+from mr_elm.scaling.timing import (
+    compare,
+    make_ratio_row,
+    measure_in_turn,
+    measure_peak_memory,
+    read_stage_seconds,
+    run_mr_elm,
+    wall_seconds,
+)
 from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
 from mr_elm.solvers.ridge.esvm import fit_esvm
 from mr_elm.streaming.mr_gram import MRGram
@@ -48,7 +56,7 @@ class Files:
     @cache  # noqa: B019 - lives as long as the program
     def packed(self, n: int) -> Path:
         """Return a packed folder of n NDC rows."""
-        mr_elm('pack', self.csv(n), '-o', self.folder / f'{n}.packed')
+        run_mr_elm('pack', self.csv(n), '-o', self.folder / f'{n}.packed')
         return self.folder / f'{n}.packed'
 
     def model(self) -> Path:
@@ -58,10 +66,10 @@ class Files:
 
 def train(path: Path, files: Files, *options: object) -> str:
     """Train from the command line; returns what it said."""
-    return mr_elm('train', 'pesvm', path, '--hidden', L, '--model', files.model(), '--overwrite', *options)
+    return run_mr_elm('train', 'pesvm', path, '--hidden', L, '--model', files.model(), '--overwrite', *options)
 
 
-def bare_arithmetic(X: Floats, y: Floats, W: Floats) -> None:
+def run_bare_arithmetic(X: Floats, y: Floats, W: Floats) -> None:
     """Do what any program must: multiply, apply tanh, update symmetrically."""
     G = np.zeros((L + 2, L + 2), order='F')
     for i in range(0, len(X), 4096):
@@ -73,23 +81,23 @@ def bare_arithmetic(X: Floats, y: Floats, W: Floats) -> None:
         dsyrk(1.0, Z.T, beta=1.0, c=G, overwrite_c=1)
 
 
-def bare_script(path: Path, W: Floats) -> None:
+def run_bare_script(path: Path, W: Floats) -> None:
     """Parse, then the bare arithmetic."""
     rows = np.loadtxt(path, delimiter=',')
-    bare_arithmetic(rows[:, 1:], rows[:, 0], W)
+    run_bare_arithmetic(rows[:, 1:], rows[:, 0], W)
 
 
-def rows_of(bench: Bench) -> int:
+def choose_rows(bench: Bench) -> int:
     """Return how many rows are usual."""
     return bench.pick(20_000, 200_000)
 
 
-def map_stage(bench: Bench) -> list[Row]:
+def compare_map(bench: Bench) -> list[Row]:
     """Time the map task of the Gram job, from csv to its last emitted tile."""
-    files, n = bench.shared(Files), rows_of(bench)
+    files, n = bench.shared(Files), choose_rows(bench)
     path = files.csv(n)
     plan = plan_inputs([str(path)], RowOptions())
-    layer = random_layer(D)
+    layer = draw_layer(D)
     job = MRGram(args=['--mapper', '--step-num=0', '--planned-splits', '--layer', str(save_layer(layer, files.folder)),
                        '--grid', write_json(str(files.folder / 'grid.json'), astuple(GridSteps.of(1.0))),
                        '--plan', write_json(str(files.folder / 'plan.json'), plan.to_json())])
@@ -100,14 +108,14 @@ def map_stage(bench: Bench) -> list[Row]:
         job.run_mapper()
 
     row = compare(f'map stage, {n:,} x {D} csv, against the bare script', run,
-                  lambda: bare_script(path, layer.weights.T), at_most(1.25))
+                  lambda: run_bare_script(path, layer.weights.T), at_most(1.25))
     emitted = len(job.stdout.getvalue())
     bound = 8 * (L + 1 + 2) * (L + 2 + 2) / 2
     return [row, Row('bytes a map task shuffles, over 8 (L+1+K)(L+2+K)/2', emitted / bound, at_most(2.8), COUNTED,
                      f'{emitted:,} bytes')]
 
 
-def random_layer(d: int) -> HiddenLayer:
+def draw_layer(d: int) -> HiddenLayer:
     """Draw a hidden layer for standardised rows."""
     return HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, d), np.zeros(d), np.ones(d))
 
@@ -118,19 +126,19 @@ def save_layer(layer: HiddenLayer, folder: Path) -> Path:
     return folder / 'layer.npz'
 
 
-def end_to_end(bench: Bench) -> list[Row]:
+def compare_commands(bench: Bench) -> list[Row]:
     """Time the command line inline, from packed rows and from csv."""
-    files, n = bench.shared(Files), rows_of(bench)
-    path, packed, W = files.csv(n), files.packed(n), random_layer(D).weights.T
+    files, n = bench.shared(Files), choose_rows(bench)
+    path, packed, W = files.csv(n), files.packed(n), draw_layer(D).weights.T
     rows = np.loadtxt(path, delimiter=',')
     X, y = np.ascontiguousarray(rows[:, 1:]), rows[:, 0]
     return [compare('train inline from packed rows, against the bare arithmetic', lambda: train(packed, files),
-                    lambda: bare_arithmetic(X, y, W), at_most(1.3)),
+                    lambda: run_bare_arithmetic(X, y, W), at_most(1.3)),
             compare('train inline from csv, against the bare script', lambda: train(path, files),
-                    lambda: bare_script(path, W), at_most(1.8))]
+                    lambda: run_bare_script(path, W), at_most(1.8))]
 
 
-def two_cores(bench: Bench) -> list[Row]:
+def compare_cores(bench: Bench) -> list[Row]:
     """Time -r local on two cores against inline."""
     if bench.size == QUICK:
         return []
@@ -139,23 +147,23 @@ def two_cores(bench: Bench) -> list[Row]:
     stages: dict[str, list[float]] = {'inline': [], 'local': []}
 
     def run(runner: str, *options: str) -> None:
-        stages[runner].append(stage_seconds(train(packed, files, '-r', runner, *options), 'Gram'))
+        stages[runner].append(read_stage_seconds(train(packed, files, '-r', runner, *options), 'Gram'))
 
-    ours, reference = in_turn([lambda: run('local', '--num-cores', '2'), lambda: run('inline')], 2)
-    return [ratio_row(f'train with -r local on 2 cores, {n:,} packed rows, times faster than inline', ours, reference,
-                      at_least(1.5)),
-            ratio_row('the same, Gram job alone', stages['local'], stages['inline'], at_least(1.7))]
+    ours, reference = measure_in_turn([lambda: run('local', '--num-cores', '2'), lambda: run('inline')], 2)
+    return [make_ratio_row(f'train with -r local on 2 cores, {n:,} packed rows, times faster than inline', ours,
+                           reference, at_least(1.5)),
+            make_ratio_row('the same, Gram job alone', stages['local'], stages['inline'], at_least(1.7))]
 
 
-def rivals(bench: Bench) -> list[Row]:
+def compare_rivals(bench: Bench) -> list[Row]:
     """Time a fit in process against hpelm and scikit-learn."""
-    n = rows_of(bench)
+    n = choose_rows(bench)
     blocks = list(generate('ndc', n, D, 1))
-    rows = rival_rows(f'{n:,} x {D} NDC', *(np.concatenate(part) for part in zip(*blocks, strict=True)))
-    return rows + (rival_rows('a9a', *read_set('a9a')) if bench.size != QUICK and have('a9a') else [])
+    rows = compare_on_set(f'{n:,} x {D} NDC', *(np.concatenate(part) for part in zip(*blocks, strict=True)))
+    return rows + (compare_on_set('a9a', *read_set('a9a')) if bench.size != QUICK and find_or_warn('a9a') else [])
 
 
-def rival_rows(name: str, X: Rows, y: Labels) -> list[Row]:
+def compare_on_set(name: str, X: Rows, y: Labels) -> list[Row]:
     """Compare fits of one data set."""
     from sklearn.kernel_approximation import RBFSampler
     from sklearn.linear_model import RidgeClassifier
@@ -185,23 +193,24 @@ def rival_rows(name: str, X: Rows, y: Labels) -> list[Row]:
             for peer, fit in peers.items()]
 
 
-def memory(bench: Bench) -> list[Row]:
+def compare_memory(bench: Bench) -> list[Row]:
     """Compare the peak memory of few and of ten times as many rows."""
     files, sizes = bench.shared(Files), bench.pick((20_000, 200_000), (100_000, 1_000_000))
     options = ('--hidden', L, '--model', files.model(), '--overwrite')
-    runs = in_turn([files.packed(n) for n in sizes], 2, lambda rows: peak_memory('train', 'pesvm', rows, *options))
+    packs = [files.packed(n) for n in sizes]
+    runs = measure_in_turn(packs, 2, lambda rows: measure_peak_memory('train', 'pesvm', rows, *options))
     small, large = map(min, runs)
     return [Row('peak memory at {1:,} rows over that at {0:,}'.format(*sizes), large / small, at_most(1.05), runs,
                 f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
 
 
-def linear(bench: Bench) -> list[Row]:
+def check_linear(bench: Bench) -> list[Row]:
     """Check that time grows with the rows alone."""
     if bench.size == QUICK:
         return []
     files, sizes = bench.shared(Files), (100_000, 300_000, 1_000_000)
     packs = [files.packed(n) for n in sizes]
-    runs = in_turn(packs, measure=lambda path: wall(lambda: train(path, files)))
+    runs = measure_in_turn(packs, measure=lambda path: wall_seconds(lambda: train(path, files)))
     a, b, c = map(min, runs)
     growth = (c - b) / (b - a) / 3.5
     note = f'{a:.2f} s, {b:.2f} s, {c:.2f} s'
@@ -210,5 +219,5 @@ def linear(bench: Bench) -> list[Row]:
             Row('the same, from below', growth, at_least(0.9), runs, note)]
 
 
-PARTS = {'map': map_stage, 'end-to-end': end_to_end, 'two-cores': two_cores, 'rivals': rivals, 'memory': memory,
-         'linear': linear}
+PARTS = {'map': compare_map, 'end-to-end': compare_commands, 'two-cores': compare_cores, 'rivals': compare_rivals,
+         'memory': compare_memory, 'linear': check_linear}

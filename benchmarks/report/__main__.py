@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from benchmarks.report.page import download, figure, from_markdown, pairs
+from benchmarks.report.page import embed_figure, render_markdown, write_link, write_pairs
 from benchmarks.report.sections import SECTIONS, Section
 from mr_elm.scaling.machine import describe
 
@@ -23,47 +23,48 @@ SEEDS = {
 }
 
 
-def section(part: Section, folder: Path) -> str:
+def write_section(part: Section, folder: Path) -> str:
     """Return the HTML of a Section."""
     here = [folder / name for name in part.files if (folder / name).exists()]
     absent = [name for name in part.files if not (folder / name).exists()]
-    body = [from_markdown(path.read_text(encoding='utf-8'), path.parent) if path.suffix == '.md' else figure(path)
+    body = [render_markdown(path.read_text(encoding='utf-8'), folder) if path.suffix == '.md' else embed_figure(path)
             for path in here]
     body += [f'<p class="absent">{escape(name)} is not there: <code>{escape(part.command)}</code> makes it.</p>'
              for name in absent]
     if here:
-        data = [download(folder / name) for name in part.data if (folder / name).exists()]
-        body.append(f'<p class="source">By <code>{escape(part.command)}</code>, written {written(here[0])}'
+        data = [write_link(folder / name) for name in part.data if (folder / name).exists()]
+        body.append(f'<p class="source">By <code>{escape(part.command)}</code>, written {describe_time(here[0])}'
                     + (f'; data: {", ".join(data)}' if data else '') + '</p>')
     return (f'<section id="{part.key}"><h2>{escape(part.title)}</h2><p class="about">{escape(part.about)}</p>'
             + '\n'.join(body) + '</section>')
 
 
-def written(path: Path) -> str:
+def describe_time(path: Path) -> str:
     """Say when a file was written."""
     return datetime.fromtimestamp(path.stat().st_mtime, timezone.utc).strftime('%Y-%m-%d %H:%M UTC')
 
 
-def contents(folder: Path) -> str:
+def write_contents(folder: Path) -> str:
     """Return links to the sections; what is absent is marked."""
     there = {part.key: any((folder / name).exists() for name in part.files) for part in SECTIONS}
     return ''.join(f'<li{"" if there[part.key] else " class=absent"}>'
                    f'<a href="#{part.key}">{escape(part.title)}</a></li>' for part in SECTIONS)
 
 
-def page(folder: Path) -> str:
+def write_page(folder: Path) -> str:
     """Return the whole page."""
     template = Template(Path(__file__).with_name('page.html').read_text(encoding='utf-8'))
-    return template.substitute(contents=contents(folder), machine=pairs(describe()), seeds=pairs(SEEDS),
-                               sections='\n'.join(section(part, folder) for part in SECTIONS),
-                               commands=pairs({part.title: part.command for part in SECTIONS}))
+    return template.substitute(contents=write_contents(folder), machine=write_pairs(describe()),
+                               seeds=write_pairs(SEEDS),
+                               sections='\n'.join(write_section(part, folder) for part in SECTIONS),
+                               commands=write_pairs({part.title: part.command for part in SECTIONS}))
 
 
 def main(out: str) -> None:
     """Write the page."""
     path = Path(out)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(path.parent), encoding='utf-8')
+    path.write_text(write_page(path.parent), encoding='utf-8')
     print(path)
 
 

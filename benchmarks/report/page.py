@@ -11,42 +11,42 @@ FOLDED = 40  # rows, from which a table is folded up
 LARGEST = 1_000_000  # bytes of a drawing to take instead of its picture
 
 
-def figure(path: Path, title: str = '') -> str:
+def embed_figure(path: Path, title: str = '') -> str:
     """Return an <img> that holds its picture, or the drawing of the same name; words where there is none."""
     drawing = path.with_suffix('.svg')
     best = drawing if drawing.exists() and drawing.stat().st_size < LARGEST else path
     if not best.is_file():
         return f'<em>{escape(title or path.name)}: no figure of this name was found</em>'
-    return f'<span class="figure"><img alt="{escape(title or path.stem)}" src="{inlined(best)}"></span>'
+    return f'<span class="figure"><img alt="{escape(title or path.stem)}" src="{embed_file(best)}"></span>'
 
 
-def inlined(path: Path) -> str:
+def embed_file(path: Path) -> str:
     """Return a file as an address that holds it."""
     kind = mimetypes.guess_type(path.name)[0] or 'application/octet-stream'
     return f'data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}'
 
 
-def from_markdown(text: str, folder: Path) -> str:
+def render_markdown(text: str, folder: Path) -> str:
     """Return the HTML of a Markdown text whose figures are in a folder."""
     from markdown_it import MarkdownIt
     reader = MarkdownIt('commonmark', {'html': False}).enable('table')
-    reader.add_render_rule('image', lambda _, tokens, i, *__: figure_of(tokens[i], folder))
+    reader.add_render_rule('image', lambda _, tokens, i, *__: embed_token(tokens[i], folder))
     tokens = reader.parse(text)
-    for token, n_rows in tables_of(tokens):
+    for token, n_rows in find_tables(tokens):
         token.attrs['n_rows'] = n_rows
-    reader.add_render_rule('table_open', lambda _, tokens, i, *__: opening(tokens[i].attrs['n_rows']))
-    reader.add_render_rule('table_close', lambda _, tokens, i, *__: closing(tokens[i].attrs['n_rows']))
+    reader.add_render_rule('table_open', lambda _, tokens, i, *__: open_table(tokens[i].attrs['n_rows']))
+    reader.add_render_rule('table_close', lambda _, tokens, i, *__: close_table(tokens[i].attrs['n_rows']))
     return reader.renderer.render(tokens, reader.options, {})
 
 
-def figure_of(token: Any, folder: Path) -> str:
+def embed_token(token: Any, folder: Path) -> str:
     """Return the figure of a token; only files below the folder are shown."""
     path = folder / unquote(token.attrs['src'])
     inside = path.resolve().is_relative_to(folder.resolve())
-    return figure(path if inside else folder / path.name, token.content)
+    return embed_figure(path if inside else folder / path.name, token.content)
 
 
-def tables_of(tokens: list) -> Iterator[tuple[Any, int]]:
+def find_tables(tokens: list) -> Iterator[tuple[Any, int]]:
     """Yield the opening and the closing token of each table with its number of rows."""
     start = None
     for token in tokens:
@@ -59,23 +59,23 @@ def tables_of(tokens: list) -> Iterator[tuple[Any, int]]:
             yield token, n_rows
 
 
-def opening(n_rows: int) -> str:
+def open_table(n_rows: int) -> str:
     """Begin a table, folded up when it is long; it scrolls by itself where it is too wide."""
     fold = f'<details><summary>all {n_rows} rows</summary>' if n_rows > FOLDED else ''
     return f'{fold}<div class="wide"><table>'
 
 
-def closing(n_rows: int) -> str:
+def close_table(n_rows: int) -> str:
     """End a table."""
     return '</table></div>' + ('</details>' if n_rows > FOLDED else '')
 
 
-def download(path: Path) -> str:
+def write_link(path: Path) -> str:
     """Return a link by which a file that the page holds can be saved."""
-    return f'<a download="{escape(path.name)}" href="{inlined(path)}">{escape(path.name)}</a>'
+    return f'<a download="{escape(path.name)}" href="{embed_file(path)}">{escape(path.name)}</a>'
 
 
-def pairs(values: dict[str, str]) -> str:
+def write_pairs(values: dict[str, str]) -> str:
     """Return a table of what -> how much."""
     rows = ''.join(f'<tr><th scope="row">{escape(key)}</th><td>{escape(value)}</td></tr>'
                    for key, value in values.items())

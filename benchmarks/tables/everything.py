@@ -15,7 +15,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.public_sets import list_sets
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.harness import CHOSEN_ONCE, OF_HALVES, SECONDS, Comparison, by_size, halves, main
+from benchmarks.tables.harness import CHOSEN_ONCE, OF_HALVES, SECONDS, Comparison, main, sort_by_size, split_halves
 from benchmarks.tables.peers import HPELM
 from mr_elm.estimators import ESVMClassifier, KernelELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.scores.selection import COARSE_C, COARSE_WIDTHS
@@ -28,7 +28,7 @@ NOTES = (f'{OF_HALVES} Parameters are {CHOSEN_ONCE}, from at most 25 settings. P
          'of the arrays that a machine predicts from.')
 
 
-def methods(n_features: int, n_classes: int) -> dict[str, tuple]:
+def list_methods(n_features: int, n_classes: int) -> dict[str, tuple]:
     """Return name -> (estimator, grid)."""
     bounds = list(COARSE_C)
     gammas = [0.5 / (width**2 * n_features) for width in COARSE_WIDTHS]
@@ -53,7 +53,7 @@ def methods(n_features: int, n_classes: int) -> dict[str, tuple]:
 
 ABSENT = () if find_spec('hpelm') else ("hpelm is not installed (pip install 'mr_elm[bench]')",)
 CLAIMS = tuple(AsGood(method, 'SVC') for method in ('sparse ELM', 'SphereSVM', 'kernel ELM', 'PESVM'))
-COMPARISON = Comparison(by_size(list_sets()), halves, methods, NOTES, absent=ABSENT, claims=CLAIMS)
+COMPARISON = Comparison(sort_by_size(list_sets()), split_halves, list_methods, NOTES, absent=ABSENT, claims=CLAIMS)
 
 if __name__ == '__main__':
     main(COMPARISON, __doc__)

@@ -17,8 +17,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 from sklearn.preprocessing import MinMaxScaler
 
 from benchmarks.public_sets import find_set, is_there, read_bundled, read_set
-from benchmarks.tables.results import Results, summaries, write_table
-from benchmarks.tables.sizes import count_support, model_bytes
+from benchmarks.tables.results import Results, summarise_all, write_table
+from benchmarks.tables.sizes import count_support, measure_model
 from mr_elm.arithmetic import one_thread
 from mr_elm.typing import Floats, Labels
 
@@ -26,7 +26,7 @@ TRIALS = 20  # of each set and method
 MOST = 4000  # rows to train on
 TUNED_ON = 1000  # of them, when parameters are chosen
 N_GENES = 60  # features that are kept of a set of genes
-# what `halves` does, and how parameters are chosen and seconds counted, for the reader of a table
+# what `split_halves` does, and how parameters are chosen and seconds counted, for the reader of a table
 OF_HALVES = (f'Each trial is another stratified half of the rows for training (at most {MOST:,}), the other half for '
              'testing (at most twice as many); attributes are scaled to [-1, 1] on the training half.')
 CHOSEN_ONCE = (f'chosen once a set and method, by 5-fold cross-validation on {TUNED_ON:,} rows of the first training '
@@ -56,14 +56,14 @@ class Comparison:
     claims: tuple = ()
 
 
-def halves(y: Labels, trial: int) -> tuple[np.ndarray, np.ndarray]:
+def split_halves(y: Labels, trial: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of a trial's training half, at most MOST, and of its testing half, at most twice as many."""
     splitter = StratifiedShuffleSplit(1, train_size=min(MOST, len(y) // 2), test_size=min(2 * MOST, len(y) // 2),
                                       random_state=trial)
     return next(splitter.split(y, y))
 
 
-def prepared(X: Floats, y: Labels, rows: tuple, genes: bool) -> tuple:
+def prepare(X: Floats, y: Labels, rows: tuple, genes: bool) -> tuple:
     """Return (X_train, y_train, X_test, y_test) of a trial, scaled to [-1, 1] on the training rows."""
     train, test = rows
     X_train, X_test = X[train], X[test]
@@ -75,13 +75,13 @@ def prepared(X: Floats, y: Labels, rows: tuple, genes: bool) -> tuple:
     return scaler.transform(X_train), y[train], scaler.transform(X_test), y[test]
 
 
-def tuned(estimator: Any, grid: dict, X: Floats, y: Labels) -> dict:
+def tune(estimator: Any, grid: dict, X: Floats, y: Labels) -> dict:
     """Return the parameters of the best cross-validated accuracy, on at most TUNED_ON rows."""
     rows = np.random.default_rng(0).permutation(len(y))[:TUNED_ON]
     return GridSearchCV(estimator, grid, cv=5, error_score='raise').fit(X[rows], y[rows]).best_params_
 
 
-def seeded(estimator: Any, trial: int) -> Any:
+def seed(estimator: Any, trial: int) -> Any:
     """Return a fresh estimator whose random choices follow the trial."""
     machine = clone(estimator)
     names = [name for name in machine.get_params() if name.rpartition('__')[2] in ('seed', 'random_state')]
@@ -95,7 +95,7 @@ def measure(machine: Any, X: Floats, y: Labels, X_test: Floats, y_test: Labels) 
     middle = time.process_time()
     accuracy = machine.score(X_test, y_test)
     return {'accuracy': accuracy, 'train_seconds': middle - start, 'test_seconds': time.process_time() - middle,
-            'model_bytes': model_bytes(machine), 'n_support': count_support(machine)}
+            'model_bytes': measure_model(machine), 'n_support': count_support(machine)}
 
 
 class Clock:
@@ -106,7 +106,7 @@ class Clock:
 
     def __init__(self, waiting: dict[str, int], minutes: float | None) -> None:
         self.waiting, self.start = dict(waiting), time.monotonic()
-        self.work = {name: work_of(name) for name in waiting}
+        self.work = {name: estimate_work(name) for name in waiting}
         self.total, self.whole = self.n_left, self.work_left
         self.end = self.start + 60 * minutes if minutes else float('inf')
 
@@ -122,7 +122,7 @@ class Clock:
 
     @property
     def work_left(self) -> int:
-        """Return what the trials to go take, by `work_of`."""
+        """Return what the trials to go take, by `estimate_work`."""
         return sum(n * self.work[name] for name, n in self.waiting.items())
 
     def tell(self, what: str) -> None:
@@ -133,7 +133,7 @@ class Clock:
               file=sys.stderr, flush=True)
 
 
-def work_of(name: str) -> int:
+def estimate_work(name: str) -> int:
     """Guess what a trial on a set takes: a little, and more with its bytes, but rows beyond MOST are not taken."""
     path = find_set(name)
     size = path.stat().st_size * (4 if path.suffix == '.gz' else 1) if path else 0
@@ -150,13 +150,13 @@ def measure_set(comparison: Comparison, name: str, n_trials: int, results: Resul
         waiting = [method for method in methods if trial not in results.trials(name, method)]
         if clock.is_over or not waiting:
             continue
-        data = prepared(X, y, comparison.split(y, trial), genes)
+        data = prepare(X, y, comparison.split(y, trial), genes)
         for method in waiting:
             if clock.is_over:
                 break
             try:
                 known = None if comparison.tuned_each else results.parameters(name, method)
-                found = one_trial(methods[method], trial, data, known)
+                found = run_trial(methods[method], trial, data, known)
             except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
                 left_out.append(f'{method} on {name}: {error}'.splitlines()[0])
                 del methods[method]
@@ -168,10 +168,10 @@ def measure_set(comparison: Comparison, name: str, n_trials: int, results: Resul
         clock.tell(f'{name}, trial {trial + 1}')
 
 
-def one_trial(method: tuple[Any, dict], trial: int, data: tuple, known: dict | None) -> dict:
+def run_trial(method: tuple[Any, dict], trial: int, data: tuple, known: dict | None) -> dict:
     """Choose parameters on the training rows of a trial unless they are known, train on them, and test."""
-    estimator = seeded(method[0], trial)
-    known = known or tuned(estimator, method[1], *data[:2])
+    estimator = seed(method[0], trial)
+    known = known or tune(estimator, method[1], *data[:2])
     return {**measure(estimator.set_params(**known), *data), 'parameters': json.dumps(known)}
 
 
@@ -204,11 +204,11 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
             measure_set(comparison, name, n_trials, results, clock, left_out)
     if clock.n_left:
         left_out.append(f'the time was up with {clock.n_left} trials to go: the same command goes on')
-    rows = summaries(results, here, comparison.methods(2, 2))
+    rows = summarise_all(results, here, comparison.methods(2, 2))
     return write_table(rows, Path(out), comparison.notes, left_out, comparison.claims)
 
 
-def by_size(names: list[str]) -> tuple[str, ...]:
+def sort_by_size(names: list[str]) -> tuple[str, ...]:
     """Order sets by the size of their files, so that a run which is stopped has whole sets."""
     return tuple(sorted(names, key=lambda name: path.stat().st_size if (path := find_set(name)) else 0))
 

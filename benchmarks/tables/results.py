@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.scaling.machine import describe_in_a_line
-from mr_elm.scaling.verdict import record, table
+from mr_elm.scaling.verdict import describe_row, tabulate
 
 COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'accuracy', 'train_seconds', 'test_seconds',
            'model_bytes', 'n_support', 'parameters')
@@ -32,7 +32,7 @@ class Results:
     def add(self, row: dict) -> None:
         """Keep a trial, on disk too."""
         line = io.StringIO()
-        csv.DictWriter(line, COLUMNS, lineterminator='\n').writerow(rounded(row))
+        csv.DictWriter(line, COLUMNS, lineterminator='\n').writerow(round_numbers(row))
         with open(self.path, 'a') as stream:
             stream.write(line.getvalue())
         self.rows += csv.DictReader(line.getvalue().splitlines(), COLUMNS)
@@ -50,7 +50,7 @@ class Results:
         return next((json.loads(row['parameters']) for row in self.of(name, method)), None)
 
 
-def rounded(row: dict) -> dict:
+def round_numbers(row: dict) -> dict:
     """Write the real numbers of a row with 6 digits."""
     return {name: f'{value:.6g}' if isinstance(value, float) else value for name, value in row.items()}
 
@@ -68,7 +68,7 @@ def summarise(rows: list[dict]) -> dict:
             'parameters': words if len(chosen) == 1 else 'chosen in each trial'}
 
 
-def summaries(results: Results, names: list[str], methods: Iterable[str]) -> list[dict]:
+def summarise_all(results: Results, names: list[str], methods: Iterable[str]) -> list[dict]:
     """Return the summary rows of what was measured of some sets and methods, in this order."""
     found = [results.of(name, method) for name in names for method in methods]
     return [summarise(rows) for rows in found if rows]
@@ -79,48 +79,48 @@ def write_table(rows: list[dict], out: Path, notes: str, left_out: list[str], cl
     with open(out.with_suffix('.csv'), 'w', newline='') as stream:
         writer = csv.DictWriter(stream, SUMMARY, lineterminator='\n')
         writer.writeheader()
-        writer.writerows(map(rounded, rows))
-    parts = [notes, f'Measured on {describe_in_a_line()}.', overview(rows), judge_claims(claims, rows),
-             details(rows)]
+        writer.writerows(map(round_numbers, rows))
+    parts = [notes, f'Measured on {describe_in_a_line()}.', write_overview(rows), judge_claims(claims, rows),
+             write_details(rows)]
     if left_out:
         parts.append('Left out:\n\n' + '\n'.join(f'* {reason}' for reason in left_out))
     out.write_text('\n\n'.join(part for part in parts if part) + '\n')
     return out.read_text()
 
 
-def overview(rows: list[dict]) -> str:
+def write_overview(rows: list[dict]) -> str:
     """Lay out the accuracies, a column a method, the best of a set in bold; below, what all sets come to."""
-    names, methods, cells = cells_of(rows)
+    names, methods, cells = index_rows(rows)
     lines = [f'| accuracy % | {" | ".join(methods)} |', '|---|' + '---:|' * len(methods)]
     for name in names:
         best = max(row['accuracy'] for row in rows if row['set'] == name)
-        lines.append(f'| {name} | ' + ' | '.join(accuracy_of(cells.get((name, method)), best) for method in methods)
+        lines.append(f'| {name} | ' + ' | '.join(write_accuracy(cells.get((name, method)), best) for method in methods)
                      + ' |')
-    if whole := whole_sets(names, methods, cells):
-        lines += totals(cells, whole, methods)
+    if whole := list_whole_sets(names, methods, cells):
+        lines += write_totals(cells, whole, methods)
     return '\n'.join(lines)
 
 
-def cells_of(rows: list[dict]) -> tuple[list[str], list[str], dict]:
+def index_rows(rows: list[dict]) -> tuple[list[str], list[str], dict]:
     """Return the names of sets and methods, and (set, method) -> row."""
     names, methods = (list(dict.fromkeys(row[column] for row in rows)) for column in ('set', 'method'))
     return names, methods, {(row['set'], row['method']): row for row in rows}
 
 
-def whole_sets(names: list[str], methods: list[str], cells: dict) -> list[str]:
+def list_whole_sets(names: list[str], methods: list[str], cells: dict) -> list[str]:
     """Return the sets that all methods did."""
     return [name for name in names if all((name, method) in cells for method in methods)]
 
 
 def judge_claims(claims: Sequence[Any], rows: list[dict]) -> str:
     """Lay out claims with their verdicts, over the sets that all methods did; nothing without claims."""
-    names, methods, cells = cells_of(rows)
-    whole = whole_sets(names, methods, cells)
+    names, methods, cells = index_rows(rows)
+    whole = list_whole_sets(names, methods, cells)
     accuracies = {method: [cells[name, method]['accuracy'] for name in whole] for method in methods}
-    return table(record(claim.row(accuracies)) for claim in claims) if claims else ''
+    return tabulate(describe_row(claim.row(accuracies)) for claim in claims) if claims else ''
 
 
-def accuracy_of(row: dict | None, best: float) -> str:
+def write_accuracy(row: dict | None, best: float) -> str:
     """Write an accuracy and its deviation, in bold where it is the best."""
     if row is None:
         return ''
@@ -128,7 +128,7 @@ def accuracy_of(row: dict | None, best: float) -> str:
     return f'{f"**{mean}**" if row["accuracy"] == best else mean} ± {100 * row["deviation"]:.2f}'
 
 
-def totals(cells: dict, names: list[str], methods: list[str]) -> list[str]:
+def write_totals(cells: dict, names: list[str], methods: list[str]) -> list[str]:
     """Return lines of the mean accuracy and rank, and of sums, over the sets that all methods did."""
     ranks = [[1 + sum(cells[name, other]['accuracy'] > cells[name, method]['accuracy'] for other in methods)
               for method in methods] for name in names]
@@ -138,16 +138,16 @@ def totals(cells: dict, names: list[str], methods: list[str]) -> list[str]:
     for column, title in (('train_seconds', 'training s, all sets once'), ('test_seconds', 'testing s'),
                           ('model_bytes', 'model MB'), ('n_support', 'support vectors')):
         sums = [[cells[name, method][column] for name in names] for method in methods]
-        lines.append((title, ['' if None in values else shown(sum(values), column) for values in sums]))
+        lines.append((title, ['' if None in values else write_sum(sum(values), column) for values in sums]))
     return [f'| {title} | {" | ".join(values)} |' for title, values in lines]
 
 
-def shown(value: float, column: str) -> str:
+def write_sum(value: float, column: str) -> str:
     """Write a sum of a column."""
     return f'{value:,.0f}' if column == 'n_support' else f'{value / 1e6 if column == "model_bytes" else value:.3g}'
 
 
-def details(rows: list[dict]) -> str:
+def write_details(rows: list[dict]) -> str:
     """Lay out all that was measured."""
     lines = ['| set | classes | features | training rows | method | trials | accuracy % | training s | testing s '
              '| model bytes | support vectors | parameters |', '|---|---:|---:|---:|---|' + '---:|' * 6 + '---|']

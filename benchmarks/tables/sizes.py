@@ -12,10 +12,10 @@ ANSWERS_FROM = {
 }
 
 
-def model_bytes(machine: Any) -> int:
+def measure_model(machine: Any) -> int:
     """Return the bytes of the arrays that a fitted machine predicts from."""
     if hasattr(machine, 'steps'):
-        return sum(model_bytes(step) for _, step in machine.steps)
+        return sum(measure_model(step) for _, step in machine.steps)
     if hasattr(machine, 'model_'):
         return sum(array.nbytes for array in machine.model_.arrays.values())
     parts = (getattr(machine, name) for name in ANSWERS_FROM[type(machine).__name__])

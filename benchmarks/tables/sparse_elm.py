@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.harness import CHOSEN_ONCE, N_GENES, OF_HALVES, SECONDS, Comparison, halves, main
+from benchmarks.tables.harness import CHOSEN_ONCE, N_GENES, OF_HALVES, SECONDS, Comparison, main, split_halves
 from mr_elm.estimators import ELMClassifier, SparseELMClassifier
 from mr_elm.scores.selection import COARSE_C, COARSE_WIDTHS
 
@@ -23,7 +23,7 @@ NOTES = (f'{OF_HALVES} C and the width of the kernel are {CHOSEN_ONCE}. Of the g
          f'that an mRMR selection keeps on the training half. {SECONDS}.')
 
 
-def methods(n_features: int, n_classes: int) -> dict[str, tuple]:
+def list_methods(n_features: int, n_classes: int) -> dict[str, tuple]:
     """Return name -> (estimator, grid)."""
     widths = [width * float(np.sqrt(n_features)) for width in COARSE_WIDTHS]
     n_hidden = 200 if n_classes == 2 else 1000
@@ -37,7 +37,7 @@ def methods(n_features: int, n_classes: int) -> dict[str, tuple]:
 
 
 CLAIMS = tuple(AsGood('sparse ELM, gaussian', peer) for peer in ('unified ELM, gaussian', 'SVC, gaussian'))
-COMPARISON = Comparison((*BINARY, *GENES, *SEVERAL), halves, methods, NOTES, genes=GENES, claims=CLAIMS)
+COMPARISON = Comparison((*BINARY, *GENES, *SEVERAL), split_halves, list_methods, NOTES, genes=GENES, claims=CLAIMS)
 
 if __name__ == '__main__':
     main(COMPARISON, __doc__)

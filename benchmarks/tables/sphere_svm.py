@@ -27,14 +27,14 @@ NOTES = (f'Each set is cut into {OUTER} stratified folds. A fold tests (at most 
          'hard margin on K + I/C. Seconds are processor seconds of one training, one thread.')
 
 
-def methods(n_features: int, n_classes: int) -> dict[str, tuple]:
+def list_methods(n_features: int, n_classes: int) -> dict[str, tuple]:
     """Return name -> (estimator, grid)."""
     grid = {'gamma': [0.5 / (width**2 * n_features) for width in WIDTHS], 'C': list(COSTS)}
     return {'SphereSVM': (SphereSVMClassifier(cache_size=500), grid), 'L1-SVM (SVC)': (SVC(cache_size=500), grid),
             'L2-SVM (SVC on K + I/C)': (L2SVC(), grid)}
 
 
-def outer_fold(y: Labels, trial: int) -> tuple[np.ndarray, np.ndarray]:
+def split_outer(y: Labels, trial: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to train on and to test on of an outer fold."""
     random = np.random.default_rng(0)
     folds = [(random.permutation(train)[:MOST], random.permutation(test)[:MOST]) for train, test in
@@ -43,7 +43,7 @@ def outer_fold(y: Labels, trial: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 CLAIMS = tuple(AsGood('SphereSVM', peer) for peer in ('L1-SVM (SVC)', 'L2-SVM (SVC on K + I/C)'))
-COMPARISON = Comparison(SETS, outer_fold, methods, NOTES, trials=OUTER, tuned_each=True, claims=CLAIMS)
+COMPARISON = Comparison(SETS, split_outer, list_methods, NOTES, trials=OUTER, tuned_each=True, claims=CLAIMS)
 
 if __name__ == '__main__':
     main(COMPARISON, __doc__)

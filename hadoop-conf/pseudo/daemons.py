@@ -2,9 +2,9 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pseudo.folders import Folders, user
 from pseudo.install import AGENT_JAR
-from pseudo.places import Places, user
-from pseudo.settings import AM_MEMORY, TASK_MEMORY, Settings
+from pseudo.settings import AM_MEMORY, TASK_MEMORY, ClusterSettings
 
 HOST = '127.0.0.1'
 LOG_SECONDS = 600    # how long a NodeManager keeps the logs of containers after their job
@@ -52,7 +52,7 @@ class Daemon:
         return f'http://{HOST}:{self.ports["web"]}'
 
 
-def plan(settings: Settings) -> list[Daemon]:
+def plan(settings: ClusterSettings) -> list[Daemon]:
     """List the daemons of a cluster with these settings, in the order in which they are best started."""
     counts = {'datanode': settings.datanodes, 'nodemanager': settings.nodes}
     daemons = []
@@ -65,65 +65,65 @@ def plan(settings: Settings) -> list[Daemon]:
 def _ports(kind: str, number: int, base: int) -> dict[str, int]:
     first, uses = _PORTS[kind]
     start = base + first + len(uses) * max(0, number - 1)
-    return {use: start + place for place, use in enumerate(uses)}
+    return {use: start + offset for offset, use in enumerate(uses)}
 
 
-def site_values(places: Places, settings: Settings) -> dict[str, object]:
+def site_values(folders: Folders, settings: ClusterSettings) -> dict[str, object]:
     """Return the values of the @names@ in the site files."""
     values = {f'{daemon.kind}.{use}': port for daemon in plan(settings) for use, port in daemon.ports.items()}
-    agent = places.home / 'lib' / AGENT_JAR
+    agent = folders.home / 'lib' / AGENT_JAR
     values.update({
-        'state': places.state, 'home': places.home, 'user': user(),
+        'state': folders.state, 'home': folders.home, 'user': user(),
         'replication': settings.replication, 'vcores': settings.vcores, 'memory': max(settings.memory, AM_MEMORY),
         'am.memory': AM_MEMORY, 'task.memory': TASK_MEMORY, 'log.seconds': LOG_SECONDS,
         'jvm.quick': ' '.join(QUICK),
-        'jvm.loopback': f'-javaagent:{places.home}/lib/{AGENT_JAR}' if agent.exists() else '',
+        'jvm.loopback': f'-javaagent:{folders.home}/lib/{AGENT_JAR}' if agent.exists() else '',
     })
     return values
 
 
-def marker(daemon: Daemon, places: Places) -> str:
+def marker(daemon: Daemon, folders: Folders) -> str:
     """Return the argument by which a process is known as this daemon of this cluster."""
-    return f'-Dmr.elm.daemon={daemon.name}@{places.state}'
+    return f'-Dmr.elm.daemon={daemon.name}@{folders.state}'
 
 
-def command(daemon: Daemon, places: Places, settings: Settings, java: Path) -> list[str]:
+def command(daemon: Daemon, folders: Folders, settings: ClusterSettings, java: Path) -> list[str]:
     """Return the command line that starts `daemon`."""
-    own = [f'{key}={value}' for key, value in _own_properties(daemon, places, settings).items()]
-    return [*jvm(places, java), marker(daemon, places),
-            '-Dhadoop.root.logger=INFO,file', f'-Dhadoop.log.dir={places.state}/logs',
+    own = [f'{key}={value}' for key, value in _own_properties(daemon, folders, settings).items()]
+    return [*jvm(folders, java), marker(daemon, folders),
+            '-Dhadoop.root.logger=INFO,file', f'-Dhadoop.log.dir={folders.state}/logs',
             f'-Dhadoop.log.file={daemon.name}.log', _CLASSES[daemon.kind],
             *(word for pair in own for word in ('-D', pair))]
 
 
-def format_command(places: Places, java: Path) -> list[str]:
+def format_command(folders: Folders, java: Path) -> list[str]:
     """Return the command line that makes an empty HDFS."""
-    return [*jvm(places, java), _CLASSES['namenode'], '-format', '-force', '-nonInteractive']
+    return [*jvm(folders, java), _CLASSES['namenode'], '-format', '-force', '-nonInteractive']
 
 
-def jvm(places: Places, java: Path) -> list[str]:
+def jvm(folders: Folders, java: Path) -> list[str]:
     """Return the start of every daemon's command line."""
-    home = places.home
+    home = folders.home
     agent = [f'-javaagent:{home}/lib/{AGENT_JAR}'] if (home / 'lib' / AGENT_JAR).exists() else []
-    return [str(java / 'bin' / 'java'), '-Xmx384m', *QUICK, *agent, f'-Djava.io.tmpdir={places.state}/tmp',
+    return [str(java / 'bin' / 'java'), '-Xmx384m', *QUICK, *agent, f'-Djava.io.tmpdir={folders.state}/tmp',
             '-cp', f'{home}/etc/hadoop:{home}/lib/*']
 
 
-def _own_properties(daemon: Daemon, places: Places, settings: Settings) -> dict[str, object]:
+def _own_properties(daemon: Daemon, folders: Folders, settings: ClusterSettings) -> dict[str, object]:
     """Return the properties in which this daemon differs from its twins."""
     at = {use: f'{HOST}:{port}' for use, port in daemon.ports.items()}
     if daemon.kind == 'datanode':
         return {'dfs.datanode.address': at['data'], 'dfs.datanode.ipc.address': at['ipc'],
                 'dfs.datanode.http.address': at['web'],
-                'dfs.datanode.data.dir': f'file://{places.hdfs}/{daemon.name}'}
+                'dfs.datanode.data.dir': f'file://{folders.hdfs}/{daemon.name}'}
     if daemon.kind == 'nodemanager':
         # One core and AM_MEMORY more on the first node, for the application master: NODES=1 VCORES=1 runs one task.
         master = daemon.number == 1
         return {'yarn.nodemanager.address': at['rpc'], 'yarn.nodemanager.localizer.address': at['localizer'],
                 'yarn.nodemanager.webapp.address': at['web'], 'mapreduce.shuffle.port': daemon.ports['shuffle'],
-                'yarn.nodemanager.local-dirs': f'{places.state}/{daemon.name}',
+                'yarn.nodemanager.local-dirs': f'{folders.state}/{daemon.name}',
                 # Never one folder for two nodes: a NodeManager that starts renames all it finds there.
-                'yarn.nodemanager.log-dirs': f'{places.state}/logs/{daemon.name}/userlogs',
+                'yarn.nodemanager.log-dirs': f'{folders.state}/logs/{daemon.name}/userlogs',
                 'yarn.nodemanager.resource.cpu-vcores': settings.vcores + master,
                 'yarn.nodemanager.resource.memory-mb': settings.memory + AM_MEMORY * master}
     return {}

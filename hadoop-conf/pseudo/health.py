@@ -7,8 +7,8 @@ import urllib.request
 from pseudo import processes
 from pseudo.daemons import HOST, Daemon, plan
 from pseudo.errors import ClusterError
-from pseudo.places import Places
-from pseudo.settings import Settings
+from pseudo.folders import Folders
+from pseudo.settings import ClusterSettings
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))    # loopback goes through no proxy
 _OWN_PAGE = {
@@ -30,7 +30,7 @@ def get_json(url: str, seconds: float = 2) -> dict | None:
         return None
 
 
-def make_user_folder(settings: Settings, name: str) -> None:
+def make_user_folder(settings: ClusterSettings, name: str) -> None:
     """Make /user/NAME in HDFS, where relative paths lead; nothing happens when it is there."""
     namenode = plan(settings)[0]
     query = urllib.parse.urlencode({'op': 'MKDIRS', 'user.name': name})
@@ -39,9 +39,9 @@ def make_user_folder(settings: Settings, name: str) -> None:
         pass
 
 
-def states(places: Places, settings: Settings) -> list[tuple[Daemon, int | None, str]]:
+def states(folders: Folders, settings: ClusterSettings) -> list[tuple[Daemon, int | None, str]]:
     """Return the list of (daemon, pid or None, state); state is 'live', 'stopped' or what it waits for."""
-    running = [(daemon, processes.find(daemon, places)) for daemon in plan(settings)]
+    running = [(daemon, processes.find(daemon, folders)) for daemon in plan(settings)]
     answers = {daemon: get_json(daemon.web + _OWN_PAGE[daemon.kind]) for daemon, pid in running if pid}
     known = _known_workers(answers)
     return [(daemon, pid, _state(daemon, pid, answers.get(daemon), known)) for daemon, pid in running]
@@ -84,30 +84,30 @@ def _with_host(address: str) -> str:
     return f'{HOST}:{address.rpartition(":")[2]}'
 
 
-def wait_live(places: Places, settings: Settings, seconds: float, names: set[str] | None = None) -> None:
+def wait_live(folders: Folders, settings: ClusterSettings, seconds: float, names: set[str] | None = None) -> None:
     """Wait until all daemons, or those in `names`, are live; ClusterError when one ends or time is up."""
     deadline = time.monotonic() + seconds
     while True:
-        missing = [(daemon, state) for daemon, _, state in states(places, settings)
+        missing = [(daemon, state) for daemon, _, state in states(folders, settings)
                    if state != 'live' and (names is None or daemon.name in names)]
         if not missing:
             return
         for daemon, state in missing:
             if state == 'stopped':
-                raise ClusterError(f'The {daemon.label} ended while starting: {_last_words(daemon, places)}')
+                raise ClusterError(f'The {daemon.label} ended while starting: {_last_words(daemon, folders)}')
         if time.monotonic() > deadline:
             daemon, state = missing[0]
             raise ClusterError(f'After {seconds} s the {daemon.label} is still {state}; '
-                               f'see {places.logs / daemon.name}.log.')
+                               f'see {folders.logs / daemon.name}.log.')
         time.sleep(0.2)
 
 
-def _last_words(daemon: Daemon, places: Places) -> str:
+def _last_words(daemon: Daemon, folders: Folders) -> str:
     """Return the last error in the daemon's log, and where the log is."""
     for suffix in ('.log', '.out'):
-        path = places.logs / (daemon.name + suffix)
+        path = folders.logs / (daemon.name + suffix)
         lines = path.read_text(errors='replace').splitlines() if path.exists() else []
         faults = [line for line in lines if ' ERROR ' in line or ' FATAL ' in line or 'Exception' in line]
         if faults:
             return f'{faults[-1][:300]} (see {path})'
-    return f'see {places.logs / daemon.name}.log and .out.'
+    return f'see {folders.logs / daemon.name}.log and .out.'

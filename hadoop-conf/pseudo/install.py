@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from pseudo.errors import ClusterError
-from pseudo.places import CONF, Places
+from pseudo.folders import CONF, Folders
 
 OLDEST_JAVA, NEWEST_JAVA = 11, 22    # 23 took away a method of javax.security.auth that Hadoop 3.4 calls
 STREAMING_JAR = 'hadoop-streaming-*.jar'
@@ -43,12 +43,12 @@ def _check_version(version: int, command: str | Path) -> None:
             'point JAVA_HOME at one.')
 
 
-def demand_loopback(places: Places, java: Path, insecure: bool, say: Callable[[str], None]) -> None:
+def demand_loopback(folders: Folders, java: Path, insecure: bool, say: Callable[[str], None]) -> None:
     """Refuse to start daemons that would listen on all addresses, unless the user insists.
 
     What keeps them on 127.0.0.1 is the loopback agent: an earlier `up` compiled it, or the JDK `java` can.
     """
-    if (places.home / 'lib' / AGENT_JAR).exists() or _compiler(java).exists():
+    if (folders.home / 'lib' / AGENT_JAR).exists() or _compiler(java).exists():
         return
     what = f'{java} has no javac (it is a JRE, not a JDK)'
     if not insecure:
@@ -58,17 +58,17 @@ def demand_loopback(places: Places, java: Path, insecure: bool, say: Callable[[s
     say(f'warning: {what}: shuffle and application masters will listen on all addresses')
 
 
-def build_home(places: Places, java: Path, say: Callable[[str], None]) -> None:
+def build_home(folders: Folders, java: Path, say: Callable[[str], None]) -> None:
     """Put jars, launcher, streaming jar and loopback agent into the home; what is there already is kept."""
-    _fetch_jars(places.home / 'lib', say)
-    _build_agent(places.home / 'lib', java)
-    tools = places.home / 'share' / 'hadoop' / 'tools' / 'lib'
-    for folder in (tools, places.home / 'bin'):
+    _fetch_jars(folders.home / 'lib', say)
+    _build_agent(folders.home / 'lib', java)
+    tools = folders.home / 'share' / 'hadoop' / 'tools' / 'lib'
+    for folder in (tools, folders.home / 'bin'):
         folder.mkdir(parents=True, exist_ok=True)
-    for jar in (places.home / 'lib').glob(STREAMING_JAR):
+    for jar in (folders.home / 'lib').glob(STREAMING_JAR):
         shutil.copy2(jar, tools)
-    shutil.copy(CONF / 'bin' / 'hadoop', places.home / 'bin')
-    logs = places.home / 'logs'    # where mrjob looks for userlogs/<application>/<container>
+    shutil.copy(CONF / 'bin' / 'hadoop', folders.home / 'bin')
+    logs = folders.home / 'logs'    # where mrjob looks for userlogs/<application>/<container>
     if not logs.is_symlink():
         logs.symlink_to(Path('..', 'logs'))
 
@@ -126,9 +126,9 @@ def _compiler(java: Path) -> Path:
     return java / 'bin' / 'javac'
 
 
-def write_site_files(places: Places, values: dict[str, object]) -> None:
+def write_site_files(folders: Folders, values: dict[str, object]) -> None:
     """Fill the @name@ of the site files with `values` and write them where the launcher looks."""
-    target = places.home / 'etc' / 'hadoop'
+    target = folders.home / 'etc' / 'hadoop'
     target.mkdir(parents=True, exist_ok=True)
     for template in (CONF / 'site').iterdir():
         (target / template.name).write_text(fill(template.read_text(), values))

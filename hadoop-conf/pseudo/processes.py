@@ -8,59 +8,59 @@ from pathlib import Path
 
 from pseudo.daemons import Daemon, command, marker
 from pseudo.errors import ClusterError
-from pseudo.places import Places
-from pseudo.settings import Settings
+from pseudo.folders import Folders
+from pseudo.settings import ClusterSettings
 
 
-def find(daemon: Daemon, places: Places) -> int | None:
+def find(daemon: Daemon, folders: Folders) -> int | None:
     """Return the process id of `daemon`, or None when it does not run."""
     try:
-        pid = int((places.pids / f'{daemon.name}.pid').read_text())
+        pid = int((folders.pids / f'{daemon.name}.pid').read_text())
     except (OSError, ValueError):
         return None
-    return pid if marker(daemon, places) in _arguments(pid) else None
+    return pid if marker(daemon, folders) in _arguments(pid) else None
 
 
-def start(daemon: Daemon, places: Places, settings: Settings, java: Path) -> None:
+def start(daemon: Daemon, folders: Folders, settings: ClusterSettings, java: Path) -> None:
     """Start `daemon` in a session of its own and note its process id; its last log becomes NAME.log.old."""
-    log = places.logs / f'{daemon.name}.log'
+    log = folders.logs / f'{daemon.name}.log'
     if log.exists():
         log.replace(log.with_suffix('.log.old'))
-    with open(places.logs / f'{daemon.name}.out', 'w') as out:
+    with open(folders.logs / f'{daemon.name}.out', 'w') as out:
         process = subprocess.Popen(
-            command(daemon, places, settings, java), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-            cwd=places.state, env=_environment(places, java), start_new_session=True)
-    (places.pids / f'{daemon.name}.pid').write_text(f'{process.pid}\n')
+            command(daemon, folders, settings, java), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            cwd=folders.state, env=_environment(folders, java), start_new_session=True)
+    (folders.pids / f'{daemon.name}.pid').write_text(f'{process.pid}\n')
     # For a moment after its start a process has no command line to be known by.
-    while not find(daemon, places) and process.poll() is None:
+    while not find(daemon, folders) and process.poll() is None:
         time.sleep(0.01)
 
 
-def run(words: list[str], places: Places, java: Path, log: str) -> None:
+def run(words: list[str], folders: Folders, java: Path, log: str) -> None:
     """Run a command of Hadoop to its end; its output goes to the file `log`."""
-    with open(places.logs / log, 'w') as out:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=places.state,
-                              env=_environment(places, java))
+    with open(folders.logs / log, 'w') as out:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=folders.state,
+                              env=_environment(folders, java))
     if done.returncode:
-        raise ClusterError(f'{words[-3]} failed; see {places.logs / log}.')
+        raise ClusterError(f'{words[-3]} failed; see {folders.logs / log}.')
 
 
-def stop(daemons: list[Daemon], places: Places, seconds: float = 10) -> None:
+def stop(daemons: list[Daemon], folders: Folders, seconds: float = 10) -> None:
     """End `daemons`: ask, wait up to `seconds`, then insist."""
-    running = {daemon: pid for daemon in daemons if (pid := find(daemon, places))}
+    running = {daemon: pid for daemon in daemons if (pid := find(daemon, folders))}
     for ask in (signal.SIGTERM, signal.SIGKILL):
         for pid in running.values():
             send(pid, ask)
-        running = _wait_gone(running, places, seconds)
+        running = _wait_gone(running, folders, seconds)
     for daemon in daemons:
-        (places.pids / f'{daemon.name}.pid').unlink(missing_ok=True)
+        (folders.pids / f'{daemon.name}.pid').unlink(missing_ok=True)
 
 
-def _wait_gone(running: dict[Daemon, int], places: Places, seconds: float) -> dict[Daemon, int]:
+def _wait_gone(running: dict[Daemon, int], folders: Folders, seconds: float) -> dict[Daemon, int]:
     deadline = time.monotonic() + seconds
     while running and time.monotonic() < deadline:
         time.sleep(0.05)
-        running = {daemon: pid for daemon, pid in running.items() if find(daemon, places) == pid}
+        running = {daemon: pid for daemon, pid in running.items() if find(daemon, folders) == pid}
     return running
 
 
@@ -105,10 +105,10 @@ def _arguments(pid: int) -> list[str]:
     return shown.split()
 
 
-def _environment(places: Places, java: Path) -> dict[str, str]:
+def _environment(folders: Folders, java: Path) -> dict[str, str]:
     """Return the environment of a daemon: the user's, but for what would lead it to another Hadoop."""
     foreign = ('HADOOP_', 'YARN_', 'HDFS_', 'MAPRED_', 'JAVA_', 'JDK_', '_JAVA_')
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-    home = str(places.home)
+    home = str(folders.home)
     return {**kept, 'JAVA_HOME': str(java), 'HADOOP_HOME': home, 'HADOOP_COMMON_HOME': home,
             'HADOOP_CONF_DIR': f'{home}/etc/hadoop'}

@@ -21,7 +21,7 @@ CHOICES = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class ClusterSettings:
     """Size and first port of a cluster."""
 
     nodes: int = 2
@@ -36,17 +36,17 @@ class Settings:
         return min(2, self.datanodes)
 
 
-def choose(given: dict, environ: Mapping[str, str], recorded: Settings | None) -> Settings:
+def choose(given: dict, environ: Mapping[str, str], recorded: ClusterSettings | None) -> ClusterSettings:
     """Settle the settings: options given, else environment, else `recorded` (or None), else defaults.
 
-    given : dict from field to text or None;  environ : mapping;  recorded : Settings or None.
+    given : dict from field to text or None;  environ : mapping;  recorded : ClusterSettings or None.
     """
-    values = asdict(recorded or Settings())
+    values = asdict(recorded or ClusterSettings())
     for name in CHOICES:
         text = given.get(name) or environ.get(name.upper())
         if text:
             values[name] = _whole_number(name, text)
-    return Settings(**values)
+    return ClusterSettings(**values)
 
 
 def _whole_number(name: str, text: str) -> int:
@@ -60,16 +60,16 @@ def _whole_number(name: str, text: str) -> int:
     return value
 
 
-def load(path: Path) -> Settings | None:
+def load(path: Path) -> ClusterSettings | None:
     """Return the settings recorded at `path`, or None when there are none that can be read."""
     try:
         values = json.loads(path.read_text())
-        return Settings(**{field.name: int(values[field.name]) for field in fields(Settings)})
+        return ClusterSettings(**{field.name: int(values[field.name]) for field in fields(ClusterSettings)})
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def save(settings: Settings, path: Path) -> None:
+def save(settings: ClusterSettings, path: Path) -> None:
     """Record `settings` at `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(asdict(settings), indent=2) + '\n')

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mr_elm.cli.options import Parser, add_debug_option
 from mr_elm.rows.row_arguments import positive
-from mr_elm.scaling.cost import Cluster, estimate, measure, read_counters
+from mr_elm.scaling.cost import Rental, estimate, measure, read_counters
 
 UNITS = {'rows': '', 'seconds_a_row': 's of a core', 'busy_seconds': 's', 'elapsed_seconds': 's', 'node_hours': 'h',
          'dollars': '$', 'core_hours': 'h', 'jobs': ''}
@@ -38,7 +38,7 @@ def cost(argv: Sequence[str]) -> None:
     used = read_counters(args.counters) if args.counters else measure(args.features, args.hidden, args.packed)
     found = {'jobs': used.n_jobs, 'core_hours': used.core_seconds / 3600} if args.counters else {}
     found |= estimate(args.rows or used.n_rows, used.seconds_a_row, used.n_jobs,
-                      Cluster(args.instances, args.vcores, args.price))
+                      Rental(args.instances, args.vcores, args.price))
     print(json.dumps(found) if args.json else '\n'.join(
         f'{name.replace("_", " "):16} {value:>14,.6g} {UNITS[name]}'.rstrip() for name, value in found.items()))
 

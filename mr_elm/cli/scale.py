@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
 from mr_elm.rows.row_arguments import positive
 from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.places import PLACES
 from mr_elm.scaling.study import run_study
+from mr_elm.scaling.testbeds import TESTBEDS
 
 
 def speedup(argv: Sequence[str]) -> None:
@@ -27,10 +27,10 @@ def scaleup(argv: Sequence[str]) -> None:
 def measure(argv: Sequence[str], experiment: str, description: str | None) -> None:
     """Run an experiment."""
     parser = Parser(experiment, description)
-    parser.add_argument('-r', '--runner', choices=tuple(PLACES), default='local',
+    parser.add_argument('-r', '--runner', choices=tuple(TESTBEDS), default='local',
                         help='what a node is. local: a map process; hadoop: a NodeManager and a core, of a Hadoop of '
-                             'its own on this machine (where HADOOP_HOME names another one: a map task); emr: a '
-                             'core instance (default: %(default)s)')
+                        'its own on this machine (where HADOOP_HOME names another one: a map task); emr: a '
+                        'core instance (default: %(default)s)')
     parser.add_argument('--method', nargs='+', choices=tuple(METHODS), default=['pesvm'], metavar='NAME',
                         help=f'some of {", ".join(METHODS)} (default: pesvm)')
     parser.add_argument('--nodes', nargs='+', type=positive, default=list_powers(os.cpu_count()), metavar='N',
@@ -42,7 +42,7 @@ def measure(argv: Sequence[str], experiment: str, description: str | None) -> No
     parser.add_argument('--hidden', type=positive, metavar='L', help='hidden nodes, where the method has them')
     parser.add_argument('--repeats', type=positive, metavar='K',
                         help='how often each run is made (default: ' + ', '.join(
-                            f'{place.repeats} on {alias}' for alias, place in PLACES.items()) + ')')
+                            f'{testbed.repeats} on {alias}' for alias, testbed in TESTBEDS.items()) + ')')
     parser.add_argument('-o', '--output', default='build', metavar='DIR',
                         help=f'folder for {experiment}.csv, .png, .svg and .md (default: %(default)s)')
     parser.add_argument('--store', metavar='URI', help='emr: a folder on S3 for the rows')
@@ -50,12 +50,12 @@ def measure(argv: Sequence[str], experiment: str, description: str | None) -> No
                         help='hadoop: first port of the cluster (default: %(default)s)')
     parser.add_argument('--resume', action='store_true',
                         help=f'go on with the runs in {experiment}.csv; without it those of the same runner and '
-                             'methods are made anew')
+                        'methods are made anew')
     add_quiet_option(parser)
     add_debug_option(parser)
     parser.set_defaults(inputs=())
     args, passed = parser.parse(argv)
-    args.repeats = args.repeats or PLACES[args.runner].repeats
+    args.repeats = args.repeats or TESTBEDS[args.runner].repeats
     for path in run_study(experiment, args, passed):
         print(path)
 

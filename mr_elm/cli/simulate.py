@@ -11,7 +11,7 @@ from mr_elm.rows.row_arguments import positive
 from mr_elm.scaling.cost_model import Cluster
 from mr_elm.scaling.forecast_report import write_forecasts
 from mr_elm.scaling.runs import read_runs
-from mr_elm.scaling.simulate import make_forecasts, spaced
+from mr_elm.scaling.simulate import make_forecasts, space_evenly
 
 LARGEST = 10**15
 
@@ -47,8 +47,8 @@ def simulate(argv: Sequence[str]) -> None:
                       not args.no_speculation)
     runs = [run for path in args.trace for run in read_runs(path)]
     decades = [10**k for k in range(15) if args.rows[0] <= 10**k <= args.rows[1]]
-    forecasts = make_forecasts(runs, [int(n) for n in spaced(*args.nodes)], decades or sorted(set(args.rows)), cluster,
-                         partial(print, file=sys.stderr))
+    forecasts = make_forecasts(runs, space_evenly(*args.nodes), decades or sorted(set(args.rows)), cluster,
+                               partial(print, file=sys.stderr))
     Path(args.output).mkdir(parents=True, exist_ok=True)
     print(write_forecasts(forecasts, Path(args.output)), end='')
 

@@ -11,13 +11,13 @@ DEVIATION = 0.10  # of an increment of sizeup from the mean of all, at most
 
 
 def judge_curves(experiment: str, curves: dict[tuple, list[Ratio]]) -> list[Row]:
-    """Return the Rows of all curves of an experiment. curves : key -> list of Ratio, as of `curves_of`."""
-    judge = judge_increments if experiment == 'sizeup' else judge_places
+    """Return the Rows of all curves of an experiment. curves : key -> list of Ratio, as of `make_curves`."""
+    judge = judge_increments if experiment == 'sizeup' else judge_ratios
     return [row for key, curve in curves.items() for row in judge(experiment, name_of(experiment, key), curve)]
 
 
-def judge_places(experiment: str, name: str, curve: list[Ratio]) -> list[Row]:
-    """Return a Row for each place of a curve but the first, which the others are compared to; name : of the curve."""
+def judge_ratios(experiment: str, name: str, curve: list[Ratio]) -> list[Row]:
+    """Return a Row for each Ratio of a curve but the first, which the others are compared to; name : of the curve."""
     share, first = SHARE[experiment], seconds_of(curve[0])
     if len(curve) == 1:
         return [Row(f'{experiment}, {name}', nan, at_least(share), [first], 'one number of nodes; share of the ideal')]
@@ -31,11 +31,12 @@ def judge_increments(experiment: str, name: str, curve: list[Ratio]) -> list[Row
     title, runs = f'{experiment}, largest deviation of an increment, {name}', list(map(seconds_of, curve))
     if len(curve) < 3:
         return [Row(title, nan, at_most(DEVIATION), runs, 'fewer than three sizes')]
-    return [Row(title, max(abs(increment - 1) for increment in increments(curve)), at_most(DEVIATION), runs,
-                f'increments {write(increments(curve))}; of the quickest runs {write(increments(curve, min))}')]
+    increments, quickest = find_increments(curve), find_increments(curve, min)
+    return [Row(title, max(abs(increment - 1) for increment in increments), at_most(DEVIATION), runs,
+                f'increments {join_numbers(increments)}; of the quickest runs {join_numbers(quickest)}')]
 
 
-def increments(curve: list[Ratio], typical: Callable = median) -> list[float]:
+def find_increments(curve: list[Ratio], typical: Callable = median) -> list[float]:
     """Return seconds by work from each size to the next, over the same from the first size to the last."""
     seconds, work = [typical(seconds_of(ratio)) for ratio in curve], [ratio.ideal for ratio in curve]
     slopes = [(seconds[i + 1] - seconds[i]) / (work[i + 1] - work[i]) for i in range(len(work) - 1)]
@@ -47,6 +48,6 @@ def seconds_of(ratio: Ratio) -> list[float]:
     return [run.seconds for run in ratio.runs]
 
 
-def write(numbers: list[float]) -> str:
+def join_numbers(numbers: list[float]) -> str:
     """Write numbers in a row."""
     return ', '.join(f'{number:.2f}' for number in numbers)

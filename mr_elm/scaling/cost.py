@@ -25,7 +25,7 @@ from mr_elm.files.storage import fetched
 from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.scaling.timing import wall
+from mr_elm.scaling.timing import wall_seconds
 
 START = 360.0  # seconds until a cluster of EMR takes its first job
 JOB = 45.0  # seconds a job needs beside the work of its tasks
@@ -35,7 +35,7 @@ VCORE_TIME = 'Total vcore-milliseconds taken by all {} tasks'
 
 
 @dataclass(frozen=True)
-class Cluster:
+class Rental:
     """Describe what is rented: machines that compute, tasks at once on each, dollars an hour for one."""
 
     n_instances: int
@@ -44,7 +44,7 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class Used:
+class Usage:
     """Count what jobs have used: rows that they read (the largest of them), seconds of a core, how many jobs."""
 
     n_rows: int
@@ -57,7 +57,7 @@ class Used:
         return self.core_seconds / self.n_rows
 
 
-def estimate(n_rows: int, seconds_a_row: float, n_jobs: int, cluster: Cluster) -> dict[str, float]:
+def estimate(n_rows: int, seconds_a_row: float, n_jobs: int, cluster: Rental) -> dict[str, float]:
     """Return a dictionary: seconds_a_row, busy_seconds, elapsed_seconds, node_hours, and dollars with a price."""
     busy = n_rows * seconds_a_row / (cluster.n_instances * cluster.vcores)
     elapsed = START + n_jobs * JOB + busy
@@ -67,43 +67,43 @@ def estimate(n_rows: int, seconds_a_row: float, n_jobs: int, cluster: Cluster) -
     return found if cluster.price is None else {**found, 'dollars': hours * cluster.price}
 
 
-def measure(n_features: int, n_hidden: int, packed: bool = False) -> Used:
+def measure(n_features: int, n_hidden: int, packed: bool = False) -> Usage:
     """Return what a row takes on one core: two short trainings on generated rows, the second long enough."""
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder, one_thread():
-        train_seconds(folder, SMALL, n_features, n_hidden, packed)  # once uncounted: the first run loads code
-        first, n_rows = train_seconds(folder, SMALL, n_features, n_hidden, packed), SMALL
+        time_training(folder, SMALL, n_features, n_hidden, packed)  # once uncounted: the first run loads code
+        first, n_rows = time_training(folder, SMALL, n_features, n_hidden, packed), SMALL
         seconds = first
         while seconds < first + ENOUGH:
             n_rows *= 2
-            seconds = train_seconds(folder, n_rows, n_features, n_hidden, packed)
-    return Used(n_rows - SMALL, seconds - first, 1 if packed else 2)
+            seconds = time_training(folder, n_rows, n_features, n_hidden, packed)
+    return Usage(n_rows - SMALL, seconds - first, 1 if packed else 2)
 
 
-def train_seconds(folder: str, n_rows: int, n_features: int, n_hidden: int, packed: bool) -> float:
+def time_training(folder: str, n_rows: int, n_features: int, n_hidden: int, packed: bool) -> float:
     """Return the seconds of a training inline on rows of a generator."""
     path, options = Path(folder, f'{n_rows}.csv'), RowOptions()
     if not path.exists():
         write_rows(generate('ndc', n_rows, n_features, 0), path)
     source = path.with_suffix('.packed') if packed else path
-    with make_engine() as runner:
+    with make_engine() as engine:
         if not source.exists():
-            pack([str(path)], str(source), options, runner)
+            pack([str(path)], str(source), options, engine)
         plan = plan_inputs([str(source)], options)
-        return wall(partial(pesvm.train, plan, PESVMOptions(n_hidden=n_hidden), runner))
+        return wall_seconds(partial(pesvm.train, plan, PESVMOptions(n_hidden=n_hidden), engine))
 
 
-def read_counters(paths: list[str]) -> Used:
+def read_counters(paths: list[str]) -> Usage:
     """Return what jobs have used by the counters in the logs of their clients, which may be on S3 and compressed.
 
     Raises ValueError when a log holds no counters.
     """
-    jobs = [counters_of(path) for path in paths]
+    jobs = [read_log(path) for path in paths]
     milliseconds = sum(job['Job Counters'].get(VCORE_TIME.format(kind), 0)
                        for job in jobs for kind in ('map', 'reduce'))
-    return Used(max(job['mr_elm']['rows'] for job in jobs), milliseconds / 1000, len(jobs))
+    return Usage(max(job['mr_elm']['rows'] for job in jobs), milliseconds / 1000, len(jobs))
 
 
-def counters_of(path: str) -> dict[str, dict[str, int]]:
+def read_log(path: str) -> dict[str, dict[str, int]]:
     """Return the counters in a log: group -> name -> number."""
     with fetched(path) as local:
         data = Path(local).read_bytes()

@@ -20,7 +20,7 @@ from scipy.optimize import nnls
 from mr_elm.engines import find_engine
 from mr_elm.io.wire import NUMBER_BYTES
 from mr_elm.scaling.methods import METHODS, Method, Problem
-from mr_elm.scaling.runs import Run, grouped
+from mr_elm.scaling.runs import Run, group_by
 from mr_elm.scaling.schedule import draw_durations, makespan
 from mr_elm.typing import Floats
 
@@ -77,43 +77,44 @@ class Costs:
 
 def fit(runs: list[Run]) -> Costs:
     """Return the Costs of runs of one method and runner."""
-    method, seconds = METHODS[runs[0].method], column(runs, lambda run: run.seconds)
-    jobs = column(runs, lambda run: run.jobs)
-    per_task = column(runs, lambda run: worked_jobs(method, run.jobs) * method.work(run.problem) * run.jobs / run.maps)
-    shared = column(runs, reducers_of)
-    sent = column(runs, lambda run: run.shuffle_bytes)
-    emitted = column(runs, lambda run: method.emit(run.problem, run.maps / run.jobs))
-    reducing, solving, gathered = (column(runs, lambda run, part=part: part(run.problem))
+    method, seconds = METHODS[runs[0].method], collect(runs, lambda run: run.seconds)
+    jobs = collect(runs, lambda run: run.jobs)
+    per_task = collect(runs, lambda run: (count_working_jobs(method, run.jobs) * method.work(run.problem)
+                                          * run.jobs / run.maps))
+    shared = collect(runs, count_reducers)
+    sent = collect(runs, lambda run: run.shuffle_bytes)
+    emitted = collect(runs, lambda run: method.emit(run.problem, run.maps / run.jobs))
+    reducing, solving, gathered = (collect(runs, lambda run, part=part: part(run.problem))
                                    for part in (method.reduce, method.solve, method.gather))
-    tasks = column(runs, lambda run: sum(map(np.mean, run.tasks)))
-    fitted = [*non_negative(tasks, [(jobs, 0), (per_task, OPERATION)], seconds), spread_of(runs),
+    tasks = collect(runs, lambda run: sum(map(np.mean, run.tasks)))
+    fitted = [*fit_non_negative(tasks, [(jobs, 0), (per_task, OPERATION)], seconds), measure_spread(runs),
               float(np.median(sent / emitted)) if emitted.all() else 0.0,
-              *non_negative(column(runs, lambda run: run.reduce_seconds),
-                            [(jobs, 0), (sent / shared, BYTE), (reducing / shared, OPERATION)], seconds),
-              *non_negative(column(runs, lambda run: run.driver_seconds),
-                            [(np.ones(len(runs)), 0), (solving, OPERATION), (gathered, NUMBER)], seconds)]
-    job_start = float(np.median(column(runs, lambda run: run.start_seconds) / jobs))
+              *fit_non_negative(collect(runs, lambda run: run.reduce_seconds),
+                                [(jobs, 0), (sent / shared, BYTE), (reducing / shared, OPERATION)], seconds),
+              *fit_non_negative(collect(runs, lambda run: run.driver_seconds),
+                                [(np.ones(len(runs)), 0), (solving, OPERATION), (gathered, NUMBER)], seconds)]
+    job_start = float(np.median(collect(runs, lambda run: run.start_seconds) / jobs))
     return Costs(runs[0].method, runs[0].runner, round(np.median(jobs)), job_start, *fitted)
 
 
-def column(runs: list[Run], part: Callable) -> Floats:
+def collect(runs: list[Run], part: Callable) -> Floats:
     """Return a number of each run."""
     return np.array([part(run) for run in runs], dtype=float)
 
 
-def reducers_of(run: Run) -> float:
+def count_reducers(run: Run) -> float:
     """Return how many reduce tasks worked at once in a measured run: without a cluster, mrjob has as many as it may."""
     if not find_engine(run.runner).is_cluster:
         return run.nodes
     return min(run.nodes, METHODS[run.method].reducers(run.problem, run.maps / run.jobs))
 
 
-def worked_jobs(method: Method, jobs: int) -> int:
+def count_working_jobs(method: Method, jobs: int) -> int:
     """Return how many jobs of a run do the work: every pass, or one."""
     return max(jobs - 1, 1) if method.passes else 1
 
 
-def non_negative(target: Floats, columns: list[tuple[Floats, float]], total: Floats) -> list[float]:
+def fit_non_negative(target: Floats, columns: list[tuple[Floats, float]], total: Floats) -> list[float]:
     """Fit target = x @ columns with x >= 0, errors counted relative to the seconds of the whole run.
 
     columns : list of (column, x that is assumed where the column is everywhere about the same multiple of the first,
@@ -134,7 +135,7 @@ def non_negative(target: Floats, columns: list[tuple[Floats, float]], total: Flo
     return x.tolist()
 
 
-def spread_of(runs: list[Run]) -> float:
+def measure_spread(runs: list[Run]) -> float:
     """Return the deviation of the logarithm of tasks of one job."""
     logs = [np.log(np.array(tasks) / np.mean(tasks)) for run in runs for tasks in run.tasks if len(tasks) > 1]
     return max(LEAST_SPREAD, float(np.sqrt(np.mean(np.concatenate(logs)**2)))) if logs else LEAST_SPREAD
@@ -143,26 +144,26 @@ def spread_of(runs: list[Run]) -> float:
 def predict(costs: Costs, problem: Problem, nodes: int, cluster: Cluster = MEASURED, seed: int = 0) -> dict[str, float]:
     """Return the seconds of a run by stage: start, map, reduce, driver."""
     method, slots = METHODS[costs.method], nodes * cluster.slots
-    maps = n_maps(problem, slots, cluster)
+    maps = count_maps(problem, slots, cluster)
     moved = 0.0 if cluster.bandwidth is None else 8 * method.broadcast(problem) / cluster.bandwidth
     return {'start': costs.jobs * (costs.job_start + moved),
-            'map': map_seconds(costs, problem, maps, slots, cluster, seed),
-            'reduce': reduce_seconds(costs, problem, maps, slots, cluster),
+            'map': predict_map(costs, problem, maps, slots, cluster, seed),
+            'reduce': predict_reduce(costs, problem, maps, slots, cluster),
             'driver': costs.driver_start + costs.driver_operation * method.solve(problem)
             + costs.driver_number * method.gather(problem)}
 
 
-def n_maps(problem: Problem, slots: int, cluster: Cluster) -> int:
+def count_maps(problem: Problem, slots: int, cluster: Cluster) -> int:
     """Return the number of map tasks of a job: as many as there are splits, but at least one a slot."""
     if cluster.waves:
         return cluster.waves * slots
     return max(slots, ceil(NUMBER_BYTES * problem.rows * problem.features / cluster.split))
 
 
-def map_seconds(costs: Costs, problem: Problem, maps: int, slots: int, cluster: Cluster, seed: int) -> float:
+def predict_map(costs: Costs, problem: Problem, maps: int, slots: int, cluster: Cluster, seed: int) -> float:
     """Return the map seconds of all jobs."""
     method = METHODS[costs.method]
-    worked = worked_jobs(method, costs.jobs)
+    worked = count_working_jobs(method, costs.jobs)
     usual = costs.task_start + costs.operation * method.work(problem) / maps
     idle = (costs.jobs - worked) * costs.task_start
     rng = np.random.default_rng(seed)
@@ -171,7 +172,7 @@ def map_seconds(costs: Costs, problem: Problem, maps: int, slots: int, cluster: 
     return idle + worked * float(np.median(spans))
 
 
-def reduce_seconds(costs: Costs, problem: Problem, maps: int, slots: int, cluster: Cluster) -> float:
+def predict_reduce(costs: Costs, problem: Problem, maps: int, slots: int, cluster: Cluster) -> float:
     """Return the seconds behind the last map, of all jobs: sums of sums by a tree of jobs, then the last reducers."""
     method = METHODS[costs.method]
     byte = costs.byte + (0.0 if cluster.bandwidth is None else 1 / cluster.bandwidth)
@@ -186,27 +187,27 @@ def reduce_seconds(costs: Costs, problem: Problem, maps: int, slots: int, cluste
     return seconds + (byte * sent + costs.reduce_operation * method.reduce(problem)) / shared
 
 
-def total(stages: dict[str, float]) -> float:
+def add_stages(stages: dict[str, float]) -> float:
     """Return the seconds of a run."""
     return sum(stages.values())
 
 
 def validate(runs: list[Run]) -> list[tuple]:
-    """Compare measured seconds with what the model says: a list of (place, measured, fitted, predicted).
+    """Compare measured seconds with those of the model: a list of (setting, measured, fitted, predicted).
 
-    A place is what repeats have in common, and `measured` their median. `predicted` is what the model says that was
-    fitted without the runs of this place.
+    `measured` is the median of the repeats of a setting. `predicted` comes from a model that was fitted without the
+    runs of this setting.
     """
-    places = grouped(runs, lambda run: run.place)
     found = []
-    for place, group in places.items():
-        others = [run for run in runs if run.place != place]
-        said = [at_place(fit(known), group[0]) if known else np.nan for known in (runs, others)]
-        found.append((place, float(np.median([run.seconds for run in group])), *said))
+    for setting, group in group_by(runs, lambda run: run.setting).items():
+        others = [run for run in runs if run.setting != setting]
+        said = [predict_run(fit(known), group[0]) if known else np.nan for known in (runs, others)]
+        found.append((setting, float(np.median([run.seconds for run in group])), *said))
     return found
 
 
-def at_place(costs: Costs, run: Run) -> float:
+def predict_run(costs: Costs, run: Run) -> float:
     """Return what the model says of a measured run."""
     waves = max(1, round(run.maps / run.jobs / run.nodes))
-    return total(predict(costs, run.problem, run.nodes, replace(MEASURED, waves=waves, reducers=reducers_of(run))))
+    cluster = replace(MEASURED, waves=waves, reducers=count_reducers(run))
+    return add_stages(predict(costs, run.problem, run.nodes, cluster))

@@ -6,14 +6,14 @@ from mr_elm.data.generators import generate, write_rows
 from mr_elm.files.storage import store_of
 from mr_elm.io.packed import MANIFEST
 from mr_elm.scaling.methods import Problem
-from mr_elm.scaling.timing import mr_elm
+from mr_elm.scaling.timing import run_mr_elm
 
 FRESH = 250_000  # rows that are drawn; more rows are these again, because only their number matters
 SEED = 1
 BASE_ROWS = 2000  # of the model that piesvm adds rows to
 
 
-class Rows:
+class GeneratedRows:
     """Keep packed rows in a folder of this machine."""
 
     def __init__(self, folder: str | Path) -> None:
@@ -28,7 +28,7 @@ class Rows:
             whole, rest = divmod(problem.rows, FRESH)
             csv = [self.csv(kind, FRESH, problem.features, number) for number in range(whole)]
             csv += [self.csv(kind, rest, problem.features)] if rest else []
-            mr_elm('pack', *csv, '-o', folder, '-r', 'local' if whole else 'inline')
+            run_mr_elm('pack', *csv, '-o', folder, '-r', 'local' if whole else 'inline')
             for path in csv:
                 path.unlink()
         return folder
@@ -48,12 +48,12 @@ class Rows:
         path = self.folder / f'{kind}-{problem.features}-{problem.hidden}.npz'
         if not path.exists():
             csv = self.csv(kind, BASE_ROWS, problem.features)
-            mr_elm('train', 'pesvm', csv, '--hidden', problem.hidden, '--model', path)
+            run_mr_elm('train', 'pesvm', csv, '--hidden', problem.hidden, '--model', path)
             csv.unlink()
         return path
 
 
 def put_pack(packed: Path, there: str) -> None:
-    """Copy a packed folder of this machine to any place, the manifest last: where that is, all is."""
+    """Copy a packed folder of this machine to any store, the manifest last: where it is, the pack is whole."""
     for file in sorted(packed.iterdir(), key=lambda file: file.name == MANIFEST):
         store_of(there).put(str(file), f'{there}/{file.name}')

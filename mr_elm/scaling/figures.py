@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mr_elm.figures.figure import drawn
-from mr_elm.scaling.ratios import STAGES, Ratio, curves_of, name_of, plural, short, stage_medians
+from mr_elm.scaling.ratios import STAGES, Ratio, abbreviate, make_curves, name_nodes, name_of, stage_medians
 from mr_elm.scaling.runs import Run
 
 COLOURS = ('#1b6ca8', '#d1495b', '#2e933c', '#edae49', '#7b4b94', '#4a4a4a')
@@ -15,7 +15,7 @@ AXES = {'speedup': ('nodes', 'times faster than on the fewest'), 'sizeup': ('tim
 
 def draw(experiment: str, runs: list[Run], folder: Path) -> list[Path]:
     """Draw the figure of an experiment; the paths of its png and svg."""
-    curves, paths = curves_of(experiment, runs), [folder / f'{experiment}.{kind}' for kind in ('png', 'svg')]
+    curves, paths = make_curves(experiment, runs), [folder / f'{experiment}.{kind}' for kind in ('png', 'svg')]
     with drawn(*paths, columns=2, figsize=(11.5, 4.6), width_ratios=(1, 1.15)) as (figure, (left, right)):
         draw_curves(left, experiment, curves)
         draw_stages(right, curves)
@@ -48,10 +48,11 @@ def draw_curves(axes: Any, experiment: str, curves: dict[tuple, list[Ratio]]) ->
 
 
 def draw_stages(axes: Any, curves: dict[tuple, list[Ratio]]) -> None:
-    """Stack the seconds of the stages, a bar a place."""
+    """Stack the seconds of the stages, a bar a setting."""
     several = [len(set(parts)) > 1 for parts in zip(*(key[:2] for key in curves), strict=True)]
-    bars = [(', '.join([*compress(key[:2], several), f'{short(ratio.runs[0].rows)} rows', plural(ratio.runs[0].nodes)]),
-             stage_medians(ratio.runs)) for key, curve in curves.items() for ratio in curve]
+    bars = [(', '.join([*compress(key[:2], several), f'{abbreviate(ratio.runs[0].rows)} rows',
+                        name_nodes(ratio.runs[0].nodes)]), stage_medians(ratio.runs))
+            for key, curve in curves.items() for ratio in curve]
     at = list(range(len(bars)))[::-1]
     left = [0.0] * len(bars)
     for stage, name in STAGES.items():

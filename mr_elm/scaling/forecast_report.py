@@ -2,12 +2,12 @@
 from pathlib import Path
 
 from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.ratios import short
-from mr_elm.scaling.report import row
-from mr_elm.scaling.simulate import KEPT, Forecast, ways_round
+from mr_elm.scaling.ratios import abbreviate
+from mr_elm.scaling.report import write_row
+from mr_elm.scaling.simulate import KEPT, Forecast, list_remedies
 from mr_elm.scaling.simulated_figure import draw_forecast
 
-CHECK = ('nodes', 'rows', 'measured', 'fitted', 'error', 'by the other places', 'error')
+CHECK = ('nodes', 'rows', 'measured', 'fitted', 'error', 'by the other settings', 'error')
 REASONS = {'start': 'jobs must start and end', 'map': 'tasks must start, and some are slow',
            'reduce': 'shuffle and reduce', 'driver': "the driver's part"}
 
@@ -21,42 +21,42 @@ def write_forecasts(forecasts: list[Forecast], folder: Path) -> str:
         name = f'simulated-{forecast.costs.method}-{forecast.costs.runner}'
         draw_forecast(forecast, [folder / f'{name}.{kind}' for kind in ('png', 'svg')])
         lines += [f'## {forecast.costs.method}, by runs on {forecast.costs.runner}', '', f'![{name}]({name}.png)', '',
-                  *check(forecast), '', *walls(forecast), '']
+                  *tabulate_errors(forecast), '', *describe_walls(forecast), '']
     text = '\n'.join(lines)
     (folder / 'simulated.md').write_text(text)
     return text
 
 
-def check(forecast: Forecast) -> list[str]:
+def tabulate_errors(forecast: Forecast) -> list[str]:
     """Compare with what was measured."""
     cells = [[str(nodes), f'{problem.rows:,}', f'{seconds:.1f} s', f'{fitted:.1f} s', f'{fitted / seconds - 1:+.0%}',
               f'{predicted:.1f} s', f'{predicted / seconds - 1:+.0%}']
-             for (_, _, nodes, problem), seconds, fitted, predicted in forecast.places]
-    return [row(CHECK), row(['---'] * len(CHECK)), *map(row, cells), '',
+             for (_, _, nodes, problem), seconds, fitted, predicted in forecast.comparisons]
+    return [write_row(CHECK), write_row(['---'] * len(CHECK)), *map(write_row, cells), '',
             f'Median error {forecast.error:.1%}; {forecast.error_left_out:.1%} in leave-one-out validation.'
             f' Tasks deviate by {forecast.costs.spread:.0%}.']
 
 
-def walls(forecast: Forecast) -> list[str]:
+def describe_walls(forecast: Forecast) -> list[str]:
     """Say where the method stops scaling, and why."""
     lines = [f'It scales up to the nodes at which {KEPT:.0%} of the ideal speed is left: '
-             + '; '.join(f'{short(rows)} rows: {reached(forecast, rows)}' for rows in forecast.rows) + '.',
+             + '; '.join(f'{abbreviate(rows)} rows: {describe_wall(forecast, rows)}' for rows in forecast.rows) + '.',
              f'What ends it: {METHODS[forecast.costs.method].bound}.']
     if forecast.default.hidden:
         rows = forecast.rows[len(forecast.rows) // 2]
-        lines += ['', f'With {short(rows)} rows that wall moves ({name_ways(forecast, rows)}). `mr-elm` takes '
+        lines += ['', f'With {abbreviate(rows)} rows that wall moves ({describe_ways(forecast, rows)}). `mr-elm` takes '
                   'larger splits by `-D mapreduce.input.fileinputformat.split.minsize=BYTES`, and R reducers by `-D '
                   'mapreduce.job.reduces=R`; a tree of jobs is a thought so far.']
     return lines
 
 
-def reached(forecast: Forecast, rows: float, **other: float) -> str:
+def describe_wall(forecast: Forecast, rows: float, **other: float) -> str:
     """Write how many nodes are of use, and which stage is in the way."""
     nodes, stage = forecast.wall(rows, **other)
     return f'all {max(forecast.nodes):,}' if stage is None else f'below {nodes:,} ({REASONS[stage]})'
 
 
-def name_ways(forecast: Forecast, rows: float) -> str:
+def describe_ways(forecast: Forecast, rows: float) -> str:
     """Write how far each way round the wall leads."""
-    return '; '.join(f'{name}: {reached(forecast, rows, **other)}'
-                     for name, other in ways_round(forecast.default, forecast.cluster).items())
+    return '; '.join(f'{name}: {describe_wall(forecast, rows, **other)}'
+                     for name, other in list_remedies(forecast.default, forecast.cluster).items())

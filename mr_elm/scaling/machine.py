@@ -15,9 +15,9 @@ def describe() -> dict[str, str]:
     """Return what -> how much, as text."""
     import numpy  # noqa: F401 - loads the BLAS that is described
     memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
-    return {'processor': processor(), 'cores': str(os.cpu_count()), 'memory': f'{memory / 2**30:.0f} GiB',
+    return {'processor': name_processor(), 'cores': str(os.cpu_count()), 'memory': f'{memory / 2**30:.0f} GiB',
             'system': f'{platform.system()} {platform.release()}', 'Python': platform.python_version(),
-            'BLAS': describe_blas(), 'mr_elm': f'{version("mr_elm")} {commit()}'.strip(),
+            'BLAS': describe_blas(), 'mr_elm': f'{version("mr_elm")} {read_commit()}'.strip(),
             **{name: found for name in PACKAGES if (found := version_of(name))},
             'when': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC')}
 
@@ -28,7 +28,7 @@ def describe_in_a_line() -> str:
     return f'{told["processor"]}, {told["cores"]} cores, {told["memory"]}, Python {told["Python"]}, {told["when"]}'
 
 
-def processor() -> str:
+def name_processor() -> str:
     """Name the processor."""
     info = Path('/proc/cpuinfo')
     names = [line.partition(':')[2].strip() for line in info.read_text().splitlines()
@@ -44,7 +44,7 @@ def version_of(name: str) -> str | None:
         return None
 
 
-def commit() -> str:
+def read_commit() -> str:
     """Return the commit of the checkout that this code is in, '' where it is none."""
     here = Path(__file__).parent
     done = subprocess.run(['git', '-C', str(here), 'describe', '--always', '--dirty'], capture_output=True, text=True) \

@@ -7,36 +7,36 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mr_elm.io.store import load_arrays
+from mr_elm.scaling.data import GeneratedRows
 from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.places import Local
 from mr_elm.scaling.runs import Point, Run
-from mr_elm.scaling.timing import mr_elm
-from mr_elm.typing import Rows
+from mr_elm.scaling.testbeds import Local
+from mr_elm.scaling.timing import run_mr_elm
 
 
-def measure(point: Point, place: Local, rows: Rows, options: Sequence[str]) -> Run:
+def measure(point: Point, testbed: Local, rows: GeneratedRows, options: Sequence[str]) -> Run:
     """Run a Point: its Run.
 
-    place : one of PLACES. rows : Rows. options : more words of mr-elm, such as runner options of mrjob.
+    testbed : one of TESTBEDS. options : more words of mr-elm, such as runner options of mrjob.
     """
     method = METHODS[point.method]
     packed = rows.packed(method.kind, point.problem)
     size = sum(file.stat().st_size for file in packed.iterdir())
-    on_nodes = place.bring(point.nodes, size)
-    names = {'data': place.put(packed), 'hidden': point.problem.hidden}
+    on_nodes = testbed.provide(point.nodes, size)
+    names = {'data': testbed.put(packed), 'hidden': point.problem.hidden}
     if '{base}' in method.words:
         names['base'] = rows.base(method.kind, point.problem)
     words = [word.format(**names) for word in method.words] + on_nodes
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         model, trace = Path(folder, 'model.npz'), Path(folder, 'trace')
         began = time.perf_counter()
-        mr_elm(*words, '--model', model, '--trace', trace, *options)
+        run_mr_elm(*words, '--model', model, '--trace', trace, *options)
         seconds = time.perf_counter() - began
         jobs = [json.loads(line) for line in trace.read_text().splitlines()]
-        return described(point, place.alias, seconds, jobs, digest(model))
+        return describe_run(point, testbed.alias, seconds, jobs, digest(model))
 
 
-def described(point: Point, runner: str, seconds: float, jobs: list[dict], model: str) -> Run:
+def describe_run(point: Point, runner: str, seconds: float, jobs: list[dict], model: str) -> Run:
     """Sum up what the jobs of a run took."""
     stages = {f'{stage}_seconds': sum(job.get(f'{stage}_seconds', 0) for job in jobs)
               for stage in ('start', 'map', 'reduce')}

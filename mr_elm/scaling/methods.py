@@ -50,29 +50,29 @@ class Method:
     kind: str = 'ndc'
 
 
-def gram_work(p: Problem) -> int:
+def count_gram_work(p: Problem) -> int:
     """Count a row's product with the weights, and its share in the upper triangle of E'E."""
     return p.rows * p.hidden * (p.hidden + 2 * p.features)
 
 
-def gram_tiles(p: Problem, maps: int) -> int:
+def count_gram_numbers(p: Problem, maps: int) -> int:
     """Count high and low parts of the upper triangle, once a map task."""
     return maps * (p.hidden + 1) * (p.hidden + 2)
 
 
-def kernel_work(p: Problem) -> int:
+def count_kernel_work(p: Problem) -> int:
     """Count the distances of all pairs of rows."""
     return 2 * p.rows**2 * p.features
 
 
-def rows_of(p: Problem) -> int:
+def count_row_numbers(p: Problem) -> int:
     """Count the numbers of X."""
     return p.rows * p.features
 
 
 SUMS = 'every map task sends high and low parts of its tiles, 32/3 (L+1)(L+2) bytes, to no more reducers than tiles'
-GRAM: dict[str, Any] = {'work': gram_work, 'emit': gram_tiles, 'solve': lambda p: p.hidden**3 / 3, 'bound': SUMS,
-                        'reducers': lambda p, maps: 1 / share_tiles(maps, p.hidden)[1]}
+GRAM: dict[str, Any] = {'work': count_gram_work, 'emit': count_gram_numbers, 'solve': lambda p: p.hidden**3 / 3,
+                        'bound': SUMS, 'reducers': lambda p, maps: 1 / share_tiles(maps, p.hidden)[1]}
 TRIANGLE = "the driver's Cholesky factor, N^3/3, cannot be shared"
 
 METHODS = {
@@ -81,20 +81,20 @@ METHODS = {
     'mr-kelm-tiles': Method(
         ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'tiles', '--C', '10'), Problem(4000, 6000, 0),
         work=lambda p: p.rows**2 * p.features, emit=lambda p, maps: maps * p.rows**2 / 2, solve=lambda p: p.rows**3 / 3,
-        gather=rows_of, reducers=lambda p, maps: 8, most=1e5,
+        gather=count_row_numbers, reducers=lambda p, maps: 8, most=1e5,
         bound=f'every map task sends all N^2/2 distances; {TRIANGLE}'),
     'mr-kelm-rows': Method(
         ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'rows', '--C', '10'), Problem(10_000, 500, 0),
-        work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows**3 / 3, gather=rows_of, broadcast=rows_of,
-        most=1e5, bound=TRIANGLE),
+        work=count_kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows**3 / 3, gather=count_row_numbers,
+        broadcast=count_row_numbers, most=1e5, bound=TRIANGLE),
     'mr-kelm-cg': Method(
         ('train', 'mr-kelm', '{data}', '--solver', 'cg', '--rank', '300', '--C', '0.1', '--tolerance', '1e-4'),
-        Problem(60_000, 50, 0), work=kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows * 300**2,
-        gather=rows_of, broadcast=rows_of, passes=True, most=1e7,
+        Problem(60_000, 50, 0), work=count_kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows * 300**2,
+        gather=count_row_numbers, broadcast=count_row_numbers, passes=True, most=1e7,
         bound='each pass is a job that must start, and every node needs all of X'),
     'sparse-elm': Method(
         ('train', 'sparse-elm', '{data}', '--C', '1'), Problem(20_000, 50, 0), kind='blobs',
-        work=rows_of, emit=lambda p, maps: 2 * p.rows * p.features, solve=lambda p: 0.0,
+        work=count_row_numbers, emit=lambda p, maps: 2 * p.rows * p.features, solve=lambda p: 0.0,
         reduce=lambda p: p.rows**2 * p.features, reducers=lambda p, maps: 3, most=1e6,
         bound='each machine, a pair of classes, is solved in one reducer'),
 }

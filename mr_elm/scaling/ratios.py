@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.runs import Run, grouped
+from mr_elm.scaling.runs import Run, group_by
 
 STAGES = {'start': 'start and end of jobs', 'map': 'map', 'reduce': 'shuffle and reduce', 'driver': 'driver'}
 
@@ -25,21 +25,21 @@ class Ratio:
     runs: list
 
 
-def curves_of(experiment: str, runs: list[Run]) -> dict[tuple, list[Ratio]]:
+def make_curves(experiment: str, runs: list[Run]) -> dict[tuple, list[Ratio]]:
     """Return the curves of an experiment: what all runs of one have in common -> list of Ratio; see `name_of`."""
-    curves = grouped(runs, lambda run: (run.runner, run.method, FIXED[experiment](run), run.features, run.hidden))
-    return {key: curve_of(experiment, curve) for key, curve in curves.items()}
+    curves = group_by(runs, lambda run: (run.runner, run.method, FIXED[experiment](run), run.features, run.hidden))
+    return {key: make_curve(experiment, curve) for key, curve in curves.items()}
 
 
-def curve_of(experiment: str, runs: list[Run]) -> list[Ratio]:
-    """Return the Ratios of one curve; its first place, of the fewest nodes and rows, is what others are compared to."""
-    places = grouped(sorted(runs, key=lambda run: (run.nodes, run.rows)), lambda run: (run.nodes, run.problem))
-    first = next(iter(places.values()))
-    return [ratio_of(experiment, first, group) for group in places.values()]
+def make_curve(experiment: str, runs: list[Run]) -> list[Ratio]:
+    """Return the Ratios of one curve; the first, of the fewest nodes and rows, is what others are compared to."""
+    settings = group_by(sorted(runs, key=lambda run: (run.nodes, run.rows)), lambda run: (run.nodes, run.problem))
+    first = next(iter(settings.values()))
+    return [make_ratio(experiment, first, group) for group in settings.values()]
 
 
-def ratio_of(experiment: str, first: list[Run], group: list[Run]) -> Ratio:
-    """Compare the runs of one place with those of the first."""
+def make_ratio(experiment: str, first: list[Run], group: list[Run]) -> Ratio:
+    """Compare the runs of one setting with those of the first."""
     start, run = first[0], group[0]
     growth = work_of(run) / work_of(start)
     more = run.nodes / start.nodes
@@ -47,12 +47,13 @@ def ratio_of(experiment: str, first: list[Run], group: list[Run]) -> Ratio:
     maps = median(one.map_seconds for one in first), median(one.map_seconds for one in group)
     if experiment == 'sizeup':
         values = [one / base for one in seconds]
-        return Ratio(run.rows / start.rows, median(values), min(values), max(values), growth, part(*maps[::-1]), group)
+        return Ratio(run.rows / start.rows, median(values), min(values), max(values), growth, divide(*maps[::-1]),
+                     group)
     values = [base / one for one in seconds]
-    return Ratio(run.nodes, base / median(seconds), min(values), max(values), more / growth, part(*maps), group)
+    return Ratio(run.nodes, base / median(seconds), min(values), max(values), more / growth, divide(*maps), group)
 
 
-def part(a: float, b: float) -> float:
+def divide(a: float, b: float) -> float:
     """Divide, where a runner that counts no map stage gives nothing to divide by."""
     return a / b if b else float('nan')
 
@@ -73,7 +74,7 @@ def name_of(experiment: str, key: tuple) -> str:
     return f'{method}, {runner}, {NAMED[experiment](fixed)}, d = {features}' + (f', L = {hidden}' if hidden else '')
 
 
-def short(number: float) -> str:
+def abbreviate(number: float) -> str:
     """Write a large number short."""
     for size, unit in ((1e9, 'G'), (1e6, 'M'), (1e3, 'k')):
         if number >= size:
@@ -81,12 +82,12 @@ def short(number: float) -> str:
     return f'{number:g}'
 
 
-def plural(n: int) -> str:
+def name_nodes(n: int) -> str:
     """Write a number of nodes."""
     return f'{n} node' if n == 1 else f'{n} nodes'
 
 
 # what the runs of a curve have in common, and how it is written
 FIXED = {'speedup': lambda run: run.rows, 'sizeup': lambda run: run.nodes, 'scaleup': lambda run: run.rows / run.nodes}
-NAMED = {'speedup': lambda rows: f'{short(rows)} rows', 'sizeup': plural,
-         'scaleup': lambda rows: f'{short(rows)} rows a node'}
+NAMED = {'speedup': lambda rows: f'{abbreviate(rows)} rows', 'sizeup': name_nodes,
+         'scaleup': lambda rows: f'{abbreviate(rows)} rows a node'}

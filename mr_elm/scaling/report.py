@@ -6,14 +6,14 @@ from statistics import median
 from mr_elm.scaling import verdict
 from mr_elm.scaling.aims import DEVIATION, SHARE, judge_curves
 from mr_elm.scaling.machine import describe_in_a_line
-from mr_elm.scaling.ratios import Ratio, curves_of, name_of, stage_medians
+from mr_elm.scaling.ratios import Ratio, make_curves, name_of, stage_medians
 from mr_elm.scaling.runs import Run
 
 MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
            'scaleup': 'T(1 node, D) / T(m nodes, mD)'}
 AIMS = {**{name: f'The aim is {share:.0%} of the ideal or more, on every runner.' for name, share in SHARE.items()},
         'sizeup': 'An increment is the seconds of another row, from size to size, over those from the first size to '
-                  f'the last. The aim is 1, give or take {DEVIATION:.0%}, on every runner.'}
+        f'the last. The aim is 1, give or take {DEVIATION:.0%}, on every runner.'}
 HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage', 'seconds', 'start', 'map',
          'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs')
 
@@ -26,23 +26,23 @@ def write_report(experiment: str, runs: list[Run], folder: Path) -> Path:
              f'![{experiment}]({experiment}.png)', '']
     if not all(run.maps for run in runs):
         lines += ['A map of 0 s is that of a runner that keeps no account of tasks: all of a job counts as start.', '']
-    curves = curves_of(experiment, runs)
+    curves = make_curves(experiment, runs)
     lines += [f'{AIMS[experiment]} A verdict needs runs that move by at most {verdict.STEADY:.0%}.', '',
-              verdict.table(map(verdict.record, judge_curves(experiment, curves))), '']
+              verdict.tabulate(map(verdict.describe_row, judge_curves(experiment, curves))), '']
     for key, curve in curves.items():
-        lines += [f'## {name_of(experiment, key)}', '', *table(experiment, curve), '']
+        lines += [f'## {name_of(experiment, key)}', '', *write_table(experiment, curve), '']
     path.write_text('\n'.join(lines))
     return path
 
 
-def table(experiment: str, curve: list[Ratio]) -> list[str]:
-    """Lay out a curve, a line a place."""
+def write_table(experiment: str, curve: list[Ratio]) -> list[str]:
+    """Lay out a curve, a line a setting."""
     heads = [head.format(experiment) for head in HEADS]
-    return [row(heads), row(['---'] * len(heads)), *(row(cells(ratio)) for ratio in curve)]
+    return [write_row(heads), write_row(['---'] * len(heads)), *(write_row(write_cells(ratio)) for ratio in curve)]
 
 
-def cells(ratio: Ratio) -> list[str]:
-    """Write the cells of one place."""
+def write_cells(ratio: Ratio) -> list[str]:
+    """Write the cells of one setting."""
     run, stages = ratio.runs[0], stage_medians(ratio.runs)
     megabytes = [median(getattr(one, name) for one in ratio.runs) / 1e6 for name in ('input_bytes', 'shuffle_bytes')]
     return [str(run.nodes), f'{run.rows:,}', f'{ratio.value:.2f}', f'{ratio.least:.2f} to {ratio.largest:.2f}',
@@ -51,6 +51,6 @@ def cells(ratio: Ratio) -> list[str]:
             str(len(ratio.runs))]
 
 
-def row(texts: Iterable[str]) -> str:
+def write_row(texts: Iterable[str]) -> str:
     """Write a line of a table."""
     return f'| {" | ".join(texts)} |'

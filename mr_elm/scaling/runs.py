@@ -61,7 +61,7 @@ class Run:
         return Problem(self.rows, self.features, self.hidden)
 
     @property
-    def place(self) -> tuple:
+    def setting(self) -> tuple:
         """Return what repeats have in common."""
         return self.runner, self.method, self.nodes, self.problem
 
@@ -114,7 +114,7 @@ def demand_same_model(runs: list[Run]) -> None:
                              f'{known.nodes} nodes of {known.runner}, {known.model}, was expected, {run.model} came')
 
 
-def grouped(items: Iterable, key: Callable) -> dict[Any, list]:
+def group_by(items: Iterable, key: Callable) -> dict[Any, list]:
     """Collect items by a function of them, in the order in which they come."""
     groups: dict[Any, list] = {}
     for item in items:

@@ -5,9 +5,9 @@ from math import inf
 from statistics import median
 from typing import Any
 
-from mr_elm.scaling.cost_model import Cluster, Costs, fit, predict, total, validate
+from mr_elm.scaling.cost_model import Cluster, Costs, add_stages, fit, predict, validate
 from mr_elm.scaling.methods import METHODS, Problem
-from mr_elm.scaling.runs import Run, grouped
+from mr_elm.scaling.runs import Run, group_by
 
 KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
 TREE, WAVES = 16, 3
@@ -19,11 +19,11 @@ TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 class Forecast:
     """Hold the forecast of a method, and the measurements behind it.
 
-    places : what `validate` found. nodes, rows : lists to look at.
+    comparisons : what `validate` found. nodes, rows : lists to look at.
     """
 
     costs: Costs
-    places: list
+    comparisons: list
     default: Problem
     nodes: list
     rows: list
@@ -31,13 +31,13 @@ class Forecast:
 
     @property
     def error(self) -> float:
-        """Return the median error relative to the measured seconds, fitted to all places."""
-        return median(abs(fitted / seconds - 1) for _, seconds, fitted, _ in self.places)
+        """Return the median error relative to the measured seconds, fitted to all settings."""
+        return median(abs(fitted / seconds - 1) for _, seconds, fitted, _ in self.comparisons)
 
     @property
     def error_left_out(self) -> float:
-        """Return the median error in leave-one-out validation over the places; nan where there are none."""
-        return median(abs(predicted / seconds - 1) for _, seconds, _, predicted in self.places)
+        """Return the median error in leave-one-out validation over the settings; nan where there are none."""
+        return median(abs(predicted / seconds - 1) for _, seconds, _, predicted in self.comparisons)
 
     def stages(self, rows: float, nodes: int, **other: Any) -> dict[str, float]:
         """Return the seconds by stage of a run; other : properties of the Cluster to change."""
@@ -46,7 +46,7 @@ class Forecast:
 
     def seconds(self, rows: float, nodes: int, **other: Any) -> float:
         """Return the seconds of a run."""
-        return total(self.stages(rows, nodes, **other))
+        return add_stages(self.stages(rows, nodes, **other))
 
     def speedup(self, rows: float, **other: Any) -> list[float]:
         """Return T(1) / T(n) for every number of nodes."""
@@ -73,7 +73,7 @@ class Forecast:
         one = self.stages(rows, 1, **other)
         for n in self.nodes:
             stages = self.stages(rows, n, **other)
-            if total(one) / total(stages) < KEPT * n:
+            if add_stages(one) / add_stages(stages) < KEPT * n:
                 return n, max(stages, key=lambda stage: stages[stage] - one[stage] / n)
         return inf, None
 
@@ -85,9 +85,9 @@ def make_forecasts(runs: list[Run], nodes: list[int], rows: list[float], cluster
     Raises ValueError where there is none.
     """
     forecasts = []
-    for (method, runner), group in grouped(runs, lambda run: (run.method, run.runner)).items():
+    for (method, runner), group in group_by(runs, lambda run: (run.method, run.runner)).items():
         if len({run.nodes for run in group}) > 1 and all(run.tasks for run in group):
-            forecasts.append(forecast_of(group, nodes, rows, cluster))
+            forecasts.append(make_forecast(group, nodes, rows, cluster))
         else:
             say(f'{method} on {runner}: left out, {ENOUGH} were expected')
     if not forecasts:
@@ -95,7 +95,7 @@ def make_forecasts(runs: list[Run], nodes: list[int], rows: list[float], cluster
     return forecasts
 
 
-def forecast_of(runs: list[Run], nodes: list[int], rows: list[float], cluster: Cluster) -> Forecast:
+def make_forecast(runs: list[Run], nodes: list[int], rows: list[float], cluster: Cluster) -> Forecast:
     """Return the Forecast of one method on one runner."""
     first = runs[0]
     most = METHODS[first.method].most
@@ -103,7 +103,7 @@ def forecast_of(runs: list[Run], nodes: list[int], rows: list[float], cluster: C
     return Forecast(fit(runs), validate(runs), first.problem, nodes, known, cluster)
 
 
-def ways_round(problem: Problem, cluster: Cluster) -> dict[str, dict[str, int]]:
+def list_remedies(problem: Problem, cluster: Cluster) -> dict[str, dict[str, int]]:
     """Return ways to move the wall of the one reducer: name -> properties of the Cluster to change."""
     one = {'reducers': 1}
     return {f'blocks of {cluster.split / 1e6:g} MB, one reducer': one,
@@ -113,7 +113,7 @@ def ways_round(problem: Problem, cluster: Cluster) -> dict[str, dict[str, int]]:
             'all three': {'tree': TREE, 'waves': WAVES}}
 
 
-def spaced(low: float, high: float, steps: tuple[int, ...] = (1, 2, 5)) -> list[float]:
+def space_evenly(low: float, high: float, steps: tuple[int, ...] = (1, 2, 5)) -> list[float]:
     """List round numbers from low to high, evenly on a logarithmic axis; both ends are in."""
     found, ten = {low, high}, 1
     while ten <= high:

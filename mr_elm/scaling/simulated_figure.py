@@ -4,8 +4,8 @@ from typing import Any
 
 from mr_elm.figures.figure import drawn
 from mr_elm.scaling.figures import COLOURS, STAGE_COLOURS, clean
-from mr_elm.scaling.ratios import STAGES, plural, short
-from mr_elm.scaling.simulate import TIMES, Forecast, ways_round
+from mr_elm.scaling.ratios import STAGES, abbreviate, name_nodes
+from mr_elm.scaling.simulate import TIMES, Forecast, list_remedies
 
 DASHED = {'linestyle': '--', 'color': '#9aa0a6', 'linewidth': 1.2}
 
@@ -27,16 +27,16 @@ def draw_speedup(axes: Any, forecast: Forecast) -> None:
     """Draw a curve a number of rows, and measured ratios as crosses."""
     axes.loglog(forecast.nodes, forecast.nodes, label='ideal', **DASHED)
     for colour, rows in zip(COLOURS, forecast.rows, strict=False):
-        axes.loglog(forecast.nodes, forecast.speedup(rows), color=colour, linewidth=2, label=f'{short(rows)} rows')
-    if measured := measured_speedups(forecast.places):
+        axes.loglog(forecast.nodes, forecast.speedup(rows), color=colour, linewidth=2, label=f'{abbreviate(rows)} rows')
+    if measured := list_measured(forecast.comparisons):
         axes.plot(*zip(*measured, strict=True), 'kx', markersize=9, markeredgewidth=2, label='measured')
     axes.set(title='speedup: T(1, D) / T(n, D)', xlabel='nodes', ylabel='times faster')
 
 
-def measured_speedups(places: list[tuple]) -> list[tuple[int, float]]:
-    """Return (nodes, ratio) for the measured places that differ in nodes alone."""
-    ones = {problem: seconds for (_, _, nodes, problem), seconds, _, _ in places if nodes == 1}
-    return [(nodes, ones[problem] / seconds) for (_, _, nodes, problem), seconds, _, _ in places
+def list_measured(comparisons: list[tuple]) -> list[tuple[int, float]]:
+    """Return (nodes, ratio) for the measured settings that differ in nodes alone."""
+    ones = {problem: seconds for (_, _, nodes, problem), seconds, _, _ in comparisons if nodes == 1}
+    return [(nodes, ones[problem] / seconds) for (_, _, nodes, problem), seconds, _, _ in comparisons
             if problem in ones and nodes > 1]
 
 
@@ -45,8 +45,8 @@ def draw_sizeup(axes: Any, forecast: Forecast) -> None:
     rows = forecast.rows[len(forecast.rows) // 3]
     axes.loglog(TIMES, TIMES, label='in proportion to the rows', **DASHED)
     for colour, nodes in zip(COLOURS, forecast.some_nodes, strict=False):
-        axes.loglog(TIMES, forecast.sizeup(nodes, rows), color=colour, linewidth=2, label=plural(nodes))
-    axes.set(title=f'sizeup: T(mD) / T(D), D = {short(rows)} rows', xlabel='m, times the rows',
+        axes.loglog(TIMES, forecast.sizeup(nodes, rows), color=colour, linewidth=2, label=name_nodes(nodes))
+    axes.set(title=f'sizeup: T(mD) / T(D), D = {abbreviate(rows)} rows', xlabel='m, times the rows',
              ylabel='times the seconds')
 
 
@@ -55,7 +55,7 @@ def draw_scaleup(axes: Any, forecast: Forecast) -> None:
     axes.axhline(1, label='ideal', **DASHED)
     for colour, rows in zip(COLOURS, forecast.rows[:3], strict=False):
         axes.semilogx(forecast.nodes, forecast.scaleup(rows), color=colour, linewidth=2,
-                      label=f'{short(rows)} rows a node')
+                      label=f'{abbreviate(rows)} rows a node')
     axes.set(title='scaleup: T(1, D) / T(n, nD)', xlabel='nodes, and times the rows', ylabel='share of the speed kept',
              ylim=(0, 1.15))
 
@@ -66,13 +66,14 @@ def draw_wall(axes: Any, forecast: Forecast) -> None:
     if forecast.default.hidden:
         one = forecast.seconds(rows, 1)
         axes.loglog(forecast.nodes, [one / n for n in forecast.nodes], label='ideal', **DASHED)
-        for colour, (name, other) in zip(COLOURS, ways_round(forecast.default, forecast.cluster).items(), strict=False):
+        remedies = list_remedies(forecast.default, forecast.cluster)
+        for colour, (name, other) in zip(COLOURS, remedies.items(), strict=False):
             axes.loglog(forecast.nodes, [forecast.seconds(rows, n, **other) for n in forecast.nodes], color=colour,
                         linewidth=2, label=name)
-        axes.set(title=f'moving the wall, {short(rows)} rows')
+        axes.set(title=f'moving the wall, {abbreviate(rows)} rows')
     else:
         stages = [forecast.stages(rows, n) for n in forecast.nodes]
         axes.stackplot(forecast.nodes, [[one[stage] for one in stages] for stage in STAGES], labels=STAGES.values(),
                        colors=[STAGE_COLOURS[stage] for stage in STAGES])
-        axes.set(title=f'where the seconds go, {short(rows)} rows', xscale='log')
+        axes.set(title=f'where the seconds go, {abbreviate(rows)} rows', xscale='log')
     axes.set(xlabel='nodes', ylabel='seconds')

@@ -14,7 +14,7 @@ from mr_elm.scaling.verdict import Aim, Row
 ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
 
 
-def wall(action: Callable) -> float:
+def wall_seconds(action: Callable) -> float:
     """Return the seconds that a call takes."""
     start = time.perf_counter()
     action()
@@ -28,10 +28,10 @@ def processor_seconds(action: Callable) -> float:
     return time.process_time() - start
 
 
-def in_turn(actions: Sequence[Any], repeats: int = 3, measure: Callable = wall) -> list[list[float]]:
+def measure_in_turn(actions: Sequence[Any], repeats: int = 3, measure: Callable = wall_seconds) -> list[list[float]]:
     """Measure the actions one after another, several times over: a list of numbers for each.
 
-    measure : action -> number, such as `wall` or `processor_seconds`.
+    measure : action -> number, such as `wall_seconds` or `processor_seconds`.
     """
     runs: list[list[float]] = [[] for _ in actions]
     for _ in range(repeats):
@@ -40,20 +40,20 @@ def in_turn(actions: Sequence[Any], repeats: int = 3, measure: Callable = wall) 
     return runs
 
 
-def processor_runs(actions: Sequence[Callable]) -> list[list[float]]:
+def measure_processor(actions: Sequence[Callable]) -> list[list[float]]:
     """Measure the processor seconds of the actions twice, in turn: a list of two numbers for each."""
-    return in_turn(actions, 2, processor_seconds)
+    return measure_in_turn(actions, 2, processor_seconds)
 
 
 def compare(name: str, ours: Callable, reference: Callable, aim: Aim) -> Row:
     """Run `ours` and `reference` once uncounted, then time them in turn: the Row of their ratio."""
     for action in (ours, reference):
         action()  # the first run pays for pages, files and compiled code that later ones find
-    mine, theirs = in_turn([ours, reference])
-    return ratio_row(name, mine, theirs, aim)
+    mine, theirs = measure_in_turn([ours, reference])
+    return make_ratio_row(name, mine, theirs, aim)
 
 
-def ratio_row(name: str, ours: list[float], reference: list[float], aim: Aim, note: str = '') -> Row:
+def make_ratio_row(name: str, ours: list[float], reference: list[float], aim: Aim, note: str = '') -> Row:
     """Return the Row that divides the least of our runs by the least of the reference's; the inverse for at-least aims.
 
     ours, reference : seconds of the runs, made in turn. note : more to say beside the seconds.
@@ -69,29 +69,29 @@ def times_faster(ours: list[float], reference: list[float]) -> float:
     return min(reference) / min(ours)
 
 
-def command_of(args: Sequence[object]) -> list[str]:
+def make_command(args: Sequence[object]) -> list[str]:
     """Return the words of a command line of mr-elm."""
     return [str(Path(sys.executable).parent / 'mr-elm'), *map(str, args)]
 
 
-def mr_elm(*args: object) -> str:
+def run_mr_elm(*args: object) -> str:
     """Run the command line on one BLAS thread; returns what it said on standard error. Raises RuntimeError."""
-    done = subprocess.run(command_of(args), text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
+    done = subprocess.run(make_command(args), text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
     if done.returncode:
         raise RuntimeError(f'mr-elm {" ".join(map(str, args))}: {done.stderr}')
     return done.stderr
 
 
-def stage_seconds(said: str, stage: str) -> float:
+def read_stage_seconds(said: str, stage: str) -> float:
     """Read the seconds of a stage from what the command line said."""
     return float(re.findall(rf'^{stage}: .* in ([\d.]+) s', said, re.MULTILINE)[0])
 
 
-def peak_memory(*args: object) -> int:
+def measure_peak_memory(*args: object) -> int:
     """Run the command line and return its largest resident set in bytes."""
     code = ('import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); '
             'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)')
-    command = [sys.executable, '-c', code, *command_of(args)]
+    command = [sys.executable, '-c', code, *make_command(args)]
     done = subprocess.run(command, check=True, text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
     return int(done.stdout) * 1024
 

@@ -33,7 +33,7 @@ def at_least(limit: float) -> Aim:
     return Aim(limit, False)
 
 
-def movement(runs: Iterable) -> float:
+def measure_movement(runs: Iterable) -> float:
     """Return the share by which the largest run of a side exceeds its smallest, of the side where that is most.
 
     runs : list of positive numbers for each side, such as our seconds and those of a peer. 0 for COUNTED; infinity
@@ -46,11 +46,11 @@ def judge(value: float | None, aim: Aim, runs: Iterable) -> str:
     """Return met, missed or not measurable.
 
     value : what was measured; None where it could not be reached, which is a miss; NaN where there is nothing to
-    compare. aim : Aim. runs : those of each side, see `movement`; beyond STEADY they decide nothing.
+    compare. aim : Aim. runs : those of each side, see `measure_movement`; beyond STEADY they decide nothing.
     """
     if value is None:
         return MISSED
-    if isnan(value) or movement(runs) > STEADY:
+    if isnan(value) or measure_movement(runs) > STEADY:
         return UNKNOWN
     return MET if aim.holds(value) else MISSED
 
@@ -79,17 +79,17 @@ class Row:
         """Return in words by how much the runs moved; nothing for COUNTED."""
         if self.runs == COUNTED:
             return ''
-        moved = movement(self.runs)
+        moved = measure_movement(self.runs)
         return 'steadiness unknown' if moved == inf else f'runs moved by {moved:.0%}'
 
 
-def record(row: Row) -> dict:
+def describe_row(row: Row) -> dict:
     """Return a Row as a dictionary, its claim, steadiness and verdict in words."""
     return {**asdict(row), 'claim': str(row.aim), 'steadiness': row.steadiness, 'verdict': row.verdict}
 
 
-def table(rows: Iterable[dict]) -> str:
-    """Lay rows out as Markdown: dictionaries of `record`."""
+def tabulate(rows: Iterable[dict]) -> str:
+    """Lay rows out as Markdown: dictionaries of `describe_row`."""
     lines = ['| what | measured | target | verdict | seconds and more |', '|---|---:|---|---|---|']
     return '\n'.join(lines + [f'| {row["name"]} | {show_value(row["value"])} | {row["claim"]} | '
                               f'{show_verdict(row["verdict"])} | {describe(row)} |' for row in rows])

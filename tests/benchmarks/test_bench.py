@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.bench import __main__ as bench
 from benchmarks.bench import kelm
-from benchmarks.bench.dual import mean_row
-from benchmarks.bench.sphere import ratio_to_paper
+from benchmarks.bench.dual import make_mean_row
+from benchmarks.bench.sphere import compare_on_set
 from mr_elm.engines import make_engine
 from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
 
@@ -60,11 +60,11 @@ def test_a_resumed_run_measures_only_what_is_not_there(tmp_path, parts):
 
 
 def test_without_names_all_is_measured_that_needs_no_cluster():
-    chosen = bench.chosen([])
+    chosen = bench.choose_parts([])
     assert set(bench.PARTS) - set(chosen) == {'hadoop/bare', 'hadoop/local'}
-    assert bench.chosen(['hadoop', 'dual/grid']) == ['dual/grid', 'hadoop/bare', 'hadoop/local']
+    assert bench.choose_parts(['hadoop', 'dual/grid']) == ['dual/grid', 'hadoop/bare', 'hadoop/local']
     with pytest.raises(ValueError, match='nothing'):
-        bench.chosen(['nothing'])
+        bench.choose_parts(['nothing'])
 
 
 def test_a_real_part_compares_two_real_fits(tmp_path):
@@ -75,19 +75,19 @@ def test_a_real_part_compares_two_real_fits(tmp_path):
 
 def test_stages_of_the_kernel_machine_are_called_as_training_calls_them(tmp_path):
     runner = make_engine()
-    with kelm.ready(kelm.write_csv(tmp_path / 'rows.csv', *kelm.draw(30, 4)), runner) as data:
+    with kelm.gather_rows(kelm.write_csv(tmp_path / 'rows.csv', *kelm.draw(30, 4)), runner) as data:
         V, omega = np.ones((30, 2)), np.empty((30, 30))
         kelm.by_columns(data, 'tiles', omega)
         np.testing.assert_allclose(kelm.multiplier(data)(V)[:, 0],
                                    np.tril(omega).sum(axis=1) + np.tril(omega, -1).sum(axis=0), rtol=1e-9)
-        assert kelm.mapped(data, 'entries')[1] > kelm.mapped(data, 'tiles')[1] > 0
+        assert kelm.measure_map(data, 'entries')[1] > kelm.measure_map(data, 'tiles')[1] > 0
 
 
 def test_a_mean_over_settings_is_geometric_and_moves_as_its_runs_do():
     pairs = [([1.0, 1.05], [4.0, 4.2]), ([2.0, 2.1], [2.0, 2.1])]
-    row = mean_row('fit', pairs, 1.5, '')
+    row = make_mean_row('fit', pairs, 1.5, '')
     assert row.value == pytest.approx(2.0) and row.verdict == 'met'
-    moved = mean_row('fit', [*pairs, ([1.0, 2.0], [4.0, 4.0])], 1.5, '')
+    moved = make_mean_row('fit', [*pairs, ([1.0, 2.0], [4.0, 4.0])], 1.5, '')
     assert moved.verdict == 'not measurable'
 
 
@@ -95,6 +95,6 @@ def test_a_mean_over_settings_is_geometric_and_moves_as_its_runs_do():
 def test_labels_that_algorithm_1_does_not_reach_are_a_miss(distance, reached):
     y = np.where(np.arange(200) % 2, 1.0, -1.0)
     X = np.random.default_rng(0).standard_normal((200, 2)) + distance / 2 * y[:, None]
-    row = ratio_to_paper('two clouds', X, y)
+    row = compare_on_set('two clouds', X, y)
     assert (row.value is not None) == reached
     assert (row.verdict == 'missed') or reached

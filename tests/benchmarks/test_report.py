@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from benchmarks.report.__main__ import main
-from benchmarks.report.page import FOLDED, from_markdown
+from benchmarks.report.page import FOLDED, render_markdown
 from benchmarks.report.sections import SECTIONS
 
 PICTURE = b'\x89PNG\r\n\x1a\n any bytes'
@@ -65,11 +65,11 @@ def test_what_is_absent_is_named_with_its_command(page):
 def test_a_figure_outside_of_the_folder_is_not_shown(tmp_path):
     (tmp_path / 'secret.png').write_bytes(PICTURE)
     (tmp_path / 'build').mkdir()
-    assert 'data:' not in from_markdown('![x](../secret.png)', tmp_path / 'build')
+    assert 'data:' not in render_markdown('![x](../secret.png)', tmp_path / 'build')
 
 
 @pytest.mark.parametrize('n_rows', [FOLDED, FOLDED + 1])
 def test_only_long_tables_are_folded_up(tmp_path, n_rows):
-    text = from_markdown('| a |\n|---|\n' + '| 1 |\n' * n_rows + '\nafter', tmp_path)
+    text = render_markdown('| a |\n|---|\n' + '| 1 |\n' * n_rows + '\nafter', tmp_path)
     assert ('<details>' in text) == (n_rows > FOLDED)
     assert text.count('<td>1</td>') == n_rows and not Addresses(text).open

@@ -9,10 +9,10 @@ from sklearn.svm import SVC
 
 from benchmarks.tables import everything, sparse_elm, sphere_svm
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.harness import Comparison, halves, run
+from benchmarks.tables.harness import Comparison, run, split_halves
 from benchmarks.tables.results import judge_claims
-from benchmarks.tables.sizes import model_bytes
-from benchmarks.tables.sphere_svm import outer_fold
+from benchmarks.tables.sizes import measure_model
+from benchmarks.tables.sphere_svm import split_outer
 from mr_elm.estimators import SparseELMClassifier
 
 
@@ -38,7 +38,7 @@ def summary_rows(**accuracies):
 
 
 def test_a_stopped_run_goes_on_and_measures_nothing_twice(tmp_path):
-    comparison = Comparison(('iris', 'wine'), halves, methods, 'Halves.', claims=(AsGood('sparse ELM', 'SVC'),))
+    comparison = Comparison(('iris', 'wine'), split_halves, methods, 'Halves.', claims=(AsGood('sparse ELM', 'SVC'),))
     run(comparison, tmp_path / 'table.md', n_trials=1)
     before, path = trials_of(tmp_path), tmp_path / 'table.trials.csv'
     path.write_text(path.read_text()[:-20])  # killed while it wrote the last trial
@@ -61,7 +61,8 @@ def test_what_could_not_be_compared_is_named(tmp_path):
     def with_a_fault(n_features, n_classes):
         return {**methods(n_features, n_classes), 'broken': (RidgeClassifier(), {'alpha': [-1.0]})}
 
-    comparison = Comparison(('iris', 'nowhere'), halves, with_a_fault, 'Halves.', absent=('hpelm is not installed',))
+    comparison = Comparison(('iris', 'nowhere'), split_halves, with_a_fault, 'Halves.',
+                            absent=('hpelm is not installed',))
     text = run(comparison, tmp_path / 'table.md', n_trials=1)
     left_out = text.partition('Left out:')[2]
     assert all(words in left_out for words in ('nowhere', 'broken on iris: ', 'hpelm is not installed'))
@@ -69,13 +70,13 @@ def test_what_could_not_be_compared_is_named(tmp_path):
 
 
 def test_a_run_whose_time_is_up_says_so(tmp_path):
-    comparison = Comparison(('iris',), halves, methods, 'Halves.')
+    comparison = Comparison(('iris',), split_halves, methods, 'Halves.')
     assert 'with 4 trials to go' in run(comparison, tmp_path / 'table.md', n_trials=2, minutes=1e-9)
 
 
 def test_outer_folds_test_every_row_once():
     _, y = load_wine(return_X_y=True)
-    folds = [outer_fold(y, trial) for trial in range(5)]
+    folds = [split_outer(y, trial) for trial in range(5)]
     assert sorted(row for _, test in folds for row in test) == list(range(len(y)))
     assert not any(set(train) & set(test) for train, test in folds)
 
@@ -83,9 +84,9 @@ def test_outer_folds_test_every_row_once():
 @pytest.mark.filterwarnings('ignore')
 def test_every_machine_has_a_size_and_every_peer_is_there_or_named():
     X, y = load_wine(return_X_y=True)
-    machines = everything.methods(X.shape[1], 3)
+    machines = everything.list_methods(X.shape[1], 3)
     for name, (estimator, _) in machines.items():
-        assert model_bytes(estimator.fit(X / X.max(axis=0), y)) >= 8 * X.shape[1], name
+        assert measure_model(estimator.fit(X / X.max(axis=0), y)) >= 8 * X.shape[1], name
     assert ('hpelm' in machines) == bool(find_spec('hpelm')) == (not everything.ABSENT)
 
 

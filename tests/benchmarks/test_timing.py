@@ -4,7 +4,7 @@ import time
 import pytest
 
 from benchmarks.bench.context import FULL, Bench
-from mr_elm.scaling.timing import Seconds, compare, in_turn, processor_runs, ratio_row
+from mr_elm.scaling.timing import Seconds, compare, make_ratio_row, measure_in_turn, measure_processor
 from mr_elm.scaling.verdict import at_least, at_most
 
 WARM = 0.01  # seconds of an uncounted run: less than any that counts, so that counting it would show
@@ -33,17 +33,17 @@ def actions(monkeypatch):
 
 
 def test_actions_run_in_turn(actions):
-    runs = in_turn([actions('a', 1.0, 2.0), actions('b', 3.0, 4.0), actions('c', 5.0, 6.0)], 2)
+    runs = measure_in_turn([actions('a', 1.0, 2.0), actions('b', 3.0, 4.0), actions('c', 5.0, 6.0)], 2)
     assert actions.log == ['a', 'b', 'c', 'a', 'b', 'c']
     assert runs == [pytest.approx([1.0, 2.0]), pytest.approx([3.0, 4.0]), pytest.approx([5.0, 6.0])]
 
 
 def test_what_is_measured_of_an_action_can_be_chosen():
-    assert in_turn(['tile', 'row'], 2, len) == [[4, 4], [3, 3]]
+    assert measure_in_turn(['tile', 'row'], 2, len) == [[4, 4], [3, 3]]
 
 
 def test_processor_seconds_are_measured_twice_in_turn(actions):
-    runs = processor_runs([actions('a', 1.0, 2.0), actions('b', 3.0, 4.0)])
+    runs = measure_processor([actions('a', 1.0, 2.0), actions('b', 3.0, 4.0)])
     assert runs == [pytest.approx([0.5, 1.0]), pytest.approx([1.5, 2.0])]
     assert actions.log == ['a', 'b', 'a', 'b']
 
@@ -60,7 +60,7 @@ def test_a_ratio_is_that_of_the_least_of_both_sides(actions, aim, value):
     row = compare('fit', actions('ours', WARM, 2.1, 2.0, 2.15), actions('peer', WARM, 4.3, 4.2, 4.0), aim)
     assert row.value == pytest.approx(value) and row.verdict == 'met'
     assert row.note == '2.00 s against 4.00 s'
-    slower = ratio_row('fit', [4.0, 4.3], [2.0, 2.1], aim)
+    slower = make_ratio_row('fit', [4.0, 4.3], [2.0, 2.1], aim)
     assert slower.value == pytest.approx(1 / value) and slower.verdict == 'missed'
 
 

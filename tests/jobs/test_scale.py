@@ -1,14 +1,15 @@
 """Speedup, sizeup and scaleup: what is run, what is written down, and what comes out of it."""
 import csv
+from argparse import Namespace
 from dataclasses import replace
 
 import pytest
 from reference.scale_runs import run_of
 
 from mr_elm.scaling import study
-from mr_elm.scaling.aims import increments
+from mr_elm.scaling.aims import find_increments
 from mr_elm.scaling.methods import METHODS, Problem
-from mr_elm.scaling.ratios import curves_of
+from mr_elm.scaling.ratios import make_curves
 from mr_elm.scaling.runs import TYPES, append_run, demand_same_model, read_runs, write_runs
 from mr_elm.scaling.study import plan_points
 
@@ -71,7 +72,7 @@ def test_runs_of_other_runners_and_methods_stay(elm, tmp_path, monkeypatch):
 
 def test_another_model_of_the_same_rows_is_an_error(elm, tmp_path, monkeypatch):
     monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(nodes=point.nodes, rows=9000,
-                                                                     model=f'of {point.nodes}'))
+                                                                   model=f'of {point.nodes}'))
     done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
     assert done.status == 1 and 'of 1, was expected, of 2 came' in done.err
     done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL, '--resume')
@@ -97,7 +98,8 @@ def test_runs_survive_a_file(tmp_path):
     ('speedup', [(1, 800), (2, 800), (4, 800)]), ('scaleup', [(1, 800), (2, 1600), (4, 3200)]),
     ('sizeup', [(4, 800)])])
 def test_what_is_run(experiment, expected):
-    points = plan_points(experiment, ['pesvm'], [1, 2, 4], [800], 2)
+    options = Namespace(method=['pesvm'], nodes=[1, 2, 4], sizes=[800], repeats=2, features=None, hidden=None)
+    points = plan_points(experiment, options)
     assert [(point.nodes, point.problem.rows) for point in points] == expected + expected[::-1]
     assert {(point.problem.features, point.problem.hidden) for point in points} == {(50, 1000)}
 
@@ -105,18 +107,18 @@ def test_what_is_run(experiment, expected):
 def test_ratios_are_of_medians_and_ideals_follow_the_work():
     seconds = {1: (10.0, 11.0, 30.0), 2: (6.0, 5.0, 5.5)}
     runs = [run_of(nodes=n, seconds=s, repeat=k) for n in seconds for k, s in enumerate(seconds[n])]
-    (one, two), = curves_of('speedup', runs).values()
+    (one, two), = make_curves('speedup', runs).values()
     assert (one.value, two.value, two.ideal) == (1.0, 2.0, 2.0) and two.least == 11 / 6 and two.largest == 11 / 5
     assert two.map_only == 8.0 / 2.5
-    curve, = curves_of('speedup', [run_of(nodes=4), run_of(nodes=2)]).values()
+    curve, = make_curves('speedup', [run_of(nodes=4), run_of(nodes=2)]).values()
     assert [ratio.x for ratio in curve] == [2, 4]
     sizes = [run_of('sizeup', rows=100 * m, seconds=2.0 + m) for m in (1, 2, 4)]
-    assert len(curves_of('sizeup', [*sizes, run_of('sizeup', nodes=2), run_of('sizeup', features=5)])) == 3
-    assert len(curves_of('speedup', [run_of(rows=10_000_000), run_of(rows=10_000_001)])) == 2
-    curve, = curves_of('sizeup', sizes).values()
-    assert [ratio.ideal for ratio in curve] == [1, 2, 4] and increments(curve) == pytest.approx([1, 1])
+    assert len(make_curves('sizeup', [*sizes, run_of('sizeup', nodes=2), run_of('sizeup', features=5)])) == 3
+    assert len(make_curves('speedup', [run_of(rows=10_000_000), run_of(rows=10_000_001)])) == 2
+    curve, = make_curves('sizeup', sizes).values()
+    assert [ratio.ideal for ratio in curve] == [1, 2, 4] and find_increments(curve) == pytest.approx([1, 1])
     grown = [replace(run_of('scaleup', nodes=n, rows=100 * n), method='mr-kelm-cg') for n in (1, 2)]
-    assert [ratio.ideal for ratio in next(iter(curves_of('scaleup', grown).values()))] == [1, 0.5]
+    assert [ratio.ideal for ratio in next(iter(make_curves('scaleup', grown).values()))] == [1, 0.5]
 
 
 def test_a_place_must_be_there(elm, tmp_path):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mr_elm.cli import main
-from mr_elm.scaling.cost_model import MEASURED, Cluster, Costs, fit, predict, total, validate
+from mr_elm.scaling.cost_model import MEASURED, Cluster, Costs, add_stages, fit, predict, validate
 from mr_elm.scaling.methods import METHODS, Problem
 from mr_elm.scaling.runs import Run, write_runs
 from mr_elm.scaling.schedule import draw_durations, list_schedule, makespan
-from mr_elm.scaling.simulate import make_forecasts, spaced, ways_round
+from mr_elm.scaling.simulate import list_remedies, make_forecasts, space_evenly
 
 QUIET = Cluster(stragglers=0.0, speculate=False)
 
@@ -71,7 +71,7 @@ def made_up(costs, nodes, problem, factor=1.0, experiment='speedup'):
     tasks = '|'.join([';'.join([str(factor * long)] * nodes)] * worked
                      + [';'.join([str(factor * costs.task_start)] * nodes)] * (costs.jobs - worked))
     return Run(experiment, 'local', costs.method, nodes, problem.rows, problem.features, problem.hidden, 0,
-               total(stages), stages['start'], stages['map'], stages['reduce'], stages['driver'], 1,
+               add_stages(stages), stages['start'], stages['map'], stages['reduce'], stages['driver'], 1,
                round(costs.bytes_a_number * method.emit(problem, nodes)), 1, costs.jobs, nodes * costs.jobs, tasks, 'm')
 
 
@@ -94,14 +94,14 @@ def test_the_error_of_a_fit_is_that_of_the_runs():
 
 def test_more_nodes_are_never_slower_without_stragglers_while_tasks_are_many():
     costs, rows = costs_of('pesvm', 1), Problem(10**9, 50, 1000)
-    seconds = [total(predict(costs, rows, nodes, QUIET)) for nodes in (1, 2, 5, 10, 50, 200, 1000)]
+    seconds = [add_stages(predict(costs, rows, nodes, QUIET)) for nodes in (1, 2, 5, 10, 50, 200, 1000)]
     assert seconds == sorted(seconds, reverse=True)
 
 
 def test_a_wall_stands_where_one_reducer_is_busy_and_moves():
     runs = [made_up(costs_of('pesvm', 1), nodes, Problem(10**6, 50, 1000)) for nodes in (1, 2)]
-    forecast, = make_forecasts(runs, spaced(1, 1000), [1e9], QUIET, print)
-    ways = list(ways_round(Problem(10**6, 50, 1000), QUIET).values())
+    forecast, = make_forecasts(runs, space_evenly(1, 1000), [1e9], QUIET, print)
+    ways = list(list_remedies(Problem(10**6, 50, 1000), QUIET).values())
     nodes, stage = forecast.wall(1e9, **ways[0])
     assert stage == 'reduce' and nodes < 1000
     assert all(forecast.wall(1e9, **way)[0] > nodes for way in ways[1:])
@@ -140,4 +140,4 @@ def test_runs_that_say_too_little_are_refused(tmp_path, capsys):
 
 
 def test_round_numbers_are_spaced_evenly():
-    assert spaced(1, 30) == [1, 2, 5, 10, 20, 30] and spaced(3, 3) == [3]
+    assert space_evenly(1, 30) == [1, 2, 5, 10, 20, 30] and space_evenly(3, 3) == [3]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.public_sets import folders
+from benchmarks.public_sets import list_folders
 
 BESIDE = Path(__file__).parents[3] / 'shared' / 'data'  # beside the checkout
 CURE = ('name folders that have them in MR_ELM_DATA; `python -m mr_elm.data.download --list` shows those that it can '
@@ -19,7 +19,7 @@ def demand_set(name):
 
     Where the variable MR_ELM_REQUIRE_DATA is set, the test fails instead.
     """
-    found = [path for folder in (*folders(), BESIDE) for path in sorted(folder.glob(f'{name}.libsvm*'))]
+    found = [path for folder in (*list_folders(), BESIDE) for path in sorted(folder.glob(f'{name}.libsvm*'))]
     if not found:
         stop = pytest.fail if os.environ.get('MR_ELM_REQUIRE_DATA') else pytest.skip
         stop(f'missing data set: {name}; {CURE}')

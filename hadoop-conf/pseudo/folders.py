@@ -16,7 +16,7 @@ PROJECT = CONF.parent
 _PLAIN_PATH = re.compile(r'[A-Za-z0-9_./+@-]+')
 
 
-class Places:
+class Folders:
     """The folders of one cluster.
 
     `named` is the folder the user knows, build/hadoop. `state` is where its files are: the same, unless the name

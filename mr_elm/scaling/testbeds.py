@@ -1,4 +1,4 @@
-"""Bring the nodes that a run is measured on: processes of this machine, NodeManagers, machines of EMR."""
+"""Provide the nodes that a run is measured on: processes of this machine, NodeManagers, machines of EMR."""
 import os
 import re
 import subprocess
@@ -26,7 +26,7 @@ class Local:
     def __init__(self, folder: str | Path, options: Any) -> None:
         self.folder = str(folder)
 
-    def bring(self, nodes: int, size: int) -> list[str]:
+    def provide(self, nodes: int, size: int) -> list[str]:
         """Return the words of mr-elm that make it run on so many nodes; size : bytes of its input."""
         return ['-r', 'local', '--num-cores', str(nodes)]
 
@@ -67,7 +67,7 @@ class PseudoCluster(Remote):
             raise FileNotFoundError(f'{CLUSTER}: the launcher of a local Hadoop was expected: run in a checkout, or '
                                     'name a cluster by HADOOP_HOME')
 
-    def bring(self, nodes: int, size: int) -> list[str]:
+    def provide(self, nodes: int, size: int) -> list[str]:
         """Start so many NodeManagers."""
         if self.own and nodes != self.nodes:
             self.nodes = nodes
@@ -75,8 +75,9 @@ class PseudoCluster(Remote):
                         self.port_base)
             self.bind(nodes)
             os.environ['HADOOP_HOME'] = str(self.state / 'home')
-        return ['-r', 'hadoop', *properties({'mapreduce.job.maps': nodes, 'mapreduce.job.running.map.limit': nodes,
-                                             'mapreduce.input.fileinputformat.split.minsize': size // nodes + 1})]
+        return ['-r', 'hadoop', *write_properties({
+            'mapreduce.job.maps': nodes, 'mapreduce.job.running.map.limit': nodes,
+            'mapreduce.input.fileinputformat.split.minsize': size // nodes + 1})]
 
     def bind(self, nodes: int) -> None:
         """Bind the NodeManagers, and so their tasks, to as many cores: else a node that is alone has all of them.
@@ -116,14 +117,14 @@ class EMR(Remote):
             raise ValueError(f'--store: a folder on S3 for rows was expected by -r emr, {options.store} came')
         super().__init__(options.store.rstrip('/'), options)
 
-    def bring(self, nodes: int, size: int) -> list[str]:
+    def provide(self, nodes: int, size: int) -> list[str]:
         """Ask for a cluster with so many core instances; mrjob joins one of that size, or starts it."""
-        return ['-r', 'emr', '--num-core-instances', str(nodes), *properties({'mapreduce.job.maps': nodes})]
+        return ['-r', 'emr', '--num-core-instances', str(nodes), *write_properties({'mapreduce.job.maps': nodes})]
 
 
-def properties(values: dict[str, object]) -> list[str]:
+def write_properties(values: dict[str, object]) -> list[str]:
     """Write properties of a job as words of a command line."""
     return [word for name, value in values.items() for word in ('-D', f'{name}={value}')]
 
 
-PLACES = {place.alias: place for place in (Local, PseudoCluster, EMR)}
+TESTBEDS = {testbed.alias: testbed for testbed in (Local, PseudoCluster, EMR)}
