@@ -3,7 +3,7 @@ import numpy as np
 
 from mr_elm.io.blocks import BLOCK_ROWS, concatenate, take_rows, widen
 from mr_elm.io.wire import make_key
-from mr_elm.machines.grid_task import load_problem
+from mr_elm.machines.grid_task import load_task
 from mr_elm.solvers.ridge.esvm import row_weights
 from mr_elm.streaming.stage import MRRows, demand_width
 from mr_elm.sums.gram import GramSum, expand, merge_pairs
@@ -40,39 +40,39 @@ class MRFolds(MRRows):
 
     def map_begin(self):
         """Load the problem and make room for the sums of every layer and fold."""
-        self.problem = load_problem(self.options.problem)
+        self.task = load_task(self.options.problem)
         self.buffer = np.empty(0)
         self.waiting = []
         self.prepare()
 
     def prepare(self):
         """Begin with empty sums."""
-        workspace = {}
-        self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace) for _ in range(self.problem.n_parts)]
-                     for layer, steps in zip(self.problem.layers, self.problem.grids, strict=True)]
+        workspace, parts = {}, range(self.task.folds.n_parts)
+        self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace) for _ in parts]
+                     for layer, steps in zip(self.task.layers, self.task.grids, strict=True)]
 
     def map_block(self, block, place):
         """Take the rows of the sample, and add them; a small sample waits until there are enough for a product."""
-        demand_width(block.X, self.problem.layers[0].n_features)
-        self.waiting.append(self.problem.sampled(block))
-        if self.problem.header['share'] == 1 or sum(map(len, self.waiting)) >= BLOCK_ROWS:
+        demand_width(block.X, self.task.layers[0].n_features)
+        self.waiting.append(self.task.folds.sample(block))
+        if self.task.folds.share == 1 or sum(map(len, self.waiting)) >= BLOCK_ROWS:
             self.add_waiting()
 
     def add_waiting(self):
         """Add the rows that wait, ordered by their fold."""
         waiting, self.waiting = concatenate(self.waiting), []
         if waiting is not None and len(waiting):
-            self.add(*self.problem.parts(waiting))
+            self.add(*self.task.folds.split(waiting))
 
     def add(self, block, edges):
         """Add each fold's rows of a block to its sums, layer by layer."""
-        for number, layer in enumerate(self.problem.layers):
+        for number, layer in enumerate(self.task.layers):
             sums = self.sums[number]
             ET = self.expand(layer, block, sums[0].n_targets(block))
             for fold, total in enumerate(sums):
                 rows = slice(edges[fold], edges[fold + 1])
                 part = take_rows(block, rows)
-                total.add(ET[rows], part, row_weights(part, self.problem.header['class_weights']))
+                total.add(ET[rows], part, row_weights(part, self.task.folds.class_weights))
 
     def expand(self, layer, block, n_targets=0):
         """Return [E T] of a block in a buffer that is kept."""

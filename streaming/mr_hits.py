@@ -37,18 +37,18 @@ class MRHits(MRFolds):
 
     def add(self, block, edges):
         """Score the held-out rows of a block."""
-        block = take_rows(block, slice(0, edges[self.problem.header['tested']]))  # others are never held out
-        index = self.problem.header['index']
+        block = take_rows(block, slice(0, edges[self.task.folds.n_tested]))  # others are never held out
+        index = self.task.folds.index
         truth = np.array([index[name] for name in block.names])[block.codes]
-        for number, layer in enumerate(self.problem.layers):
+        for number, layer in enumerate(self.task.layers):
             E = self.expand(layer, block)
-            for fold in range(self.problem.header['tested']):
+            for fold in range(self.task.folds.n_tested):
                 rows = slice(edges[fold], edges[fold + 1])
-                self.count(number, E[rows] @ self.problem.scores(number, fold), truth[rows])
+                self.count(number, E[rows] @ self.task.scores[number, fold], truth[rows])
 
     def count(self, number, scores, truth):
         """Count what the candidates on a layer, whose scores (n, K' P) stand side by side, label right."""
-        n_classes = len(set(self.problem.header['index'].values()))
+        n_classes = len(set(self.task.folds.index.values()))
         width = machine_count(n_classes, ONE_VS_ALL)
         correct = [int((class_numbers(scores[:, start:start + width], n_classes, ONE_VS_ALL) == truth).sum())
                    for start in range(0, scores.shape[1], width)]

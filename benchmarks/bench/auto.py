@@ -17,11 +17,13 @@ from benchmarks.bench.context import Bench
 from benchmarks.public_sets import find_or_warn, read_set
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.drivers import auto, increment, pesvm
-from mr_elm.drivers.tune_pesvm import Ground, Search, look
+from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.drivers.tune_pesvm import Search, evaluate_grid
 from mr_elm.engines import make_engine
 from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import HiddenNodeModel
+from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.scaling.timing import make_ratio_row, measure_processor, run_mr_elm
 from mr_elm.scaling.verdict import COUNTED, Row, at_most
@@ -128,7 +130,7 @@ def compare_updates(bench: Bench) -> list[Row]:
         models.append(HiddenNodeModel(*pesvm.train(rows, options, engine)[:2]))
 
     def score(rows: InputPlan) -> None:
-        found.append(look(Ground.of(rows, options, 0, engine), GRID))
+        found.append(evaluate_grid(NodeInputs.learn(DataSet(rows, engine), options), GRID))
 
     def update(rows: InputPlan) -> None:
         increment.update(models[-1], rows, engine)

@@ -6,7 +6,13 @@ pay. All rows then choose nu by one fold held out, and give the model.
 import numpy as np
 
 from mr_elm.drivers.budget import Budget
-from mr_elm.drivers.tune_pesvm import Ground, Search, best_model, look
+from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.drivers.tune_pesvm import Kind, Search, best_model, evaluate_grid
+from mr_elm.engines.base import Engine
+from mr_elm.machines.options import PESVMOptions
+from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.inputs import InputPlan
+from mr_elm.scores.selection import NodeScore
 
 PILOT_ROWS, PILOT_SIZES, PILOT_FOLDS = 6000, (150, 300), 3
 KINDS = (*(('sigmoid', s) for s in (1.0, 2.0, 4.0)), *(('rbf', s) for s in (1.0, 2.0)),
@@ -18,19 +24,19 @@ SETTLED = 0.98, 1000  # more do not once so many rows are labelled right
 CHEAP = 6e9  # rows times squared nodes: up to this nodes cost nothing, and two kinds of them are compared in folds
 
 
-def train(plan, options, runner, budget=None):
+def train(plan: InputPlan, options: PESVMOptions, runner: Engine, budget: Budget | None = None) -> tuple:
     """Choose map, scale, nu and L, and train: (header, arrays, accounts of a first pass over text).
 
-    plan : InputPlan. options : PESVMOptions, of which task, scaling, seed and class weights count. budget : Budget.
+    options : of which task, scaling, seed and class weights count.
     Raises DataFormatError when the rows cannot be used.
     """
     budget = budget or Budget()
-    ground = Ground.of(plan, options, budget.nodes, runner)
-    largest = budget.largest(ground.summary.n_rows)
+    inputs = NodeInputs.learn(DataSet(plan, runner, options.bad_rows), options, budget.nodes)
+    largest = budget.largest(inputs.summary.n_rows)
     sizes = tuple(sorted({min(size, largest) for size in PILOT_SIZES}))
-    pilot = look(ground, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)))
+    pilot = evaluate_grid(inputs, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)))
     leaders = leaders_of(pilot.scores)
-    free = int(np.sqrt(CHEAP / ground.summary.n_rows))
+    free = int(np.sqrt(CHEAP / inputs.summary.n_rows))
     n_hidden = min(largest, max(free, nodes_that_pay(pilot.scores, leaders[0])))
     cheap = n_hidden <= free
     kinds, tested = (leaders[:2], 2) if cheap else (leaders[:1], 1)
@@ -38,19 +44,19 @@ def train(plan, options, runner, budget=None):
                         f'{n_hidden} hidden nodes')
     nus = tuple(pilot.best.nu * factor for factor in AROUND)
     n_counted = len(nus) * len(kinds) if cheap else 0  # of many rows the squared error says enough
-    final = look(ground, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=n_counted))
-    header, arrays = best_model(ground, final)
-    return header, arrays, ground.summary.accounts
+    final = evaluate_grid(inputs, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=n_counted))
+    header, arrays = best_model(inputs, final)
+    return header, arrays, inputs.summary.accounts
 
 
-def leaders_of(scores):
+def leaders_of(scores: list[NodeScore]) -> tuple[Kind, ...]:
     """Return the kinds of nodes, the best first, by accuracy where it was counted, else by error."""
     ranked = sorted((score for score in scores if score.trusted and np.isfinite(score.error)),
                     key=lambda score: (-(score.accuracy or 0.0), score.error))
     return tuple(dict.fromkeys((score.map, score.weight_scale) for score in ranked))
 
 
-def nodes_that_pay(scores, kind):
+def nodes_that_pay(scores: list[NodeScore], kind: Kind) -> int:
     """Return how many nodes to train: many where the error still falls steeply when nodes double."""
     of_kind = [score for score in scores if (score.map, score.weight_scale) == kind and score.trusted]
     least = [min(score.error for score in of_kind if score.n_hidden == size)

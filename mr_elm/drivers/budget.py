@@ -18,16 +18,16 @@ class Budget:
     nodes: int = 3000
     seconds: float | None = None
 
-    def largest(self, n_rows):
+    def largest(self, n_rows: int) -> int:
         """Return the largest L: not above the rows, and what it costs must fit into the seconds on this machine."""
         sizes = np.arange(50, max(51, min(self.nodes, n_rows) + 1))
         if self.seconds is None:
             return min(self.nodes, int(sizes[-1]))
         seconds = sizes**2 * (n_rows + SOLVES * sizes) / speed()
-        return min(self.nodes, int(sizes[max(np.searchsorted(seconds, SHARE * self.seconds) - 1, 0)]))
+        return min(self.nodes, int(sizes[max(int(np.searchsorted(seconds, SHARE * self.seconds)) - 1, 0)]))
 
 
-def speed():
+def speed() -> float:
     """Return the multiplications a second of this machine's symmetric update, on one thread."""
     E = np.ones((2000, 500), order='F')
     with one_thread():

@@ -1,6 +1,8 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
 import json
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import rows_from_arrays
@@ -10,7 +12,7 @@ from mr_elm.io.packed import MANIFEST, checksum
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.rows.accounting import Accounts
 from mr_elm.streaming.mr_stats import MRStats, check_classes
-from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns
+from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, zeros
 
 
 @dataclass
@@ -24,11 +26,11 @@ class Summary:
     n_rows : rows used. rejected : rows left out, by reason. input : what a reader of similar rows must know.
     """
 
-    columns: ColumnStatistics | None = None
+    columns: ColumnStatistics = field(default_factory=partial(zeros, 0, 0))
     labels: LabelTable = field(default_factory=LabelTable)
     target: ColumnStatistics | None = None
     weights: ColumnStatistics | None = None
-    landmarks: object = None
+    landmarks: Any = None
     accounts: Accounts | None = None
     n_rows: int = 0
     rejected: dict = field(default_factory=dict)
@@ -77,7 +79,7 @@ def demand_rows(plan, summary):
     """Raise DataFormatError when a data set has no row, or no feature."""
     if not summary.n_rows:
         raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
-    if summary.columns is None or not summary.columns.n_features:
+    if not summary.columns.n_features:
         raise DataFormatError(f'{plan.name}: rows with features were expected, all are empty')
 
 

@@ -1,26 +1,30 @@
 """Choose map, scale, nu and L of PESVM: one job builds the sums of every fold, the finisher scores every cell."""
 from collections import defaultdict
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers import pesvm
-from mr_elm.drivers.checks import check_labels, find_classes
+from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.drivers.pesvm import Made, make_model, train_on
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.summary import Summary, summarise
+from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.wire import split_key
-from mr_elm.machines.grid_task import FoldProblem
+from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import NodeScore, best_nodes, finalists
-from mr_elm.solvers.ridge.esvm import class_weights, collect_sums, leading_sums
+from mr_elm.solvers.ridge.esvm import Sums, collect_sums, leading_sums
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, total_of
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.streaming.mr_hits import MRHits
-from mr_elm.sums.gram import assemble
+from mr_elm.sums.gram import GridSteps, assemble
+from mr_elm.typing import Floats
+
+Kind = tuple[str, float]  # map and weight scale
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,9 @@ class Search:
     memory : MB that the sums of a task may take.
     """
 
-    kinds: tuple
-    nus: tuple
-    sizes: tuple
+    kinds: tuple[Kind, ...]
+    nus: tuple[float, ...]
+    sizes: tuple[int, ...]
     n_folds: int = 5
     tested: int | None = None
     sample: int | None = None
@@ -43,91 +47,62 @@ class Search:
     memory: float = 2000.0
 
     @property
-    def n_tested(self):
+    def n_tested(self) -> int:
         """Return how many folds are held out."""
         return self.n_folds if self.tested is None else self.tested
 
 
 @dataclass(frozen=True)
-class Ground:
-    """Hold what every search on a data set begins with."""
+class SearchResult:
+    """Hold the NodeScores of a search, the best, and what its model is made of: by kind layers, grids, Sums of folds.
 
-    data: DataSet
-    options: PESVMOptions
-    summary: Summary
-    classes: object
-    weights: dict | None
+    share : of the rows that were looked at.
+    """
 
-    @classmethod
-    def of(cls, plan, options, n_landmarks, runner):
-        """Look at the rows once. Raises DataFormatError when they cannot be used."""
-        data = DataSet(plan, runner, options.bad_rows)
-        summary = summarise(data, n_landmarks, options.seed)
-        check_labels(plan, summary, options.task)
-        classes = None if options.numeric else find_classes(plan, summary)
-        return cls(data, options, summary, classes, class_weights(options.class_weight, classes))
-
-    @property
-    def plan(self):
-        """Return the InputPlan."""
-        return self.data.plan
-
-    def options_for(self, kind, n_hidden, nu=1.0):
-        """Return the PESVMOptions of one candidate."""
-        return replace(self.options, map=kind[0], weight_scale=kind[1], n_hidden=n_hidden, nu=nu)
-
-    def layer(self, kind, n_hidden):
-        """Return n_hidden nodes of a kind, or as many landmarks as there are rows; they nest."""
-        landmarks = self.summary.landmarks
-        few = replace(self.summary, landmarks=None if landmarks is None else landmarks[:n_hidden])
-        return pesvm.make_layer(self.options_for(kind, n_hidden), few)
-
-
-@dataclass(frozen=True)
-class Found:
-    """Hold the NodeScores of a search, the best, and what its model is made of."""
-
-    scores: list
+    scores: list[NodeScore]
     best: NodeScore
-    layers: dict
-    steps: dict
-    folds: dict
+    layers: dict[Kind, HiddenLayer]
+    steps: dict[Kind, GridSteps]
+    folds: dict[Kind, list[Sums]]
     share: float
 
 
-def tune(plan, options, search, runner):
-    """Search, and train the best: (Found, header, arrays, accounts of a first pass over text).
+def tune(plan: InputPlan, options: PESVMOptions, search: Search, runner: Engine) -> tuple:
+    """Search, and train the best: (SearchResult, header, arrays, accounts of a first pass over text).
 
-    plan : InputPlan. options : PESVMOptions, whose map, scale, nu and L do not matter. search : Search.
-    Raises DataFormatError when the rows cannot be used.
+    options : whose map, scale, nu and L do not matter. Raises DataFormatError when the rows cannot be used.
     """
     n_landmarks = max(search.sizes) if 'nystrom' in dict(search.kinds) else 0
-    ground = Ground.of(plan, options, n_landmarks, runner)
-    found = look(ground, search)
-    header, arrays = best_model(ground, found)
-    return found, header, arrays, ground.summary.accounts
+    inputs = NodeInputs.learn(DataSet(plan, runner, options.bad_rows), options, n_landmarks)
+    found = evaluate_grid(inputs, search)
+    header, arrays = best_model(inputs, found)
+    return found, header, arrays, inputs.summary.accounts
 
 
-def look(ground, search):
-    """Score every candidate: a Found."""
-    layers = {kind: ground.layer(kind, max(search.sizes)) for kind in search.kinds}
-    demand_memory(ground.plan, layers, search)
-    steps = {kind: pesvm.grid_steps(layer, ground.summary, ground.options, ground.weights)
-             for kind, layer in layers.items()}
-    share = 1.0 if search.sample is None else min(1.0, search.sample / ground.summary.n_rows)
-    header = {'n_folds': search.n_folds, 'tested': search.n_tested, 'share': share, 'seed': ground.options.seed,
-              'class_weights': ground.weights, 'index': ground.classes.index if ground.classes else None}
-    folds = sum_up_folds(ground, FoldProblem.of(list(layers.values()), {
-        **header, 'grids': [astuple(steps[kind]) for kind in layers]}), list(layers))
+def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
+    """Score every candidate."""
+    layers = {kind: inputs.with_options(map=kind[0], weight_scale=kind[1], n_hidden=max(search.sizes)).make_layer()
+              for kind in search.kinds}
+    demand_memory(inputs.plan, layers, search)
+    steps = {kind: inputs.choose_grid(layer) for kind, layer in layers.items()}
+    task = GridTask(describe_folds(inputs, search), list(layers.values()), list(steps.values()))
+    sums = sum_up_folds(inputs, task, list(layers))
     with one_thread():
-        grids = {kind: FoldGrid(folds[kind], ground.options.numeric) for kind in layers}
+        grids = {kind: FoldGrid(sums[kind], inputs.options.numeric) for kind in layers}
         scores = [score for kind in layers for score in scores_of(kind, grids[kind], search)]
-        if ground.classes and search.n_counted:
-            scores = count(ground, scores, layers, grids, header, search)
-    return Found(scores, best_nodes(scores), layers, steps, folds, share)
+        if inputs.classes and search.n_counted:
+            scores = count_hits(inputs, scores, task, grids, search.n_counted)
+    return SearchResult(scores, best_nodes(scores), layers, steps, sums, task.folds.share)
 
 
-def demand_memory(plan, layers, search):
+def describe_folds(inputs: NodeInputs, search: Search) -> Folds:
+    """Say which rows a search looks at, and in which folds."""
+    share = 1.0 if search.sample is None else min(1.0, search.sample / inputs.summary.n_rows)
+    return Folds(search.n_folds, search.n_tested, share, inputs.options.seed, inputs.weights,
+                 inputs.classes.index if inputs.classes else None)
+
+
+def demand_memory(plan: InputPlan, layers: dict[Kind, HiddenLayer], search: Search) -> None:
     """Raise DataFormatError when the sums of a task would not fit into memory."""
     parts = min(search.n_tested + 1, search.n_folds)
     wanted = sum(16 * parts * (layer.n_hidden + 1)**2 for layer in layers.values()) / 1e6
@@ -137,28 +112,29 @@ def demand_memory(plan, layers, search):
                               'kinds or nodes, or raise --memory')
 
 
-def sum_up_folds(ground, problem, kinds):
+def sum_up_folds(inputs: NodeInputs, task: GridTask, kinds: list[Kind]) -> dict[Kind, list[Sums]]:
     """Run the job that sums up: kind -> list of Sums a fold."""
-    tiles, named = defaultdict(dict), defaultdict(dict)
-    for key, value in run_problem(ground.data, MRFolds, problem, 'folds'):
+    tiles: dict = defaultdict(dict)
+    named: dict = defaultdict(dict)
+    for key, value in run_problem(inputs.data, MRFolds, task, 'folds'):
         what, coordinates = split_key(key)
         place = int(coordinates[0]), int(coordinates[1])
         if what == 'gram':
             tiles[place][int(coordinates[2]), int(coordinates[3])] = value
         else:
             named[place][coordinates[2]] = value
-    folds = {kind: [] for kind in kinds}
+    folds: dict[Kind, list[Sums]] = {kind: [] for kind in kinds}
     for number, kind in enumerate(kinds):
-        for fold in range(problem.n_parts):
+        for fold in range(task.folds.n_parts):
             if not tiles[number, fold]:
-                raise DataFormatError(f'{ground.plan.name}: rows in each of {problem.header["n_folds"]} folds were '
+                raise DataFormatError(f'{inputs.plan.name}: rows in each of {task.folds.n_folds} folds were '
                                       'expected, one has none (--folds)')
-            gram = assemble(tiles.pop((number, fold)), problem.layers[number].n_hidden + 1)
-            folds[kind].append(collect_sums(*gram, named[number, fold], ground.classes))
+            high, low = assemble(tiles.pop((number, fold)), task.layers[number].n_hidden + 1)
+            folds[kind].append(collect_sums(high, low, named[number, fold], inputs.classes))
     return folds
 
 
-def scores_of(kind, grid, search):
+def scores_of(kind: Kind, grid: FoldGrid, search: Search) -> list[NodeScore]:
     """Return the NodeScore of every nu and L of one kind of nodes."""
     sizes = sorted({min(size, len(grid.total.gram) - 1) for size in search.sizes})
     cells = defaultdict(list)
@@ -167,42 +143,43 @@ def scores_of(kind, grid, search):
     return [NodeScore(*kind, nu, size, tuple(found)) for (nu, size), found in cells.items()]
 
 
-def count(ground, scores, layers, grids, header, search):
-    """Count the rows that the most promising candidates label right without having seen them: the NodeScores again."""
+def count_hits(inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grids: dict[Kind, FoldGrid],
+               n_counted: int) -> list[NodeScore]:
+    """Count the rows that the n_counted most promising candidates label right without having seen them.
+
+    Returns the NodeScores again.
+    """
     chosen = defaultdict(list)
-    for score in finalists(scores, search.n_counted):
+    for score in finalists(scores, n_counted):
         chosen[score.map, score.weight_scale].append(score)
-    kinds = list(chosen)
-    problem = FoldProblem.of([layers[kind] for kind in kinds], {**header, 'grids': []})
+    layers, kinds = dict(zip(grids, task.layers, strict=True)), list(chosen)
+    weights = {}
     for number, kind in enumerate(kinds):
         cells = [(score.nu, score.n_hidden) for score in chosen[kind]]
-        for fold in range(search.n_tested):
-            problem.arrays[f'scores-{number}-{fold}'] = np.hstack([
-                widened(B, layers[kind].n_hidden) for B in grids[kind].weights(fold, cells)])
-    counted = {}
-    for key, value in run_problem(ground.data, MRHits, problem, 'held-out rows'):
+        for fold in range(task.folds.n_tested):
+            weights[number, fold] = np.hstack([widen_weights(B, layers[kind].n_hidden)
+                                               for B in grids[kind].weights(fold, cells)])
+    task, counted = GridTask(task.folds, [layers[kind] for kind in kinds], scores=weights), {}
+    for key, value in run_problem(inputs.data, MRHits, task, 'held-out rows'):
         for score, correct in zip(chosen[kinds[int(split_key(key)[1][0])]], value['correct'], strict=True):
             counted[id(score)] = replace(score, correct=correct, total=value['total'])
     return [counted.get(id(score), score) for score in scores]
 
 
-def widened(B, n_hidden):
+def widen_weights(B: Floats, n_hidden: int) -> Floats:
     """Give output weights rows of zeros for the nodes that they leave out; the bias stays last."""
     return np.insert(B, [len(B) - 1] * (n_hidden + 1 - len(B)), 0.0, axis=0)
 
 
-def best_model(ground, found):
+def best_model(inputs: NodeInputs, found: SearchResult) -> Made:
     """Return (header, arrays) of the best candidate: from the sums that are there, when they are of all rows."""
     best = found.best
     kind = best.map, best.weight_scale
-    options = ground.options_for(kind, best.n_hidden, best.nu)
+    inputs = inputs.with_options(map=best.map, weight_scale=best.weight_scale, n_hidden=best.n_hidden, nu=best.nu)
     if found.share < 1:
-        return pesvm.train_on(ground.data, options)[:2]
-    whole = found.layers[kind]
-    layer = HiddenLayer(whole.kind, whole.weights[:best.n_hidden], whole.biases[:best.n_hidden], whole.offset,
-                        whole.scale)
+        return train_on(inputs.data, inputs.options)[:2]
+    layer = found.layers[kind]
+    layer = replace(layer, weights=layer.weights[:best.n_hidden], biases=layer.biases[:best.n_hidden])
     with one_thread():
         sums = leading_sums(total_of(found.folds[kind]), best.n_hidden)
-        pesvm.check_counts(ground.plan, ground.classes, sums)
-        return pesvm.make_model(ground.summary, options, layer, found.steps[kind], sums, ground.classes,
-                                ground.data)
+        return make_model(inputs, layer, found.steps[kind], sums)

@@ -1,7 +1,10 @@
 """Turn estimators into models, which files hold and the command line reads, and models into estimators."""
+from collections.abc import Collection, Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import describe_blas
@@ -31,9 +34,10 @@ class Convertible:
         return self.model_
 
     @classmethod
-    def _of_model(cls, model):
+    def _of_model(cls, model: Any) -> Any:
         """Make the fitted estimator of a model of this method."""
-        estimator = cls(**shared_parameters(model, cls._get_param_names()))
+        kind: Any = cls
+        estimator = kind(**shared_parameters(model, kind._get_param_names()))
         estimator.n_features_in_, estimator.model_ = model.n_features, model
         if model.numeric:
             estimator.single_ = True
@@ -44,11 +48,11 @@ class Convertible:
         return estimator
 
 
-def shared_parameters(model, names):
+def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
     """Return the parameters of a model that an estimator with parameters of these names has too."""
-    shared = {}
+    shared: dict[str, Any] = {}
     for name, value in model.header.parameters.items():
-        own = name if name in names else RENAMED.get(name)
+        own = name if name in names else RENAMED.get(name, name)
         if own in names:
             shared[own] = value
     if isinstance(shared.get('class_weight'), dict):
@@ -57,33 +61,36 @@ def shared_parameters(model, names):
     return shared
 
 
-def classes_of(names):
+def classes_of(names: list[str]) -> np.ndarray:
     """Return class names as labels: numbers where all are numbers in increasing order, else text."""
-    numbers = [number_or_none(name) for name in names]
-    if None in numbers or numbers != sorted(numbers):
+    numbers = [number for name in names if (number := number_or_none(name)) is not None]
+    if len(numbers) < len(names) or numbers != sorted(numbers):
         return np.array(names)
     return np.array(numbers, dtype=int if all(float(number).is_integer() for number in numbers) else float)
 
 
-def describe(estimator, n_rows, parameters):
+def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> ModelHeader:
     """Make the header of a model that an estimator has fitted to n_rows unscaled rows."""
     classes = [str(name) for name in getattr(estimator, 'classes_', ())]
-    weights = getattr(estimator, 'class_weight', None)
-    if isinstance(weights, dict):
-        weights = {str(name): plain(weight) for name, weight in weights.items()}
     known = {name: plain(value) for name, value in parameters.items()} | {
-        'scale': 'none', 'class_weight': weights, 'blas': [blas()],
+        'scale': 'none', 'class_weight': name_weights(estimator), 'blas': [blas()],
         'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None}}
     return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes,
                        estimator.n_features_in_, known, n_rows_used=n_rows, history=[event('fit', n_rows)])
 
 
+def name_weights(estimator: BaseEstimator) -> dict[str, float] | str | None:
+    """Return the class weights of an estimator as a header has them: by the names of the classes."""
+    weights = getattr(estimator, 'class_weight', None)
+    return {str(name): plain(weight) for name, weight in weights.items()} if isinstance(weights, dict) else weights
+
+
 @cache
-def blas():
+def blas() -> str:
     """Name the arithmetic, once: to look for it takes longer than a small fit."""
     return describe_blas()
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """Return a number of numpy as one of Python, which JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value

@@ -1,28 +1,20 @@
 """Offer the extreme SVM as scikit-learn estimators that live: rows come, rows leave, estimators merge."""
 from dataclasses import astuple, replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from mr_elm.estimators.conversion import Convertible, describe
+from mr_elm.estimators.conversion import Convertible, blas, describe, name_weights, plain
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.values import OneVsAll, row_weights
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.history import event, prolonged
-from mr_elm.models import HiddenNodeModel, layer_arrays
-from mr_elm.solvers.ridge.esvm import bounds_of, finish, sum_up
-from mr_elm.solvers.ridge.increment import (
-    add_sums,
-    demand_left,
-    only,
-    placed,
-    size_of,
-    sum_arrays,
-    sums_of,
-    warn_of_doubt,
-)
+from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
+from mr_elm.models import HiddenNodeModel
+from mr_elm.solvers.ridge.esvm import Sums, bounds_of, sum_up
+from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
@@ -41,95 +33,141 @@ class LivingESVM(Convertible, BaseEstimator):
     """
 
     _method = 'pesvm'
+    _numeric = False
+    machine_: LivingMachine
+    model_: HiddenNodeModel
+    classes_: np.ndarray
+    n_features_in_: int
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
                  weights: str = 'normal', seed: int = 0) -> None:
         self.map, self.n_hidden, self.nu = map, n_hidden, nu
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _read(self, X, y, sample_weight, reset):
+    @property
+    def layer_(self) -> HiddenLayer:
+        """Return the hidden nodes."""
+        return self.machine_.layer
+
+    @property
+    def sums_(self) -> Sums:
+        """Return the sums of the rows."""
+        return self.machine_.sums
+
+    @property
+    def n_rows_(self) -> int:
+        """Return how many rows the estimator has."""
+        return self.machine_.header.n_rows_used
+
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
+        """Fit. Sets model_, and classes_ of a classifier."""
+        return self._add(X, y, sample_weight, anew=True)
+
+    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
+        """Take rows away, as if they had never been there; classes that lose their last row go too.
+
+        Raises AccountingError, and changes nothing, when the rows cannot have been there.
+        """
+        check_is_fitted(self)
+        rows = self._read(X, y, sample_weight, reset=False)
+        labels = self._join_labels(rows[1])
+        return self._take(self._machine().forget(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
+
+    def merge(self, other: 'LivingESVM') -> 'LivingESVM':
+        """Add the rows of an estimator that was fitted apart on the same nodes."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        demand_same_nodes(self.model_, other.model_, 'this estimator', 'the other estimator')
+        labels = None if self._numeric else self._join_labels(other.classes_)
+        return self._take(self._machine().merge(other.machine_, name_classes(labels)), labels)
+
+    def to_model(self) -> HiddenNodeModel:
+        """Return the fitted model with its sums, for `mr-elm update`, `forget` and `merge`; see Convertible."""
+        check_is_fitted(self)
+        return self.machine_.keep_sums(self.model_)
+
+    @classmethod
+    def _of_model(cls, model: Any) -> 'LivingESVM':
+        """Make the fitted estimator of a model, which lives on with its scaling and nodes."""
+        estimator, machine = super()._of_model(model), LivingMachine.of_model(model)
+        names = [str(label) for label in getattr(estimator, 'classes_', ())]
+        estimator.machine_ = replace(machine, header=replace(machine.header, classes=names))
+        return estimator
+
+    def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
         X, y = validate_data(self, X, y=y, accept_sparse='csr', dtype=float, reset=reset, y_numeric=self._numeric)
         return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
 
-    def _begin(self):
+    def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
+        """Return the labels of the classes known and of these rows, in class order; None for a regression."""
+        return None
+
+    def _weigh(self, y: Labels, sample_weight: Weights, labels: Any) -> tuple:
+        """Return what is summed up, class numbers or targets, and the weight of each row."""
+        return y.astype(float), sample_weight
+
+    def _add(self, X: Rows, y: Labels, sample_weight: Weights, anew: bool, declared: Labels = ()) -> 'LivingESVM':
+        """Add rows to the machine, or begin a new one with them. declared : classes that may have no row yet."""
+        rows = self._read(X, y, sample_weight, reset=anew)
+        labels = self._join_labels(rows[1], declared, anew)
+        if anew:
+            return self._take(self._begin(rows, labels), labels)
+        return self._take(self._machine().add(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
+
+    def _begin(self, rows: tuple, labels: Any) -> LivingMachine:
+        """Make a machine of these rows."""
+        layer = self._make_layer()
+        if labels is not None:
+            self.classes_ = labels
+        batch = self._sum_up(rows, labels, layer)
+        names = ('map', 'n_hidden', 'nu', 'weight_scale', 'weights', 'seed')
+        header = describe(self, batch.n_rows, {
+            **{name: getattr(self, name) for name in names},
+            'sigma': float(np.sqrt(self.n_features_in_) / self.weight_scale), 'solver': None, 'condition': None,
+            'grid': list(astuple(batch.steps)), 'peak': size_of(batch.sums)})
+        return LivingMachine(header, layer, batch.sums)
+
+    def _make_layer(self) -> HiddenLayer:
         if self.map not in RANDOM_NODES:
             raise ValueError(f'map: one of {", ".join(RANDOM_NODES)} was expected, {self.map!r} came')
         if not self.n_hidden >= 1:
             raise ValueError(f'n_hidden: a number of at least 1 was expected, {self.n_hidden} came')
         d = self.n_features_in_
-        nodes = draw_nodes(self.map, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
-        self.layer_ = HiddenLayer(self.map, *nodes, np.zeros(d), np.ones(d))
-        self.sums_, self.n_rows_, self.peak_, self.history_ = None, 0, 0.0, []
+        weights, biases = draw_nodes(self.map, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
+        return HiddenLayer(self.map, weights, biases, np.zeros(d), np.ones(d))
 
-    def _sums_of(self, X, y, sample_weight, classes=None):
-        """Return the Sums of some rows, on grids fine enough for all rows so far."""
+    def _machine(self) -> LivingMachine:
+        """Return the machine with the parameters that may have changed since it was made."""
+        header = self.machine_.header.change_parameters(nu=plain(self.nu), class_weight=name_weights(self))
+        return replace(self.machine_, header=header)
+
+    def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:
+        """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows."""
+        X, y, sample_weight = rows
+        y, weights = self._weigh(y, sample_weight, labels)
         low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
                      for bound in (X.min(axis=0), X.max(axis=0)))
-        targets = y.astype(float) if self._numeric else None
-        steps = GridSteps.of(self.layer_.bound(low, high), *bounds_of(targets, sample_weight))
-        if self.sums_ is None or not self.steps_.holds(steps, self.n_rows_ + len(y)):
-            self.steps_ = steps  # coarser than before: what is there stays exact, to 2^-104 of what comes
-        return sum_up(self.layer_, X, classes, y if targets is None else targets, self.steps_, sample_weight)
+        steps = GridSteps.of(layer.bound(low, high), *bounds_of(y if self._numeric else None, weights))
+        if machine is not None:
+            steps = choose_grid(steps_of(machine.header), steps, machine.header.n_rows_used + len(y))
+        classes = name_classes(labels)
+        known = [0] if classes is None else np.searchsorted(labels, self.classes_)
+        return Batch(sum_up(layer, X, classes, y, steps, weights), steps, classes.names if classes else [], known,
+                     len(y), blas=[blas()])
 
-    def _take(self, sums, action, n_rows, peak=0.0):
-        """Hold other sums, and solve. action, n_rows : what was done, to how many rows."""
-        self.sums_, self.n_rows_ = sums, self.n_rows_ + (-n_rows if action == 'forget' else n_rows)
-        self.history_ = prolonged(self.history_, event(action, n_rows))
-        self.peak_ = max(self.peak_, peak, size_of(sums))
-        warn_of_doubt(self.nu, self.peak_)
-        solution = finish(sums, self.nu, self._numeric)
-        found = {'solver': solution.factorisation, 'condition': solution.condition}
-        arrays = {**layer_arrays(self.layer_), 'output_weights': solution.output_weights}
-        self.model_ = HiddenNodeModel(self._describe(found), arrays)
+    def _take(self, machine: LivingMachine, labels: Any) -> 'LivingESVM':
+        """Hold another machine, and solve. labels : those that may be its classes."""
+        self.machine_, self.model_ = machine, machine.solve()
+        if labels is not None:
+            self.classes_ = labels[[str(label) in machine.header.classes for label in labels]]
+        return self
 
-    def _describe(self, found):
-        """Make the header of the model; what a model it was made of told of scaling and input stays."""
-        names = ('map', 'n_hidden', 'nu', 'weight_scale', 'weights', 'seed')
-        sigma = float(np.sqrt(self.n_features_in_) / self.weight_scale)
-        header = describe(self, self.n_rows_, {**{name: getattr(self, name) for name in names}, 'sigma': sigma,
-                                               **found, 'grid': list(astuple(self.steps_)), 'peak': self.peak_})
-        if hasattr(self, 'origin_'):
-            known = self.origin_.parameters
-            header = header.change_parameters(scale=known['scale'], input=known['input'])
-            header = replace(header, n_rows_rejected=self.origin_.n_rows_rejected)
-        return replace(header, history=self.history_)
-
-    def to_model(self) -> HiddenNodeModel:
-        """Return the fitted model with its sums, for `mr-elm update`, `forget` and `merge`; see Convertible."""
-        check_is_fitted(self)
-        return replace(self.model_, arrays={**self.model_.arrays, **sum_arrays(self.sums_)})
-
-    @classmethod
-    def _of_model(cls, model):
-        """Make the fitted estimator of a model, which lives on with its scaling and nodes."""
-        estimator, parameters = super()._of_model(model), model.header.parameters
-        estimator.origin_, estimator.history_ = model.header, model.header.history
-        estimator.layer_, estimator.sums_ = model.layer, sums_of(model.arrays)
-        estimator.n_rows_, estimator.steps_ = model.header.n_rows_used, GridSteps(*parameters['grid'])
-        estimator.peak_ = parameters.get('peak', size_of(estimator.sums_))
-        return estimator
-
-    def _demand_alike(self, other):
-        check_is_fitted(self)
-        check_is_fitted(other)
-        ours, theirs = layer_arrays(self.layer_), layer_arrays(other.layer_)
-        if type(self) is not type(other) or self.map != other.map or not all(
-                np.array_equal(ours[name], theirs[name]) for name in ours):
-            raise ValueError(f'an {type(self).__name__} of the same nodes was expected, another came')
-
-    def _share_steps(self, other):
-        """Take the finer grids of two estimators, which hold the sums of both; the coarser where rows are too large."""
-        ours, theirs, n_rows = self.steps_, other.steps_, self.n_rows_ + other.n_rows_
-        finer = ours.finer(theirs)
-        fits = finer.holds(ours, n_rows) and finer.holds(theirs, n_rows)
-        self.steps_ = finer if fits else GridSteps(*map(max, astuple(ours), astuple(theirs)))
-
-    def _values(self, X):
+    def _values(self, X: Rows) -> Floats:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse='csr', dtype=float, reset=False)
         return self.model_.decision_function(X)
@@ -157,79 +195,44 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed)
         self.class_weight = class_weight
 
-    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMClassifier':
-        """Fit. Sets classes_, sums_, model_."""
-        return self._add(X, y, sample_weight, anew=True)
-
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,
                     sample_weight: Weights = None) -> 'ESVMClassifier':
         """Add rows, which may bring new classes: the same as to fit on all rows. classes : some to expect."""
         self._demand_lasting_weights()
-        return self._add(X, y, sample_weight, not hasattr(self, 'sums_'), classes)
-
-    def _add(self, X, y, sample_weight, anew, classes=None):
-        X, y, sample_weight = self._read(X, y, sample_weight, reset=anew)
-        check_classification_targets(y)
-        known = [] if anew else [self.classes_]
-        joined = np.unique(np.concatenate([*known, y, *([] if classes is None else [classes])]))
-        if len(joined) < 2:
-            raise ValueError(f'rows of two classes were expected, all are of one class, {joined[0]!r}')
-        if anew:
-            self._begin()
-        before = None if anew else self._placed(self, joined)
-        codes = np.searchsorted(joined, y)
-        weights = row_weights(self.class_weight, joined, codes, sample_weight)
-        sums = self._sums_of(X, codes, weights, numbered(len(joined)))
-        self.classes_ = joined
-        self._take(sums if anew else add_sums(before, sums), 'fit' if anew else 'update', len(y))
-        return self
-
-    def _demand_lasting_weights(self):
-        if self.class_weight == 'balanced':
-            raise ValueError('class_weight: None or a dictionary was expected where rows come and leave: '
-                             'every row changes what balanced means for all')
-
-    def _placed(self, of, classes):
-        """Return the sums of an estimator in the order of other classes."""
-        return placed(of.sums_, np.searchsorted(classes, of.classes_), len(classes))
+        return self._add(X, y, sample_weight, not hasattr(self, 'machine_'), () if classes is None else classes)
 
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMClassifier':
         """Take rows away, as if they had never been there; classes that lose their last row go too.
 
-        Raises ValueError or AccountingError, and changes nothing, when the rows cannot have been there.
+        Raises AccountingError, and changes nothing, when the rows cannot have been there.
         """
-        check_is_fitted(self)
-        X, y, sample_weight = self._read(X, y, sample_weight, reset=False)
-        if strangers := sorted(set(np.unique(y)) - set(self.classes_)):
-            raise ValueError(f'rows of the classes {list(self.classes_)} were expected, {strangers[0]!r} came')
         self._demand_lasting_weights()
-        codes = np.searchsorted(self.classes_, y)
-        weights = row_weights(self.class_weight, self.classes_, codes, sample_weight)
-        gone = self._sums_of(X, codes, weights, numbered(len(self.classes_)))
-        sums = add_sums(self.sums_, gone, -1)
-        demand_left(sums, self.sums_, self.peak_)
-        kept = np.flatnonzero((sums.counts > 0) | (self.sums_.counts == 0))
-        if len(kept) < 2:
-            raise ValueError(f'rows of two classes were expected to be left, {len(kept)} would be')
-        self.classes_ = self.classes_[kept]
-        self._take(only(sums, kept), 'forget', len(y))
-        return self
+        return super().forget(X, y, sample_weight)
 
-    def merge(self, other: 'ESVMClassifier') -> 'ESVMClassifier':
-        """Add the rows of an estimator that was fitted apart on the same nodes."""
-        self._demand_alike(other)
-        joined = np.unique(np.concatenate([self.classes_, other.classes_]))
-        sums = add_sums(self._placed(self, joined), self._placed(other, joined))
-        self.classes_ = joined
-        self._share_steps(other)
-        self._take(sums, 'merge', other.n_rows_, other.peak_)
-        return self
+    def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
+        check_classification_targets(y)
+        known = () if anew else self.classes_
+        labels = np.unique(np.concatenate([part for part in (known, y, declared) if len(part)]))
+        if len(labels) < 2:
+            raise ValueError(f'rows of two classes were expected, all are of one class, {labels[0]!r}')
+        return labels
+
+    def _weigh(self, y: Labels, sample_weight: Weights, labels: Any) -> tuple:
+        codes = np.searchsorted(labels, y)
+        return codes, row_weights(self.class_weight, labels, codes, sample_weight)
+
+    def _demand_lasting_weights(self) -> None:
+        if self.class_weight == 'balanced':
+            raise ValueError('class_weight: None or a dictionary was expected where rows come and leave: '
+                             'every row changes what balanced means for all')
 
 
-def numbered(n_classes):
-    """Return Classes that are called by their numbers."""
-    names = [str(k) for k in range(n_classes)]
-    return Classes(names, [0] * n_classes, [0.0] * n_classes, {name: k for k, name in enumerate(names)})
+def name_classes(labels: Any) -> Classes | None:
+    """Return the Classes of some labels, in their order; None for None."""
+    if labels is None:
+        return None
+    names = [str(label) for label in labels]
+    return Classes(names, [0] * len(names), [0.0] * len(names), {name: k for k, name in enumerate(names)})
 
 
 class ESVMRegressor(RegressorMixin, LivingESVM):
@@ -237,42 +240,9 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
 
     _numeric = True
 
-    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
-        """Fit. Sets sums_ and model_."""
-        return self._add(X, y, sample_weight, anew=True)
-
     def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
         """Add rows: the same as to fit on all rows."""
-        return self._add(X, y, sample_weight, not hasattr(self, 'sums_'))
-
-    def _add(self, X, y, sample_weight, anew):
-        X, y, sample_weight = self._read(X, y, sample_weight, reset=anew)
-        if anew:
-            self._begin()
-        sums = self._sums_of(X, y, sample_weight)
-        self._take(sums if anew else add_sums(self.sums_, sums), 'fit' if anew else 'update', len(y))
-        return self
-
-    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
-        """Take rows away, as if they had never been there.
-
-        Raises ValueError or AccountingError, and changes nothing, when the rows cannot have been there.
-        """
-        check_is_fitted(self)
-        X, y, sample_weight = self._read(X, y, sample_weight, reset=False)
-        if len(y) >= self.n_rows_:
-            raise ValueError(f'fewer rows than the {self.n_rows_} that are there were expected, {len(y)} came')
-        sums = add_sums(self.sums_, self._sums_of(X, y, sample_weight), -1)
-        demand_left(sums, self.sums_, self.peak_)
-        self._take(sums, 'forget', len(y))
-        return self
-
-    def merge(self, other: 'ESVMRegressor') -> 'ESVMRegressor':
-        """Add the rows of an estimator that was fitted apart on the same nodes."""
-        self._demand_alike(other)
-        self._share_steps(other)
-        self._take(add_sums(self.sums_, other.sums_), 'merge', other.n_rows_, other.peak_)
-        return self
+        return self._add(X, y, sample_weight, not hasattr(self, 'machine_'))
 
     def predict(self, X: Rows) -> Floats:
         """Return f(X), (n,)."""

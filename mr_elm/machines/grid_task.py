@@ -1,11 +1,14 @@
 """Describe a search over hidden nodes to its tasks: one file with the layers, the folds and what scores them."""
-from dataclasses import dataclass
-from functools import cached_property
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from os import PathLike
 
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.io.blocks import take_rows
+from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.scores.selection import fold_numbers, sampled
 from mr_elm.sums.gram import GridSteps
@@ -14,64 +17,65 @@ SAMPLE, FOLD = 1, 3  # what a row's hash decides, each with a key of its own
 
 
 @dataclass(frozen=True)
-class FoldProblem:
-    """Know the candidate layers, which rows are looked at, and which fold each is in.
+class Folds:
+    """Say which rows are looked at, which fold each is in, and what its label is.
 
-    header : layers (the map of each), grids, n_folds, tested (folds to be held out, the first ones), share (of the
-        rows), seed, class_weights (label -> weight, or None), index (label -> class number, or None).
-    arrays : feature_offset, feature_scale; weights-J and biases-J of layer J; for scoring scores-J-F, (m, K' P), the
-        output weights of P candidates on layer J that have not seen fold F, side by side.
+    n_folds : how many; n_tested : those to be held out, the first ones. share : of the rows. seed : of both choices.
+    class_weights : label -> weight, or None. index : label -> class number, or None.
     """
 
-    header: dict
-    arrays: dict
-
-    @classmethod
-    def of(cls, layers, header):
-        """Describe layers of the same scaling."""
-        arrays = {'feature_offset': layers[0].offset, 'feature_scale': layers[0].scale}
-        for number, layer in enumerate(layers):
-            arrays |= {f'weights-{number}': layer.weights, f'biases-{number}': layer.biases}
-        return cls({**header, 'layers': [layer.kind for layer in layers]}, arrays)
-
-    @cached_property
-    def layers(self):
-        """Return the HiddenLayers."""
-        scaling = self.arrays['feature_offset'], self.arrays['feature_scale']
-        return [HiddenLayer(kind, self.arrays[f'weights-{number}'], self.arrays[f'biases-{number}'], *scaling)
-                for number, kind in enumerate(self.header['layers'])]
+    n_folds: int
+    n_tested: int
+    share: float
+    seed: int
+    class_weights: Mapping[str, float] | None
+    index: Mapping[str, int] | None
 
     @property
-    def grids(self):
-        """Return the GridSteps of each layer's sums."""
-        return [GridSteps(*steps) for steps in self.header['grids']]
-
-    @property
-    def n_parts(self):
+    def n_parts(self) -> int:
         """Count the parts of the rows: the folds to be held out, and all others as one."""
-        return min(self.header['tested'] + 1, self.header['n_folds'])
+        return min(self.n_tested + 1, self.n_folds)
 
-    def sampled(self, block):
+    def sample(self, block: Block) -> Block:
         """Return the rows of a block that are in the sample."""
-        share = self.header['share']
-        return block if share == 1 else take_rows(block, sampled(block.X, share, self.header['seed'] + SAMPLE))
+        return block if self.share == 1 else take_rows(block, sampled(block.X, self.share, self.seed + SAMPLE))
 
-    def parts(self, block):
-        """Return the rows of a block ordered by their part, and where each part begins: (block, edges)."""
-        folds = fold_numbers(block.X, self.header['n_folds'], self.header['seed'] + FOLD)
-        part = np.minimum(folds, self.header['tested'])
+    def split(self, block: Block) -> tuple[Block, np.ndarray]:
+        """Return the rows of a block ordered by their part, and where each part begins."""
+        part = np.minimum(fold_numbers(block.X, self.n_folds, self.seed + FOLD), self.n_tested)
         order = np.argsort(part, kind='stable')
         return take_rows(block, order), np.searchsorted(part[order], np.arange(self.n_parts + 1))
 
-    def scores(self, layer, fold):
-        """Return the output weights of all candidates on a layer without a fold, side by side, or None."""
-        return self.arrays.get(f'scores-{layer}-{fold}')
 
-    def save(self, path):
+@dataclass(frozen=True)
+class GridTask:
+    """Know the candidate layers, of one scaling, and the folds.
+
+    grids : GridSteps of each layer's sums, where rows are summed up.
+    scores : (layer, fold) -> (m, K' P), where candidates are scored: the output weights of P candidates on a layer
+        that have not seen a fold, side by side.
+    """
+
+    folds: Folds
+    layers: Sequence[HiddenLayer]
+    grids: Sequence[GridSteps] = ()
+    scores: Mapping[tuple[int, int], np.ndarray] = field(default_factory=dict)
+
+    def save(self, path: str | PathLike) -> None:
         """Write the file."""
-        save_arrays(path, self.header, self.arrays)
+        arrays = {'feature_offset': self.layers[0].offset, 'feature_scale': self.layers[0].scale}
+        for number, layer in enumerate(self.layers):
+            arrays |= {f'weights-{number}': layer.weights, f'biases-{number}': layer.biases}
+        arrays |= {f'scores-{layer}-{fold}': weights for (layer, fold), weights in self.scores.items()}
+        save_arrays(path, {'folds': asdict(self.folds), 'layers': [layer.kind for layer in self.layers],
+                           'grids': [asdict(steps) for steps in self.grids], 'scores': list(self.scores)}, arrays)
 
 
-def load_problem(path):
-    """Read what `FoldProblem.save` wrote."""
-    return FoldProblem(*load_arrays(path))
+def load_task(path: str | PathLike) -> GridTask:
+    """Read what `GridTask.save` wrote."""
+    header, arrays = load_arrays(path)
+    scaling = arrays['feature_offset'], arrays['feature_scale']
+    layers = [HiddenLayer(kind, arrays[f'weights-{number}'], arrays[f'biases-{number}'], *scaling)
+              for number, kind in enumerate(header['layers'])]
+    return GridTask(Folds(**header['folds']), layers, [GridSteps(**steps) for steps in header['grids']],
+                    {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']})

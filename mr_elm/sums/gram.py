@@ -48,6 +48,10 @@ class GridSteps:
         """Return the finer grid of each sum: points of both are on it."""
         return GridSteps(*map(min, astuple(self), astuple(other)))
 
+    def coarser(self, other: 'GridSteps') -> 'GridSteps':
+        """Return the coarser grid of each sum."""
+        return GridSteps(*map(max, astuple(self), astuple(other)))
+
 
 def expand(layer: HiddenLayer, X: Rows, n_targets: int = 0, buffer: Floats | None = None) -> Floats:
     """Return [E T], E = [Phi(X), -e] and room for T behind it: (n, L + 1 + n_targets).

@@ -9,6 +9,7 @@ Source: He et al., A parallel incremental extreme SVM classifier, 2011, IESVM an
 that come late, exact sums.
 """
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
@@ -24,25 +25,25 @@ OF_CLASSES = ('class_sums', 'class_sums_low', 'counts', 'counts_low')
 DOUBTFUL = 1e3  # times u |E'E|: what lies below this is rounding
 
 
-def sums_of(arrays):
+def sums_of(arrays: Mapping[str, np.ndarray]) -> Sums:
     """Read the Sums of a model's arrays."""
     low = {'counts_low': np.zeros_like(arrays['counts']), **arrays}
     return Sums(*(unpack_upper(low[name.name]) if name.name.startswith('gram') else low[name.name]
                   for name in fields(Sums)))
 
 
-def sum_arrays(sums):
+def sum_arrays(sums: Sums) -> dict[str, np.ndarray]:
     """Name the arrays of Sums as the model file does."""
     return {name.name: pack_upper(part) if name.name.startswith('gram') else part
             for name in fields(sums) for part in [getattr(sums, name.name)]}
 
 
-def only(sums, numbers):
+def select_classes(sums: Sums, numbers: np.ndarray) -> Sums:
     """Return the Sums with some of the classes."""
     return replace(sums, **{name: getattr(sums, name)[numbers] for name in OF_CLASSES})
 
 
-def placed(sums, numbers, n_classes):
+def place_classes(sums: Sums, numbers: Sequence[int] | np.ndarray, n_classes: int) -> Sums:
     """Return Sums of n_classes classes, where class k of those given is class numbers[k]."""
     wide = {}
     for name in OF_CLASSES:
@@ -52,9 +53,9 @@ def placed(sums, numbers, n_classes):
     return replace(sums, **wide)
 
 
-def add_sums(sums, other, sign=1):
+def add_sums(sums: Sums, other: Sums, sign: int = 1) -> Sums:
     """Return the Sums of both sets of rows; with sign -1 those of the rows of `sums` that are not in `other`."""
-    parts = {}
+    parts: dict[str, np.ndarray] = {}
     for name in ('gram', 'class_sums', 'counts'):
         high, low = getattr(sums, name).copy(), getattr(sums, f'{name}_low').copy()
         add_pair(high, low, sign * getattr(other, name), sign * getattr(other, f'{name}_low'))
@@ -62,12 +63,12 @@ def add_sums(sums, other, sign=1):
     return Sums(**parts)
 
 
-def size_of(sums):
+def size_of(sums: Sums) -> float:
     """Return the trace of E'E, a bound on its norm."""
     return float(np.trace(sums.gram))
 
 
-def demand_left(left, before, peak):
+def demand_left(left: Sums, before: Sums, peak: float) -> None:
     """Raise AccountingError when the rows that have gone from `before` cannot all have been there.
 
     peak : the largest trace of E'E that the model ever had, which its rounding errors follow.
@@ -84,12 +85,12 @@ def demand_left(left, before, peak):
                               'no sum of rows (its matrix is not positive)')
 
 
-def largest_nu(peak):
+def largest_nu(peak: float) -> float:
     """Return the nu beyond which I/nu drowns in the rounding errors of E'E."""
     return 1 / (DOUBTFUL * UNIT * peak)
 
 
-def warn_of_doubt(nu, peak):
+def warn_of_doubt(nu: float, peak: float) -> None:
     """Warn when the model's nu is beyond what the rounding errors of its sums allow."""
     if nu > largest_nu(peak):
         warnings.warn(f'nu = {nu:g} is large for sums that have been as large as {peak:.2g}: beyond '

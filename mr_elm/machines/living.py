@@ -1,0 +1,196 @@
+"""Let a machine of sums live: add rows, forget rows, merge machines, and solve for the model of the rows that it has.
+
+Source: He et al., A parallel incremental extreme SVM classifier, 2011, IESVM and PIESVM. Ours: forgetting, classes
+that come late, exact sums.
+"""
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from itertools import compress
+
+import numpy as np
+
+from mr_elm.errors import AccountingError, ModelFormatError
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.header import ModelHeader
+from mr_elm.history import event, prolonged
+from mr_elm.models import HiddenNodeModel, layer_arrays
+from mr_elm.solvers.ridge.esvm import Sums, finish
+from mr_elm.solvers.ridge.increment import (
+    add_sums,
+    demand_left,
+    place_classes,
+    select_classes,
+    size_of,
+    sum_arrays,
+    sums_of,
+    warn_of_doubt,
+)
+from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.statistics import Classes, LabelTable
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Hold what the rows that come or leave left behind.
+
+    sums : Sums of the rows, on the grids `steps`, for the classes of the machine and of the rows together.
+    classes : names of these classes, none for a regression. known : the number of each class of the machine among them.
+    n_rows : how many rows. rejected : reason -> how many were left out. blas : what the rows were summed up with.
+    peak : largest trace of E'E that these sums ever had.
+    """
+
+    sums: Sums
+    steps: GridSteps
+    classes: list[str]
+    known: Sequence[int] | np.ndarray
+    n_rows: int
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    blas: Iterable[str] = ()
+    peak: float = 0.0
+
+
+@dataclass(frozen=True)
+class LivingMachine:
+    """Hold the sums of the rows that a machine has seen; every change makes another machine.
+
+    header : of the model, with what is known of the rows. layer : HiddenLayer. sums : Sums.
+    """
+
+    header: ModelHeader
+    layer: HiddenLayer
+    sums: Sums
+
+    @classmethod
+    def of_model(cls, model: HiddenNodeModel) -> 'LivingMachine':
+        """Return the machine of a model that has its sums."""
+        return cls(model.header, model.layer, sums_of(model.arrays))
+
+    @property
+    def peak(self) -> float:
+        """Return the largest trace of E'E that the machine ever had: its rounding errors follow it."""
+        return self.header.parameters.get('peak') or size_of(self.sums)
+
+    def add(self, batch: Batch, action: str = 'update') -> 'LivingMachine':
+        """Add rows, which may bring new classes. action : what the history calls it."""
+        sums = add_sums(self._place(batch), batch.sums)
+        header = replace(self.header, n_rows_used=self.header.n_rows_used + batch.n_rows,
+                         n_rows_rejected=self.header.n_rows_rejected + sum(batch.rejected.values()))
+        header = header.change_parameters(
+            grid=list(astuple(join_grids(steps_of(self.header), batch.steps, header.n_rows_used))),
+            peak=max(self.peak, batch.peak, size_of(sums)))
+        return LivingMachine(record(header, batch, batch.classes, action), self.layer, sums)
+
+    def forget(self, batch: Batch) -> 'LivingMachine':
+        """Take rows away, and the classes that lose their last row.
+
+        Raises AccountingError when the rows cannot have been there, or when fewer than two classes would be left.
+        """
+        self._demand_part(batch)
+        before = self._place(batch)
+        sums = add_sums(before, batch.sums, -1)
+        demand_left(sums, before, self.peak)
+        classes = []
+        if batch.classes:
+            kept = (sums.counts > 0) | (before.counts == 0)  # a class that was declared waits for its first row
+            if kept.sum() < 2:
+                raise AccountingError(f'rows of at least two classes were expected to be left, {kept.sum()} would be')
+            classes, sums = list(compress(batch.classes, kept)), select_classes(sums, kept)
+        header = replace(self.header, n_rows_used=self.header.n_rows_used - batch.n_rows)
+        header = header.change_parameters(peak=self.peak)
+        return LivingMachine(record(header, batch, classes, 'forget'), self.layer, sums)
+
+    def merge(self, other: 'LivingMachine', classes: Classes | None) -> 'LivingMachine':
+        """Add the rows of a machine of the same nodes. classes : of both, None for a regression."""
+        names = classes.names if classes else []
+        known, numbers = ([classes.index[name] for name in one.header.classes] if classes else [0]
+                          for one in (self, other))
+        header = other.header
+        rejected = {'merged': header.n_rows_rejected} if header.n_rows_rejected else {}
+        return self.add(Batch(place_classes(other.sums, numbers, max(len(names), 1)), steps_of(header), names, known,
+                              header.n_rows_used, rejected, header.parameters['blas'], other.peak), 'merge')
+
+    def solve(self) -> HiddenNodeModel:
+        """Solve for the output weights: the model, without the sums."""
+        given = self.header.parameters
+        bias = self.header.method == 'pesvm'
+        nu = given['nu' if bias else 'C']
+        warn_of_doubt(nu, self.peak)
+        solution = finish(self.sums, nu, self.header.task == 'regression', bias)
+        header = self.header.change_parameters(solver=solution.factorisation, condition=solution.condition)
+        return HiddenNodeModel(header, {**layer_arrays(self.layer), 'output_weights': solution.output_weights})
+
+    def keep_sums(self, model: HiddenNodeModel) -> HiddenNodeModel:
+        """Put the sums into the model that `solve` made, so that it lives on as a file."""
+        return replace(model, arrays={**model.arrays, **sum_arrays(self.sums)})
+
+    def _place(self, batch: Batch) -> Sums:
+        """Return the sums in the order of a batch's classes."""
+        return place_classes(self.sums, batch.known, max(len(batch.classes), 1))
+
+    def _demand_part(self, batch: Batch) -> None:
+        """Raise AccountingError when rows have classes that the machine has not, or are as many as all of its rows."""
+        foreign = batch.sums.counts > 0
+        foreign[batch.known] = False
+        if batch.classes and (strangers := sorted(compress(batch.classes, foreign))):
+            raise AccountingError(f'rows of the model\'s classes were expected, {strangers[:3]} came')
+        if batch.n_rows >= self.header.n_rows_used:
+            raise AccountingError(f'fewer rows than the {self.header.n_rows_used} of the model were expected, '
+                                  f'{batch.n_rows} came')
+
+
+def record(header: ModelHeader, batch: Batch, classes: Sequence[str], action: str) -> ModelHeader:
+    """Write into a header what was done with a batch, and which classes there are now."""
+    done = event(action, batch.n_rows, dict(batch.rejected))
+    blas = sorted({*header.parameters['blas'], *batch.blas})
+    return replace(header, classes=list(classes), history=prolonged(header.history, done)).change_parameters(blas=blas)
+
+
+def steps_of(header: ModelHeader) -> GridSteps:
+    """Return the grids of a model's sums."""
+    return GridSteps(*header.parameters['grid'])
+
+
+def join_grids(ours: GridSteps, theirs: GridSteps, n_rows: int) -> GridSteps:
+    """Return the finer grids, on which the sums of both are exact; the coarser ones where n_rows rows are too large.
+
+    On the coarser grids sums are exact to 2^-104 of the larger rows.
+    """
+    finer = ours.finer(theirs)
+    fits = finer.holds(ours, n_rows) and finer.holds(theirs, n_rows)
+    return finer if fits else ours.coarser(theirs)
+
+
+def choose_grid(known: GridSteps, wanted: GridSteps, n_rows: int) -> GridSteps:
+    """Return the grids for the sums of new rows: the known ones, where they hold n_rows rows; else coarser ones.
+
+    wanted : the grids for the bounds of the new rows. n_rows : of all rows together.
+    """
+    return known if known.holds(wanted, n_rows) else known.coarser(wanted)
+
+
+def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:
+    """Order the classes of a model together with other labels; a class keeps the name that the model has for it.
+
+    The counts are those of the labels.
+    """
+    known = LabelTable({name: [0, [-1, 0, number]] for number, name in enumerate(names)})
+    return Classes.of(known.merge(labels))
+
+
+def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, other_name: str, hint: str = '') -> None:
+    """Raise ModelFormatError when two models differ in what their sums are sums of.
+
+    name, other_name : of the models in messages. hint : how to make a model of the same nodes.
+    """
+    for what, ours, theirs in (('method', one.header.method, other.header.method),
+                               ('task', one.header.task, other.header.task),
+                               ('features', one.n_features, other.n_features),
+                               ('map', one.header.parameters['map'], other.header.parameters['map']),
+                               ('hidden nodes', one.layer.n_hidden, other.layer.n_hidden)):
+        if ours != theirs:
+            raise ModelFormatError(f'{other_name}: {what} {ours} was expected as in {name}, {theirs} came')
+    for part, array in layer_arrays(one.layer).items():
+        if not np.array_equal(array, other.arrays[part]) or (
+                one.header.parameters['sigma'] != other.header.parameters['sigma']):
+            raise ModelFormatError(f'{other_name}: the {part.replace("_", " ")} of {name} were expected, others came'
+                                   f'{hint}')
