@@ -86,7 +86,8 @@ class KernelELM(KernelOrNodes):
             return scale * plain(scale * V)
 
         if self.solver == 'svd':
-            return unweigh(decompose_by_passes(multiply, X.shape[0], self.rank, self.seed).solve(T, self.C), s)
+            return unweigh(decompose_by_passes(multiply, X.shape[0], self.rank, self.seed).solve(
+                T, self.C, self.leave_one_out), s)
         n = X.shape[0]
         M = approximate(X, kernel, min(self.rank, n), s, self.seed) if self.rank else (
             approximate_well(X, kernel, self.C, n, s, self.seed))
