@@ -47,8 +47,8 @@ def simulate(argv: Sequence[str]) -> None:
                       not args.no_speculation)
     runs = [run for path in args.trace for run in read_runs(path)]
     decades = [10**k for k in range(15) if args.rows[0] <= 10**k <= args.rows[1]]
-    forecasts = make_forecasts(runs, space_evenly(*args.nodes), decades or sorted(set(args.rows)), cluster,
-                               partial(print, file=sys.stderr))
+    nodes = [int(n) for n in space_evenly(*args.nodes)]
+    forecasts = make_forecasts(runs, nodes, decades or sorted(set(args.rows)), cluster, partial(print, file=sys.stderr))
     Path(args.output).mkdir(parents=True, exist_ok=True)
     print(write_forecasts(forecasts, Path(args.output)), end='')
 
