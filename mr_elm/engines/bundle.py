@@ -12,10 +12,13 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module, metadata
 from pathlib import Path
+from typing import Any
 
+from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import source_digest, sources
 from mr_elm.files.storage import store_of
 
@@ -27,11 +30,11 @@ EPOCH = 1_000_000_000  # one time for all sources: what is compiled is found by 
 UNUSED = ('*/site-packages/pip/*', '*/site-packages/*/tests/*', '*/bin/activate*')
 
 
-def requirements():
+def requirements() -> dict[str, str]:
     """Map what tasks need to the versions installed here: other versions may differ in the last bits."""
     versions = {}
     for line in metadata.requires('mr_elm') or ():
-        name = re.match(r'[\w.-]+', line).group()
+        name = re.split(r'[^\w.-]', line)[0]
         if 'extra ==' not in line and name not in NOT_ON_NODES:
             try:
                 versions[name] = metadata.version(name)
@@ -40,7 +43,7 @@ def requirements():
     return versions
 
 
-def bundle_name(python_prefix=None):
+def bundle_name(python_prefix: str | None = None) -> str:
     """Name the archive: version, Python, digest of the code, digest of the rest."""
     rest = json.dumps([requirements(), sys.version, sysconfig.get_platform(), python_prefix or sys.base_prefix],
                       sort_keys=True)
@@ -48,7 +51,7 @@ def bundle_name(python_prefix=None):
             f'{hashlib.sha256(rest.encode()).hexdigest()[:12]}.tar.gz')
 
 
-def make_bundle(folder, reporter, python_prefix=None):
+def make_bundle(folder: str, reporter: Reporter, python_prefix: str | None = None) -> str:
     """Make the archive in a folder of this machine, HDFS or S3, unless it is there; returns its path.
 
     folder : local path or URI. reporter : tells of progress.
@@ -66,7 +69,7 @@ def make_bundle(folder, reporter, python_prefix=None):
 
 
 @contextmanager
-def built(reporter, python_prefix):
+def built(reporter: Reporter, python_prefix: str | None) -> Iterator[str]:
     """Give the archive, built in a folder that vanishes."""
     venv_pack = find_packer()
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
@@ -84,7 +87,7 @@ def built(reporter, python_prefix):
         yield archive
 
 
-def find_packer():
+def find_packer() -> Any:
     """Return the module venv_pack. Raises ModuleNotFoundError when it is not installed."""
     try:
         return import_module('venv_pack')
@@ -92,14 +95,14 @@ def find_packer():
         raise ModuleNotFoundError("venv-pack was expected for this: pip install 'mr_elm[hadoop]'") from None
 
 
-def install(environment):
+def install(environment: Path) -> None:
     """Make a virtual environment and install what tasks need."""
     run([sys.executable, '-m', 'venv', environment])
     pins = [f'{name}=={version}' for name, version in requirements().items()]
     run([environment / 'bin' / 'python', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', *pins])
 
 
-def copy_sources(target):
+def copy_sources(target: Path) -> None:
     """Copy the program below a folder, all files with one time."""
     for path, file in sources():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
@@ -107,12 +110,12 @@ def copy_sources(target):
         os.utime(target / path, (EPOCH, EPOCH))
 
 
-def site_packages(environment):
+def site_packages(environment: Path) -> Path:
     """Return where an environment keeps its packages."""
     return environment / 'lib' / PYTHON / 'site-packages'
 
 
-def run(command, env=None):
+def run(command: list, env: dict[str, str] | None = None) -> None:
     """Run a command outside the checkout. Raises RuntimeError with its last line when it fails."""
     process = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=env,
                              cwd=tempfile.gettempdir())
@@ -121,7 +124,7 @@ def run(command, env=None):
         raise RuntimeError(f'{Path(command[0]).name} {" ".join(map(str, command[1:4]))}: {lines[-1]}')
 
 
-def bundle_arguments(path):
+def bundle_arguments(path: str) -> list[str]:
     """Return the options of mrjob that run tasks in a bundle.
 
     Raises ValueError when the bundle holds other code than this, FileNotFoundError when it is not there.

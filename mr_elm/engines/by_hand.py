@@ -8,9 +8,13 @@ could not be used, 2 for wrong usage; an error is one sentence on standard error
 import argparse
 import inspect
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
 
 from mr_elm.engines import make_engine
+from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import own_actions, prints_output, split_words
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import sentence
@@ -23,7 +27,7 @@ from mr_elm.rows.row_arguments import row_options
 OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows')
 
 
-def main(job_class, argv):
+def main(job_class: Any, argv: list[str]) -> int:
     """Run the stage that a command line describes; returns the exit status. Exits with 2 on wrong usage."""
     if {'-h', '--help'} & set(argv) and '-r' not in argv:
         print_help(job_class)
@@ -41,7 +45,7 @@ def main(job_class, argv):
     return 0
 
 
-def parse_job(job_class, argv):
+def parse_job(job_class: Any, argv: list[str]) -> Any:
     """Return the job that a command line describes. Exits with 2 where it describes none."""
     try:
         job = job_class(args=argv)
@@ -56,7 +60,7 @@ def parse_job(job_class, argv):
     return job
 
 
-def run(job, argv):
+def run(job: Any, argv: list[str]) -> None:
     """Run a job over its inputs and copy what it writes to standard output, or leave it in --output-dir, a new folder.
 
     The folder vanishes when the job fails.
@@ -69,7 +73,7 @@ def run(job, argv):
     with make_engine(options.runner or 'inline', passed, reporter=Reporter(options.quiet)) as engine:
         engine.prepare([*options.args, *filter(None, [folder])])
         data = DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
-        with engine.output_arguments(folder) if folder else nullcontext([]) as target:
+        with give_target(engine, folder) as target:
             stage = data.run(type(job), [*own, *target], program(type(job)))
             with stage.finished() as finished:
                 copy_lines(finished.lines(stage.accounts), job)
@@ -78,7 +82,12 @@ def run(job, argv):
                 engine.deliver(finished, folder)
 
 
-def copy_lines(lines, job):
+def give_target(engine: Engine, folder: str | None) -> AbstractContextManager[list[str]]:
+    """Give the arguments that let a job write to a folder; none where there is no folder."""
+    return engine.output_arguments(folder) if folder else nullcontext([])
+
+
+def copy_lines(lines: Iterable[bytes], job: Any) -> None:
     """Write lines to standard output as they come, unless the job is to leave them in --output-dir."""
     wanted = prints_output(job)
     for line in lines:
@@ -87,19 +96,21 @@ def copy_lines(lines, job):
     job.stdout.flush()
 
 
-def split_options(job, argv):
+def split_options(job: Any, argv: list[str]) -> tuple[list[str], list[str]]:
     """Separate the words of a stage, for its tasks, from mrjob's runner options: (own, passed)."""
     words = [(mine, texts) for dest, texts, mine in split_words(job, argv) if dest not in OUR_PART]
-    return tuple([text for mine, texts in words if mine is wanted for text in texts] for wanted in (True, False))
+    own, passed = ([text for mine, texts in words if mine is wanted for text in texts] for wanted in (True, False))
+    return own, passed
 
 
-def program(job_class):
+def program(job_class: Any) -> str:
     """Return the name of the file that holds a job: mr_gram of MRGram."""
-    return job_class.__module__.rpartition('.')[2] if job_class.__module__ != '__main__' else (
-        inspect.getsourcefile(job_class).rpartition('/')[2].removesuffix('.py'))
+    if job_class.__module__ == '__main__':
+        return Path(inspect.getfile(job_class)).stem
+    return job_class.__module__.rpartition('.')[2]
 
 
-def print_help(job_class):
+def print_help(job_class: Any) -> None:
     """Print what a stage reads and writes, and its options."""
     job = job_class(args=[])
     name = program(job_class)

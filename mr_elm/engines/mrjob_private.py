@@ -2,9 +2,13 @@
 
 mrjob is pinned in setup.cfg for their sake.
 """
+from __future__ import annotations
+
 import argparse
 import re
 import subprocess
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
@@ -13,13 +17,13 @@ PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 class ProofArguments:
     """Mix into a job: hand arguments to its tasks so that they survive Hadoop."""
 
-    def _non_option_kwargs(self):
-        kwargs = super()._non_option_kwargs()
+    def _non_option_kwargs(self) -> dict[str, Any]:
+        kwargs = super()._non_option_kwargs()  # type: ignore[misc]
         kwargs['extra_args'] = [shell_proof(word) if isinstance(word, str) else word for word in kwargs['extra_args']]
         return kwargs
 
 
-def shell_proof(argument):
+def shell_proof(argument: str) -> str:
     """Write an argument without what Hadoop Streaming, which knows no escapes, or a shell would take for a mark."""
     return argument if PLAIN.fullmatch(argument) else f'%{quote(argument, safe="")}'
 
@@ -27,14 +31,14 @@ def shell_proof(argument):
 class ThreadedTasks:
     """Mix into LocalMRJobRunner: start each task from the driver itself, by `start_all` and `run_process`."""
 
-    def _run_multiple(self, funcs, num_processes=None):
+    def _run_multiple(self: Any, funcs: list, num_processes: int | None = None) -> None:
         self.start_all(funcs, self._num_cores())
 
-    def _invoke_task_func(self, task_type, step_num, task_num):
+    def _invoke_task_func(self: Any, task_type: str, step_num: int, task_num: int) -> Callable[..., None]:
         from mrjob.local import _TaskFailedException
         arguments = self._substep_args(step_num, task_type)
 
-        def invoke(stdin, stdout, stderr, wd, env):
+        def invoke(stdin: Any, stdout: Any, stderr: Any, wd: str, env: dict[str, str]) -> None:
             try:
                 self.run_process(arguments, stdin=stdin, stdout=stdout, stderr=stderr, cwd=wd, env=env)
             except (subprocess.CalledProcessError, OSError) as error:
@@ -46,99 +50,99 @@ class ThreadedTasks:
 class GivenFolder:
     """Mix into EMRJobRunner: make no bucket for temporary files, but call `demand_folder`."""
 
-    def _set_cloud_tmp_dir(self):
+    def _set_cloud_tmp_dir(self: Any) -> None:
         self.demand_folder()
 
 
-def runner_arguments(job):
+def runner_arguments(job: Any) -> dict[str, Any]:
     """Return what the runner of a job is made with."""
     return job._runner_kwargs()
 
 
-def options_of(running):
+def options_of(running: Any) -> dict[str, Any]:
     """Return the options of a runner, with those of its configuration files: name -> value."""
     return running._opts
 
 
-def scratch_folder(running):
+def scratch_folder(running: Any) -> str:
     """Return the folder of this machine where a runner keeps its files, such as the counters of embedded tasks."""
     return running._get_local_tmp_dir()
 
 
-def failed_input(running):
+def failed_input(running: Any) -> str | None:
     """Return the input of the task of the inline runner that failed, or None."""
     return running._error_while_reading_from
 
 
-def task_files(running, kind, step, number):
+def task_files(running: Any, kind: str, step: int, number: int) -> tuple[str, ...]:
     """Return the paths of input, standard error and output of a task of the embedded runners."""
     return tuple(find(kind, step, number) for find in (
         running._task_input_path, running._task_stderr_path, running._task_output_path))
 
 
-def last_step(running):
+def last_step(running: Any) -> dict[str, Any]:
     """Return what mrjob found in the log of the last step on Hadoop: a dictionary, empty when there was none."""
     return running._log_interpretations[-1].get('step', {}) if running._log_interpretations else {}
 
 
-def last_emr_step(running):
+def last_emr_step(running: Any) -> str | None:
     """Return the last step on EMR, or None when there was none."""
     return running._step_ids[-1] if running._step_ids else None
 
 
-def log_folder(running):
+def log_folder(running: Any) -> str | None:
     """Return the folder of S3 where a cluster of EMR keeps its logs, or None."""
     return running._s3_log_dir()
 
 
-def parse_step_log(lines):
+def parse_step_log(lines: list[str]) -> dict[str, Any]:
     """Return what the log of a step on EMR tells: a dictionary."""
     from mrjob.logs.step import _parse_step_syslog
     return _parse_step_syslog(lines)
 
 
-def active_states():
+def active_states() -> list[str]:
     """Return the states of a cluster of EMR that has not ended."""
     from mrjob.emr import _ACTIVE_CLUSTER_STATES
     return _ACTIVE_CLUSTER_STATES
 
 
-def default_release():
+def default_release() -> str:
     """Return the release of EMR that mrjob takes when none is named."""
     from mrjob.emr import _DEFAULT_IMAGE_VERSION
     return f'emr-{_DEFAULT_IMAGE_VERSION}'
 
 
-def endpoint_url(endpoint):
+def endpoint_url(endpoint: str) -> str:
     """Return the address of an endpoint of Amazon's."""
     from mrjob.fs.s3 import _endpoint_url
     return _endpoint_url(endpoint)
 
 
-def split_words(job, argv):
+def split_words(job: Any, argv: list[str]) -> list[tuple[str, list[str], bool]]:
     """Separate the options of a stage, for its tasks, from those of its runner: [(destination, words, is it own)]."""
     from mrjob.options import _parse_raw_args
     own = job._passthru_arg_dests | job._file_arg_dests
     return [(dest, [option, *values], dest in own) for dest, option, values in _parse_raw_args(job.arg_parser, argv)]
 
 
-def file_options(job):
+def file_options(job: Any) -> set[str]:
     """Return the names of the options of a stage whose values are files for its tasks."""
     return job._file_arg_dests
 
 
-def own_actions(job):
+def own_actions(job: Any) -> list[argparse.Action]:
     """List the argparse actions of the options of a stage."""
     own = job._passthru_arg_dests | job._file_arg_dests
     return [action for action in job.arg_parser._actions if action.dest in own]
 
 
-def prints_output(job):
+def prints_output(job: Any) -> bool:
     """Tell whether a job run by hand writes its output to standard output."""
     return job._should_cat_output()
 
 
-def runner_option_arity():
+def runner_option_arity() -> dict[str, int]:
     """Map each runner option of mrjob to the number of values it takes."""
     from mrjob.options import _RUNNER_OPTS, _add_basic_args, _add_runner_args
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -146,11 +150,11 @@ def runner_option_arity():
     _add_runner_args(parser, set(_RUNNER_OPTS))
     parser.add_argument('--output-dir')
     parser.add_argument('--step-output-dir')
-    return {name: 1 if action.nargs is None else action.nargs
+    return {name: 1 if action.nargs is None else int(action.nargs)
             for name, action in parser._option_string_actions.items()}
 
 
-def step_options():
+def step_options() -> list[str]:
     """List the options by which mrjob tells a task what to run."""
     from mrjob.options import _STEP_OPTS
     return [name for names, _ in _STEP_OPTS.values() for name in names]

@@ -1,6 +1,7 @@
 """Ship the code to the nodes as one zip, and tell one state of the code from another."""
 import hashlib
 import zipfile
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +10,7 @@ PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data')  # they need not be in 
 OF_THE_DRIVER = ('cli', 'figures', 'scaling')
 
 
-def sources(packages=PACKAGES):
+def sources(packages: tuple[str, ...] = PACKAGES) -> Iterator[tuple[Path, Path]]:
     """Yield (path in an archive, file) for every module that tasks may need; of the program itself by default."""
     for name in packages:
         root = Path(import_module(name).__path__[0])
@@ -20,7 +21,7 @@ def sources(packages=PACKAGES):
 
 
 @cache
-def source_digest():
+def source_digest() -> str:
     """Return a short digest of the code that tasks run."""
     digest = hashlib.sha256()
     for path, file in sources():
@@ -28,7 +29,7 @@ def source_digest():
     return digest.hexdigest()[:12]
 
 
-def zip_code(path):
+def zip_code(path: str) -> str:
     """Write the library, the jobs and mrjob to one zip that Python can import from, and return its path."""
     with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
         for name, file in sources((*PACKAGES, 'mrjob')):

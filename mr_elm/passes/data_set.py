@@ -1,7 +1,15 @@
 """Run several jobs over the same rows, and demand of each that it read what the first one read."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
 from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import DataFormatError
+from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.inputs import InputPlan
 
 
 class DataSet:
@@ -12,24 +20,24 @@ class DataSet:
     first : Accounts of the first pass, None before it.
     """
 
-    def __init__(self, plan, runner, bad_rows='stop', n_rows=None):
+    def __init__(self, plan: InputPlan, runner: Any, bad_rows: str = 'stop', n_rows: int | None = None) -> None:
         self.plan, self.runner, self.bad_rows = plan, runner, bad_rows
-        self.n_rows = plan.manifest['n_rows'] if plan.pack else n_rows
-        self.first = None
-        self._blas_of_tasks = set()
+        self.n_rows = plan.manifest['n_rows'] if plan.manifest else n_rows
+        self.first: Accounts | None = None
+        self._blas_of_tasks: set[str] = set()
 
-    def fix_width(self, n_features):
+    def fix_width(self, n_features: int) -> None:
         """Read sparse rows as rows of so many features from now on."""
         self.plan = self.plan.with_width(n_features)
 
-    def run(self, job_class, arguments, stage):
+    def run(self, job_class: Any, arguments: list[str], stage: str) -> Pass:
         """Return the Pass of a job over all rows: iterate over it to run the job.
 
         job_class : subclass of MRRows. arguments : its options, but for --bad-rows. stage : its name for the user.
         """
         return Pass(self, job_class, arguments, stage)
 
-    def reconcile(self, accounts):
+    def reconcile(self, accounts: Accounts) -> None:
         """Demand that a pass which has ended read all rows once, and the same rows as the first pass.
 
         accounts : Accounts of the pass, complete.
@@ -47,11 +55,11 @@ class DataSet:
         self._compare_blas(accounts.blas)
 
     @property
-    def blas(self):
+    def blas(self) -> set[str]:
         """Return the set of descriptions of the BLAS that tasks and this process compute with."""
         return whole_descriptions(self._blas_of_tasks | {describe_blas()})
 
-    def _compare_blas(self, blas):
+    def _compare_blas(self, blas: set[str]) -> None:
         """Warn once of every BLAS that computes otherwise: the last bits of the model depend on it."""
         known = self.blas
         self._blas_of_tasks |= blas
@@ -60,7 +68,7 @@ class DataSet:
                                      'another run may differ in the last bits')
 
 
-def whole_descriptions(descriptions):
+def whole_descriptions(descriptions: set[str]) -> set[str]:
     """Leave out descriptions of only some libraries of another one: a task that counts rows loads fewer of them."""
     libraries = {text: set(text.split(', ')) for text in descriptions}
     return {text for text in descriptions if not any(libraries[text] < others for others in libraries.values())}
@@ -72,16 +80,16 @@ class Pass:
     accounts : Accounts of the job, complete when the iteration has ended.
     """
 
-    def __init__(self, data, job_class, arguments, stage):
+    def __init__(self, data: DataSet, job_class: Any, arguments: list[str], stage: str) -> None:
         self.data, self.job_class, self.arguments, self.stage = data, job_class, arguments, stage
         self.accounts = Accounts(data.plan)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
         with self.finished() as finished:
             yield from finished.pairs(self.accounts)
         self.data.reconcile(self.accounts)
 
-    def finished(self):
+    def finished(self) -> AbstractContextManager[Finished]:
         """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end."""
         arguments = ['--bad-rows', self.data.bad_rows, *self.arguments]
         return self.data.runner.run_job(self.job_class, self.data.plan, arguments, self.stage)

@@ -1,8 +1,11 @@
 """Read what a job has written, whoever ran it and when."""
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.files.storage import COPY, store_of
+from mr_elm.rows.accounting import Accounts
 
 
 @dataclass(frozen=True)
@@ -13,30 +16,30 @@ class Finished:
     map_input_records : how many lines Hadoop says its map tasks were given; None where nobody counts but the tasks.
     """
 
-    job_class: type
+    job_class: Any
     folder: str
     map_input_records: int | None = None
 
-    def pairs(self, accounts):
+    def pairs(self, accounts: Accounts) -> Iterator[tuple[str, Any]]:
         """Yield the output pairs, except those about the input, which `accounts` takes."""
         accounts.map_input_records = self.map_input_records
         for key, value in self.job_class(args=['--no-conf']).parse_output(self.chunks()):
             if not accounts.take(key, value):
                 yield key, value
 
-    def lines(self, accounts):
+    def lines(self, accounts: Accounts) -> Iterator[bytes]:
         """Yield all lines of the output as they are; `accounts` takes the records about the input among them."""
         accounts.map_input_records = self.map_input_records
         for path in self.parts():
             with store_of(path).open(path) as stream:
                 yield from self.job_class.watch(stream, accounts.take)
 
-    def parts(self):
+    def parts(self) -> list[str]:
         """List the paths of the parts, sorted."""
         return sorted(entry.path for entry in store_of(self.folder).entries(self.folder)
                       if entry.name.startswith('part-'))
 
-    def chunks(self):
+    def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the parts, with an empty chunk behind each. Raises DataFormatError when one is cut."""
         for path in self.parts():
             end = b'\n'
@@ -49,7 +52,7 @@ class Finished:
             yield b''
 
 
-def map_input_records(running):
+def map_input_records(running: Any) -> int | None:
     """Return how many lines Hadoop says its map tasks were given; None when it does not say."""
     counters = running.counters()
     return counters[0].get('Map-Reduce Framework', {}).get('Map input records') if counters else None

@@ -11,9 +11,11 @@ import re
 import socket
 import uuid
 from getpass import getuser
+from typing import Any
 
 from mr_elm.errors import AccountingError
 from mr_elm.files.storage import store_of, written
+from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.processes import start_time
 
 RECORD = {'format': 'mr_elm-work', 'version': 1}
@@ -21,7 +23,7 @@ STAGING = re.compile(r'[a-z0-9]+://.*/mr_elm-[^/]+-[0-9a-f]{12}')
 FINAL = (ValueError, AccountingError)  # another try would end the same way; DataFormatError is one of them
 
 
-def new_staging(root='hdfs:///tmp'):
+def new_staging(root: str = 'hdfs:///tmp') -> str:
     """Name a folder of the cluster that nobody has."""
     return f'{root}/mr_elm-{getuser()}-{uuid.uuid4().hex[:12]}'
 
@@ -36,13 +38,15 @@ class Work:
     resume : whether to go on with the run of the record.
     """
 
-    def __init__(self, staging, reporter, queue=None, output=None, resume=False):
+    def __init__(self, staging: str, reporter: Any, queue: Any = None, output: str | None = None,
+                 resume: bool = False) -> None:
         self.staging, self.reporter, self.queue, self.output, self.resume = staging, reporter, queue, output, resume
         self.record = None if output is None else f'{store_of(output).absolute(output)}.work'
-        self.jobs, self.placed = {}, {}
+        self.jobs: dict[str, dict[str, Any]] = {}
+        self.placed: dict[str, str] = {}
         self.begun = self.resumed = False
 
-    def open(self):
+    def open(self) -> None:
         """Take up the run of the record, or throw it away. Raises FileExistsError when another driver works with it."""
         found = self.read()
         if found is None:
@@ -59,7 +63,7 @@ class Work:
         self.begin()
         self.reporter.say(f'{self.record}: going on with an unfinished run, finished jobs: {len(self.jobs)}')
 
-    def read(self):
+    def read(self) -> dict[str, Any] | None:
         """Return what the record says, or None when there is none. Raises ValueError when it is something else."""
         if self.record is None or store_of(self.record).find(self.record) is None:
             return None
@@ -72,19 +76,19 @@ class Work:
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f'{self.record}: the record of an unfinished run was expected ({error})') from None
 
-    def write(self):
+    def write(self) -> None:
         """Write the record."""
         if self.record is not None:
             with written(self.record) as local, open(local, 'w') as stream:
                 json.dump({**RECORD, 'staging': self.staging, 'driver': this_driver(), 'jobs': self.jobs}, stream)
 
-    def begin(self):
+    def begin(self) -> None:
         """Write the record before anything is on the cluster."""
         if not self.begun:
             self.write()
             self.begun = True
 
-    def place(self, file):
+    def place(self, file: InputFile) -> str:
         """Copy a file of this machine to the cluster unless it is there; returns its URI."""
         if file.path not in self.placed:
             self.begin()
@@ -95,16 +99,16 @@ class Work:
             self.placed[file.path] = uri
         return self.placed[file.path]
 
-    def folder(self, key):
+    def folder(self, key: str) -> str:
         """Return where a job writes."""
         return f'{self.staging}/jobs/{key}'
 
-    def tag(self, key=None, staging=None):
+    def tag(self, key: str | None = None, staging: str | None = None) -> str:
         """Return what marks the jobs of a run, or one of them, on the cluster."""
         run = f'mr_elm-{(staging or self.staging)[-12:]}'
         return run if key is None else f'{run}-{key}'
 
-    def finished(self, key, folder, stage):
+    def finished(self, key: str, folder: str, stage: str) -> dict[str, Any] | None:
         """Return what is known of a job that has run, {'folder', 'map_input_records'}, or None.
 
         A job that a killed driver left running is waited for. Whatever one that failed has left is removed.
@@ -118,7 +122,7 @@ class Work:
             store_of(folder).remove(folder)
         return None
 
-    def recover(self, key, folder, stage):
+    def recover(self, key: str, folder: str, stage: str) -> None:
         """Wait for a job that a killed driver left, and record it when it succeeds."""
         job = self.queue and self.queue.wait(self.tag(key), lambda name: self.reporter.say(
             f'{stage}: {name} was left running, waiting for it'))
@@ -126,18 +130,18 @@ class Work:
         if records is not None:
             self.finish(key, folder, records)
 
-    def finish(self, key, folder, map_input_records):
+    def finish(self, key: str, folder: str, map_input_records: int | None) -> dict[str, Any]:
         """Record that a job has finished; returns what is known of it."""
         self.jobs[key] = {'folder': folder, 'map_input_records': map_input_records}
         self.write()
         return self.jobs[key]
 
-    def close(self, error=None):
+    def close(self, error: BaseException | None = None) -> None:
         """End the run: remove it, or, after an error that may be mended, keep what has finished and say so."""
         if not self.begun:
             return
-        kept = error is not None and self.record and self.jobs and not isinstance(error, FINAL)
-        if kept:
+        kept = bool(self.record and self.jobs) and error is not None and not isinstance(error, FINAL)
+        if error is not None and kept:
             add_note(error, f'finished jobs are kept: {len(self.jobs)}, --resume goes on from there')
         try:
             if error is not None:
@@ -147,19 +151,19 @@ class Work:
         except OSError as problem:
             self.reporter.say(f'{self.staging}: not all that a run left can be removed ({problem})')
 
-    def remove(self, staging):
+    def remove(self, staging: str) -> None:
         """Remove the folder of a run, and its record."""
         for path in (staging, self.record):
             if path is not None and store_of(path).find(path):
                 store_of(path).remove(path)
 
-    def end_jobs(self, staging):
+    def end_jobs(self, staging: str) -> None:
         """End the jobs of a run that still run: nobody waits for them."""
         if self.queue:
             self.queue.end(self.tag(staging=staging))
 
 
-def key_of(job_class, plan, arguments, code):
+def key_of(job_class: Any, plan: InputPlan, arguments: list[str], code: str) -> str:
     """Name a job by all that decides its output: the class, its arguments, the input files and the code.
 
     Files among the arguments count by their contents.
@@ -168,13 +172,13 @@ def key_of(job_class, plan, arguments, code):
     return digest([job_class.__name__, [content_of(text) for text in arguments], files, code])
 
 
-def copy_name(file):
+def copy_name(file: InputFile) -> str:
     """Name the copy of an input file: by what tells one state of it from another, and whether it is compressed."""
     ending = ''.join(end for end in ('.gz', '.bz2') if file.path.endswith(end))
     return f'{digest([file.path, file.size, file.modified])}{ending}'
 
 
-def content_of(argument):
+def content_of(argument: str) -> str:
     """Return the digest of a file that an argument names, or the argument."""
     if not (os.path.isabs(argument) and os.path.isfile(argument)):
         return argument
@@ -182,22 +186,22 @@ def content_of(argument):
         return hashlib.sha256(stream.read()).hexdigest()
 
 
-def digest(value):
+def digest(value: Any) -> str:
     """Hash what JSON can hold."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:32]
 
 
-def this_driver():
+def this_driver() -> dict[str, Any]:
     """Say which process this is."""
     return {'host': socket.gethostname(), 'pid': os.getpid(), 'started': start_time(os.getpid())}
 
 
-def is_alive(driver):
+def is_alive(driver: dict[str, Any]) -> bool:
     """Tell whether the process that wrote a record still runs; of other machines nothing is known."""
     return (driver['host'] == socket.gethostname() and driver['started'] is not None
             and start_time(driver['pid']) == driver['started'])
 
 
-def add_note(error, text):
+def add_note(error: BaseException, text: str) -> None:
     """Add a sentence to an error, as BaseException.add_note does from Python 3.11 on."""
     error.__notes__ = [*getattr(error, '__notes__', ()), text]

@@ -1,6 +1,8 @@
 """Meet Amazon EMR: mrjob's options for it, its runner, and its steps."""
 import time
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import boto3
 from mrjob.emr import EMRJobRunner
@@ -24,7 +26,7 @@ CONF = 'hadoop-conf/mrjob-emr.conf'
 class EMRRunner(GivenFolder, EMRJobRunner):
     """Run jobs like mrjob's own runner, but make no bucket."""
 
-    def demand_folder(self):
+    def demand_folder(self) -> None:
         """Raise ValueError: no folder for temporary files was named."""
         raise ValueError('-r emr: a folder on S3 for temporary files was expected, by --cloud-tmp-dir '
                          f's3://bucket/folder/ or by cloud_tmp_dir in the conf that -c names (see {CONF})')
@@ -36,15 +38,15 @@ class Steps:
     options : mrjob's for EMR.
     """
 
-    def __init__(self, options):
+    def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
 
     @cached_property
-    def client(self):
+    def client(self) -> Any:
         """Return boto3's client of EMR."""
         return boto3.client('emr', region_name=self.options['region'], **connection(self.options, 'emr_endpoint'))
 
-    def running(self, tag):
+    def running(self, tag: str) -> list[tuple[str, str]]:
         """List (cluster, step) for what has not ended."""
         clusters = self.client.get_paginator('list_clusters').paginate(ClusterStates=active_states())
         return [(cluster['Id'], step['Id']) for page in clusters for cluster in page['Clusters']
@@ -52,13 +54,13 @@ class Steps:
                     ClusterId=cluster['Id'], StepStates=['PENDING', 'RUNNING'])
                 for step in steps['Steps'] if any(tag in word for word in step['Config']['Args'])]
 
-    def end(self, tag):
+    def end(self, tag: str) -> None:
         """Cancel all steps that carry a tag and have not ended."""
         with s3.reported('EMR'):
             for cluster, step in self.running(tag):
                 self.client.cancel_steps(ClusterId=cluster, StepIds=[step], StepCancellationOption='TERMINATE_PROCESS')
 
-    def wait(self, tag, started):
+    def wait(self, tag: str, started: Callable[[str], None]) -> None:
         """Cancel the steps with a tag and wait until they have ended; None, for their jobs must be run again."""
         self.end(tag)
         with s3.reported('EMR'):
@@ -66,7 +68,7 @@ class Steps:
                 time.sleep(self.options['check_cluster_every'])
 
 
-def read_options(arguments):
+def read_options(arguments: tuple[str, ...]) -> dict[str, Any]:
     """Return mrjob's options for EMR: those of its configuration files, and over them those of the command line.
 
     Raises ValueError when they name no folder on S3 or no release of EMR.
@@ -78,13 +80,13 @@ def read_options(arguments):
     return options
 
 
-def connection(options, endpoint):
+def connection(options: dict[str, Any], endpoint: str) -> dict[str, Any]:
     """Return what boto3.client must know to connect where mrjob's options say."""
     keys = {name: options[name] for name in KEYS if options[name]}
     return {**keys, 'endpoint_url': endpoint_url(options[endpoint])} if options[endpoint] else keys
 
 
-def use_connection(options):
+def use_connection(options: dict[str, Any]) -> None:
     """Let S3 be found where mrjob's options for EMR say that it is."""
     s3.CONNECTION.update(connection(options, 's3_endpoint'))
     make_store.cache_clear()

@@ -7,6 +7,7 @@ import gzip
 import logging
 import re
 import time
+from typing import Any
 
 from botocore.exceptions import ClientError
 from mrjob.step import StepFailedException
@@ -21,7 +22,7 @@ STARTED = re.compile(r'\[(attempt_\w+)\] using containerId: \[(container_\w+) on
 log = logging.getLogger('mrjob.mr_elm')  # EMRProgress listens
 
 
-def explain_emr(error, running):
+def explain_emr(error: BaseException, running: Any) -> str | None:
     """Tell why a step failed: wait until its logs are on S3, or until the user has waited enough (Ctrl-C)."""
     if isinstance(error, ClientError):
         return f'AWS refused {error.operation_name}: {error.response["Error"].get("Message", error)}'
@@ -38,7 +39,7 @@ def explain_emr(error, running):
     return cause or f'{place} failed{f": {reason}" if reason else ""}; its logs: {folder}steps/{step}/'
 
 
-def wait_for_cause(folder, step, interval):
+def wait_for_cause(folder: str, step: str, interval: float) -> str | None:
     """Return what the logs say, as soon as they do; None when they never do."""
     end = time.monotonic() + WAIT
     try:
@@ -50,7 +51,7 @@ def wait_for_cause(folder, step, interval):
     return cause
 
 
-def find_cause_of_step(folder, step):
+def find_cause_of_step(folder: str, step: str) -> str | None:
     """Return what the logs say of a failure; None while they do not."""
     facts = parse_step_log(read_log(f'{folder}/steps/{step}/syslog').splitlines())
     errors = facts.get('errors', [])
@@ -60,7 +61,7 @@ def find_cause_of_step(folder, step):
     return f'Hadoop did not take the job: {launch[0]}' if launch else None
 
 
-def cause_of_task(folder, errors):
+def cause_of_task(folder: str, errors: list[dict[str, Any]]) -> str | None:
     """Return why a task failed: by its traceback, or by Hadoop's words when it left none; None while no log tells."""
     store = store_of(folder)
     containers = sorted(entry.name for entry in store.entries(folder) if entry.is_folder)
@@ -78,14 +79,14 @@ def cause_of_task(folder, errors):
     return None
 
 
-def describe(cause, folder, name, started):
+def describe(cause: str, folder: str, name: str, started: dict[str, tuple[str, str]]) -> str:
     """Say what failed where; attempt and host are known from the log of the application master."""
     attempt, host = started.get(name, (name, 'a node'))
     split = find_split(read_log(f'{folder}/{name}/syslog'))
     return describe_failure(cause, attempt, host, split, f'{folder}/{name}/stderr.gz')
 
 
-def read_log(path):
+def read_log(path: str) -> str:
     """Return the text of a log, compressed or not; empty when there is none."""
     store = store_of(path)
     for name, plain in ((f'{path}.gz', gzip.decompress), (path, bytes)):

@@ -1,10 +1,12 @@
 """Follow a job on EMR by what mrjob logs."""
 from __future__ import annotations
 
+import logging
 import re
 import time
 
 from mr_elm.engines.hadoop.progress import HadoopProgress
+from mr_elm.engines.progress import Reporter
 
 CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)')
 STATE = re.compile(r'^\s*(PENDING|RUNNING|Waiting .* for .* logs?)\b(.*)')
@@ -18,12 +20,12 @@ class EMRProgress(HadoopProgress):
     reporter : Reporter. stage : the name of the stage. region : where the cluster is.
     """
 
-    def __init__(self, reporter, stage, region):
+    def __init__(self, reporter: Reporter, stage: str, region: str) -> None:
         super().__init__(reporter, stage)
         self.region = region
-        self.state = None
+        self.state: str | None = None
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         """Take one line of the log."""
         text = record.getMessage()
         if found := CLUSTER.search(text):
@@ -32,15 +34,15 @@ class EMRProgress(HadoopProgress):
         elif found := STATE.search(text):
             self.tell(found.group(1), text.strip())
         elif found := PERCENT.search(text):
-            self.tell(found.group(1), self.describe(float(found.group(1))))
+            self.tell(found.group(1), self.describe_share(float(found.group(1))))
 
-    def tell(self, state, text):
+    def tell(self, state: str, text: str) -> None:
         """Say what is new, and the same again after a while."""
         if state != self.state or time.monotonic() - self.spoke >= PAUSE:
             self.state, self.spoke = state, time.monotonic()
             self.reporter.say(f'{self.stage}: {text}')
 
-    def describe(self, done):
+    def describe_share(self, done: float) -> str:
         """Say how much of the job is done, and how long it may still take."""
         left = (time.monotonic() - self.start) * (100 - done) / max(done, 1)
         return f'{done:.0f} %' + (f', about {left:.0f} s left' if 0 < done < 100 else '')

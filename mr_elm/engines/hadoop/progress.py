@@ -1,9 +1,12 @@
 """Follow a job on Hadoop by what its client logs and what its application master counts."""
+from __future__ import annotations
+
 import logging
 import re
 import time
 
 from mr_elm.engines.hadoop.yarn import get_json, manager_address
+from mr_elm.engines.progress import Reporter
 from mr_elm.files.hadoop import find_home, read_configuration
 
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
@@ -18,24 +21,24 @@ class HadoopProgress(logging.Handler):
     reporter : Reporter. stage : the name of the stage.
     """
 
-    def __init__(self, reporter, stage):
+    def __init__(self, reporter: Reporter, stage: str) -> None:
         super().__init__(logging.INFO)
         self.reporter, self.stage = reporter, stage
-        self.job = None
+        self.job: str | None = None
         self.start = self.spoke = time.monotonic()
 
-    def __enter__(self):
+    def __enter__(self) -> HadoopProgress:
         self.logger = logging.getLogger('mrjob')
         self.level = self.logger.level
         self.logger.setLevel(logging.INFO)
         self.logger.addHandler(self)
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.logger.removeHandler(self)
         self.logger.setLevel(self.level)
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         """Take one line of the log."""
         text = record.getMessage()
         if found := TRACKING.search(text):
@@ -47,7 +50,7 @@ class HadoopProgress(logging.Handler):
             self.spoke = time.monotonic()
             self.reporter.say(f'{self.stage}: {self.describe(*map(int, found.groups()))}')
 
-    def describe(self, mapped, reduced):
+    def describe(self, mapped: int, reduced: int) -> str:
         """Say how far the job is, and how long it may still take."""
         parts = [f'map {mapped} %, reduce {reduced} %']
         rows = rows_so_far(self.job)
@@ -59,7 +62,7 @@ class HadoopProgress(logging.Handler):
         return ', '.join(parts)
 
 
-def rows_so_far(job):
+def rows_so_far(job: str | None) -> int | None:
     """Ask the application master how many rows its tasks have counted; None when it does not say."""
     if job is None:
         return None

@@ -4,7 +4,9 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 from mr_elm.files.hadoop import find_home, hadoop_bin, read_configuration
 
@@ -20,19 +22,19 @@ class Yarn:
     """Find, follow and end jobs of the cluster."""
 
     @cached_property
-    def properties(self):
+    def properties(self) -> dict[str, str]:
         """Return the configuration of Hadoop, name -> value."""
         hadoop_bin()  # or there is none
         return read_configuration(find_home())
 
-    def find(self, tag):
+    def find(self, tag: str) -> dict[str, tuple[str, str]]:
         """Return the jobs that carry a tag: application id -> (state, final state)."""
         if not speaks_http(self.properties):
             return listed(client('-list', '-appTags', tag, '-appStates', 'ALL'))
         answer = get_json(f'http://{manager_address(self.properties)}/ws/v1/cluster/apps?applicationTags={tag}')
         return {app['id']: (app['state'], app['finalStatus']) for app in (answer['apps'] or {}).get('app', ())}
 
-    def wait(self, tag, started):
+    def wait(self, tag: str, started: Callable[[str], None]) -> str | None:
         """Wait until no job with a tag runs; returns the application id of one that succeeded, or None.
 
         started : called with an application id when there is something to wait for.
@@ -45,12 +47,12 @@ class Yarn:
             found = self.find(tag)
         return next((job for job, (_, final) in found.items() if final == 'SUCCEEDED'), None)
 
-    def end(self, tag):
+    def end(self, tag: str) -> None:
         """End all jobs that carry a tag and still run."""
         for job in still_running(self.find(tag)):
             client('-kill', job)
 
-    def map_input_records(self, application):
+    def map_input_records(self, application: str) -> int | None:
         """Ask the history server how many lines the map tasks of a job were given; None when it does not know."""
         address = self.properties.get('mapreduce.jobhistory.webapp.address')
         job = application.replace('application', 'job', 1)
@@ -65,25 +67,25 @@ class Yarn:
         return None
 
 
-def still_running(jobs):
+def still_running(jobs: dict[str, tuple[str, str]]) -> list[str]:
     """List the ids of those jobs that have not ended."""
     return [job for job, (state, _) in jobs.items() if state not in FINAL]
 
 
-def speaks_http(properties):
+def speaks_http(properties: dict[str, str]) -> bool:
     """Tell whether the ResourceManager answers plain HTTP: no Kerberos, no TLS, only one of it."""
     return (properties.get('hadoop.security.authentication', 'simple') == 'simple'
             and properties.get('yarn.http.policy', 'HTTP_ONLY') == 'HTTP_ONLY'
             and properties.get('yarn.resourcemanager.ha.enabled', 'false') == 'false')
 
 
-def manager_address(properties):
+def manager_address(properties: dict[str, str]) -> str:
     """Return host:port of the ResourceManager's web server."""
     host = properties.get('yarn.resourcemanager.hostname', '127.0.0.1')
     return properties.get('yarn.resourcemanager.webapp.address', f'{host}:8088')
 
 
-def get_json(address, timeout=TIMEOUT):
+def get_json(address: str, timeout: float = TIMEOUT) -> Any:
     """Fetch JSON. Raises OSError."""
     request = urllib.request.Request(address, headers={'Accept': 'application/json'})
     try:
@@ -93,7 +95,7 @@ def get_json(address, timeout=TIMEOUT):
         raise OSError(f'{address}: an answer was expected ({error})') from None
 
 
-def client(*words):
+def client(*words: str) -> str:
     """Run YARN's own client, which has whatever security the cluster has; returns what it prints."""
     command = [hadoop_bin(), CLIENT, 'application', *words]
     try:
@@ -105,7 +107,7 @@ def client(*words):
     return done.stdout
 
 
-def listed(table):
+def listed(table: str) -> dict[str, tuple[str, str]]:
     """Read the table of `yarn application -list`: application id -> (state, final state)."""
     rows = [[cell.strip() for cell in line.split('\t')] for line in table.splitlines()]
     return {row[0]: (row[5], row[6]) for row in rows if row[0].startswith('application_')}
