@@ -31,7 +31,7 @@ from mr_elm.scaling.timing import (
     wall_seconds,
 )
 from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
-from mr_elm.solvers.ridge.esvm import fit_esvm
+from mr_elm.solvers.ridge.esvm import TrainingRows, fit_esvm
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable
@@ -176,7 +176,7 @@ def compare_on_set(name: str, X: Rows, y: Labels) -> list[Row]:
         layer = HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, X.shape[1]), *choose_scaling('standard', statistics))
         values, codes = np.unique(y, return_inverse=True)
         table_of_labels = LabelTable({str(value): [1, [0, 0, k], 1.0] for k, value in enumerate(values)})
-        fit_esvm(layer, X, Classes.of(table_of_labels), codes)
+        fit_esvm(layer, TrainingRows(X, codes, Classes.of(table_of_labels)))
 
     def hpelm() -> None:
         from hpelm import ELM

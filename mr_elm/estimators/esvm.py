@@ -13,7 +13,7 @@ from mr_elm.estimators.values import OneVsAll, row_weights
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.models import HiddenNodeModel
-from mr_elm.solvers.ridge.esvm import Sums, bounds_of, sum_up
+from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
 from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
@@ -107,9 +107,10 @@ class LivingESVM(Convertible, BaseEstimator):
         """Return the labels of the classes known and of these rows, in class order; None for a regression."""
         return None
 
-    def _weigh(self, y: Labels, sample_weight: Weights, labels: Any) -> tuple:
-        """Return what is summed up, class numbers or targets, and the weight of each row."""
-        return y.astype(float), sample_weight
+    def _label(self, rows: tuple, labels: Any) -> TrainingRows:
+        """Return rows as (X, y, sample_weight) with class numbers or targets, and all weights."""
+        X, y, sample_weight = rows
+        return TrainingRows(X, y.astype(float), sample_weight=sample_weight)
 
     def _add(self, X: Rows, y: Labels, sample_weight: Weights, anew: bool, declared: Labels = ()) -> 'LivingESVM':
         """Add rows to the machine, or begin a new one with them. declared : classes that may have no row yet."""
@@ -148,17 +149,15 @@ class LivingESVM(Convertible, BaseEstimator):
 
     def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:
         """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows."""
-        X, y, sample_weight = rows
-        y, weights = self._weigh(y, sample_weight, labels)
+        labelled = self._label(rows, labels)
         low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
-                     for bound in (X.min(axis=0), X.max(axis=0)))
-        steps = GridSteps.of(layer.bound(low, high), *bounds_of(y if self._numeric else None, weights))
+                     for bound in (labelled.X.min(axis=0), labelled.X.max(axis=0)))
+        steps, n_rows = GridSteps.of(layer.bound(low, high), *labelled.bounds()), len(labelled.y)
         if machine is not None:
-            steps = choose_grid(steps_of(machine.header), steps, machine.header.n_rows_used + len(y))
-        classes = name_classes(labels)
-        known = [0] if classes is None else np.searchsorted(labels, self.classes_)
-        return Batch(sum_up(layer, X, classes, y, steps, weights), steps, classes.names if classes else [], known,
-                     len(y), blas=[blas()])
+            steps = choose_grid(steps_of(machine.header), steps, machine.header.n_rows_used + n_rows)
+        names, known = ([], [0]) if labelled.classes is None else (
+            labelled.classes.names, np.searchsorted(labels, self.classes_))
+        return Batch(sum_up(layer, labelled, steps), steps, names, known, n_rows, blas=[blas()])
 
     def _take(self, machine: LivingMachine, labels: Any) -> 'LivingESVM':
         """Hold another machine, and solve. labels : those that may be its classes."""
@@ -217,9 +216,11 @@ class ESVMClassifier(OneVsAll, LivingESVM):
             raise ValueError(f'rows of two classes were expected, all are of one class, {labels[0]!r}')
         return labels
 
-    def _weigh(self, y: Labels, sample_weight: Weights, labels: Any) -> tuple:
+    def _label(self, rows: tuple, labels: Any) -> TrainingRows:
+        X, y, sample_weight = rows
         codes = np.searchsorted(labels, y)
-        return codes, row_weights(self.class_weight, labels, codes, sample_weight)
+        weights = row_weights(self.class_weight, labels, codes, sample_weight)
+        return TrainingRows(X, codes, name_classes(labels), weights)
 
     def _demand_lasting_weights(self) -> None:
         if self.class_weight == 'balanced':

@@ -10,7 +10,7 @@ from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.io.blocks import Block
 from mr_elm.solvers.ridge import esvm
 from mr_elm.solvers.ridge.esvm import (
-    bounds_of,
+    TrainingRows,
     class_weights,
     collect_sums,
     expand,
@@ -60,7 +60,7 @@ def decision(layer, X, solution):
 @pytest.mark.parametrize('weights', [None, WEIGHTS], ids=['plain', 'weighted'])
 def test_classifiers_are_ridge_regression_of_signs(kind, k, nu, weights):
     layer, (classes, codes) = make_layer(kind), make_classes(k)
-    sums, solution = fit_esvm(layer, X, classes, codes, nu=nu, sample_weight=weights)
+    sums, solution = fit_esvm(layer, TrainingRows(X, codes, classes, weights), nu)
     assert solution.output_weights.shape == (L + 1, 1 if k == 2 else k)
     assert sums.counts.tolist() == np.bincount(codes).tolist()
     assert np.allclose(decision(layer, X, solution), ridge(layer, X, signs(codes, k), nu, weights), atol=1e-9)
@@ -70,7 +70,7 @@ def test_classifiers_are_ridge_regression_of_signs(kind, k, nu, weights):
 @pytest.mark.parametrize('weights', [None, WEIGHTS], ids=['plain', 'weighted'])
 def test_few_and_many_classes_solve_the_normal_equations(k, weights):
     layer, (classes, codes), nu = make_layer(), make_classes(k), 2.0
-    sums, solution = fit_esvm(layer, X, classes, codes, nu=nu, sample_weight=weights)
+    sums, solution = fit_esvm(layer, TrainingRows(X, codes, classes, weights), nu)
     E = np.c_[1 / (1 + np.exp(-X @ layer.weights.T - layer.biases)), -np.ones(N)]
     W, T = np.diag(np.ones(N) if weights is None else weights), signs(codes, k)
     wanted = np.linalg.solve(np.eye(L + 1) / nu + E.T @ W @ E, E.T @ W @ T)
@@ -84,24 +84,24 @@ def test_few_and_many_classes_solve_the_normal_equations(k, weights):
 @pytest.mark.parametrize('weights', [None, WEIGHTS], ids=['plain', 'weighted'])
 def test_regression_is_ridge_regression(scale, nu, weights):
     layer, targets = make_layer(), TARGETS_OF[scale]
-    sums, solution = fit_esvm(layer, X, None, targets=targets, nu=nu, sample_weight=weights)
+    sums, solution = fit_esvm(layer, TrainingRows(X, targets, None, weights), nu)
     expected = ridge(layer, X, targets, nu, weights)
     assert np.allclose(decision(layer, X, solution), expected, rtol=0, atol=1e-9 * np.abs(targets).max())
     assert np.allclose(sums.counts, np.average(targets**2, weights=weights) * (N if weights is None else weights.sum()))
 
 
 def test_bounds_are_those_of_sizes():
-    assert bounds_of(np.array([-3.0, 2]), np.array([0.5, 0.25])) == (3, 0.5) and bounds_of() == (1, 1)
+    X, y, weights = np.zeros((2, 1)), np.array([-3.0, 2]), np.array([0.5, 0.25])
+    assert TrainingRows(X, y, sample_weight=weights).bounds() == (3, 0.5)
+    assert TrainingRows(X, np.array([0, 7]), make_classes(8)[0]).bounds() == (1, 1)
 
 
 @pytest.mark.parametrize('task', ['classes', 'regression'])
 def test_weights_are_repeated_rows(task):
     layer, (classes, codes), times = make_layer(), make_classes(3), RNG.integers(1, 5, N)
-    targets = {'targets': TARGETS_OF['unit']} if task == 'regression' else {'codes': codes}
-    repeated = {name: np.repeat(values, times) for name, values in targets.items()}
-    classes = None if task == 'regression' else classes
-    _, once = fit_esvm(layer, X, classes, **targets, sample_weight=times.astype(float))
-    _, often = fit_esvm(layer, np.repeat(X, times, axis=0), classes, **repeated)
+    y, classes = (TARGETS_OF['unit'], None) if task == 'regression' else (codes, classes)
+    _, once = fit_esvm(layer, TrainingRows(X, y, classes, times.astype(float)))
+    _, often = fit_esvm(layer, TrainingRows(np.repeat(X, times, axis=0), np.repeat(y, times), classes))
     assert np.allclose(decision(layer, X, once), decision(layer, X, often), atol=1e-10)
 
 
@@ -110,7 +110,7 @@ def test_balanced_weights_are_those_of_scikit_learn():
     expected = compute_class_weight('balanced', classes=np.arange(4), y=codes)
     weights = row_weights(Block(X, tuple(classes.names), codes), class_weights('balanced', classes))
     assert np.allclose(weights, expected[codes], rtol=1e-15)
-    _, solution = fit_esvm(layer, X, classes, codes, nu=5.0, sample_weight=weights)
+    _, solution = fit_esvm(layer, TrainingRows(X, codes, classes, weights), 5.0)
     assert np.allclose(decision(layer, X, solution), ridge(layer, X, signs(codes, 4), 5.0, expected[codes]), atol=1e-9)
 
 
@@ -126,17 +126,17 @@ def test_class_weights_and_row_weights_multiply_for_every_spelling():
 def test_sparse_rows_train_what_dense_rows_train(kind):
     layer, (classes, codes) = make_layer(kind), make_classes(3)
     rows = np.where(RNG.random(X.shape) < 0.3, X, 0)
-    _, dense = fit_esvm(layer, rows, classes, codes)
-    _, sparse = fit_esvm(layer, sp.csr_matrix(rows), classes, codes)
+    _, dense = fit_esvm(layer, TrainingRows(rows, codes, classes))
+    _, sparse = fit_esvm(layer, TrainingRows(sp.csr_matrix(rows), codes, classes))
     assert np.allclose(decision(layer, rows, sparse), decision(layer, rows, dense), atol=1e-9)
 
 
 @pytest.mark.parametrize('size', [1, 4, 149, 150, 1000])
 def test_any_block_size_trains_the_same(size, monkeypatch):
     layer, (classes, codes) = make_layer(), make_classes(3)
-    _, expected = fit_esvm(layer, X, classes, codes)
+    _, expected = fit_esvm(layer, TrainingRows(X, codes, classes))
     monkeypatch.setattr(esvm, 'BLOCK_ROWS', size)
-    _, found = fit_esvm(layer, X, classes, codes)
+    _, found = fit_esvm(layer, TrainingRows(X, codes, classes))
     assert np.allclose(decision(layer, X, found), decision(layer, X, expected), atol=1e-10)
 
 
@@ -144,11 +144,10 @@ def test_any_block_size_trains_the_same(size, monkeypatch):
 @pytest.mark.parametrize('n_hidden', [1, 5, L])
 def test_the_leading_sums_are_those_of_fewer_nodes(task, n_hidden):
     classes, codes = make_classes(3)
-    arguments = {'classes': classes, 'codes': codes} if task == 'classes' else {
-        'classes': None, 'targets': TARGETS_OF['unit']}
-    sums, _ = fit_esvm(make_layer(), X, **arguments)
+    rows = TrainingRows(X, codes, classes) if task == 'classes' else TrainingRows(X, TARGETS_OF['unit'])
+    sums, _ = fit_esvm(make_layer(), rows)
     fewer = make_layer(n_hidden=n_hidden)
-    _, expected = fit_esvm(fewer, X, **arguments)
+    _, expected = fit_esvm(fewer, rows)
     leading = leading_sums(sums, n_hidden)
     found = finish(leading, 1.0, task == 'regression')
     assert np.allclose(decision(fewer, X, found), decision(fewer, X, expected), atol=1e-10)
@@ -176,7 +175,7 @@ def test_a_label_that_no_pass_before_has_seen_is_an_error():
 def test_classes_called_like_the_sums_of_a_regression_are_classes():
     classes = Classes.of(LabelTable({TARGETS: [75, [0, 0, 0]], SQUARES: [75, [0, 0, 1]]}))
     layer, codes = make_layer(), np.arange(N) % 2
-    _, solution = fit_esvm(layer, X, classes, codes)
+    _, solution = fit_esvm(layer, TrainingRows(X, codes, classes))
     assert np.allclose(decision(layer, X, solution), ridge(layer, X, signs(codes, 2), 1.0), atol=1e-9)
 
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.solvers.ridge.esvm import fit_esvm
+from mr_elm.solvers.ridge.esvm import TrainingRows, fit_esvm
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, total_of
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes, LabelTable
@@ -32,9 +32,8 @@ def problem(task):
 
 def sums_of_folds(task, weights):
     y, _, classes = problem(task)
-    what = 'targets' if classes is None else 'codes'
-    return [fit_esvm(layer(), X[fold_of == f], classes, **{what: y[fold_of == f]},
-                     sample_weight=None if weights is None else weights[fold_of == f])[0] for f in range(FOLDS)]
+    return [fit_esvm(layer(), TrainingRows(X[rows], y[rows], classes, None if weights is None else weights[rows]))[0]
+            for rows in (fold_of == f for f in range(FOLDS))]
 
 
 def brute_force(task, weights, nu, n_hidden, fold):
@@ -70,7 +69,7 @@ def test_some_folds_may_be_held_out():
 
 def test_the_total_is_that_of_all_rows():
     y, _, classes = problem(3)
-    whole = fit_esvm(layer(), X, classes, codes=y)[0]
+    whole = fit_esvm(layer(), TrainingRows(X, y, classes))[0]
     total = total_of(sums_of_folds(3, None))
     assert np.allclose(total.gram, whole.gram) and total.counts.tolist() == whole.counts.tolist()
 

@@ -8,7 +8,9 @@ E = [Phi(X), -e]; a row is of the positive class when Phi(x) w - r > 0, of sever
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eqs. 3-7.
 Ours: any number of classes over one Gram; regression; row weights; sums that do not depend on their order.
 """
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +41,7 @@ class Sums:
     counts_low: np.ndarray
 
 
-def right_side(sums, numeric):
+def right_side(sums: Sums, numeric: bool) -> Floats:
     """Return E'T, (m, K'): one column of +-1 for two classes (the last is positive), else one a class."""
     if numeric:
         return sums.class_sums.T
@@ -48,7 +50,7 @@ def right_side(sums, numeric):
     return targets[-1:].T if len(targets) == 2 else targets.T
 
 
-def finish(sums, nu, numeric, bias=True):
+def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True) -> Solution:
     """Solve for the output weights from Sums: a `Solution`.
 
     bias : with False r is 0, which makes it the unified ELM with C = nu: B = (I/C + Phi'Phi)^-1 Phi'T.
@@ -60,7 +62,8 @@ def finish(sums, nu, numeric, bias=True):
     return replace(solution, output_weights=np.pad(solution.output_weights, ((0, 1), (0, 0))))
 
 
-def collect_sums(gram, gram_low, named_sums, classes=None):
+def collect_sums(gram: Floats, gram_low: Floats, named_sums: Mapping[str, Any],
+                 classes: Classes | None = None) -> Sums:
     """Make `Sums` of what the tasks emitted.
 
     named_sums : label -> [high, low] of (m + 1,), the rows counted last; for regression (classes None) the two
@@ -79,7 +82,7 @@ def collect_sums(gram, gram_low, named_sums, classes=None):
     return Sums(gram, gram_low, high[:, :-1], low[:, :-1], high[:, -1], low[:, -1])
 
 
-def leading_sums(sums, n_hidden):
+def leading_sums(sums: Sums, n_hidden: int) -> Sums:
     """Return the Sums of the first n_hidden nodes: the rows and columns {1..n_hidden, bias} of those of all."""
     kept = np.append(np.arange(n_hidden), len(sums.gram) - 1)
     square = np.ix_(kept, kept)
@@ -87,15 +90,15 @@ def leading_sums(sums, n_hidden):
                    class_sums_low=sums.class_sums_low[:, kept])
 
 
-def class_weights(kind, classes):
+def class_weights(kind: str | None, classes: Classes | None) -> dict[str, float] | None:
     """Return label -> weight for 'balanced', W / (K W_k) with W_k the weight of a class and W of all; None for None."""
-    if kind is None:
+    if kind is None or classes is None:
         return None
     total = sum(classes.weights)
     return {name: total / (len(classes.names) * classes.weights[k]) for name, k in classes.index.items()}
 
 
-def row_weights(block, weight_of_label=None):
+def row_weights(block: Block, weight_of_label: Mapping[str, float] | None = None) -> Floats | None:
     """Return the weight of each row, (n,), or None when all count once."""
     if weight_of_label is None:
         return block.weights
@@ -103,41 +106,53 @@ def row_weights(block, weight_of_label=None):
     return weights if block.weights is None else weights * block.weights
 
 
-def fit_esvm(layer: HiddenLayer, X: Rows, classes: Classes | None, codes: np.ndarray | None = None,
-             targets: Floats | None = None, nu: float = 1.0, sample_weight: Floats | None = None,
-             node_bound: float = 1.0) -> tuple[Sums, Solution]:
+@dataclass(frozen=True)
+class TrainingRows:
+    """Hold labelled rows that fit in memory.
+
+    X : (N, d) dense or CSR. y : (N,) class numbers; for a regression, where classes is None, targets.
+    sample_weight : (N,), or None when all count once.
+    """
+
+    X: Rows
+    y: np.ndarray
+    classes: Classes | None = None
+    sample_weight: Floats | None = None
+
+    def bounds(self) -> tuple[float, float]:
+        """Return bounds on targets and on the weights of rows, 1 where there are none."""
+        targets = self.y if self.classes is None else None
+        target, weight = (1.0 if values is None else float(np.abs(values).max())
+                          for values in (targets, self.sample_weight))
+        return target, weight
+
+    def blocks(self) -> Iterator[tuple[Any, Floats | None]]:
+        """Yield blocks of rows, and the weights of their rows."""
+        for start in range(0, self.X.shape[0], BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            block = TargetBlock(self.X[part], self.y[part]) if self.classes is None else (
+                Block(self.X[part], tuple(self.classes.names), self.y[part]))
+            yield block, None if self.sample_weight is None else self.sample_weight[part]
+
+
+def fit_esvm(layer: HiddenLayer, rows: TrainingRows, nu: float = 1.0, node_bound: float = 1.0) -> tuple[Sums, Solution]:
     """Train in this process on rows that fit in memory: (Sums, Solution).
 
-    layer : HiddenLayer.
-    X : (N, d) dense or CSR.
-    classes, codes : Classes and (N,) class numbers; or None and targets (N,) for regression.
+    layer : HiddenLayer. rows : TrainingRows. nu : > 0, the weight of the errors.
     node_bound : bound on |Phi(x)|, from `layer.bound`, for nodes that are not bounded by 1.
     """
-    steps = GridSteps.of(node_bound, *bounds_of(targets, sample_weight))
-    sums = sum_up(layer, X, classes, codes if targets is None else targets, steps, sample_weight)
-    return sums, finish(sums, nu, classes is None)
+    sums = sum_up(layer, rows, GridSteps.of(node_bound, *rows.bounds()))
+    return sums, finish(sums, nu, rows.classes is None)
 
 
-def bounds_of(targets=None, sample_weight=None):
-    """Return bounds on targets and on the weights of rows, 1 where there are none."""
-    return tuple(1.0 if values is None else float(np.abs(values).max()) for values in (targets, sample_weight))
-
-
-def sum_up(layer, X, classes, y, steps, sample_weight=None):
-    """Sum up rows that fit in memory: Sums.
-
-    classes, y : Classes and (N,) class numbers; or None and targets (N,) for regression. steps : GridSteps.
-    """
-    numeric = classes is None
-    names = () if numeric else tuple(classes.names)
-    gram = GramSum(layer.n_hidden + 1, steps, numeric)
-    buffer = np.empty(min(BLOCK_ROWS, X.shape[0]) * (layer.n_hidden + 1 + (1 if numeric else len(names))))
-    for start in range(0, X.shape[0], BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
-        block = TargetBlock(X[rows], y[rows]) if numeric else Block(X[rows], names, y[rows])
-        ET = expand(layer, block.X, gram.n_targets(block), buffer)
-        gram.add(ET, block, None if sample_weight is None else sample_weight[rows])
-    return collect_sums(gram.high, gram.low, gram.sums, classes)
+def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps) -> Sums:
+    """Sum up rows that fit in memory."""
+    gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None)
+    n_targets = 1 if rows.classes is None else len(rows.classes.names)
+    buffer = np.empty(min(BLOCK_ROWS, rows.X.shape[0]) * (layer.n_hidden + 1 + n_targets))
+    for block, weights in rows.blocks():
+        gram.add(expand(layer, block.X, gram.n_targets(block), buffer), block, weights)
+    return collect_sums(gram.high, gram.low, gram.sums, rows.classes)
 
 
 @dataclass(frozen=True)
