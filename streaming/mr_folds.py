@@ -1,12 +1,16 @@
 """Sum up E'E and the class sums of every fold and every candidate layer in one pass: the key gains fold and map."""
+from collections.abc import Iterator
+
 import numpy as np
 
-from mr_elm.io.blocks import BLOCK_ROWS, concatenate, take_rows, widen
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.io.blocks import BLOCK_ROWS, Block, concatenate, take_rows, widen
 from mr_elm.io.wire import make_key
 from mr_elm.machines.grid_task import load_task
 from mr_elm.solvers.ridge.esvm import row_weights
 from mr_elm.streaming.stage import MRRows, demand_width
 from mr_elm.sums.gram import GramSum, expand, merge_pairs
+from mr_elm.typing import Floats
 
 
 class MRFolds(MRRows):
@@ -33,38 +37,39 @@ class MRFolds(MRRows):
     REQUIRED = ('problem',)
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add the problem."""
         super().configure_args()
         self.add_file_arg('--problem', help='npz: layers, folds and grids')
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Load the problem and make room for the sums of every layer and fold."""
         self.task = load_task(self.options.problem)
         self.buffer = np.empty(0)
-        self.waiting = []
+        self.waiting: list[Block] = []
         self.prepare()
 
-    def prepare(self):
+    def prepare(self) -> None:
         """Begin with empty sums."""
-        workspace, parts = {}, range(self.task.folds.n_parts)
+        workspace: dict[str, Floats] = {}
+        parts = range(self.task.folds.n_parts)
         self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace) for _ in parts]
                      for layer, steps in zip(self.task.layers, self.task.grids, strict=True)]
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: list[int]) -> None:
         """Take the rows of the sample, and add them; a small sample waits until there are enough for a product."""
         demand_width(block.X, self.task.layers[0].n_features)
         self.waiting.append(self.task.folds.sample(block))
         if self.task.folds.share == 1 or sum(map(len, self.waiting)) >= BLOCK_ROWS:
             self.add_waiting()
 
-    def add_waiting(self):
+    def add_waiting(self) -> None:
         """Add the rows that wait, ordered by their fold."""
         waiting, self.waiting = concatenate(self.waiting), []
         if waiting is not None and len(waiting):
             self.add(*self.task.folds.split(waiting))
 
-    def add(self, block, edges):
+    def add(self, block: Block, edges: np.ndarray) -> None:
         """Add each fold's rows of a block to its sums, layer by layer."""
         for number, layer in enumerate(self.task.layers):
             sums = self.sums[number]
@@ -74,14 +79,14 @@ class MRFolds(MRRows):
                 part = take_rows(block, rows)
                 total.add(ET[rows], part, row_weights(part, self.task.folds.class_weights))
 
-    def expand(self, layer, block, n_targets=0):
+    def expand(self, layer: HiddenLayer, block: Block, n_targets: int = 0) -> Floats:
         """Return [E T] of a block in a buffer that is kept."""
         size = len(block) * (layer.n_hidden + 1 + n_targets)
         if size > len(self.buffer):
             self.buffer = np.empty(size)
         return expand(layer, widen(block.X, layer.n_features), n_targets, self.buffer)
 
-    def map_end(self):
+    def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums tile by tile."""
         self.add_waiting()
         for layer, folds in enumerate(self.sums):
@@ -89,8 +94,8 @@ class MRFolds(MRRows):
                 if total.n_rows:
                     for (i, j), pair in total.tiles():
                         yield make_key('gram', layer, fold, i, j), pair
-                    for name, pair in sorted(total.sums.items()):
-                        yield make_key('sum', layer, fold, name), list(pair)
+                    for name, sums in sorted(total.sums.items()):
+                        yield make_key('sum', layer, fold, name), list(sums)
 
 
 if __name__ == '__main__':

@@ -1,8 +1,10 @@
 """Sum up E'E and the class sums of a data set: the map, shuffle and reduce stages of PESVM."""
+from collections.abc import Iterator
+
 import numpy as np
 from mrjob.step import MRStep
 
-from mr_elm.io.blocks import BLOCK_ROWS, widen
+from mr_elm.io.blocks import BLOCK_ROWS, Block, widen
 from mr_elm.io.wire import make_key
 from mr_elm.models import load_layer
 from mr_elm.solvers.ridge.esvm import row_weights
@@ -43,7 +45,7 @@ class MRGram(MRRows):
     REQUIRED = 'layer', 'grid'
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add the hidden layer and what decides the sums."""
         super().configure_args()
         self.add_file_arg('--layer', help='npz: the hidden layer')
@@ -52,12 +54,12 @@ class MRGram(MRRows):
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
         self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner too')
 
-    def steps(self):
+    def steps(self) -> list[MRStep]:
         """Map, optionally combine, reduce."""
         combiner = {'combiner': self.reducer} if self.options.combine else {}
         return [MRStep(mapper=self.mapper, reducer=self.reducer, **combiner)]
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Load the layer and make room for one block and its Gram."""
         self.layer = load_layer(self.options.layer)
         weights = self.options.class_weights
@@ -65,7 +67,7 @@ class MRGram(MRRows):
         self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*read_json(self.options.grid)), self.numeric)
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.n_hidden + 1 + ROOM))
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: list[int]) -> None:
         """Add a block to the sums."""
         demand_width(block.X, self.layer.n_features)
         n_targets = self.gram.n_targets(block)
@@ -75,14 +77,14 @@ class MRGram(MRRows):
         ET = expand(self.layer, widen(block.X, self.layer.n_features), n_targets, self.buffer)
         self.gram.add(ET, block, row_weights(block, self.class_weights))
 
-    def map_end(self):
+    def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums tile by tile, nothing when there was no row."""
         if not self.gram.n_rows:
             return
         for (i, j), pair in self.gram.tiles():
             yield make_key('gram', i, j), pair
-        for name, pair in sorted(self.gram.sums.items()):
-            yield make_key('sum', name), list(pair)
+        for name, sums in sorted(self.gram.sums.items()):
+            yield make_key('sum', name), list(sums)
 
 
 if __name__ == '__main__':

@@ -1,13 +1,16 @@
 """Count the rows of each fold that candidates trained without it label right: their weights are one product."""
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
-from mr_elm.io.blocks import take_rows
+from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.wire import make_key
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, machine_count
 from mr_elm.streaming.mr_folds import MRFolds
+from mr_elm.typing import Floats
 
 
-def add_up(values):
+def add_up(values: Iterable[dict]) -> dict:
     """Add the counts of tasks up."""
     values = list(values)
     return {'correct': np.sum([value['correct'] for value in values], axis=0).tolist(),
@@ -31,11 +34,11 @@ class MRHits(MRFolds):
 
     MERGE = {'hits': add_up}
 
-    def prepare(self):
+    def prepare(self) -> None:
         """Begin with nothing counted."""
-        self.hits = {}
+        self.hits: dict[int, dict] = {}
 
-    def add(self, block, edges):
+    def add(self, block: Block, edges: np.ndarray) -> None:
         """Score the held-out rows of a block."""
         block = take_rows(block, slice(0, edges[self.task.folds.n_tested]))  # others are never held out
         index = self.task.folds.index
@@ -46,7 +49,7 @@ class MRHits(MRFolds):
                 rows = slice(edges[fold], edges[fold + 1])
                 self.count(number, E[rows] @ self.task.scores[number, fold], truth[rows])
 
-    def count(self, number, scores, truth):
+    def count(self, number: int, scores: Floats, truth: np.ndarray) -> None:
         """Count what the candidates on a layer, whose scores (n, K' P) stand side by side, label right."""
         n_classes = len(set(self.task.folds.index.values()))
         width = machine_count(n_classes, ONE_VS_ALL)
@@ -55,7 +58,7 @@ class MRHits(MRFolds):
         known = self.hits.get(number, {'correct': [0] * len(correct), 'total': 0})
         self.hits[number] = add_up([known, {'correct': correct, 'total': len(truth)}])
 
-    def map_end(self):
+    def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the counts."""
         self.add_waiting()
         for number, counts in self.hits.items():

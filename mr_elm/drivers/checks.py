@@ -1,13 +1,15 @@
 """Check what a driver has learnt before and after its jobs, each in one place."""
 import numpy as np
 
+from mr_elm.drivers.summary import Summary
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.sums.statistics import Classes
 
 CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
 
 
-def check_labels(plan, summary, task):
+def check_labels(plan: InputPlan, summary: Summary, task: str) -> None:
     """Raise DataFormatError when the rows have no labels, or were packed for another task."""
     if summary.target is None and not summary.labels.entries:
         raise DataFormatError(f'{plan.pack or plan.name}: labels were expected, the rows have none')
@@ -16,7 +18,7 @@ def check_labels(plan, summary, task):
                               f'another task (mr-elm pack --task {task})')
 
 
-def find_classes(plan, summary):
+def find_classes(plan: InputPlan, summary: Summary) -> Classes:
     """Return the Classes of a data set. Raises DataFormatError when the labels cannot be classes."""
     classes = Classes.of(summary.labels)
     k = len(classes.names)
@@ -29,7 +31,8 @@ def find_classes(plan, summary):
     return classes
 
 
-def share_of(plan, summary, sample, memory, row_pair_bytes, need):
+def share_of(plan: InputPlan, summary: Summary, sample: int | None, memory: float, row_pair_bytes: int,
+             need: str) -> float:
     """Return the share of the rows to tune on. Raises DataFormatError when they do not fit into memory.
 
     sample : about how many rows, or None for all. memory : of a task, in MB. row_pair_bytes : kept for each two rows.

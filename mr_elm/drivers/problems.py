@@ -1,11 +1,15 @@
 """Run jobs whose tasks read a problem, one file, from the distributed cache."""
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.partition import tasks_for
 
 
-def run_problem(data, job_class, problem, stage, keys=()):
+def run_problem(data: DataSet, job_class: type, problem: Any, stage: str,
+                keys: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
     """Run a job over a DataSet: yields its pairs, and demands at the end that every row is accounted for.
 
     problem : has `save(path)`. keys : those of the rows that are sent to reducers, whose tasks share them.
@@ -13,5 +17,5 @@ def run_problem(data, job_class, problem, stage, keys=()):
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'problem.npz')
         problem.save(path)
-        reducers = data.runner.reducers(tasks_for(keys)) if keys else []
+        reducers = data.runner.reducers(tasks_for(list(keys))) if keys else []
         yield from data.run(job_class, ['--problem', path, *reducers], stage)

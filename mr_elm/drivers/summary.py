@@ -1,5 +1,6 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -10,9 +11,12 @@ from mr_elm.files.storage import written
 from mr_elm.io.blocks import stack
 from mr_elm.io.packed import MANIFEST, checksum
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
+from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, zeros
+from mr_elm.typing import Rows
 
 
 @dataclass
@@ -37,7 +41,7 @@ class Summary:
     input: dict = field(default_factory=dict)
 
 
-def summarise(data, landmarks=0, seed=0):
+def summarise(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     """Return the Summary of a DataSet, whose sparse rows have from then on the width that was found.
 
     Packed rows need a pass only for landmarks. Raises DataFormatError when no row can be used.
@@ -47,7 +51,7 @@ def summarise(data, landmarks=0, seed=0):
     return summary
 
 
-def summary_of(data, landmarks, seed):
+def summary_of(data: DataSet, landmarks: int, seed: int) -> Summary:
     """Return the Summary from a pass, from a pack's manifest, or from both."""
     manifest = data.plan.manifest
     if manifest and not landmarks:
@@ -59,9 +63,11 @@ def summary_of(data, landmarks, seed):
     return summary
 
 
-def survey(data, landmarks=0, seed=0):
+def survey(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     """Run the statistics job: the Summary of a DataSet, which may be empty."""
-    columns, rows, summary = {}, {}, Summary(input=data.plan.input_facts)
+    summary = Summary(input=data.plan.input_facts)
+    columns: dict[int, ColumnStatistics] = {}
+    rows: dict[int, Rows] = {}
     job = data.run(MRStats, ['--landmarks', str(landmarks), '--seed', str(seed)], 'statistics')
     for key, value in job:
         take(summary, key, value, columns, rows)
@@ -75,7 +81,7 @@ def survey(data, landmarks=0, seed=0):
     return summary
 
 
-def demand_rows(plan, summary):
+def demand_rows(plan: InputPlan, summary: Summary) -> None:
     """Raise DataFormatError when a data set has no row, or no feature."""
     if not summary.n_rows:
         raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
@@ -83,7 +89,7 @@ def demand_rows(plan, summary):
         raise DataFormatError(f'{plan.name}: rows with features were expected, all are empty')
 
 
-def take(summary, key, value, columns, rows):
+def take(summary: Summary, key: str, value: Any, columns: dict[int, ColumnStatistics], rows: dict[int, Rows]) -> None:
     """Put one output pair of the statistics job where it belongs."""
     kind, coordinates = split_key(key)
     if kind == 'columns':
@@ -96,7 +102,7 @@ def take(summary, key, value, columns, rows):
         setattr(summary, kind, ColumnStatistics.from_arrays(value))
 
 
-def write_manifest(folder, summary, facts):
+def write_manifest(folder: str, summary: Summary, facts: Mapping[str, Any]) -> None:
     """Close a pack: write what its readers need to know, last of all."""
     statistics = {name: encode_arrays(getattr(summary, name).to_arrays()).decode()
                   for name in ('columns', 'target', 'weights') if getattr(summary, name) is not None}
@@ -108,9 +114,9 @@ def write_manifest(folder, summary, facts):
         stream.write(text + '\n')
 
 
-def read_manifest(manifest):
+def read_manifest(manifest: Mapping[str, Any]) -> Summary:
     """Return the Summary that the manifest of a pack, a dictionary, holds."""
-    statistics = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
+    statistics: dict[str, Any] = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
                   for name, text in manifest['statistics'].items()}
     return Summary(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], rejected=manifest['rejected'],
                    input=manifest['input'], **statistics)

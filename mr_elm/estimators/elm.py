@@ -6,7 +6,7 @@ from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_we
 from mr_elm.features.kernels import KERNELS
 from mr_elm.solvers.ridge import elm
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.typing import ClassWeight, Labels, Rows, Weights
+from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
 class UnifiedELM(KernelOrNodes):
@@ -19,7 +19,7 @@ class UnifiedELM(KernelOrNodes):
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
 
-    def _fit_targets(self, X, T, weights):
+    def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         self._demand_known_kernel()
         if self.kernel in RANDOM_NODES:
             layer = self._make_layer(X.shape[1])

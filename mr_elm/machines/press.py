@@ -12,11 +12,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import widen
+from mr_elm.io.blocks import Block, widen
 from mr_elm.models import HiddenNodeModel
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand, unpack_upper
+from mr_elm.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class LeaveOneOut:
     factor: np.ndarray
 
     @classmethod
-    def of(cls, model):
+    def of(cls, model: HiddenNodeModel) -> 'LeaveOneOut':
         """Factor the sums of a model. Raises ValueError when nu is too large for their rounding errors."""
         parameters, gram = model.header.parameters, unpack_upper(model.arrays['gram'])
         if model.header.method == 'elm':
@@ -40,20 +41,20 @@ class LeaveOneOut:
             raise ValueError('a smaller nu was expected: I/nu + E\'E is not positive definite in floating point')
         return cls(model, factor)
 
-    def predict(self, block):
+    def predict(self, block: Block) -> np.ndarray:
         """Return a class number, or for a regression a number, for each row of a Block."""
         X = widen(block.X, self.model.n_features)
         E = expand(self.model.layer, X)
         left, T = 1 - self.leverages(E, block.weights), self.targets(block)
         return self.model.decide(T - (T - E @ self.model.arrays['output_weights']) / left[:, None])
 
-    def leverages(self, E, weights=None):
+    def leverages(self, E: Floats, weights: Floats | None = None) -> Floats:
         """Return h_i of each row of E, (n,)."""
         half = solve_triangular(self.factor, E[:, :len(self.factor)].T, lower=True, check_finite=False)
         squares = np.einsum('ij,ij->j', half, half)
         return squares if weights is None else squares * weights
 
-    def targets(self, block):
+    def targets(self, block: Block) -> Floats:
         """Return T, (n, K): numbers, or +-1 as they were trained. Raises DataFormatError for a class never seen."""
         if self.model.numeric:
             return block.targets[:, None]

@@ -8,15 +8,20 @@ L' nodes, and the leading block of its Cholesky factor is their factor. So one f
 
 Source: He et al., 2011, eq. 7; the scheme is ours.
 """
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mr_elm.solvers.ridge.esvm import right_side
+from mr_elm.solvers.ridge.esvm import Sums, right_side
 from mr_elm.solvers.ridge.increment import add_sums, largest_nu
 from mr_elm.solvers.ridge.regularized import factor_ridge
+from mr_elm.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Ordered:
     squares: np.ndarray
 
     @classmethod
-    def of(cls, sums, numeric):
+    def of(cls, sums: Sums, numeric: bool) -> Ordered:
         """Gather the bias first."""
         order = np.roll(np.arange(len(sums.gram)), 1)
         whole = np.triu(sums.gram) + np.triu(sums.gram, 1).T
@@ -52,15 +57,15 @@ class Ordered:
         squares = sums.counts if numeric else np.full(right.shape[1], sums.gram[-1, -1])
         return cls(whole[np.ix_(order, order)], right[order], squares)
 
-    def without(self, other):
+    def without(self, other: Ordered) -> Ordered:
         """Return the sums of the rows that are not in another."""
         return Ordered(self.gram - other.gram, self.right - other.right, self.squares - other.squares)
 
-    def __add__(self, other):
+    def __add__(self, other: Ordered) -> Ordered:
         return Ordered(self.gram + other.gram, self.right + other.right, self.squares + other.squares)
 
 
-def total_of(folds):
+def total_of(folds: Sequence[Sums]) -> Sums:
     """Return the Sums of all folds together."""
     return reduce(add_sums, folds)
 
@@ -72,11 +77,11 @@ class FoldGrid:
     Sums are taken apart in plain float64: what that loses, a block's product has lost before.
     """
 
-    def __init__(self, folds, numeric):
+    def __init__(self, folds: Sequence[Sums], numeric: bool) -> None:
         self.folds = [Ordered.of(sums, numeric) for sums in folds]
         self.total = reduce(Ordered.__add__, self.folds)
 
-    def score(self, nus, sizes, tested=None):
+    def score(self, nus: Sequence[float], sizes: Sequence[int], tested: Iterable[int] | None = None) -> list[GridCell]:
         """Return a GridCell for every nu, L' and fold held out.
 
         nus, sizes : lists of nu and of L'. tested : numbers of the folds to hold out, all by default.
@@ -92,13 +97,13 @@ class FoldGrid:
                           for nu, error in zip(nus, errors, strict=True)]
         return cells
 
-    def weights(self, fold, cells):
+    def weights(self, fold: int, cells: Iterable[tuple[float, int]]) -> list[Floats]:
         """Return the output weights (L' + 1, K), bias last, of each (nu, L') of a list, trained without a fold."""
         rest = self.total.without(self.folds[fold])
         return [np.roll(nested_weights(rest, nu, [size])[0], -1, axis=0) for nu, size in cells]
 
 
-def nested_weights(sums, nu, sizes):
+def nested_weights(sums: Ordered, nu: float, sizes: Sequence[int]) -> list[Any]:
     """Return the output weights (L' + 1, K), bias first, for each L', or None where I/nu + G is not positive.
 
     One factor and one forward substitution serve all sizes.
@@ -112,7 +117,7 @@ def nested_weights(sums, nu, sizes):
             for size in sizes]
 
 
-def squared_errors(held, weights):
+def squared_errors(held: Ordered, weights: list[Any]) -> list[float]:
     """Return the squared error on held-out rows of each of several output weights of one size; NaN for None."""
     found = [B for B in weights if B is not None]
     if not found:
