@@ -80,7 +80,8 @@ def demand_living(model: Model, name: str) -> None:
                                'with every row, and those of all others would have to be seen again')
 
 
-def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, runner: Engine, bad_rows: str) -> tuple[Batch, Accounts | None]:
+def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, runner: Engine,
+                 bad_rows: str) -> tuple[Batch, Accounts | None]:
     """Run the Gram job over rows on a model's nodes: their Batch, and the accounts of a first pass."""
     options = options_of(model.header, bad_rows=bad_rows)
     data = DataSet(plan, runner, bad_rows)
