@@ -2,8 +2,9 @@
 import numpy as np
 
 from mr_elm.drivers.summary import Summary
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.solvers.ridge.esvm import Sums
 from mr_elm.sums.statistics import Classes
 
 CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
@@ -29,6 +30,13 @@ def find_classes(plan: InputPlan, summary: Summary) -> Classes:
         raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
                               'is this a regression (--task regression) or another column (--label-column)?')
     return classes
+
+
+def check_counts(plan: InputPlan, classes: Classes | None, sums: Sums) -> None:
+    """Raise AccountingError when the Gram job saw other labels than the pass before."""
+    if classes and sums.counts.tolist() != classes.counts:
+        raise AccountingError(f'{plan.name}: as many rows of each class were expected in every pass, other numbers '
+                              'came: the data changed meanwhile')
 
 
 def share_of(plan: InputPlan, summary: Summary, sample: int | None, memory: float, row_pair_bytes: int,

@@ -3,9 +3,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.checks import check_labels
+from mr_elm.drivers.checks import check_counts, check_labels
+from mr_elm.drivers.gram_job import sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm import check_counts, demand_grid, options_of, solve, sum_up
+from mr_elm.drivers.pesvm import demand_grid, options_of, solve
 from mr_elm.drivers.summary import summarise
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError

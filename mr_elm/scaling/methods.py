@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mr_elm.drivers.pesvm import share_tiles
+from mr_elm.drivers.gram_job import share_tiles
 
 
 @dataclass(frozen=True)

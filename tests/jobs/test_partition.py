@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from mr_elm.drivers.pesvm import share_tiles
+from mr_elm.drivers.gram_job import share_tiles
 from mr_elm.io.wire import make_key
 from mr_elm.rows.partition import TASKS, fewest_tasks, hash_of, largest_shares, tasks_for
 from mr_elm.sums.gram import GramSum, GridSteps, tile_sizes
