@@ -12,6 +12,6 @@ def event(action: str, n_rows: int, rejected: dict | None = None) -> dict:
             'when': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(now))}
 
 
-def prolonged(history: list, done: dict) -> list:
+def extend_history(history: list, done: dict) -> list:
     """Return a history with one more event, the oldest but the first dropped when there are too many."""
     return history[:1] + [*history[1:], done][-KEPT:]

@@ -7,7 +7,7 @@ import numpy as np
 
 from mr_elm.drivers.budget import Budget
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.tune_pesvm import Kind, Search, best_model, evaluate_grid
+from mr_elm.drivers.tune_pesvm import Kind, Search, evaluate_grid, train_best
 from mr_elm.engines.base import Engine
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
@@ -35,9 +35,9 @@ def train(plan: InputPlan, options: PESVMOptions, runner: Engine, budget: Budget
     largest = budget.largest(inputs.summary.n_rows)
     sizes = tuple(sorted({min(size, largest) for size in PILOT_SIZES}))
     pilot = evaluate_grid(inputs, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)))
-    leaders = leaders_of(pilot.scores)
+    leaders = rank_kinds(pilot.scores)
     free = int(np.sqrt(CHEAP / inputs.summary.n_rows))
-    n_hidden = min(largest, max(free, nodes_that_pay(pilot.scores, leaders[0])))
+    n_hidden = min(largest, max(free, choose_n_hidden(pilot.scores, leaders[0])))
     cheap = n_hidden <= free
     kinds, tested = (leaders[:2], 2) if cheap else (leaders[:1], 1)
     runner.reporter.say(f'a sample chose {" or ".join(f"{name} at {scale:g}" for name, scale in kinds)}, '
@@ -45,18 +45,18 @@ def train(plan: InputPlan, options: PESVMOptions, runner: Engine, budget: Budget
     nus = tuple(pilot.best.nu * factor for factor in AROUND)
     n_counted = len(nus) * len(kinds) if cheap else 0  # of many rows the squared error says enough
     final = evaluate_grid(inputs, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=n_counted))
-    header, arrays = best_model(inputs, final)
+    header, arrays = train_best(inputs, final)
     return header, arrays, inputs.summary.accounts
 
 
-def leaders_of(scores: list[NodeScore]) -> tuple[Kind, ...]:
+def rank_kinds(scores: list[NodeScore]) -> tuple[Kind, ...]:
     """Return the kinds of nodes, the best first, by accuracy where it was counted, else by error."""
     ranked = sorted((score for score in scores if score.trusted and np.isfinite(score.error)),
                     key=lambda score: (-(score.accuracy or 0.0), score.error))
     return tuple(dict.fromkeys((score.map, score.weight_scale) for score in ranked))
 
 
-def nodes_that_pay(scores: list[NodeScore], kind: Kind) -> int:
+def choose_n_hidden(scores: list[NodeScore], kind: Kind) -> int:
     """Return how many nodes to train: many where the error still falls steeply when nodes double."""
     of_kind = [score for score in scores if (score.map, score.weight_scale) == kind and score.trusted]
     least = [min(score.error for score in of_kind if score.n_hidden == size)

@@ -23,11 +23,11 @@ class Budget:
         sizes = np.arange(50, max(51, min(self.nodes, n_rows) + 1))
         if self.seconds is None:
             return min(self.nodes, int(sizes[-1]))
-        seconds = sizes**2 * (n_rows + SOLVES * sizes) / speed()
+        seconds = sizes**2 * (n_rows + SOLVES * sizes) / measure_speed()
         return min(self.nodes, int(sizes[max(int(np.searchsorted(seconds, SHARE * self.seconds)) - 1, 0)]))
 
 
-def speed() -> float:
+def measure_speed() -> float:
     """Return the multiplications a second of this machine's symmetric update, on one thread."""
     E = np.ones((2000, 500), order='F')
     with one_thread():

@@ -75,7 +75,7 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, runner: Engine)
     n_landmarks = max(search.sizes) if 'nystrom' in dict(search.kinds) else 0
     inputs = NodeInputs.learn(DataSet(plan, runner, options.bad_rows), options, n_landmarks)
     found = evaluate_grid(inputs, search)
-    header, arrays = best_model(inputs, found)
+    header, arrays = train_best(inputs, found)
     return found, header, arrays, inputs.summary.accounts
 
 
@@ -171,7 +171,7 @@ def widen_weights(B: Floats, n_hidden: int) -> Floats:
     return np.insert(B, [len(B) - 1] * (n_hidden + 1 - len(B)), 0.0, axis=0)
 
 
-def best_model(inputs: NodeInputs, found: SearchResult) -> Made:
+def train_best(inputs: NodeInputs, found: SearchResult) -> Made:
     """Return (header, arrays) of the best candidate: from the sums that are there, when they are of all rows."""
     best = found.best
     kind = best.map, best.weight_scale

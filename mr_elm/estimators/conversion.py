@@ -72,8 +72,8 @@ def classes_of(names: list[str]) -> np.ndarray:
 def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> ModelHeader:
     """Make the header of a model that an estimator has fitted to n_rows unscaled rows."""
     classes = [str(name) for name in getattr(estimator, 'classes_', ())]
-    known = {name: plain(value) for name, value in parameters.items()} | {
-        'scale': 'none', 'class_weight': name_weights(estimator), 'blas': [blas()],
+    known = {name: to_python(value) for name, value in parameters.items()} | {
+        'scale': 'none', 'class_weight': name_weights(estimator), 'blas': [name_blas()],
         'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None}}
     return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes,
                        estimator.n_features_in_, known, n_rows_used=n_rows, history=[event('fit', n_rows)])
@@ -82,15 +82,15 @@ def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> Mode
 def name_weights(estimator: BaseEstimator) -> dict[str, float] | str | None:
     """Return the class weights of an estimator as a header has them: by the names of the classes."""
     weights = getattr(estimator, 'class_weight', None)
-    return {str(name): plain(weight) for name, weight in weights.items()} if isinstance(weights, dict) else weights
+    return {str(name): to_python(weight) for name, weight in weights.items()} if isinstance(weights, dict) else weights
 
 
 @cache
-def blas() -> str:
+def name_blas() -> str:
     """Name the arithmetic, once: to look for it takes longer than a small fit."""
     return describe_blas()
 
 
-def plain(value: Any) -> Any:
+def to_python(value: Any) -> Any:
     """Return a number of numpy as one of Python, which JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from mr_elm.estimators.conversion import Convertible, blas, describe, name_weights, plain
+from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.values import OneVsAll, row_weights
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
@@ -144,7 +144,7 @@ class LivingESVM(Convertible, BaseEstimator):
 
     def _machine(self) -> LivingMachine:
         """Return the machine with the parameters that may have changed since it was made."""
-        header = self.machine_.header.change_parameters(nu=plain(self.nu), class_weight=name_weights(self))
+        header = self.machine_.header.change_parameters(nu=to_python(self.nu), class_weight=name_weights(self))
         return replace(self.machine_, header=header)
 
     def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:
@@ -157,7 +157,7 @@ class LivingESVM(Convertible, BaseEstimator):
             steps = choose_grid(steps_of(machine.header), steps, machine.header.n_rows_used + n_rows)
         names, known = ([], [0]) if labelled.classes is None else (
             labelled.classes.names, np.searchsorted(labels, self.classes_))
-        return Batch(sum_up(layer, labelled, steps), steps, names, known, n_rows, blas=[blas()])
+        return Batch(sum_up(layer, labelled, steps), steps, names, known, n_rows, blas=[name_blas()])
 
     def _take(self, machine: LivingMachine, labels: Any) -> 'LivingESVM':
         """Hold another machine, and solve. labels : those that may be its classes."""

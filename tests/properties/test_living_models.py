@@ -80,7 +80,7 @@ class LivingModel(RuleBasedStateMachine):
         left, before = self.held - Counter([k]), self.bits(self.model)
         try:
             self.model.forget(**self.batch(k))
-        except (ValueError, AccountingError):
+        except AccountingError:
             assert not self.held[k] or not self.may_remain(left)
             assert self.bits(self.model) == before
             return

@@ -89,7 +89,7 @@ class FoldGrid:
         cells = []
         for fold in range(len(self.folds)) if tested is None else tested:
             held, rest = self.folds[fold], self.total.without(self.folds[fold])
-            weights = {nu: nested_weights(rest, nu, sizes) for nu in nus}
+            weights = {nu: solve_nested(rest, nu, sizes) for nu in nus}
             for number, size in enumerate(sizes):
                 errors = squared_errors(held, [weights[nu][number] for nu in nus])
                 bound = largest_nu(rest.gram.diagonal()[:size + 1].sum())
@@ -100,10 +100,10 @@ class FoldGrid:
     def weights(self, fold: int, cells: Iterable[tuple[float, int]]) -> list[Floats]:
         """Return the output weights (L' + 1, K), bias last, of each (nu, L') of a list, trained without a fold."""
         rest = self.total.without(self.folds[fold])
-        return [np.roll(nested_weights(rest, nu, [size])[0], -1, axis=0) for nu, size in cells]
+        return [np.roll(solve_nested(rest, nu, [size])[0], -1, axis=0) for nu, size in cells]
 
 
-def nested_weights(sums: Ordered, nu: float, sizes: Sequence[int]) -> list[Any]:
+def solve_nested(sums: Ordered, nu: float, sizes: Sequence[int]) -> list[Any]:
     """Return the output weights (L' + 1, K), bias first, for each L', or None where I/nu + G is not positive.
 
     One factor and one forward substitution serve all sizes.
