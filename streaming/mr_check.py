@@ -1,31 +1,35 @@
 """Hold a dual solution against all rows: the loss of each machine, and the rows that contradict it."""
 import math
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key
-from mr_elm.machines.gathering import join
+from mr_elm.machines.dual_task import DualTask
+from mr_elm.machines.gathering import GatheredRows, join_rows
 from mr_elm.models import read_model
-from mr_elm.streaming.mr_problem import MRProblem
+from mr_elm.streaming.problem_stage import ProblemStage
 from mr_elm.streaming.stage import demand_width
+from mr_elm.typing import Floats
 
 FINE = 2**40  # losses add up as whole numbers of 1/FINE, so that their order does not show
 
 
-def add_up(values):
-    """Add the losses of tasks up, and keep the least margin."""
+def add_losses(values: Iterable[dict]) -> dict:
+    """Add the losses of tasks, and keep the least margin."""
     values = list(values)
     return {'loss': sum(value['loss'] for value in values), 'least': min(value['least'] for value in values)}
 
 
-def worst(margins, rows, most):
+def choose_worst(margins: Floats, rows: GatheredRows, most: int) -> tuple[Floats, GatheredRows]:
     """Return the rows with the smallest margins, at most so many, ties in input order, with their margins."""
     chosen = np.lexsort((*rows.places.T[::-1], margins))[:most]
     return margins[chosen], rows.take(chosen)
 
 
-class MRCheck(MRProblem):
+class MRCheck(ProblemStage):
     """Check a dual solution against all rows: its loss, and the rows that violate it.
 
     The loss gives the primal objective; the dual objective is known; so both give
@@ -46,9 +50,10 @@ class MRCheck(MRProblem):
     """
 
     REQUIRED = 'problem', 'model', 'working'
-    MERGE = {'loss': add_up}
+    TASK = DualTask
+    MERGE = {'loss': add_losses}
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add the model to check, what it was trained on, and how many violators are wanted."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: the model')
@@ -56,42 +61,43 @@ class MRCheck(MRProblem):
         self.add_passthru_arg('--most', type=int, default=1000, metavar='N',
                               help='how many violators of a machine a task writes (default: %(default)s)')
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Load the model and start with no loss."""
         super().map_begin()
         self.model = read_model(self.options.model)
         self.known = set(map(tuple, load_arrays(self.options.working)[1]['places'].tolist()))
-        self.losses, self.least = [0] * self.problem.n_machines, [1.0] * self.problem.n_machines
-        self.found = {}
+        n_machines = self.problem.scheme.n_machines
+        self.losses, self.least = [0] * n_machines, [1.0] * n_machines
+        self.found: dict[int, tuple[Floats, GatheredRows]] = {}
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Sequence[int]) -> None:
         """Add the losses of a block, and keep its worst violators."""
         demand_width(block.X, self.model.n_features)
         scores = self.model.decision_function(block.X)
-        rows = self.rows_of(block, place)
+        rows, scheme = self.gather_block(block, place), self.problem.scheme
         new = np.array([tuple(place) not in self.known for place in rows.places.tolist()], dtype=bool)
-        for machine in range(self.problem.n_machines):
-            margins = self.problem.targets(machine, rows.numbers) * scores[:, machine]
-            mine = self.problem.seen_by(machine, rows.numbers) & (rows.weights > 0)
-            losses = self.problem.machine.C * rows.weights[mine] * np.maximum(1 - margins[mine], 0)
+        for machine in range(scheme.n_machines):
+            margins = scheme.make_targets(machine, rows.numbers) * scores[:, machine]
+            mine = scheme.select_rows(machine, rows.numbers) & (rows.weights > 0)
+            losses = self.problem.C * rows.weights[mine] * np.maximum(1 - margins[mine], 0)
             self.losses[machine] += int(math.fsum(losses) * FINE)
             self.least[machine] = min(self.least[machine], float(margins[mine & new].min(initial=1.0)))
-            wrong = np.flatnonzero(mine & new & (margins < 1 - self.problem.machine.settings.eps))
+            wrong = np.flatnonzero(mine & new & (margins < 1 - self.problem.eps))
             if len(wrong):
                 self.keep(machine, margins[wrong], rows.take(wrong))
 
-    def keep(self, machine, margins, rows):
+    def keep(self, machine: int, margins: Floats, rows: GatheredRows) -> None:
         """Keep the worst violators of a machine."""
         if machine in self.found:
-            margins, rows = np.append(self.found[machine][0], margins), join([self.found[machine][1], rows])
-        self.found[machine] = worst(margins, rows, self.options.most)
+            margins, rows = np.append(self.found[machine][0], margins), join_rows([self.found[machine][1], rows])
+        self.found[machine] = choose_worst(margins, rows, self.options.most)
 
-    def map_end(self):
+    def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit losses and violators."""
         for machine, (loss, least) in enumerate(zip(self.losses, self.least, strict=True)):
             yield make_key('loss', machine), {'loss': loss, 'least': least}
         for machine, (margins, rows) in self.found.items():
-            for piece, part in rows.pieces():
+            for piece, part in rows.cut():
                 yield make_key('violators', machine), [margins[part], *piece]
 
 

@@ -1,12 +1,17 @@
 """Train the two-class machines of a dual method, each in one reducer."""
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from mr_elm.features.landmarks import row_hashes
+from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
-from mr_elm.streaming.mr_problem import MRProblem, reporter
+from mr_elm.machines.dual_task import DualTask
+from mr_elm.machines.gathering import GatheredRows
+from mr_elm.streaming.problem_stage import ProblemStage
 
 
-class MRDual(MRProblem):
+class MRDual(ProblemStage):
     """Train the two-class machines of a dual method, each in one reducer.
 
     A machine is a pair of classes, or a class against all others: numbers MACHINE.
@@ -33,30 +38,33 @@ class MRDual(MRProblem):
     section VI; the division into map and reduce is ours.
     """
 
-    def map_block(self, block, place):
+    TASK = DualTask
+
+    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send a block's rows to their machines."""
-        rows = self.rows_of(block, place)
+        rows = self.gather_block(block, place)
         n_parts = self.problem.partitions
         if n_parts == 1:
             yield from self.send(rows, 0)
             return
-        parts = row_hashes(rows.X, self.problem.parameters['seed']) % np.uint64(n_parts)
+        parts = row_hashes(rows.X, self.problem.seed) % np.uint64(n_parts)
         for part in range(n_parts):
             yield from self.send(rows.take(parts == part), part)
 
-    def send(self, rows, part):
+    def send(self, rows: GatheredRows, part: int) -> Iterator[tuple[str, object]]:
         """Yield rows for every machine that sees them."""
-        for machine in range(self.problem.n_machines):
-            for piece, _ in rows.take(self.problem.seen_by(machine, rows.numbers)).pieces():
+        scheme = self.problem.scheme
+        for machine in range(scheme.n_machines):
+            for piece, _ in rows.take(scheme.select_rows(machine, rows.numbers)).cut():
                 yield make_key('rows', machine, part), piece
 
-    def solve(self, rows, *place):
-        """Solve one machine on its rows."""
-        trained = self.problem.solve(place[0], rows, reporter(self))
+    def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
+        """Train one machine on its rows."""
+        trained = self.problem.train(place[0], rows, self.make_reporter())
         yield make_key('machine', *place), trained.certificate
         if trained.beta is not None:
             yield make_key('beta', *place), [trained.beta]
-        for piece, part in trained.support.pieces():
+        for piece, part in trained.support.cut():
             yield make_key('support', *place), [trained.coefficients[part], *piece]
 
 

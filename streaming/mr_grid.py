@@ -1,19 +1,23 @@
 """Score kernel parameters by cross-validation, each in one reducer that walks the path of C."""
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 
-from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
-from mr_elm.scores.selection import cross_validate, fold_numbers, sampled
+from mr_elm.machines.dual_task import GridTask
+from mr_elm.machines.gathering import GatheredRows
+from mr_elm.machines.pairs import LabelledKernel, cross_validate
+from mr_elm.scores.selection import fold_numbers, sampled
 from mr_elm.solvers.box.path import ready_rows
 from mr_elm.solvers.shared.workspace import Workspace
-from mr_elm.streaming.mr_problem import MRProblem, reporter
+from mr_elm.streaming.problem_stage import ProblemStage
 
 SAMPLE, OUTER, INNER = 1, 2, 3  # what a row's hash decides, each with a key of its own
 
 
-class MRGrid(MRProblem):
+class MRGrid(ProblemStage):
     """Score kernel parameters and C by cross-validation, each kernel in one reducer.
 
     A TASK is one kernel on one training set. All machines of all classes and all
@@ -32,40 +36,42 @@ class MRGrid(MRProblem):
     section VI: the grid; the division into map and reduce is ours.
     """
 
+    TASK = GridTask
+
     @cached_property
-    def space(self):
+    def space(self) -> Workspace:
         """Keep the memory of a kernel matrix for the next task."""
         return Workspace()
 
-    def map_block(self, block, place):
-        """Send the rows of the sample to every task that trains or tests on them."""
-        problem, seed = self.problem, self.problem.parameters['seed']
-        rows = self.rows_of(block, place)
-        rows = rows.take(sampled(rows.X, problem.header['share'], seed + SAMPLE))
-        outer = fold_numbers(rows.X, problem.header['n_outer'], seed + OUTER) if problem.header['n_outer'] else None
-        for number, task in enumerate(problem.header['tasks']):
-            seen = rows if task['outer'] is None or task['tests_outer'] else rows.take(outer != task['outer'])
-            for piece, _ in seen.pieces():
+    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+        """Send the rows of the sample to every candidate that trains or tests on them."""
+        problem = self.problem
+        rows = self.gather_block(block, place)
+        rows = rows.take(sampled(rows.X, problem.share, problem.seed + SAMPLE))
+        outer = fold_numbers(rows.X, problem.n_outer, problem.seed + OUTER) if problem.n_outer else None
+        for number, candidate in enumerate(problem.candidates):
+            whole = candidate.outer is None or candidate.tests_outer
+            for piece, _ in (rows if whole else rows.take(outer != candidate.outer)).cut():
                 yield make_key('rows', number), piece
 
-    def solve(self, rows, number):
-        """Score a task."""
+    def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
+        """Score a candidate."""
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')  # an unfinished cell's accuracy counts all the same
-            yield make_key('scores', number), self.score(number, rows)
+            yield make_key('scores', *place), self.score(place[0], rows)
 
-    def score(self, number, rows):
-        """Cross-validate one task: a dictionary with the cells."""
-        problem, task = self.problem, self.problem.header['tasks'][number]
-        seed, key = problem.parameters['seed'], 'n_outer' if task['tests_outer'] else 'n_folds'
-        n_folds = problem.header[key]
-        folds = fold_numbers(rows.X, n_folds, seed + (OUTER if task['tests_outer'] else INNER))
-        machine = problem.machine_with(task['kernel'])
-        source = ready_rows(kernel_rows(machine.place(rows.X), machine.kernel), space=self.space)
-        settings = replace(machine.settings, report=reporter(self))
-        cells = cross_validate(source, rows.numbers.astype(int), rows.weights, task['bounds'], folds,
-                               [task['outer']] if task['tests_outer'] else range(n_folds), problem.n_classes,
-                               problem.parameters['multiclass'], settings, machine.walk)
+    def score(self, number: int, rows: GatheredRows) -> dict:
+        """Cross-validate one candidate: a dictionary with the cells."""
+        candidate = self.problem.candidates[number]
+        problem = replace(self.problem, features={**self.problem.features, **candidate.kernel})
+        n_folds, key = (problem.n_outer, OUTER) if candidate.tests_outer else (problem.n_folds, INNER)
+        folds = fold_numbers(rows.X, n_folds, problem.seed + key)
+        source = ready_rows(problem.prepare_rows(rows.X), space=self.space)
+        settings = replace(problem.machine.settings, report=self.make_reporter())
+        cells = cross_validate(
+            LabelledKernel(source, rows.numbers.astype(int), rows.weights), problem.scheme,
+            replace(problem.machine, settings=settings), candidate.C_values, folds,
+            [candidate.outer] if candidate.tests_outer else range(n_folds))
         return {'cells': [asdict(cell) for cell in cells]}
 
 

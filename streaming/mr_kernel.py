@@ -1,24 +1,27 @@
 """Compute the kernel matrix from columns of the data: Algorithm 1 of Zhao et al., 2015, entry by entry or in tiles."""
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from mr_elm.features.kernels import Kernel, row_squares
+from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, read_json
+from mr_elm.typing import Floats
 
 TILE = 512  # rows and columns of a tile
 
 
-def tile_corners(n_rows):
+def tile_corners(n_rows: int) -> Iterator[tuple[int, int]]:
     """Yield the first row and column of each tile of the lower triangle."""
     for i in range(0, n_rows, TILE):
         for j in range(0, i + 1, TILE):
             yield i, j
 
 
-def kernel_value(kernel, totals, same):
+def finish_totals(kernel: Kernel, totals: Floats, same: np.ndarray | bool) -> Floats:
     """Turn sums over all columns, an array, into kernel values; `same` marks a row with itself."""
     if kernel.kind.of_distance:
         totals = np.where(same, 0.0, np.maximum(totals, 0.0))
@@ -53,7 +56,7 @@ class MRKernel(MRRows):
 
     REQUIRED = ('kernel',)
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add the kernel and what is emitted."""
         super().configure_args()
         self.add_passthru_arg('--emit', choices=('entries', 'tiles'), default='tiles',
@@ -61,47 +64,49 @@ class MRKernel(MRRows):
         self.add_file_arg('--kernel', help='JSON: [name of the kernel, its parameters, grid of the sums]')
 
     @cached_property
-    def kernel(self):
+    def kernel(self) -> Kernel:
         """Return the Kernel."""
-        return Kernel(*self.described[:2])
+        return Kernel(*self.description[:2])
 
     @property
-    def step(self):
+    def step(self) -> float:
         """Return the grid of the sums."""
-        return self.described[2]
+        return self.description[2]
 
     @cached_property
-    def described(self):
+    def description(self) -> list:
         """Return what --kernel says: name, parameters, grid."""
         return read_json(self.options.kernel)
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Start without columns."""
-        self.columns, self.of_distance = [], self.kernel.kind.of_distance
+        self.columns: list[tuple[Floats, Floats]] = []
+        self.of_distance = self.kernel.kind.of_distance
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Emit the shares of some columns, (columns, N), or keep them for the end."""
         if self.options.emit == 'entries':
             for column in block.X:
-                yield from self.entries(column)
+                yield from self.multiply_column(column)
         else:
             centred = block.X - block.X.mean(axis=1, keepdims=True) if self.of_distance else block.X
             X = np.ascontiguousarray(centred.T)
             self.columns.append((X, row_squares(X) / self.step))
 
-    def entries(self, X):
+    def multiply_column(self, X: Floats) -> Iterator[tuple[str, object]]:
         """Yield the shares of one column. Source: Algorithm 1, lines 3 to 8."""
         for i in range(len(X)):
             for j in range(i + 1):
                 yield make_key('entry', i, j), [(X[i] - X[j])**2 if self.of_distance else X[i] * X[j]]
 
-    def map_end(self):
+    def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the tiles of the task, one after another."""
         for i, j in tile_corners(len(self.columns[0][0]) if self.columns else 0):
-            shares = (self.share(X, squares, slice(i, i + TILE), slice(j, j + TILE)) for X, squares in self.columns)
+            rows, others = slice(i, i + TILE), slice(j, j + TILE)
+            shares = (self.compute_share(X, squares, rows, others) for X, squares in self.columns)
             yield make_key('tile', i, j), [sum(shares) * self.step]
 
-    def share(self, X, squares, rows, others):
+    def compute_share(self, X: Floats, squares: Floats, rows: slice, others: slice) -> Floats:
         """Return the share of some columns in a tile, in steps of the grid, whole ones: a step is a power of 2."""
         factor = -2 if self.of_distance else 1
         tile = X[rows] * (factor / self.step) @ X[others].T
@@ -110,27 +115,28 @@ class MRKernel(MRRows):
             tile += squares[others]
         return np.rint(tile, out=tile)
 
-    def reducer(self, key, values):
+    def reducer(self, key: str, values: Iterable) -> Iterator[tuple[str, object]]:
         """Sum, and turn into kernel values; pass on what else there is."""
         kind, coordinates = split_key(key)
         if kind not in ('entry', 'tile'):
             yield from super().reducer(key, values)
             return
-        yield from (self.entry if kind == 'entry' else self.tile)(*map(int, coordinates), values)
+        i, j = map(int, coordinates)
+        yield from (self.finish_entry if kind == 'entry' else self.finish_tile)(i, j, values)
 
-    def entry(self, i, j, values):
+    def finish_entry(self, i: int, j: int, values: Iterable) -> Iterator[tuple[str, object]]:
         """Yield an entry and its mirror image. Source: Algorithm 1, lines 10 to 15."""
         total = np.array(math.fsum(float(value) for value, in values))
-        value = kernel_value(self.kernel, total[None], i == j)[0]
+        value = finish_totals(self.kernel, total[None], i == j)[0]
         yield make_key('entry', i, j), [value]
         if i != j:
             yield make_key('entry', j, i), [value]
 
-    def tile(self, i, j, values):
+    def finish_tile(self, i: int, j: int, values: Iterable) -> Iterator[tuple[str, object]]:
         """Yield a tile of kernel values."""
         total = sum(tile for tile, in values)
-        same = np.eye(*total.shape, dtype=bool) if i == j else False
-        yield make_key('tile', i, j), [kernel_value(self.kernel, total, same)]
+        same = np.eye(*total.shape, dtype=np.bool_) if i == j else False
+        yield make_key('tile', i, j), [finish_totals(self.kernel, total, same)]
 
 
 if __name__ == '__main__':

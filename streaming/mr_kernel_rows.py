@@ -1,14 +1,13 @@
 """Compute what needs all rows X beside those of a split: rows of the kernel matrix, or their product with vectors."""
 import json
+from collections.abc import Iterator, Sequence
 
 from mrjob.step import MRStep
 
 from mr_elm.features.kernel_tiles import TILE_ROWS
-from mr_elm.header import ModelHeader
-from mr_elm.io.blocks import widen
-from mr_elm.io.store import load_arrays
+from mr_elm.io.blocks import Block, widen
 from mr_elm.io.wire import make_key
-from mr_elm.models import KernelModel
+from mr_elm.machines.kernel import KernelRowsTask
 from mr_elm.streaming.stage import MRRows, demand_width
 
 
@@ -27,30 +26,29 @@ class MRKernelRows(MRRows):
     --starts tells which row of X is the first one of a split.
     """
 
-    REQUIRED = 'rows', 'starts'
+    REQUIRED: tuple[str, ...] = ('rows', 'starts')
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add X."""
         super().configure_args()
         self.add_file_arg('--rows', help='npz: kernel, scaling and all rows X, like a model')
         self.add_file_arg('--starts', help='JSON: [file, split start, number of its first row] for each split')
 
-    def steps(self):
+    def steps(self) -> list[MRStep]:
         """Map."""
         return [MRStep(mapper=self.mapper)]
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Load X."""
-        header, arrays = load_arrays(self.options.rows)
-        self.model = KernelModel(ModelHeader.from_json(header), arrays)
+        self.model = KernelRowsTask.load(self.options.rows)
         if self.options.starts is not None:
             with open(self.options.starts) as stream:
                 self.starts = {(file, start): first for file, start, first in json.load(stream)}
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Emit the tiles of a block."""
         demand_width(block.X, self.model.n_features)
-        X, first = widen(block.X, self.model.n_features), self.starts[tuple(place[:2])] + place[2]
+        X, first = widen(block.X, self.model.n_features), self.starts[place[0], place[1]] + place[2]
         for start in range(0, len(block), TILE_ROWS):
             Z = self.model.scale(X[start:start + TILE_ROWS])
             row = first + start

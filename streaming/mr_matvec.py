@@ -1,9 +1,12 @@
 """Multiply U' with T and V with S^-1: Algorithm 2 of Zhao et al., 2015, corrected, entry by entry or in blocks."""
 import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.solvers.shared.matrix_products import block_of, entries_of
+from mr_elm.solvers.shared.matrix_products import multiply_block, multiply_entries
 from mr_elm.streaming.stage import MRRows
 
 
@@ -25,36 +28,36 @@ class MRMatvec(MRRows):
 
     Source: Zhao et al., Kernelized extreme learning machine in distributed
     environment, 2015, Algorithm 2; blocks are ours.
-    mr_elm.solvers.shared.matrix_products
-    tells what is corrected.
+    mr_elm.solvers.shared.matrix_products says what is corrected.
     """
 
     REQUIRED = ('factors',)
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add S and T."""
         super().configure_args()
         self.add_passthru_arg('--emit', choices=('entries', 'blocks'), default='blocks',
                               help='write the products entry by entry or in blocks of rows (default: %(default)s)')
         self.add_file_arg('--factors', help='npz: the singular values S and the targets T')
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Load S and T."""
         arrays = load_arrays(self.options.factors)[1]
         self.S, self.T = arrays['S'], arrays['T']
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Emit what the rows of a block give; all are of one matrix, one after another."""
-        matrix, first = block.names[block.codes[0]].split()
-        first = int(first)
+        codes: Any = block.codes
+        matrix, number = block.names[codes[0]].split()
+        first = int(number)
         if self.options.emit == 'blocks':
-            yield make_key('block', matrix, first), [block_of(matrix, block.X, self.S, self.T)]
+            yield make_key('block', matrix, first), [multiply_block(matrix, block.X, self.S, self.T)]
             return
         for row, Z in enumerate(block.X, first):
-            for (name, number, column, target), value in entries_of(matrix, row, Z, self.S, self.T):
-                yield make_key('entry', name, number, column if target is None else target), [value]
+            for key, value in multiply_entries(matrix, row, Z, self.S, self.T):
+                yield make_key('entry', *key), [value]
 
-    def reducer(self, key, values):
+    def reducer(self, key: str, values: Iterable) -> Iterator[tuple[str, object]]:
         """Sum entries. Source: Algorithm 2, lines 15 to 18."""
         if split_key(key)[0] == 'entry':
             yield key, [math.fsum(float(value) for value, in values)]

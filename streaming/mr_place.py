@@ -1,13 +1,15 @@
 """Scale the rows of a data set and hand them to the driver."""
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 from mrjob.step import MRStep
 
-from mr_elm.features.scaling import scale_rows
+from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
-from mr_elm.machines.gathering import Rows
-from mr_elm.streaming.mr_problem import MRProblem
+from mr_elm.streaming.problem_stage import ProblemStage
 
 
-class MRPlace(MRProblem):
+class MRPlace(ProblemStage):
     """Scale the rows: z = (x - offset) * scale. There is no reduce step.
 
     Input:  <split, rows>, text or packed
@@ -21,20 +23,14 @@ class MRPlace(MRProblem):
     Map:    scale each block.
     """
 
-    def steps(self):
+    def steps(self) -> list[MRStep]:
         """Map."""
         return [MRStep(mapper=self.mapper)]
 
-    def placed(self, block, place):
-        """Return the Rows of a block, scaled."""
-        rows = self.rows_of(block, place)
-        arrays = self.problem.arrays
-        X = scale_rows(rows.X, arrays['feature_offset'], arrays['feature_scale'])
-        return Rows(rows.places, rows.numbers, rows.weights, X)
-
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Scale a block."""
-        for piece, part in self.placed(block, place).pieces():
+        rows = self.gather_block(block, place)
+        for piece, part in replace(rows, X=self.problem.scale(rows.X)).cut():
             yield make_key('rows', *place[:2], place[2] + part.start), piece
 
 

@@ -1,6 +1,9 @@
 """Multiply the kernel matrix with vectors without ever storing it: a pass of conjugate gradients, or of the SVD."""
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
+from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key
 from mr_elm.machines.gathering import RECORD_BYTES
@@ -27,18 +30,18 @@ class MRProduct(MRKernelRows):
 
     REQUIRED = 'rows', 'vectors'
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add V."""
         super().configure_args()
         self.add_file_arg('--vectors', help='npz: the vectors V')
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Load X and V."""
         super().map_begin()
         V = load_arrays(self.options.vectors)[1]['vectors']
         self.model.arrays.update(dual_coef=V, intercept=np.zeros(V.shape[1]))
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Multiply a block."""
         demand_width(block.X, self.model.n_features)
         product = self.model.decision_function(block.X)

@@ -16,9 +16,11 @@ from benchmarks.bench.context import FULL, NORMAL, QUICK, Bench
 from benchmarks.public_sets import find_or_warn, read_set
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
+from mr_elm.machines.dual import BoxMachine
+from mr_elm.machines.pairs import ClassScheme, LabelledKernel, cross_validate
 from mr_elm.scaling.timing import make_ratio_row, measure_processor, times_faster
 from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
-from mr_elm.scores.selection import PAPER, cross_validate, fold_numbers
+from mr_elm.scores.selection import PAPER, fold_numbers
 from mr_elm.solvers.box.box_qp import BoxQP, Settings
 from mr_elm.solvers.box.path import ready_rows
 from mr_elm.solvers.rules import solve_dual
@@ -150,7 +152,8 @@ def compare_grid(bench: Bench) -> list[Row]:
         space = Workspace()
         for sigma in PAPER:
             source = ready_rows(kernel_rows(X, make_kernel('gaussian', sigma=sigma)), space=space)
-            list(cross_validate(source, codes, np.ones(len(X)), PAPER, folds, range(5), 2, 'one-vs-one', Settings()))
+            kernel = LabelledKernel(source, codes, np.ones(len(X)))
+            list(cross_validate(kernel, ClassScheme(2), BoxMachine(1.0, 'block', Settings()), PAPER, folds, range(5)))
 
     make_sparse_elm(1, 1).fit(X[:2000], y[:2000])  # once uncounted: loads compiled code
     mine, some = measure_processor([ours, theirs])

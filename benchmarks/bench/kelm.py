@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.bench.context import Bench
-from mr_elm.drivers.kelm_data import gathered
-from mr_elm.drivers.kelm_stages import by_columns, column_plan, kernel_file, multiplier
+from mr_elm.drivers.kelm_data import gather_data
+from mr_elm.drivers.kelm_stages import fill_by_columns, make_product, plan_columns, write_kernel
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.estimators import KernelELMClassifier
@@ -123,7 +123,7 @@ def compare_decompositions(bench: Bench) -> list[Row]:
 def gather_rows(path: Path, engine: Engine, **options: Any) -> Iterator[Any]:
     """Bring rows to this process as training does; the context's value is a KernelData."""
     plan = plan_inputs([str(path)], RowOptions())
-    with gathered(plan, KELMOptions(**options), engine, lambda plan, options, *_: options) as data:
+    with gather_data(plan, KELMOptions(**options), engine, lambda plan, options, *_: options) as data:
         yield data
 
 
@@ -133,7 +133,7 @@ def compare_emissions(bench: Bench) -> list[Row]:
     path = write_csv(bench.folder / 'pairs.csv', *draw(n, PAIR_FEATURES))
     with gather_rows(path, engine) as data:
         (tile_bytes, tile_records), (entry_bytes, entry_records) = (measure_map(data, emit) for emit in EMITS)
-        tiles, entries = measure_in_turn([partial(by_columns, data, emit, np.empty((n, n))) for emit in EMITS], 2,
+        tiles, entries = measure_in_turn([partial(fill_by_columns, data, emit, np.empty((n, n))) for emit in EMITS], 2,
                                          user_seconds)
     name = f'Algorithm 1 in tiles, {n:,} x {PAIR_FEATURES}, against entry by entry'
     return [make_ratio_row(f'{name}: times faster', tiles, entries, at_least(50.0)),
@@ -145,9 +145,9 @@ def compare_emissions(bench: Bench) -> list[Row]:
 
 def measure_map(data: Any, emit: str) -> tuple[int, int]:
     """Return the bytes and the records that one map task of Algorithm 1 emits."""
-    plan = column_plan(data)
+    plan = plan_columns(data)
     job = MRKernel(args=['--mapper', '--step-num=0', '--planned-splits', '--emit', emit,
-                         '--kernel', kernel_file(data),
+                         '--kernel', write_kernel(data),
                          '--plan', write_json(os.path.join(data.folder, 'plan.json'), plan.to_json())])
     job.sandbox(stdin=io.BytesIO(f'[[0, 0, {plan.size}]]\n'.encode()))
     job.run_mapper()
@@ -163,7 +163,7 @@ def compare_pass(bench: Bench) -> list[Row]:
     run_mr_elm('pack', write_csv(folder / 'many.csv', X, codes), '-o', path)
     V = np.random.default_rng(1).standard_normal((n, CLASSES))
     with gather_rows(path, engine) as data:
-        multiply = multiplier(data)
+        multiply = make_product(data)
         ours, shares = measure_in_turn([partial(multiply, V), partial(multiply_bare, data.rows.X, V, n // SHARE)], 2,
                                        user_seconds)
     return [make_ratio_row(f'a pass of cg with -r local, {n:,} x {D}, {CLASSES} vectors, against GEMM, exp, GEMM',

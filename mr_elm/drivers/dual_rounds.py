@@ -10,50 +10,47 @@ and not an approximation by parts.
 import os
 import tempfile
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
+from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_arrays, save_model
 from mr_elm.io.wire import split_key
-from mr_elm.machines.dual_task import DualProblem
-from mr_elm.machines.gathering import join, rows_from_piece
-from mr_elm.streaming.mr_check import FINE, MRCheck, worst
+from mr_elm.machines.dual_task import DualTask, TrainedMachine
+from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
+from mr_elm.machines.options import DualOptions
+from mr_elm.passes.data_set import DataSet
+from mr_elm.streaming.mr_check import FINE, MRCheck, choose_worst
 
 ROUNDS = 50
 MOST = 2000  # violators that a machine adds in a round
 FINEST = 1e-9  # violation that a working set is solved to at the most
 
 
-def close_gap(data, problem, parts, options, model_of, room):
+def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], TrainedMachine], options: DualOptions,
+              classes: list[str]) -> list[TrainedMachine]:
     """Return a TrainedMachine for each machine whose gap over all rows is at most `options.gap` of its objective.
 
-    parts : (machine, part) -> TrainedMachine, the start. model_of : function of the machines, (header, arrays).
-    room : how many rows of the working set fit into memory.
-    Raises DataFormatError when they do not; warns with the gap when it stays open.
+    parts : (machine, part) -> TrainedMachine, the start. classes : their names.
+    Raises DataFormatError when the working set does not fit into memory; warns with the gap when it stays open.
     """
-    working = distinct([machine.support for machine in parts.values()])
+    working = join_once([machine.support for machine in parts.values()])
     for number in range(1, ROUNDS + 1):
-        demand_room(data.plan, working, options, room)
-        with one_thread():
-            machines = [solve(problem, machine, working) for machine in range(problem.n_machines)]
-        sums, violators = check(data, problem, model_of(machines), working)
-        gaps = [problem.machine.gap_over_all(machine.certificate, *found)
-                for found, machine in zip(sums, machines, strict=True)]
-        machines = [with_gap(machine, gap) for machine, gap in zip(machines, gaps, strict=True)]
-        share = max(gap / abs(machine.certificate['objective'])
-                    for gap, machine in zip(gaps, machines, strict=True))
-        added = sum(map(len, violators))
+        demand_room(data.plan.name, len(working), task.room, options.memory)
+        machines, violators = solve_and_check(data, task, working, classes)
+        share = max(machine.certificate['gap'] / abs(machine.certificate['objective']) for machine in machines)
         data.runner.reporter.say(f'round {number}: {len(working):,} rows in the working set, gap {share:.2e} of the '
-                            f'objective, {added:,} violators')
+                                 f'objective, {sum(map(len, violators)):,} violators')
         if share <= options.gap:
             return machines
         if violators:
-            working = distinct([working, *violators])
-        elif problem.parameters['eps'] > FINEST:
-            problem = finer(problem)
+            working = join_once([working, *violators])
+        elif task.eps > FINEST:  # the working set itself leaves the gap open
+            task = replace(task, eps=task.eps / 10)
         else:
             break
     warnings.warn(f'the duality gap over all rows is {share:.2e} of the objective after {number} rounds, '
@@ -61,42 +58,42 @@ def close_gap(data, problem, parts, options, model_of, room):
     return machines
 
 
-def solve(problem, machine, working):
-    """Train a machine on the rows of the working set that it sees."""
-    return problem.solve(machine, working.take(problem.seen_by(machine, working.numbers)))
+def solve_and_check(data: DataSet, task: DualTask, working: GatheredRows,
+                    classes: list[str]) -> tuple[list[TrainedMachine], list[GatheredRows]]:
+    """Train on the working set and check on all rows: machines with their gap over all rows, and the violators."""
+    with one_thread():
+        machines = [task.train(number, working.take(task.scheme.select_rows(number, working.numbers)))
+                    for number in range(task.scheme.n_machines)]
+    model = task.model_header(classes), task.model_arrays(machines)
+    sums, violators = check_all_rows(data, task, model, working)
+    gaps = [task.machine.compute_gap(machine.certificate, *found)
+            for found, machine in zip(sums, machines, strict=True)]
+    return [replace(machine, certificate={**machine.certificate, 'gap': gap})
+            for machine, gap in zip(machines, gaps, strict=True)], violators
 
 
-def with_gap(machine, gap):
-    """Let the certificate tell the gap over all rows."""
-    return replace(machine, certificate={**machine.certificate, 'gap': gap})
-
-
-def finer(problem):
-    """Ask for a smaller violation, where the working set itself leaves the gap open."""
-    parameters = {**problem.parameters, 'eps': problem.parameters['eps'] / 10}
-    return DualProblem({**problem.header, 'parameters': parameters}, problem.arrays)
-
-
-def distinct(parts):
-    """Join Rows, each row once, in input order."""
-    rows = join(parts)
+def join_once(parts: Sequence[GatheredRows]) -> GatheredRows:
+    """Join rows, each row once, in input order."""
+    rows = join_rows(parts)
     return rows.take(np.unique(rows.places, axis=0, return_index=True)[1])
 
 
-def demand_room(plan, working, options, room):
-    """Raise DataFormatError when the working set outgrows the memory."""
-    if len(working) > room:
-        raise DataFormatError(f'{plan.name}: a working set of at most {room:,} rows was expected, as fits into half of '
-                              f'--memory {options.memory:g} MB, {len(working):,} rows are support vectors or may be: '
+def demand_room(name: str, n_rows: int, room: int, memory: float) -> None:
+    """Raise DataFormatError when the working set outgrows the memory, in MB."""
+    if n_rows > room:
+        raise DataFormatError(f'{name}: a working set of at most {room:,} rows was expected, as fits into half of '
+                              f'--memory {memory:g} MB, {n_rows:,} rows are support vectors or may be: '
                               'raise --memory or lower C')
 
 
-def check(data, problem, model, working):
-    """Run the checking pass: (loss, least margin) of each machine, and the Rows to add for each that has any."""
-    sums, found = {}, {}
+def check_all_rows(data: DataSet, task: DualTask, model: tuple[ModelHeader, dict], working: GatheredRows,
+                   ) -> tuple[list[tuple[float, float]], list[GatheredRows]]:
+    """Run the checking pass: (loss, least margin) of each machine, and the rows to add for each that has any."""
+    sums: dict[int, tuple[float, float]] = {}
+    found: dict[int, list] = {}
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'model', 'working')]
-        problem.save(paths[0])
+        task.save(paths[0])
         save_model(paths[1], *model)
         save_arrays(paths[2], {}, {'places': working.places})
         arguments = ['--problem', paths[0], '--model', paths[1], '--working', paths[2], '--most', str(MOST)]
@@ -106,12 +103,14 @@ def check(data, problem, model, working):
                 sums[int(machine)] = value['loss'] / FINE, value['least']
             else:
                 found.setdefault(int(machine), []).append(value)
-    if set(sums) != set(range(problem.n_machines)):
-        raise AccountingError(f'{data.plan.name}: the loss of each of {problem.n_machines} machines was expected from '
+    n_machines = task.scheme.n_machines
+    if set(sums) != set(range(n_machines)):
+        raise AccountingError(f'{data.plan.name}: the loss of each of {n_machines} machines was expected from '
                               f'the checking pass, {len(sums)} came: run it again')
-    violators = []
-    for machine in sorted(found):
-        margins = np.concatenate([piece[0] for piece in found[machine]])
-        rows = join([rows_from_piece(piece[1:]) for piece in found[machine]])
-        violators.append(worst(margins, rows, MOST)[1])
-    return [sums[machine] for machine in range(problem.n_machines)], violators
+    return [sums[number] for number in range(n_machines)], [join_worst(found[number]) for number in sorted(found)]
+
+
+def join_worst(pieces: list[list[np.ndarray]]) -> GatheredRows:
+    """Join the violators of a machine that tasks wrote, and keep the worst of them."""
+    rows = join_rows([read_piece(piece[1:]) for piece in pieces])
+    return choose_worst(np.concatenate([piece[0] for piece in pieces]), rows, MOST)[1]

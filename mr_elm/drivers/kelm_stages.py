@@ -2,13 +2,15 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.drivers.kelm_data import KernelData
+from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import row_squares
-from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
@@ -17,22 +19,23 @@ from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.inputs import InputPlan, look_at
+from mr_elm.rows.inputs import InputPlan, expand, look_at
 from mr_elm.rows.partition import tasks_for
 from mr_elm.solvers.shared.matrix_products import U, V
 from mr_elm.streaming.mr_kernel import TILE, MRKernel, tile_corners
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.mr_matvec import MRMatvec
 from mr_elm.streaming.mr_product import MRProduct
+from mr_elm.typing import Floats
 
 ENTRY_BYTES = 57  # of one entry on the wire
 COLUMN_GROUPS = 16  # records that columns are cut into, at least, so that tasks can share them
 
 
-def kernel_matrix(data, emit):
+def compute_matrix(data: KernelData) -> Floats:
     """Compute Omega by jobs: (N, N), the lower triangle filled. Raises AccountingError when a part is missing."""
-    omega = np.empty((data.n_rows, data.n_rows))
-    n_filled = by_rows(data, omega) if emit == 'rows' else by_columns(data, emit, omega)
+    omega, emit = np.empty((data.n_rows, data.n_rows)), data.options.emit
+    n_filled = fill_by_columns(data, emit, omega) if emit in ('tiles', 'entries') else fill_by_rows(data, omega)
     if n_filled != data.n_rows * (data.n_rows + 1) // 2:
         raise AccountingError(f'{data.n_rows * (data.n_rows + 1) // 2} entries of the kernel matrix were expected, '
                               f'{n_filled} came')
@@ -41,25 +44,29 @@ def kernel_matrix(data, emit):
     return omega
 
 
-def by_rows(data, omega):
+def fill_by_rows(data: KernelData, omega: Floats) -> int:
     """Fill Omega without a shuffle; returns how many entries of its lower triangle came."""
     job = data.source.run(MRKernelRows, ['--rows', data.rows_file, '--starts', data.starts_file], 'kernel')
-    return sum(place_tile(omega, *map(int, split_key(key)[1]), tile) for key, (tile,) in job)
+    n_filled = 0
+    for key, (tile,) in job:
+        row, column = map(int, split_key(key)[1])
+        n_filled += place_tile(omega, row, column, tile)
+    return n_filled
 
 
-def place_tile(omega, row, column, tile):
+def place_tile(omega: Floats, row: int, column: int, tile: Floats) -> int:
     """Put a tile into Omega; returns how many of its entries are in the lower triangle."""
     omega[row:row + len(tile), column:column + tile.shape[1]] = tile
     return int(np.clip(row + 1 + np.arange(len(tile)) - column, 0, tile.shape[1]).sum())
 
 
-def by_columns(data, emit, omega):
+def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
     """Fill Omega by Algorithm 1, from columns; returns how many entries of its lower triangle came."""
     runner = data.source.runner
     demand_disk(data, emit, runner)
-    columns = DataSet(column_plan(data), runner, n_rows=data.problem.n_features)
+    columns = DataSet(plan_columns(data), runner, n_rows=data.task.n_features)
     keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
-    arguments = ['--emit', emit, '--kernel', kernel_file(data), *runner.reducers(tasks_for(keys))]
+    arguments = ['--emit', emit, '--kernel', write_kernel(data), *runner.reducers(tasks_for(keys))]
     n_filled = 0
     for key, (value,) in columns.run(MRKernel, arguments, f'kernel by {emit}'):
         i, j = map(int, split_key(key)[1])
@@ -68,20 +75,20 @@ def by_columns(data, emit, omega):
     return n_filled
 
 
-def kernel_file(data):
+def write_kernel(data: KernelData) -> str:
     """Write kernel and grid for the tasks of Algorithm 1; the path."""
-    described = [data.kernel.name, data.kernel.parameters, grid_of(data)]
+    described = [data.kernel.name, data.kernel.parameters, choose_grid(data)]
     return write_json(os.path.join(data.folder, 'kernel.json'), described)
 
 
-def grid_of(data):
+def choose_grid(data: KernelData) -> float:
     """Return the grid on which sums of all columns are exact: 2^-51 of their bound."""
     largest = float(row_squares(data.rows.X).max())
     bound = (4 if data.kernel.kind.of_distance else 1) * max(largest, 1e-200)
     return float(2.0 ** (np.ceil(np.log2(bound)) - 51))
 
 
-def shuffle_bytes(n_rows, n_features, emit, n_maps):
+def predict_shuffle(n_rows: int, n_features: int, emit: str, n_maps: int) -> tuple[int, int]:
     """Predict the bytes that Algorithm 1 shuffles, and its records."""
     pairs = n_rows * (n_rows + 1) // 2
     if emit == 'entries':
@@ -90,10 +97,10 @@ def shuffle_bytes(n_rows, n_features, emit, n_maps):
     return int(min(n_tiles * TILE**2, n_maps * n_rows**2) * NUMBER_BYTES), n_tiles
 
 
-def demand_disk(data, emit, runner):
+def demand_disk(data: KernelData, emit: str, runner: Engine) -> None:
     """Say what will be shuffled. Raises ValueError when the disk of this machine has no room for it."""
-    n_bytes, n_records = shuffle_bytes(data.n_rows, data.problem.n_features, emit, runner.n_maps)
-    runner.reporter.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
+    n_bytes, n_records = predict_shuffle(data.n_rows, data.task.n_features, emit, runner.n_maps)
+    data.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if not runner.is_cluster and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
         raise ValueError(f'{data.source.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, at most a third of '
@@ -101,12 +108,12 @@ def demand_disk(data, emit, runner):
                          'or --solver cg')
 
 
-def column_plan(data):
+def plan_columns(data: KernelData) -> InputPlan:
     """Turn rows into columns, the input of Algorithm 1: several features a record, in a file of the driver.
 
     The driver has all rows, which the model needs; a job would send them through a shuffle once more.
     """
-    X, d = data.rows.X, data.problem.n_features
+    X, d = data.rows.X, data.task.n_features
     a_record = max(1, min(RECORD_BYTES // (8 * data.n_rows), d // COLUMN_GROUPS))
     groups = (slice(first, first + a_record) for first in range(0, d, a_record))
     if sp.issparse(X):
@@ -117,20 +124,20 @@ def column_plan(data):
     return plan_blocks(os.path.join(data.folder, 'columns'), map(Block, columns))
 
 
-def plan_blocks(path, blocks):
+def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
     """Write blocks to a packed file and plan it as an input of jobs."""
     with open(path, 'wb') as stream:
         for block in blocks:
             stream.write(encode_block(block))
             stream.write(b'\n')
-    return InputPlan([look_at(store_of(path).find(path), RowOptions())])
+    return InputPlan([look_at(entry, RowOptions()) for entry in expand([path])])
 
 
-def multiplier(data, scale=None):
-    """Return the function V (N, k) -> s Omega s V, each call one job over the rows."""
-    def multiply(vectors):
+def make_product(data: KernelData) -> Callable[[Floats], Floats]:
+    """Return the function V (N, k) -> Omega V, each call one job over the rows."""
+    def multiply(vectors: Floats) -> Floats:
         path = os.path.join(data.folder, 'vectors.npz')
-        save_arrays(path, {}, {'vectors': vectors if scale is None else scale[:, None] * vectors})
+        save_arrays(path, {}, {'vectors': vectors})
         product, n_rows = np.empty(vectors.shape), 0
         for key, (part,) in data.source.run(MRProduct, ['--rows', data.rows_file, '--vectors', path], 'product'):
             file, start, ordinal = map(int, split_key(key)[1])
@@ -139,16 +146,27 @@ def multiplier(data, scale=None):
             n_rows += len(part)
         if n_rows != data.n_rows:
             raise AccountingError(f'{data.n_rows} rows of a product were expected, {n_rows} came')
-        return product if scale is None else scale[:, None] * product
+        return product
 
     return multiply
 
 
-def multiply_factors(data, vectors, S, T, emit='blocks'):
+def make_factor_product(data: KernelData) -> Callable[[Floats, Floats, Floats], Floats]:
+    """Return the function (U, S^-1, T) -> U S^-1 U'T, whose first products are Algorithm 2."""
+    def multiply(vectors: Floats, inverse: Floats, T: Floats) -> Floats:
+        with np.errstate(divide='ignore'):
+            UT, VS = multiply_factors(data, vectors, 1 / inverse, T)
+        return VS @ UT
+
+    return multiply
+
+
+def multiply_factors(data: KernelData, vectors: Floats, S: Floats, T: Floats) -> tuple[Floats, Floats]:
     """Run Algorithm 2: U'T, (n, K), and V S^-1, (N, n), with U = V = `vectors`, (N, n)."""
     factors = os.path.join(data.folder, 'factors.npz')
+    emit = 'entries' if data.options.emit == 'entries' else 'blocks'
     save_arrays(factors, {}, {'S': S, 'T': T})
-    plan = plan_blocks(os.path.join(data.folder, 'factors'), [*cut(U, vectors.T), *cut(V, vectors)])
+    plan = plan_blocks(os.path.join(data.folder, 'factors'), [*cut_blocks(U, vectors.T), *cut_blocks(V, vectors)])
     rows = DataSet(plan, data.source.runner, n_rows=len(vectors) + len(S))
     found = {U: np.full((len(S), T.shape[1]), np.nan), V: np.full(vectors.shape, np.nan)}
     for key, (value,) in rows.run(MRMatvec, ['--factors', factors, '--emit', emit], 'products'):
@@ -163,7 +181,7 @@ def multiply_factors(data, vectors, S, T, emit='blocks'):
     return found[U], found[V]
 
 
-def cut(matrix, rows):
+def cut_blocks(matrix: str, rows: Floats) -> Iterator[Block]:
     """Yield the blocks of a matrix, labelled with its name and the number of their first row."""
     step = max(1, RECORD_BYTES // (8 * rows.shape[1]))
     for first in range(0, len(rows), step):

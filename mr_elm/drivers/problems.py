@@ -6,9 +6,10 @@ from typing import Any
 
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.partition import tasks_for
+from mr_elm.streaming.stage import MRRows
 
 
-def run_problem(data: DataSet, job_class: type, problem: Any, stage: str,
+def run_problem(data: DataSet, job_class: type[MRRows], problem: Any, stage: str,
                 keys: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
     """Run a job over a DataSet: yields its pairs, and demands at the end that every row is accounted for.
 

@@ -1,12 +1,17 @@
 """Choose kernel parameters and C by cross-validation on the reducers: one job, or two for double cross-validation."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mr_elm.drivers.checks import share_of
 from mr_elm.drivers.dual import begin
 from mr_elm.drivers.problems import run_problem
+from mr_elm.engines.base import Engine
+from mr_elm.features.kernels import KERNELS
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.machines.dual_task import DualProblem
+from mr_elm.machines.dual_task import Candidate, GridTask
+from mr_elm.machines.options import DualOptions
+from mr_elm.machines.search_options import DualSearch
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import Cell, LeftOut, Score, best_of, candidates
 from mr_elm.streaming.mr_grid import MRGrid
 
@@ -26,50 +31,41 @@ class Tuned:
     chosen: tuple = ()
 
 
-def tune(plan, options, search, runner):
-    """Cross-validate every candidate: a Tuned.
+def tune(plan: InputPlan, options: DualOptions, search: DualSearch, runner: Engine) -> Tuned:
+    """Cross-validate every candidate.
 
-    plan : InputPlan. options : DualOptions. search : DualSearch. runner : Engine.
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
     data = DataSet(plan, runner, options.bad_rows)
-    summary, _, problem = begin(data, options)
+    summary, _, task = begin(data, options)
     share = share_of(plan, summary, search.sample, options.memory, KEPT, 'a kernel matrix in half of')
-    header = {**problem.header, 'share': share, 'n_folds': search.folds, 'n_outer': search.nested or 0}
-    kernels, bounds = candidates(search.grid, problem.machine.kernel.kind, problem.n_features)
-    kernels, bounds = search.kernels or kernels, search.C or bounds
-    folds = [None, *range(search.nested or 0)]
-    tasks = [task(kernel, bounds, fold) for fold in folds for kernel in kernels]
-    cells = run_tasks(data, DualProblem({**header, 'tasks': tasks}, problem.arrays), 'grid')
-    scores = {fold: scores_of(tasks, cells, fold) for fold in folds}
+    kernels, C_values = candidates(search.grid, KERNELS[options.kernel], task.n_features)
+    kernels, C_values = search.kernels or kernels, sorted(search.C or C_values)
+    n_outer = search.nested or 0
+    folds = [None, *range(n_outer)]
+    grid = task.extend(GridTask, share=share, n_folds=search.folds, n_outer=n_outer,
+                       candidates=[Candidate(kernel, C_values, fold) for fold in folds for kernel in kernels])
+    cells = run_candidates(data, grid, 'grid')
+    scores = {fold: collect_scores(grid.candidates, cells, fold) for fold in folds}
     best = best_of(scores[None])
-    if not search.nested:
+    if not n_outer:
         return Tuned(scores[None], best)
-    chosen = [best_of(scores[fold]) for fold in folds[1:]]
-    tests = [task(score.parameters, [score.C], fold, tests_outer=True) for fold, score in enumerate(chosen)]
-    outer = run_tasks(data, DualProblem({**header, 'tasks': tests}, problem.arrays), 'outer folds')
+    chosen = [best_of(scores[fold]) for fold in range(n_outer)]
+    tests = [Candidate(score.parameters, [score.C], fold, tests_outer=True) for fold, score in enumerate(chosen)]
+    outer = run_candidates(data, replace(grid, candidates=tests), 'outer folds')
     return Tuned(scores[None], best, tuple(cell for number in sorted(outer) for cell in outer[number]), tuple(chosen))
 
 
-def task(kernel, bounds, outer, tests_outer=False):
-    """Describe a task: a kernel, the list of C, and the outer fold that is left out, or that is tested on."""
-    return {'kernel': kernel, 'bounds': sorted(bounds), 'outer': outer, 'tests_outer': tests_outer}
-
-
-def run_tasks(data, problem, stage):
-    """Run the job over all tasks: task number -> list of Cell."""
+def run_candidates(data: DataSet, task: GridTask, stage: str) -> dict[int, list[Cell]]:
+    """Run the job over all candidates: number -> list of Cell."""
     cells = {}
-    keys = [make_key('rows', number) for number in range(len(problem.header['tasks']))]
-    for key, value in run_problem(data, MRGrid, problem, stage, keys):
+    keys = [make_key('rows', number) for number in range(len(task.candidates))]
+    for key, value in run_problem(data, MRGrid, task, stage, keys):
         cells[int(split_key(key)[1][0])] = [Cell(**cell) for cell in value['cells']]
     return cells
 
 
-def scores_of(tasks, cells, fold):
-    """Return the Score of every candidate, of the tasks that leave out one outer fold."""
-    scores = []
-    for number, candidate in enumerate(tasks):
-        if candidate['outer'] == fold:
-            scores += [Score(candidate['kernel'], C, tuple(cell for cell in cells[number] if cell.C == C))
-                       for C in candidate['bounds']]
-    return scores
+def collect_scores(tested: list[Candidate], cells: dict[int, list[Cell]], fold: int | None) -> list[Score]:
+    """Return the Score of every kernel and C, of the candidates that leave out one outer fold."""
+    return [Score(candidate.kernel, C, tuple(cell for cell in cells[number] if cell.C == C))
+            for number, candidate in enumerate(tested) if candidate.outer == fold for C in candidate.C_values]

@@ -1,4 +1,6 @@
 """Offer the machines of the dual: sparse ELM, optimisation ELM and SphereSVM."""
+from typing import Any
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 
@@ -6,10 +8,11 @@ from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelO
 from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS
-from mr_elm.solvers.box.box_qp import BoxQP, Settings
-from mr_elm.solvers.rules import METHOD_RULES, solve_dual
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, fit_machines, votes_and_sums
-from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
+from mr_elm.machines.dual import MACHINES, BoxMachine, NodeMachine
+from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines
+from mr_elm.solvers.box.box_qp import Result, Settings
+from mr_elm.solvers.rules import METHOD_RULES
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, votes_and_sums
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
@@ -42,53 +45,45 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         self.classes_, codes = numbered_classes(y)
         sample_weight = self._weights(X, sample_weight)
         weights = row_weights(self.class_weight, self.classes_, codes, sample_weight)
-        settings = Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed)
-        fit = self._fit_nodes if self.kernel in RANDOM_NODES else self._fit_kernel
-        machines = fit(X, codes, weights, settings, sample_weight)
+        if self.kernel in RANDOM_NODES:
+            layer = self._make_layer(X.shape[1])
+            machines = self._fit_machines(NodeMachine, outputs(layer, X), codes, weights)
+            self._keep_nodes(layer, machines.beta, self.multiclass)
+        elif self.kernel == PRECOMPUTED:
+            machines = self._fit_machines(MACHINES[self._method], PrecomputedRows(X), codes, weights)
+        else:
+            kernel = self._make_kernel(X, sample_weight)
+            machines = self._fit_machines(MACHINES[self._method], kernel_rows(X, kernel), codes, weights)
+            self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass, machines.intercept)
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
-        self.intercept_ = intercepts(machines)
+        self.intercept_ = machines.intercept
         self.n_iter_ = max([1, *(result.n_iter for result in self.results_)])
         return self
 
-    def _rule(self):
+    def _fit_machines(self, kind: type[BoxMachine], source: Any, codes: np.ndarray,
+                      weights: Floats | None) -> JoinedMachines:
+        """Train the machines of all classes over kernel rows, or over node outputs (N, L)."""
+        settings = Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed)
+        machine, scheme = kind(self.C, self._rule(), settings), ClassScheme(len(self.classes_), self.multiclass)
+
+        def solve(rows: np.ndarray, targets: Floats) -> Result:
+            part = source
+            if len(rows) < len(codes):
+                part = source[rows] if kind is NodeMachine else source.take(rows)
+            return machine.solve(part, targets, None if weights is None else weights[rows])
+
+        return fit_machines(codes, scheme, solve)
+
+    def _rule(self) -> str:
         rules = METHOD_RULES[self._method]
         if self.rule is not None and self.rule not in rules:
             raise ValueError(f'rule: {" or ".join(rules)} was expected, {self.rule!r} came')
         return self.rule or rules[0]
 
-    def _told(self):
+    def _describe_solver(self) -> dict:
         return {'solver': self._rule(), 'eps': self.tol, 'max_iter': self.max_iter}
 
-    def _fit_kernel(self, X, codes, weights, settings, sample_weight):
-        kernel = None if self.kernel == PRECOMPUTED else self._make_kernel(X, sample_weight)
-        source, rule = PrecomputedRows(X) if kernel is None else kernel_rows(X, kernel), self._rule()
-
-        def solve(rows, targets):
-            part = source if len(rows) == len(codes) else source.take(rows)
-            return self._solve(part, targets, None if weights is None else weights[rows], rule, settings)
-
-        machines = fit_machines(codes, len(self.classes_), solve, self.multiclass)
-        if kernel is not None:
-            self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass, intercepts(machines))
-        return machines
-
-    def _solve(self, source, targets, weights, rule, settings):
-        """Solve a two-class machine over kernel rows."""
-        return solve_dual(BoxQP(source, targets, self.C, weights), rule, settings)
-
-    def _fit_nodes(self, X, codes, weights, settings, _):
-        from mr_elm.solvers.box.node_dual import solve_node_dual
-        layer = self._make_layer(X.shape[1])
-        H = outputs(layer, X)
-
-        def solve(rows, targets):
-            return solve_node_dual(H[rows], targets, self.C, None if weights is None else weights[rows], settings)
-
-        machines = fit_machines(codes, len(self.classes_), solve, self.multiclass)
-        self._keep_nodes(layer, np.column_stack([result.beta for result in machines.results]), self.multiclass)
-        return machines
-
-    def _values_of(self, K):
+    def _values_of(self, K: Floats) -> Floats:
         return K[:, self.support_] @ self.dual_coef_ + self.intercept_
 
     def decision_function(self, X: Rows) -> Floats:
@@ -151,11 +146,3 @@ class SphereSVMClassifier(DualClassifier):
         super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
                          class_weight, seed)
         self.normalise = normalise
-
-    def _solve(self, source, targets, weights, rule, settings):
-        return solve_sphere(SphereProblem(source, targets, self.C, weights), rule, settings)
-
-
-def intercepts(machines):
-    """Return the bias of each machine."""
-    return np.array([result.intercept for result in machines.results])

@@ -6,13 +6,10 @@ from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_we
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import kernel_product, lower_triangle
 from mr_elm.features.kernels import KERNELS
+from mr_elm.machines.kernel import SOLVERS, KernelMachine, KernelRowsTask
 from mr_elm.scores.selection import score_values
-from mr_elm.solvers.kernel.kelm import decompose, decompose_by_passes, solve_cholesky, unweigh, weigh
-from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, solve_cg
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.typing import ClassWeight, Labels, Rows, Weights
-
-SOLVERS = ('cholesky', 'svd', 'cg')
+from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
 class KernelELM(KernelOrNodes):
@@ -41,58 +38,41 @@ class KernelELM(KernelOrNodes):
         self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
         self.leave_one_out, self.seed = leave_one_out, seed
 
-    def _fit_targets(self, X, T, weights):
+    def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
-        self._demand_fitting()
-        kernel = None if self.kernel == PRECOMPUTED else self._make_kernel(X, weights)
-        if kernel is None:
-            PrecomputedRows(X)  # is it a kernel?
+        machine = KernelMachine(self.C, self.solver, self.rank, None, self.tol, self.max_iter, self.leave_one_out,
+                                self.seed)
+        self._demand_fitting(machine.takes_passes)
         self.n_iter_ = 1
-        solution = self._by_passes(X, kernel, T, weights) if self._takes_passes() else (
-            self._by_matrix(X.copy() if kernel is None else lower_triangle(X, kernel), T, weights))
+        if self.kernel == PRECOMPUTED:
+            PrecomputedRows(X)  # is it a kernel?
+            solution = machine.solve_matrix(X.copy(), T, weights)
+        else:
+            kernel = self._make_kernel(X, weights)
+            if self.solver == 'cg':
+                solution, self.n_iter_, _ = machine.solve_by_gradients(
+                    KernelRowsTask(kernel, X), kernel_product(X, kernel), T, weights)
+            elif machine.takes_passes:
+                solution, _ = machine.solve_truncated(kernel_product(X, kernel), T, weights)
+            else:
+                solution = machine.solve_matrix(lower_triangle(X, kernel), T, weights)
+            self._keep_kernel(kernel, X, solution.dual_coef)
         self.dual_coef_ = solution.dual_coef
         if self.leave_one_out:
             self.loo_residuals_ = solution.residuals
-        if kernel is not None:
-            self._keep_kernel(kernel, X, solution.dual_coef)
 
-    def _demand_fitting(self):
+    def _demand_fitting(self, takes_passes: bool) -> None:
         self._demand_known_kernel()
         if self.solver not in SOLVERS:
             raise ValueError(f'solver: one of {", ".join(SOLVERS)} was expected, {self.solver!r} came')
         if self.leave_one_out and self.solver == 'cg':
             raise ValueError('leave_one_out: the solver cholesky or svd was expected, cg came')
-        if self._takes_passes() and self.kernel == PRECOMPUTED:
+        if takes_passes and self.kernel == PRECOMPUTED:
             raise ValueError(f'solver: cholesky or svd without rank was expected for a ready matrix, {self.solver!r} '
                              'came')
 
-    def _told(self):
+    def _describe_solver(self) -> dict:
         return {'solver': self.solver, 'rank': self.rank, 'tolerance': self.tol, 'max_passes': self.max_iter}
-
-    def _takes_passes(self):
-        return self.solver == 'cg' or self.solver == 'svd' and self.rank is not None
-
-    def _by_matrix(self, omega, T, weights):
-        s, T = weigh(omega, T, weights)
-        if self.solver == 'cholesky':
-            return unweigh(solve_cholesky(omega, T, self.C, self.leave_one_out), s)
-        return unweigh(decompose(omega).solve(T, self.C, self.leave_one_out), s)
-
-    def _by_passes(self, X, kernel, T, weights):
-        s, T = weigh(None, T, weights)
-        plain, scale = kernel_product(X, kernel), 1.0 if s is None else s[:, None]
-
-        def multiply(V):
-            return scale * plain(scale * V)
-
-        if self.solver == 'svd':
-            return unweigh(decompose_by_passes(multiply, X.shape[0], self.rank, self.seed).solve(
-                T, self.C, self.leave_one_out), s)
-        n = X.shape[0]
-        M = approximate(X, kernel, min(self.rank, n), s, self.seed) if self.rank else (
-            approximate_well(X, kernel, self.C, n, s, self.seed))
-        solution, self.n_iter_, _ = solve_cg(multiply, T, self.C, M, self.tol, self.max_iter)
-        return unweigh(solution, s)
 
 
 class KernelELMClassifier(OneVsAll, KernelELM):

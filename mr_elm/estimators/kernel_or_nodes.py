@@ -1,13 +1,17 @@
 """Choose between kernels, random nodes and a ready matrix by one name: what the estimators of both have in common."""
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mr_elm.estimators.conversion import Convertible, describe
 from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
-from mr_elm.features.kernels import KERNELS, make_kernel, row_squares
-from mr_elm.models import HiddenNodeModel, KernelModel, layer_arrays, vector_arrays
+from mr_elm.features.kernels import KERNELS, Kernel, make_kernel, row_squares
+from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
+from mr_elm.models import HiddenNodeModel, KernelModel, Model
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
+from mr_elm.typing import Floats, Rows, Weights
 
 PRECOMPUTED = 'precomputed'
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
@@ -18,69 +22,68 @@ class KernelOrNodes(Convertible, BaseEstimator):
 
     _kernels = (*KERNELS, *RANDOM_NODES, PRECOMPUTED)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != PRECOMPUTED
         tags.input_tags.pairwise = self.kernel == PRECOMPUTED
         return tags
 
-    def _read(self, X, **how):
+    def _read(self, X: Rows, **how: Any) -> Any:
         found = validate_data(self, X, accept_sparse='csr', dtype=float, **how)
         if how.get('reset', True):
             self.n_rows_ = found[0].shape[0]
         return found
 
-    def _weights(self, X, sample_weight):
+    def _weights(self, X: Rows, sample_weight: Weights) -> Floats | None:
         return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
 
-    def _demand_known_kernel(self):
+    def _demand_known_kernel(self) -> None:
         if self.kernel not in self._kernels:
             raise ValueError(f'kernel: one of {", ".join(self._kernels)} was expected, {self.kernel!r} came')
 
-    def _make_kernel(self, X, weights=None):
+    def _make_kernel(self, X: Rows, weights: Floats | None = None) -> Kernel:
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
         return make_kernel(self.kernel, X.shape[1] * variance(X, weights), getattr(self, 'normalise', False), **given)
 
-    def _make_layer(self, d):
+    def _make_layer(self, d: int) -> HiddenLayer:
         if not self.n_hidden >= 1:
             raise ValueError(f'n_hidden: a number of at least 1 was expected, {self.n_hidden} came')
-        nodes = draw_nodes(self.kernel, self.n_hidden, d, self.seed)
-        return HiddenLayer(self.kernel, *nodes, np.zeros(d), np.ones(d))
+        weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed)
+        return HiddenLayer(self.kernel, weights, biases, np.zeros(d), np.ones(d))
 
-    def _values(self, X):
+    def _values(self, X: Rows) -> Floats:
         """Return the decision values of all machines, (n, P)."""
         check_is_fitted(self)
         X = self._read(X, reset=False)
         return self._values_of(X) if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
 
-    def _values_of(self, K):
+    def _values_of(self, K: Floats) -> Floats:
         """Return the decision values of rows of a ready matrix, (n, N)."""
         return K @ self.dual_coef_
 
-    def _keep(self, kind, parameters, arrays, scheme=ONE_VS_ALL):
+    def _keep(self, kind: type[Model], parameters: dict, arrays: dict, scheme: str = ONE_VS_ALL) -> None:
         """Make the model, with the header and arrays of a model file."""
-        parameters = {**parameters, **self._told(), 'C': self.C, 'seed': self.seed, 'multiclass': scheme}
+        parameters = {**parameters, **self._describe_solver(), 'C': self.C, 'seed': self.seed, 'multiclass': scheme}
         self.model_ = kind(describe(self, self.n_rows_, parameters), arrays)
 
-    def _told(self):
+    def _describe_solver(self) -> dict:
         """Return what a model tells of its solver."""
         return {}
 
-    def _keep_kernel(self, kernel, vectors, dual_coef, scheme=ONE_VS_ALL, intercept=None):
+    def _keep_kernel(self, kernel: Kernel, vectors: Rows, dual_coef: Floats, scheme: str = ONE_VS_ALL,
+                     intercept: Floats | None = None) -> None:
         d = self.n_features_in_
-        arrays = {'feature_offset': np.zeros(d), 'feature_scale': np.ones(d), **vector_arrays(vectors),
-                  'dual_coef': dual_coef,
-                  'intercept': np.zeros(dual_coef.shape[1]) if intercept is None else intercept}
+        scaling = {'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)}
+        arrays = kernel_arrays(scaling, vectors, dual_coef, intercept)
         self._keep(KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays,
                    scheme)
 
-    def _keep_nodes(self, layer, weights, scheme=ONE_VS_ALL):
-        no_bias = np.zeros((1, weights.shape[1]))
-        arrays = {**layer_arrays(layer), 'output_weights': np.concatenate([weights, no_bias])}
-        self._keep(HiddenNodeModel, {'map': layer.kind, 'n_hidden': layer.n_hidden}, arrays, scheme)
+    def _keep_nodes(self, layer: HiddenLayer, weights: Floats, scheme: str = ONE_VS_ALL) -> None:
+        parameters = {'map': layer.kind, 'n_hidden': layer.n_hidden}
+        self._keep(HiddenNodeModel, parameters, node_arrays(layer, weights), scheme)
 
 
-def variance(X, weights=None):
+def variance(X: Rows, weights: Floats | None = None) -> float:
     """Return the variance of all values of X, or 1 when they are equal; a row of weight 2 counts as two rows.
 
     The default sigma is sqrt(d) on rows scaled to 1 and follows the scale of others.
@@ -92,6 +95,6 @@ def variance(X, weights=None):
     return float(value) if value > 1e-12 * squares / size else 1.0
 
 
-def outputs(layer, X):
+def outputs(layer: HiddenLayer, X: Rows) -> Floats:
     """Return the node outputs of all rows, (n, L)."""
     return layer.evaluate(X, np.empty((X.shape[0], layer.n_hidden)))

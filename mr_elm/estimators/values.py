@@ -5,7 +5,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
 class OneVsAll(ClassifierMixin):
@@ -22,7 +22,7 @@ class OneVsAll(ClassifierMixin):
         return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
 
 
-def numbered_classes(y):
+def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes of y in increasing order, and the number of each row's class, (n,) int.
 
     Raises ValueError when y holds no classes, or one.
@@ -34,12 +34,14 @@ def numbered_classes(y):
     return classes, codes
 
 
-def row_weights(class_weight, classes, codes, sample_weight=None):
+def row_weights(class_weight: ClassWeight, classes: np.ndarray, codes: Labels,
+                sample_weight: Weights = None) -> Floats | None:
     """Return the weight of each row, (n,), as its class and its own weight say; None when all count once."""
+    own = None if sample_weight is None else np.asarray(sample_weight)
     if class_weight is None:
-        return sample_weight
+        return own
     weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
-    return weights if sample_weight is None else weights * sample_weight
+    return weights if own is None else weights * own
 
 
 class Targets(RegressorMixin, MultiOutputMixin):

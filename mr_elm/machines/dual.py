@@ -1,64 +1,75 @@
-"""Train one two-class machine on rows in memory: scale them, state the dual over a kernel or nodes, solve it.
+"""Train one two-class machine on rows in memory: on the box-constrained dual, over a kernel or nodes, or as a ball.
 
     f(x) = sum_i a_i t_i K(z_i, z)   or   f(x) = h(x) beta,  beta = sum_i a_i t_i h(x_i)          symbols: box_qp
 """
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernel_rows import kernel_rows
-from mr_elm.features.kernels import Kernel
-from mr_elm.features.scaling import scale_rows
-from mr_elm.solvers.box.box_qp import BoxQP, Settings
-from mr_elm.solvers.box.path import walk_path
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
 from mr_elm.solvers.rules import solve_dual
+from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
+from mr_elm.typing import Floats
+
+if TYPE_CHECKING:  # compiled code, which is loaded when it is used
+    from mr_elm.solvers.box.path import PathPoint
 
 
 @dataclass(frozen=True)
-class Machine:
-    """Say how a two-class machine is trained.
+class BoxMachine:
+    """Say how a two-class machine is trained on kernel rows.
 
-    kernel : Kernel on scaled rows, or None for the nodes of `layer`.
-    layer : HiddenLayer, or None.
-    offset, scale : (d,) of z = (x - offset) * scale; a layer has its own.
-    C : > 0. rule : a solver of `dual.RULES`; nodes have one solver only.
-    settings : Settings.
+    C : > 0. rule : one of the method's `METHOD_RULES`. settings : Settings.
     """
 
-    kernel: Kernel | None
-    layer: HiddenLayer | None
-    offset: np.ndarray
-    scale: np.ndarray
     C: float
     rule: str
     settings: Settings
 
-    def place(self, X):
-        """Return what the dual is over: scaled rows for a kernel, node outputs (n, L) for nodes."""
-        if self.kernel is not None:
-            return scale_rows(X, self.offset, self.scale)
-        return self.layer.evaluate(X, np.empty((X.shape[0], self.layer.n_hidden)))
+    def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
+        """Train on a source of kernel rows; targets (n,) of +1 and -1, weights (n,) >= 0 or None."""
+        return solve_dual(BoxQP(source, targets, self.C, weights), self.rule, self.settings)
 
-    def solve(self, Z, targets, weights, report=None):
-        """Solve the dual over placed rows Z; returns a Result, for nodes with beta.
+    def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
+                   fold: int | None = None) -> 'Iterator[PathPoint]':
+        """Train for every C in increasing order and yield a PathPoint for each; see `path.walk_path`."""
+        from mr_elm.solvers.box.path import walk_path
+        return walk_path(source, targets, C_values, weights, self.settings, fold)
 
-        targets : (n,) of +1 and -1. weights : (n,) >= 0. report : see Settings.
-        """
-        settings = replace(self.settings, report=report)
-        if self.kernel is not None:
-            return solve_dual(BoxQP(kernel_rows(Z, self.kernel), targets, self.C, weights), self.rule, settings)
-        from mr_elm.solvers.box.node_dual import solve_node_dual
-        return solve_node_dual(Z, targets, self.C, weights, settings)
-
-    def walk(self, *given):
-        """Yield a PathPoint for every C of a list; see `path.walk_path`."""
-        return walk_path(*given)
-
-    def gap_over_all(self, certificate, loss, least):
-        """Return the duality gap over all rows of a machine trained on some.
+    def compute_gap(self, certificate: dict, loss: float, least_margin: float) -> float:
+        """Return the duality gap over all rows of a machine that was trained on some of them.
 
         certificate : objective, alpha_sum and gap of the training. loss : sum of C_i max(0, 1 - t_i f(x_i)) over all
-        rows. least : the smallest t f(x) of rows it was not trained on, or 1.
+        rows. least_margin : the smallest t f(x) of the rows that it was not trained on, at most 1.
         """
         return loss + 2 * certificate['objective'] + certificate['alpha_sum']
+
+
+class NodeMachine(BoxMachine):
+    """Train a machine on the outputs of hidden nodes; there is one rule only."""
+
+    def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
+        """Train on node outputs (n, L); returns a NodeResult."""
+        from mr_elm.solvers.box.node_dual import solve_node_dual
+        return solve_node_dual(source, targets, self.C, weights, self.settings)
+
+
+class SphereMachine(BoxMachine):
+    """Train a SphereSVM on rows of a normalised kernel; symbols: sphere_svm."""
+
+    def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
+        """Train on a source of kernel rows; see `solve_sphere`."""
+        return solve_sphere(SphereProblem(source, targets, self.C, weights), self.rule, self.settings)
+
+    def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
+                   fold: int | None = None) -> 'Iterator[PathPoint]':
+        """Train for every C in increasing order and yield a PathPoint for each; see `walk_sphere_path`."""
+        from mr_elm.solvers.sphere.sphere_path import walk_sphere_path
+        return walk_sphere_path(source, targets, C_values, weights, self.settings, fold)
+
+    def compute_gap(self, certificate: dict, loss: float, least_margin: float) -> float:
+        """Return |c|^2 - min c.x~_i over all rows; least_margin is the smallest y f / |c|^2."""
+        return max(certificate['gap'], certificate['objective'] * (1 - least_margin))
+
+
+MACHINES = {'sparse-elm': BoxMachine, 'oelm': BoxMachine, 'sphere-svm': SphereMachine}

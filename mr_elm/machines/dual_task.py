@@ -1,22 +1,31 @@
 """Describe a dual training to its tasks: one file with the classes, the kernel or nodes, the scaling and the solver."""
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mr_elm.features.kernels import KERNELS, make_kernel
-from mr_elm.io.store import load_arrays, save_arrays
-from mr_elm.machines.dual import Machine
-from mr_elm.machines.gathering import Rows
-from mr_elm.machines.sphere import SphereMachine
-from mr_elm.models import layer_of
+from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
+from mr_elm.features.scaling import choose_scaling
+from mr_elm.header import ModelHeader
+from mr_elm.machines.dual import MACHINES, BoxMachine, NodeMachine
+from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
+from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
+from mr_elm.machines.options import DualOptions
+from mr_elm.machines.pairs import ClassScheme, join_columns
+from mr_elm.machines.rows_task import RowsTask
+from mr_elm.models import layer_arrays, layer_of
 from mr_elm.solvers.box.box_qp import Settings
-from mr_elm.solvers.ridge.esvm import row_weights
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_pairs, machine_count
+from mr_elm.solvers.ridge.esvm import class_weights
+from mr_elm.sums.statistics import Classes, ColumnStatistics
+from mr_elm.typing import Floats, Rows
 
 CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')
-MACHINES = {'sphere-svm': SphereMachine}  # methods that are not a Machine of the box-constrained dual
+COPIES = 3  # of a row in the memory of a task: as it comes, as the dual sees it, and as the solver keeps it
 
 
 @dataclass(frozen=True)
@@ -24,118 +33,176 @@ class TrainedMachine:
     """Hold what training one machine gave.
 
     certificate : what the Result says of itself, and the warnings that came with it; fit for JSON.
-    support : Rows with alpha > 0, as they were read. coefficients : (n_support,), t_i alpha_i.
+    support : rows with alpha > 0, as they were read. coefficients : (n_support,), t_i alpha_i.
     beta : (L,) output weights of explicit nodes, else None.
     """
 
-    certificate: dict
-    support: Rows
-    coefficients: np.ndarray
-    beta: np.ndarray | None
+    certificate: dict[str, Any]
+    support: GatheredRows
+    coefficients: Floats
+    beta: Floats | None
+
+    @classmethod
+    def read(cls, records: dict[str, list]) -> 'TrainedMachine':
+        """Put the records of one machine together: kind of record -> values, as mr_dual wrote them."""
+        pieces = records.get('support', [])
+        rows = join_rows([read_piece(piece[1:]) for piece in pieces])
+        order = np.lexsort(rows.places.T[::-1])
+        coefficients = np.concatenate([piece[0] for piece in pieces])
+        beta = records['beta'][0][0] if 'beta' in records else None
+        return cls(records['machine'][0], rows.take(order), coefficients[order], beta)
 
 
-@dataclass(frozen=True)
-class DualProblem:
+@dataclass(frozen=True, kw_only=True)
+class DualTask(RowsTask):
     """Know which machines there are, which rows each sees, and how it is trained.
 
-    header : method, index (label -> class number; None where labels are targets), n_classes, class_weights (label ->
-        weight, or None), partitions, and parameters: kernel, normalised and its parameters, or map; C, rule, eps,
-        max_iter, cache_bytes, seed, multiclass.
-    arrays : feature_offset, feature_scale, and hidden nodes where the kernel is explicit.
+    method : sparse-elm, oelm or sphere-svm. multiclass : one-vs-one or one-vs-all.
+    features : kernel, normalised and the kernel's parameters; or map, n_hidden, weight_scale and weights of nodes.
+    C, rule, eps, max_iter, cache_bytes, seed : see BoxMachine and Settings.
+    partitions : how many parts the rows of a machine are cut into.
+    arrays : those of RowsTask, and the hidden nodes where there are some.
     """
 
-    header: dict
-    arrays: dict
-
-    @property
-    def parameters(self):
-        """Return the parameters of the training, as in a model's header."""
-        return self.header['parameters']
-
-    @property
-    def n_features(self):
-        """Return the width of the rows."""
-        return len(self.arrays['feature_offset'])
-
-    @property
-    def n_classes(self):
-        """Return the number of classes."""
-        return self.header['n_classes']
-
-    @property
-    def partitions(self):
-        """Return into how many parts the rows of a machine are cut."""
-        return self.header['partitions']
-
-    @property
-    def one_vs_all(self):
-        """Tell whether a machine is a class against all others, and not a pair of classes."""
-        return self.n_classes > 2 and self.parameters['multiclass'] == ONE_VS_ALL
-
-    @property
-    def n_machines(self):
-        """Return how many two-class machines there are."""
-        return machine_count(self.n_classes, self.parameters['multiclass'])
+    method: str
+    multiclass: str
+    features: dict[str, Any]
+    C: float
+    rule: str
+    eps: float
+    max_iter: int | None
+    cache_bytes: int
+    partitions: int = 1
 
     @cached_property
-    def machine(self):
-        """Return the Machine: how each of them is trained."""
-        return self.machine_with({})
+    def scheme(self) -> ClassScheme:
+        """Return the ClassScheme: which machines there are."""
+        return ClassScheme(self.n_classes, self.multiclass)
 
-    def machine_with(self, changes):
-        """Return a Machine with some parameters changed."""
-        given = {**self.parameters, **changes}
-        settings = Settings(given['eps'], given['max_iter'], given['cache_bytes'], seed=given['seed'])
-        kernel, layer = None, None
-        if 'kernel' in given:
-            names = KERNELS[given['kernel']].parameters
-            kernel = make_kernel(given['kernel'], normalised=given['normalised'],
-                                 **{name: given.get(name) for name in names})
-        else:
-            layer = layer_of(self.parameters, self.arrays)
-        kind = MACHINES.get(self.header['method'], Machine)
-        return kind(kernel, layer, self.arrays['feature_offset'], self.arrays['feature_scale'], given['C'],
-                    given['rule'], settings)
+    @cached_property
+    def kernel(self) -> Kernel | None:
+        """Return the Kernel on scaled rows, or None where there are nodes."""
+        if 'kernel' not in self.features:
+            return None
+        name = self.features['kernel']
+        parameters = {key: self.features.get(key) for key in KERNELS[name].parameters}
+        return make_kernel(name, normalised=self.features['normalised'], **parameters)
 
-    def class_numbers(self, block):
-        """Return the class number, or the target, of each row of a block, (n,)."""
-        if self.header['index'] is None:
-            return block.targets
-        return np.array([self.header['index'][name] for name in block.names])[block.codes]
+    @cached_property
+    def layer(self) -> HiddenLayer:
+        """Return the hidden nodes, where there is no kernel."""
+        return layer_of(self.features, self.arrays)
 
-    def row_weights(self, block):
-        """Return the weight of each row of a block, (n,): its own times that of its class."""
-        weights = row_weights(block, self.header['class_weights'])
-        return np.ones(len(block)) if weights is None else weights
+    @cached_property
+    def machine(self) -> BoxMachine:
+        """Return how each machine is trained."""
+        settings = Settings(self.eps, self.max_iter, self.cache_bytes, seed=self.seed)
+        kind = NodeMachine if self.kernel is None else MACHINES[self.method]
+        return kind(self.C, self.rule, settings)
 
-    def seen_by(self, machine, numbers):
-        """Tell which rows, by their class numbers, a machine trains on: a mask (n,)."""
-        if self.one_vs_all:
-            return np.ones(len(numbers), bool)
-        return np.isin(numbers, class_pairs(self.n_classes)[machine])
+    @property
+    def width(self) -> int:
+        """Return how many numbers a row of the dual has."""
+        return self.n_features if self.kernel else self.layer.n_hidden
 
-    def targets(self, machine, numbers):
-        """Return +1 for rows of the machine's positive class and -1 for others, (n,)."""
-        positive = machine if self.one_vs_all else class_pairs(self.n_classes)[machine][1]
-        return np.where(numbers == positive, 1.0, -1.0)
+    @property
+    def room(self) -> int:
+        """Return how many rows fit into the memory beside the cache, which is as large."""
+        return int(self.cache_bytes / (COPIES * 8 * self.width))
 
-    def solve(self, machine, rows, report=None):
-        """Train a machine on Rows, all of which it sees; returns a TrainedMachine. report : see Settings."""
-        targets = self.targets(machine, rows.numbers)
+    def prepare_rows(self, X: Rows) -> Any:
+        """Return what a machine is trained over: the kernel rows of X, or its node outputs (n, L)."""
+        if self.kernel:
+            return kernel_rows(self.scale(X), self.kernel)
+        return self.layer.evaluate(X, np.empty((X.shape[0], self.layer.n_hidden)))
+
+    def train(self, number: int, rows: GatheredRows, report: Callable | None = None) -> TrainedMachine:
+        """Train a machine on rows, all of which it sees. report : see Settings."""
+        targets = self.scheme.make_targets(number, rows.numbers)
+        machine = replace(self.machine, settings=replace(self.machine.settings, report=report))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
-            result = self.machine.solve(self.machine.place(rows.X), targets, rows.weights, report)
+            result = machine.solve(self.prepare_rows(rows.X), targets, rows.weights)
         used = np.flatnonzero(result.alpha)
         facts = {name: np.asarray(getattr(result, name)).item() for name in CERTIFICATE}
         facts |= {'n_rows': len(rows), 'n_support': len(used), 'alpha_sum': float(result.alpha.sum()),
                   'warnings': [[warning.category.__name__, str(warning.message)] for warning in caught]}
         return TrainedMachine(facts, rows.take(used), (result.alpha * targets)[used], getattr(result, 'beta', None))
 
-    def save(self, path):
-        """Write the file."""
-        save_arrays(path, self.header, self.arrays)
+    def model_arrays(self, machines: Sequence[TrainedMachine]) -> dict[str, Floats]:
+        """Name the arrays of the model: support vectors that any machine uses, each once, or the weights of nodes."""
+        if not self.kernel:
+            weights = [machine.beta for machine in machines if machine.beta is not None]
+            return node_arrays(self.layer, np.column_stack(weights))
+        rows = join_rows([machine.support for machine in machines])
+        _, first, numbers = np.unique(rows.places, axis=0, return_index=True, return_inverse=True)
+        ends = np.cumsum([len(machine.support) for machine in machines])[:-1]
+        columns = zip(np.split(numbers.ravel(), ends), [machine.coefficients for machine in machines], strict=True)
+        _, dual_coef = join_columns(list(columns))
+        intercept = np.array([machine.certificate['intercept'] for machine in machines])
+        return kernel_arrays(self.arrays, self.scale(rows.X[first]), dual_coef, intercept)
+
+    def model_header(self, classes: list[str]) -> ModelHeader:
+        """Make what a header needs for the model to predict; classes : their names."""
+        parameters = {name: getattr(self, name) for name in ('C', 'eps', 'max_iter', 'seed', 'multiclass')}
+        return ModelHeader.from_json({  # in the order of keys that files of these methods have
+            'method': self.method, 'task': 'classification', 'classes': classes, 'n_features': self.n_features,
+            'parameters': {**parameters, **self.features, 'solver': self.rule},
+            'n_rows_used': 0, 'n_rows_rejected': 0, 'history': []})
 
 
-def load_problem(path):
-    """Read what `DualProblem.save` wrote."""
-    return DualProblem(*load_arrays(path))
+def state_task(options: DualOptions, columns: ColumnStatistics, classes: Classes, sparse: bool) -> DualTask:
+    """Put classes, scaling, kernel or nodes and solver into a DualTask.
+
+    columns : statistics of the features. sparse : whether rows are CSR.
+    """
+    offset, scale = choose_scaling(options.scale, columns)
+    d = columns.n_features
+    if options.kernel in KERNELS:
+        kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree,
+                             normalised=options.normalise)
+        if sparse and kernel.kind.of_distance:
+            offset = np.zeros(d)  # distances do not see it, and rows stay sparse
+        features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
+        arrays = {'feature_offset': offset, 'feature_scale': scale}
+    else:
+        weights, biases = draw_nodes(options.kernel, options.n_hidden, d, options.seed, options.weight_scale,
+                                     options.weights)
+        features = {'map': options.kernel, 'n_hidden': options.n_hidden, 'weight_scale': options.weight_scale,
+                    'weights': options.weights}
+        arrays = layer_arrays(HiddenLayer(options.kernel, weights, biases, offset, scale))
+    return DualTask(
+        method=options.method, index=classes.index, n_classes=len(classes.names),
+        class_weights=class_weights(options.class_weight, classes), seed=options.seed, arrays=arrays,
+        multiclass=options.multiclass, features=features, C=options.C,
+        rule=options.rule, eps=options.eps, max_iter=options.max_iter,
+        cache_bytes=int(options.memory * 1e6 / 2), partitions=options.partitions)
+
+
+class Candidate(NamedTuple):
+    """Name what is cross-validated at once: the parameters of a kernel and a list of C.
+
+    outer : the outer fold that is left out, or None. tests_outer : whether it is tested on.
+    """
+
+    kernel: dict[str, Any]
+    C_values: list[float]
+    outer: int | None = None
+    tests_outer: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridTask(DualTask):
+    """Know which candidates to cross-validate, each on which rows.
+
+    share : of the rows that are looked at. n_folds, n_outer : folds of the cross-validation, and of the one around it.
+    candidates : a Candidate for each key of the shuffle.
+    """
+
+    share: float
+    n_folds: int
+    n_outer: int
+    candidates: list[Candidate]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'candidates', [Candidate(*found) for found in self.candidates])  # JSON makes lists

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.features.landmarks import row_hashes
-from mr_elm.solvers.box.path import walk_path
-from mr_elm.solvers.kernel.kelm import unweigh
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, class_targets, machine_count, machines_of
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers
 
 # Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5
 PAPER = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
@@ -127,47 +125,6 @@ def finalists(scores, n):
     return (leaders + [score for score in ranked if score not in leaders])[:n]
 
 
-def cross_validate(source, codes, weights, bounds, folds, tested, n_classes, scheme, settings,
-                   walk=walk_path):
-    """Yield a Cell for every fold to be tested and every C.
-
-    source : PrecomputedRows of the kernel over all rows. codes, folds : (N,) class and fold of each row.
-    weights : (N,). bounds : the list of C. tested : numbers of the folds to hold out, one after another.
-    walk : function that yields a PathPoint for every C, such as this one.
-    """
-    machines = [(rows, targets, part_of(source, rows)) for rows, targets in machines_of(codes, n_classes, scheme)]
-    for fold in tested:
-        held = np.flatnonzero(folds == fold)
-        if not 0 < len(held) < len(folds):
-            continue
-        decisions = np.zeros((len(bounds), len(held), machine_count(n_classes, scheme)))
-        used = np.zeros((len(bounds), len(folds)), bool)
-        seconds = np.zeros(len(bounds))
-        for machine, (rows, targets, part) in enumerate(machines):
-            kept = np.where(folds[rows] == fold, 0.0, weights[rows])
-            points = walk(part, targets, bounds, kept, settings, fold) if kept.any() else ()
-            for number, point in enumerate(points):
-                decisions[number, :, machine] = decisions_of(point.result, source, part, rows, targets, held)
-                used[number, rows[point.result.alpha > 0]] = True
-                seconds[number] += point.result.seconds
-        for number, C in enumerate(sorted(bounds)):
-            correct = int((class_numbers(decisions[number], n_classes, scheme) == codes[held]).sum())
-            yield Cell(C, int(fold), correct, len(held), int(used[number].sum()), float(seconds[number]))
-
-
-def part_of(source, rows):
-    """Return the kernel of some rows, which may be all."""
-    return source if len(rows) == source.n_samples else source.take(rows)
-
-
-def decisions_of(result, source, part, rows, targets, held):
-    """Return the decision values of the rows held out, which the machine need not have seen at all."""
-    if part is source:
-        return result.decision[held]
-    support = np.flatnonzero(result.alpha)
-    return source.matrix[np.ix_(held, rows[support])] @ (result.alpha * targets)[support] + result.intercept
-
-
 @dataclass(frozen=True)
 class LeftOut:
     """Hold what leave-one-out says of one candidate: kernel parameters, C, and accuracy or RMSE, the other None."""
@@ -192,18 +149,6 @@ def score_values(values, numbers, weights, n_classes):
         return {'rmse': float(np.sqrt(np.average((numbers - values[:, 0])**2, weights=weights)))}
     found = class_numbers(values, n_classes, ONE_VS_ALL)
     return {'accuracy': float(np.average(found == numbers, weights=weights))}
-
-
-def leave_one_out(decomposition, scale, numbers, weights, n_classes, strengths):
-    """Yield (C, score of leave-one-out) for every C: one decomposition of s Omega s serves them all.
-
-    scale : s, (N,), or None; see `solvers.kelm.weigh`.
-    """
-    T = class_targets(numbers, n_classes)
-    right = T if scale is None else T * scale[:, None]
-    for C in strengths:
-        solution = unweigh(decomposition.solve(right, C, leave_one_out=True), scale)
-        yield C, score_values(T - solution.residuals, numbers, weights, n_classes)
 
 
 def fold_numbers(X, n_folds, seed):

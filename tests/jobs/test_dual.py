@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.machines.gathering import Rows, gather
-from mr_elm.streaming.mr_check import worst
+from mr_elm.machines.gathering import GatheredRows, gather
+from mr_elm.streaming.mr_check import choose_worst
 
 N, D, C, SIGMA = 240, 3, 5.0, 1.5
 GAUSSIAN = ('--sigma', SIGMA, '--C', C)
@@ -183,18 +183,19 @@ def test_one_class_is_refused(elm, write, tmp_path):
 
 def test_rows_come_together_in_input_order_however_they_arrive(rng):
     places = np.array([[file, start, i] for file in range(2) for start in (0, 70) for i in range(5)])
-    rows = Rows(places, np.arange(20.0), np.ones(20), rng.normal(size=(20, 2)))
+    rows = GatheredRows(places, np.arange(20.0), np.ones(20), rng.normal(size=(20, 2)))
     chosen = [rng.permutation(20)[:11]]
     chosen.append(np.setdiff1d(np.arange(20), chosen[0]))
-    pieces = [piece for part in chosen for piece, _ in rows.take(part).pieces()]
+    pieces = [piece for part in chosen for piece, _ in rows.take(part).cut()]
     assert (gather(pieces).numbers == rows.numbers).all()
 
 
 def test_the_worst_rows_of_parts_are_the_worst_of_all(rng):
     margins = rng.integers(0, 5, 40).astype(float)
-    rows = Rows(np.c_[np.zeros((40, 2), int), np.arange(40)], np.arange(40.0), np.ones(40), rng.normal(size=(40, 2)))
-    halves = [worst(margins[part], rows.take(part), 7) for part in (slice(0, 25), slice(25, 40))]
-    both = Rows(*(np.concatenate([getattr(half[1], name) for half in halves])
+    places = np.c_[np.zeros((40, 2), int), np.arange(40)]
+    rows = GatheredRows(places, np.arange(40.0), np.ones(40), rng.normal(size=(40, 2)))
+    halves = [choose_worst(margins[part], rows.take(part), 7) for part in (slice(0, 25), slice(25, 40))]
+    both = GatheredRows(*(np.concatenate([getattr(half[1], name) for half in halves])
                   for name in ('places', 'numbers', 'weights', 'X')))
-    merged = worst(np.concatenate([half[0] for half in halves]), both, 7)
-    assert merged[1].numbers.tolist() == worst(margins, rows, 7)[1].numbers.tolist()
+    merged = choose_worst(np.concatenate([half[0] for half in halves]), both, 7)
+    assert merged[1].numbers.tolist() == choose_worst(margins, rows, 7)[1].numbers.tolist()

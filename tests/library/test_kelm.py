@@ -10,7 +10,7 @@ from mr_elm.features.kernel_tiles import kernel_product, kernel_values, lower_tr
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.solvers.kernel import kelm
 from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, choose_landmarks, solve_cg
-from mr_elm.solvers.shared.matrix_products import U, V, block_of, entries_of
+from mr_elm.solvers.shared.matrix_products import U, V, multiply_block, multiply_entries
 
 N, D, K, C, SIGMA = 700, 6, 3, 50.0, 2.5
 GAUSSIAN = make_kernel('gaussian', sigma=SIGMA)
@@ -120,14 +120,14 @@ def test_algorithm_2_needs_its_corrections(rows):
     sums = {}
     for matrix, table in ((U, left.T), (V, right.T)):
         for row, values in enumerate(table):
-            for key, value in entries_of(matrix, row, values, S, T):
+            for key, value in multiply_entries(matrix, row, values, S, T):
                 sums[key] = sums.get(key, 0) + value
-    UT = np.array([[sums[U, row, None, k] for k in range(K)] for row in range(30)])
-    VS = np.array([[sums[V, row, i, None] for i in range(30)] for row in range(30)])
+    UT = np.array([[sums[U, row, k] for k in range(K)] for row in range(30)])
+    VS = np.array([[sums[V, row, i] for i in range(30)] for row in range(30)])
     expected = np.linalg.solve(system, T)
     assert np.abs(VS @ UT - expected).max() < 1e-9
-    assert np.abs(block_of(V, right.T, S, T) @ block_of(U, left.T, S, T) - expected).max() < 1e-9
-    printed_u = block_of(U, left, S, T)  # rows of U under the key (U, row)
+    assert np.abs(multiply_block(V, right.T, S, T) @ multiply_block(U, left.T, S, T) - expected).max() < 1e-9
+    printed_u = multiply_block(U, left, S, T)  # rows of U under the key (U, row)
     printed_v = right.T * T[:, 0]
     for wrong in (VS @ printed_u, printed_v @ UT):
         assert np.abs(wrong - expected).max() > 0.1

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from reference import dual as twin
 
-from mr_elm.solvers.shared.multiclass import class_numbers, fit_machines, machine_count, machines_of, vote
+from mr_elm.machines.pairs import ClassScheme, fit_machines
+from mr_elm.solvers.shared.multiclass import class_numbers, machine_count, vote
 
 
 class Found:
@@ -21,14 +22,14 @@ def test_the_vote_is_the_naive_vote_ties_included():
 
 def test_pairs_see_their_classes_and_the_later_one_is_positive():
     codes = np.array([2, 0, 1, 2, 0])
-    machines = list(machines_of(codes, 3))
+    machines = list(ClassScheme(3).list_machines(codes))
     assert [rows.tolist() for rows, _ in machines] == [[1, 2, 4], [0, 1, 3, 4], [0, 2, 3]]
     assert [targets.tolist() for _, targets in machines] == [[-1, 1, -1], [1, -1, 1, -1], [1, -1, 1]]
 
 
 def test_one_against_all_sees_every_row():
     codes = np.array([2, 0, 1, 2, 0])
-    machines = list(machines_of(codes, 3, 'one-vs-all'))
+    machines = list(ClassScheme(3, 'one-vs-all').list_machines(codes))
     assert len(machines) == machine_count(3, 'one-vs-all') == 3
     assert all(np.array_equal(rows, np.arange(5)) for rows, _ in machines)
     assert np.array_equal(machines[2][1], [1, -1, -1, 1, -1])
@@ -37,9 +38,9 @@ def test_one_against_all_sees_every_row():
 @pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all'])
 def test_rows_of_several_machines_are_kept_once(scheme):
     codes = np.random.default_rng(1).integers(0, 4, 60)
-    joined = fit_machines(codes, 4, lambda rows, targets: Found(rows), scheme)
+    joined = fit_machines(codes, ClassScheme(4, scheme), lambda rows, targets: Found(rows))
     assert len(np.unique(joined.support)) == len(joined.support) and (np.diff(joined.support) > 0).all()
-    for p, (rows, targets) in enumerate(machines_of(codes, 4, scheme)):
+    for p, (rows, targets) in enumerate(ClassScheme(4, scheme).list_machines(codes)):
         full = np.zeros(60)
         full[joined.support] = joined.dual_coef[:, p]
         assert np.array_equal(full[rows], Found(rows).alpha * targets)
@@ -53,6 +54,6 @@ def test_two_classes_have_one_machine_and_a_tie_goes_to_the_first():
 
 def test_one_class_and_unknown_schemes_are_refused():
     with pytest.raises(ValueError, match='one class'):
-        next(machines_of(np.zeros(3, int), 1))
+        ClassScheme(1)
     with pytest.raises(ValueError, match="one-vs-one or one-vs-all was expected, 'all' came"):
-        next(machines_of(np.zeros(3, int), 2, 'all'))
+        ClassScheme(2, 'all')

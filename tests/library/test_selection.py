@@ -6,6 +6,9 @@ import scipy.sparse as sp
 from mr_elm.estimators import SparseELMClassifier
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, make_kernel
+from mr_elm.machines.dual import BoxMachine
+from mr_elm.machines.kernel import leave_one_out
+from mr_elm.machines.pairs import ClassScheme, LabelledKernel, cross_validate
 from mr_elm.scores.selection import (
     PAPER,
     Cell,
@@ -14,10 +17,8 @@ from mr_elm.scores.selection import (
     best_nodes,
     best_of,
     candidates,
-    cross_validate,
     finalists,
     fold_numbers,
-    leave_one_out,
     sampled,
     score_values,
 )
@@ -46,8 +47,9 @@ def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes, weighted):
     codes = np.minimum(codes, n_classes - 1)
     folds = np.arange(150) % 4
     source = ready_rows(kernel_rows(X, make_kernel('gaussian', sigma=1.5)), np.float64)
-    cells = list(cross_validate(source, codes, weights, BOUNDS, folds, [*range(4), 9], n_classes, scheme,
-                                Settings(eps=1e-7)))  # there is no fold 9
+    machine = BoxMachine(1.0, 'block', Settings(eps=1e-7))
+    cells = list(cross_validate(LabelledKernel(source, codes, weights), ClassScheme(n_classes, scheme), machine, BOUNDS,
+                                folds, [*range(4), 9]))  # there is no fold 9
     assert [(cell.fold, cell.C) for cell in cells] == [(fold, C) for fold in range(4) for C in BOUNDS]
     for cell in cells:
         held = folds == cell.fold

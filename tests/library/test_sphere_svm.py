@@ -9,13 +9,13 @@ from mr_elm.errors import ConvergenceWarning
 from mr_elm.estimators import SphereSVMClassifier
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.machines.sphere import walk_sphere_path
 from mr_elm.models import KernelModel
 from mr_elm.solvers.box.box_qp import Settings
 from mr_elm.solvers.box.path import ready_rows
 from mr_elm.solvers.shared.split_cache import SplitCache, error_of_sum
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.solvers.sphere import sphere_search, sphere_svm
+from mr_elm.solvers.sphere.sphere_path import walk_sphere_path
 from mr_elm.solvers.sphere.sphere_svm import RULES, SphereProblem, solve_sphere
 
 TIGHT = Settings(eps=1e-7)

@@ -20,6 +20,7 @@ for both matrices, where V needs Z[i] / S[i] and U needs the pair (i, U[row, i] 
 in no stage of it; Algorithm 1 emits (i, i) twice, as (i, j) and as (j, i).
 """
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 from mr_elm.errors import NumericalWarning
 from mr_elm.typing import Floats
 
+FactorProduct = Callable[[Floats, Floats, Floats], Floats]
 TAIL = 0.01  # of 1/C: an omitted eigenvalue above this shows in the predictions
 
 
@@ -40,18 +42,23 @@ class KernelSolution:
     inverse_diagonal: np.ndarray | None = None
 
     @property
-    def residuals(self):
-        """Return t_i - f(x_i) of a machine that has not seen row i, (N, K). Source: closed form, see the module."""
+    def residuals(self) -> Floats:
+        """Return t_i - f(x_i) of a machine that has not seen row i, (N, K). Source: closed form, see the module.
+
+        Raises ValueError where leave-one-out was not asked for.
+        """
+        if self.inverse_diagonal is None:
+            raise ValueError('leave_one_out: a solution that was asked for it was expected, this one was not')
         return self.dual_coef / self.inverse_diagonal[:, None]
 
 
-def demand_C(C):
+def demand_C(C: float) -> None:
     """Raise ValueError when C is not a finite number above 0."""
     if not (C > 0 and np.isfinite(C)):
         raise ValueError(f'C: a finite number above 0 was expected, {C} came')
 
 
-def weigh(omega, T, weights):
+def weigh(omega: Floats | None, T: Floats, weights: Floats | None) -> tuple[Floats | None, Floats]:
     """Put row weights into a problem, in the place of omega: (s, s T); s is None where every row counts once."""
     if weights is None or (weights == 1).all():
         return None, T
@@ -62,7 +69,7 @@ def weigh(omega, T, weights):
     return s, T * s[:, None]
 
 
-def unweigh(solution, s):
+def unweigh(solution: KernelSolution, s: Floats | None) -> KernelSolution:
     """Undo `weigh` on what was found."""
     if s is None:
         return solution
@@ -85,7 +92,7 @@ def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = Fal
     return KernelSolution(dual_coef, inverse_diagonal(factor) if leave_one_out else None)
 
 
-def inverse_diagonal(factor):
+def inverse_diagonal(factor: Floats) -> Floats:
     """Return the diagonal of (R'R)^-1, (N,), in the place of its factor R: the squared rows of R^-1."""
     inverse = dtrtri(factor, lower=0, overwrite_c=1)[0]
     return np.array([inverse[i, i:] @ inverse[i, i:] for i in range(len(inverse))])
@@ -99,11 +106,11 @@ class Decomposition:
     vectors: np.ndarray
 
     @property
-    def is_whole(self):
+    def is_whole(self) -> bool:
         """Tell whether no eigenvalue was left out."""
         return len(self.values) == len(self.vectors)
 
-    def inverse(self, C):
+    def inverse(self, C: float) -> tuple[Floats, float]:
         """Return what is inverse to l + 1/C (k,), less the tail, and the tail: 1/C^-1 where eigenvalues were left out.
 
         Warns where those left out show in the predictions.
@@ -117,15 +124,24 @@ class Decomposition:
                           NumericalWarning, stacklevel=2)
         return 1 / (self.values + 1 / C) - C, C
 
-    def solve(self, T, C, leave_one_out=False):
-        """Return the KernelSolution at C, eigenvalues that were left out taken as 0."""
+    def solve(self, T: Floats, C: float, leave_one_out: bool = False,
+              multiply: FactorProduct | None = None) -> KernelSolution:
+        """Return the KernelSolution at C, eigenvalues that were left out taken as 0.
+
+        multiply : function (vectors U, inverse (k,), T) -> U diag(inverse) U'T, or None to multiply here.
+        """
         inverse, tail = self.inverse(C)
-        dual_coef = self.vectors @ (inverse[:, None] * (self.vectors.T @ T)) + tail * T
+        dual_coef = (multiply or multiply_here)(self.vectors, inverse, T) + tail * T
         return KernelSolution(dual_coef, self.inverse_diagonal(inverse, tail) if leave_one_out else None)
 
-    def inverse_diagonal(self, inverse, tail):
+    def inverse_diagonal(self, inverse: Floats, tail: float) -> Floats:
         """Return the diagonal of U diag(inverse) U' + tail I, (N,)."""
         return np.array([row * inverse @ row for row in self.vectors]) + tail
+
+
+def multiply_here(vectors: Floats, inverse: Floats, T: Floats) -> Floats:
+    """Return U diag(inverse) U'T."""
+    return vectors @ (inverse[:, None] * (vectors.T @ T))
 
 
 def decompose(omega: Floats) -> Decomposition:
@@ -137,7 +153,8 @@ def decompose(omega: Floats) -> Decomposition:
     return Decomposition(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
 
 
-def decompose_by_passes(multiply, n_rows, rank, seed=0, n_passes=3, more=20):
+def decompose_by_passes(multiply: Callable[[Floats], Floats], n_rows: int, rank: int, seed: int = 0,
+                        n_passes: int = 3, more: int = 20) -> Decomposition:
     """Return the `rank` largest eigenvalues of Omega and their vectors, by randomised subspace iteration.
 
     multiply : function V (N, k) -> Omega V; each of the n_passes + 1 passes is one call.
@@ -154,7 +171,7 @@ def decompose_by_passes(multiply, n_rows, rank, seed=0, n_passes=3, more=20):
     return Decomposition(np.maximum(values[kept], 0.0), basis @ vectors[:, kept])
 
 
-def relative_residual(product, dual_coef, T, C):
+def relative_residual(product: Floats, dual_coef: Floats, T: Floats, C: float) -> float:
     """Return the largest |T - (I/C + Omega) A| / |T| of any target; product = Omega A."""
     rest = T - product - dual_coef / C
     return float((np.linalg.norm(rest, axis=0) / np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)).max())

@@ -1,0 +1,179 @@
+"""Train the kernel ELM, A = (I/C + Omega)^-1 T, once for jobs and estimators; symbols: solvers.kernel.kelm.
+
+Whoever calls has Omega, or the function V (N, k) -> Omega V; weights and leave-one-out are seen to here.
+"""
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from mr_elm.features.kernel_tiles import lower_triangle
+from mr_elm.features.kernels import Kernel, make_kernel
+from mr_elm.header import ModelHeader
+from mr_elm.io.store import load_arrays, save_model
+from mr_elm.machines.gathering import GatheredRows
+from mr_elm.machines.rows_task import RowsTask
+from mr_elm.models import KernelModel, vector_arrays
+from mr_elm.scores.selection import score_values
+from mr_elm.solvers.kernel.kelm import (
+    Decomposition,
+    FactorProduct,
+    KernelSolution,
+    decompose,
+    decompose_by_passes,
+    relative_residual,
+    solve_cholesky,
+    unweigh,
+    weigh,
+)
+from mr_elm.solvers.kernel.kelm_cg import Preconditioner, approximate, approximate_well, solve_cg
+from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.typing import Floats, Rows
+
+SOLVERS = ('cholesky', 'svd', 'cg')
+WHOLE = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps
+
+Product = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class KernelMachine:
+    """Say how the kernel ELM is solved.
+
+    C : > 0. solver : cholesky or svd, from Omega; svd with a rank or cg, by passes over the rows.
+    rank : svd: so many eigenvalues instead of all; cg: of the preconditioner, None for as many as pay.
+    most_rank : cg: of the preconditioner, what the memory allows.
+    tolerance, max_passes : cg: relative residual at which to stop, and when to give up.
+    leave_one_out : whether residuals of machines that have not seen a row are wanted; cholesky and svd.
+    seed : of landmarks, and of where the iteration begins.
+    """
+
+    C: float
+    solver: str = 'cholesky'
+    rank: int | None = None
+    most_rank: int | None = None
+    tolerance: float = 1e-8
+    max_passes: int = 200
+    leave_one_out: bool = False
+    seed: int = 0
+
+    @property
+    def takes_passes(self) -> bool:
+        """Tell whether Omega is never formed."""
+        return self.solver == 'cg' or self.solver == 'svd' and self.rank is not None
+
+    def solve_matrix(self, omega: Floats, T: Floats, weights: Floats | None,
+                     multiply_factors: FactorProduct | None = None) -> KernelSolution:
+        """Solve by cholesky or svd; omega, whose lower triangle is read, is overwritten.
+
+        weights : (N,) or None. multiply_factors : see `Decomposition.solve`.
+        """
+        s, T = weigh(omega, T, weights)
+        if self.solver == 'cholesky':
+            return unweigh(solve_cholesky(omega, T, self.C, self.leave_one_out), s)
+        return unweigh(decompose(omega).solve(T, self.C, self.leave_one_out, multiply_factors), s)
+
+    def solve_truncated(self, multiply: Product, T: Floats, weights: Floats | None,
+                        multiply_factors: FactorProduct | None = None,
+                        measure: bool = False) -> tuple[KernelSolution, float | None]:
+        """Solve by the largest `rank` eigenvalues: the solution, and its relative residual where it is to be measured.
+
+        multiply : V -> Omega V; each call is a pass, the residual takes one more.
+        """
+        s, T = weigh(None, T, weights)
+        multiply = weigh_product(multiply, s)
+        found: Decomposition = decompose_by_passes(multiply, len(T), self.rank or len(T), self.seed)
+        solution = found.solve(T, self.C, self.leave_one_out, multiply_factors)
+        residual = None
+        if measure:
+            residual = relative_residual(multiply(solution.dual_coef), solution.dual_coef, T, self.C)
+        return unweigh(solution, s), residual
+
+    def solve_by_gradients(self, rows: 'KernelRowsTask', multiply: Product, T: Floats, weights: Floats | None,
+                           announce: Callable[[Preconditioner], None] | None = None,
+                           report: Callable[[int, float], None] | None = None) -> tuple[KernelSolution, int, float]:
+        """Solve by conjugate gradients: (solution, passes, relative residual).
+
+        multiply : V -> Omega V; each call is a pass. announce : is called with the Preconditioner before the first
+        pass. report : see `solve_cg`.
+        """
+        s, T = weigh(None, T, weights)
+        preconditioner = self.approximate(rows, s)
+        if announce:
+            announce(preconditioner)
+        solution, passes, residual = solve_cg(weigh_product(multiply, s), T, self.C, preconditioner, self.tolerance,
+                                              self.max_passes, report)
+        return unweigh(solution, s), passes, residual
+
+    def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
+        """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
+        most = rows.X.shape[0] if self.most_rank is None else self.most_rank
+        if self.rank:
+            return approximate(rows.X, rows.kernel, min(self.rank, most), s, self.seed)
+        return approximate_well(rows.X, rows.kernel, self.C, most, s, self.seed)
+
+
+def weigh_product(multiply: Product, s: Floats | None) -> Product:
+    """Turn V -> Omega V into V -> s Omega s V; s (N,), or None for 1."""
+    if s is None:
+        return multiply
+    column = s[:, None]
+    return lambda V: column * multiply(column * V)
+
+
+@dataclass(frozen=True)
+class KernelRowsTask:
+    """Hold what each task of mr_kernel_rows and mr_product compares its rows with: all rows, and their kernel.
+
+    kernel : Kernel. X : (N, d), scaled. scaling : feature_offset and feature_scale, which tasks scale their rows by.
+    """
+
+    kernel: Kernel
+    X: Rows
+    scaling: dict[str, Floats] = field(default_factory=dict)
+
+    def save(self, path: str | PathLike) -> None:
+        """Write the file."""
+        header = ModelHeader('mr-kelm', '', [], self.X.shape[1], {'kernel': self.kernel.name, **self.kernel.parameters})
+        save_model(path, header, {**self.scaling, **vector_arrays(self.X)})
+
+    @staticmethod
+    def load(path: str | PathLike) -> KernelModel:
+        """Read what `save` wrote, as a model that has no coefficients yet."""
+        header, arrays = load_arrays(path)
+        return KernelModel(ModelHeader.from_json(header), arrays)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaveOneOutTask(RowsTask):
+    """Know which kernels to score by leave-one-out, each at which C.
+
+    share : of the rows that are looked at. kernel : name. kernels : the parameters of each candidate.
+    C_values : in increasing order.
+    """
+
+    share: float
+    kernel: str
+    kernels: list[dict[str, Any]]
+    C_values: list[float]
+
+    def score(self, number: int, rows: GatheredRows) -> Iterator[tuple[float, dict[str, float]]]:
+        """Yield (C, score) of a kernel over some rows."""
+        omega = lower_triangle(self.scale(rows.X), make_kernel(self.kernel, **self.kernels[number]))
+        s, _ = weigh(omega, rows.numbers[:, None], rows.weights)
+        yield from leave_one_out(decompose(omega), s, rows.numbers, rows.weights, self.n_classes, self.C_values)
+
+
+def leave_one_out(decomposition: Decomposition, s: Floats | None, numbers: np.ndarray, weights: Floats,
+                  n_classes: int, C_values: Iterable[float]) -> Iterator[tuple[float, dict[str, float]]]:
+    """Yield (C, score of leave-one-out) for every C: one decomposition of s Omega s serves them all.
+
+    s : (N,) or None; see `solvers.kernel.kelm.weigh`. numbers : (N,) class numbers, or targets where n_classes is 0.
+    """
+    T = class_targets(numbers, n_classes)
+    right = T if s is None else T * s[:, None]
+    for C in C_values:
+        solution = unweigh(decomposition.solve(right, C, leave_one_out=True), s)
+        yield C, score_values(T - solution.residuals, numbers, weights, n_classes)

@@ -1,0 +1,21 @@
+"""Name the arrays of a model that was just trained, as model files do."""
+import numpy as np
+
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.models import layer_arrays, vector_arrays
+from mr_elm.typing import Floats, Rows
+
+
+def kernel_arrays(scaling: dict, vectors: Rows, dual_coef: Floats, intercept: Floats | None = None) -> dict:
+    """Name the arrays of f(z) = K(z, vectors) dual_coef + intercept.
+
+    scaling : feature_offset and feature_scale. vectors : (n, d), scaled. dual_coef : (n, P).
+    intercept : (P,), or None for 0.
+    """
+    return {**scaling, **vector_arrays(vectors), 'dual_coef': dual_coef,
+            'intercept': np.zeros(dual_coef.shape[1]) if intercept is None else intercept}
+
+
+def node_arrays(layer: HiddenLayer, weights: Floats) -> dict:
+    """Name the arrays of f(x) = h(x) weights, without a bias; weights (L, P)."""
+    return {**layer_arrays(layer), 'output_weights': np.concatenate([weights, np.zeros((1, weights.shape[1]))])}

@@ -1,0 +1,178 @@
+"""Make a machine of several classes from two-class ones: one against one, or one against all.
+
+Rows that any machine uses are kept once. `solvers.shared.multiclass` turns the decision values into classes.
+
+Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI: one against one. Ours: one
+against all.
+"""
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mr_elm.machines.dual import BoxMachine
+from mr_elm.scores.selection import Cell
+from mr_elm.solvers.box.box_qp import Result
+from mr_elm.solvers.shared.multiclass import (
+    ONE_VS_ALL,
+    ONE_VS_ONE,
+    SCHEMES,
+    class_numbers,
+    class_pairs,
+    machine_count,
+)
+from mr_elm.typing import Floats
+
+
+@dataclass(frozen=True)
+class ClassScheme:
+    """Say which two-class machines there are, which rows each of them sees, and which of these are positive.
+
+    n_classes : at least 2. name : one-vs-one or one-vs-all.
+    Pairs run i < j in class order, j positive; two classes have one machine, the last class positive.
+    """
+
+    n_classes: int
+    name: str = ONE_VS_ONE
+
+    def __post_init__(self) -> None:
+        if self.name not in SCHEMES:
+            raise ValueError(f'multiclass: {" or ".join(SCHEMES)} was expected, {self.name!r} came')
+        if self.n_classes < 2:
+            raise ValueError('rows of two classes were expected, all are of one class')
+
+    @property
+    def one_vs_all(self) -> bool:
+        """Tell whether a machine is a class against all others, and not a pair of classes."""
+        return self.n_classes > 2 and self.name == ONE_VS_ALL
+
+    @property
+    def n_machines(self) -> int:
+        """Return how many two-class machines there are."""
+        return machine_count(self.n_classes, self.name)
+
+    def select_rows(self, machine: int, numbers: np.ndarray) -> np.ndarray:
+        """Tell which rows, by their class numbers, a machine trains on: a mask (n,)."""
+        if self.one_vs_all:
+            return np.ones(len(numbers), bool)
+        return np.isin(numbers, class_pairs(self.n_classes)[machine])
+
+    def make_targets(self, machine: int, numbers: np.ndarray) -> Floats:
+        """Return +1 for rows of the machine's positive class and -1 for others, (n,)."""
+        positive = machine if self.one_vs_all else class_pairs(self.n_classes)[machine][1]
+        return np.where(numbers == positive, 1.0, -1.0)
+
+    def list_machines(self, codes: np.ndarray) -> Iterator[tuple[np.ndarray, Floats]]:
+        """Yield (row numbers, targets) for every machine; codes (N,) are class numbers."""
+        for machine in range(self.n_machines):
+            rows = np.flatnonzero(self.select_rows(machine, codes))
+            yield rows, self.make_targets(machine, codes[rows])
+
+    def count_rows(self, counts: Sequence[int]) -> int:
+        """Return how many rows the largest machine sees; counts : rows of each class."""
+        if self.one_vs_all or self.n_classes == 2:
+            return sum(counts)
+        return max(counts[i] + counts[j] for i, j in class_pairs(self.n_classes))
+
+    def describe_machine(self, machine: int, names: Sequence[str]) -> str:
+        """Name a machine by the names of its classes."""
+        if self.one_vs_all:
+            return f'class {names[machine]} against all'
+        i, j = class_pairs(self.n_classes)[machine]
+        return f'classes {names[i]} and {names[j]}'
+
+
+@dataclass(frozen=True)
+class JoinedMachines:
+    """Hold what the machines of all classes found over one set of rows.
+
+    support : numbers of the rows that any machine uses, in increasing order.
+    dual_coef : (n_support, P), t_i alpha_i of each machine. results : P of `Result`.
+    """
+
+    support: np.ndarray
+    dual_coef: Floats
+    results: list[Any]
+
+    @property
+    def intercept(self) -> Floats:
+        """Return the bias of each machine, (P,)."""
+        return np.array([result.intercept for result in self.results])
+
+    @property
+    def beta(self) -> Floats:
+        """Return the output weights, (L, P), of machines over nodes."""
+        return np.column_stack([result.beta for result in self.results])
+
+
+def fit_machines(codes: np.ndarray, scheme: ClassScheme,
+                 solve: Callable[[np.ndarray, Floats], Result]) -> JoinedMachines:
+    """Train every machine and join them.
+
+    codes : (N,) class numbers. solve : function (row numbers, targets) -> Result over these rows.
+    """
+    columns, results = [], []
+    for rows, targets in scheme.list_machines(codes):
+        result = solve(rows, targets)
+        used = result.alpha != 0
+        columns.append((rows[used], (result.alpha * targets)[used]))
+        results.append(result)
+    return JoinedMachines(*join_columns(columns), results)
+
+
+def join_columns(columns: Sequence[tuple[np.ndarray, Floats]]) -> tuple[np.ndarray, Floats]:
+    """Join (row numbers, coefficients) of every machine: row numbers that any uses, and the matrix of coefficients."""
+    support = np.unique(np.concatenate([rows for rows, _ in columns]))
+    dual_coef = np.zeros((len(support), len(columns)))
+    for p, (rows, values) in enumerate(columns):
+        dual_coef[np.searchsorted(support, rows), p] = values
+    return support, dual_coef
+
+
+@dataclass(frozen=True)
+class LabelledKernel:
+    """Hold a ready kernel matrix over all rows, a PrecomputedRows, with their class numbers and weights, (N,)."""
+
+    source: Any
+    codes: np.ndarray
+    weights: Floats
+
+    def take(self, rows: np.ndarray) -> Any:
+        """Return the kernel of some rows, which may be all."""
+        return self.source if len(rows) == self.source.n_samples else self.source.take(rows)
+
+
+def cross_validate(kernel: LabelledKernel, scheme: ClassScheme, machine: BoxMachine, C_values: Sequence[float],
+                   folds: np.ndarray, tested: Iterable[int]) -> Iterator[Cell]:
+    """Yield a Cell for every fold to be tested and every C.
+
+    folds : (N,) fold of each row. tested : numbers of the folds to hold out, one after another.
+    """
+    machines = [(rows, targets, kernel.take(rows)) for rows, targets in scheme.list_machines(kernel.codes)]
+    for fold in tested:
+        held = np.flatnonzero(folds == fold)
+        if not 0 < len(held) < len(folds):
+            continue
+        decisions = np.zeros((len(C_values), len(held), scheme.n_machines))
+        used = np.zeros((len(C_values), len(folds)), bool)
+        seconds = np.zeros(len(C_values))
+        for column, (rows, targets, part) in enumerate(machines):
+            kept = np.where(folds[rows] == fold, 0.0, kernel.weights[rows])
+            points = machine.solve_path(part, targets, C_values, kept, fold) if kept.any() else ()
+            for number, point in enumerate(points):
+                decisions[number, :, column] = decide(point.result, kernel.source, part, rows, targets, held)
+                used[number, rows[point.result.alpha > 0]] = True
+                seconds[number] += point.result.seconds
+        for number, C in enumerate(sorted(C_values)):
+            found = class_numbers(decisions[number], scheme.n_classes, scheme.name)
+            correct = int((found == kernel.codes[held]).sum())
+            yield Cell(C, int(fold), correct, len(held), int(used[number].sum()), float(seconds[number]))
+
+
+def decide(result: Result, source: Any, part: Any, rows: np.ndarray, targets: Floats, held: np.ndarray) -> Floats:
+    """Return the decision values of the rows held out, which the machine need not have seen at all."""
+    if part is source:
+        return result.decision[held]
+    support = np.flatnonzero(result.alpha)
+    return source.matrix[np.ix_(held, rows[support])] @ (result.alpha * targets)[support] + result.intercept

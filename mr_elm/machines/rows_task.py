@@ -1,0 +1,67 @@
+"""Describe to a stage what the rows of a training are: one file with the classes, the weights and the scaling."""
+from dataclasses import dataclass, fields
+from os import PathLike
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mr_elm.features.scaling import scale_rows
+from mr_elm.io.blocks import Block
+from mr_elm.io.store import load_arrays, save_arrays
+from mr_elm.solvers.ridge.esvm import row_weights
+from mr_elm.typing import Floats, Rows
+
+Task = TypeVar('Task', bound='RowsTask')
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsTask:
+    """Know the class, the weight and the scaling of each row; a stage that trains has a task with more fields.
+
+    index : label -> class number, or None where labels are targets. n_classes : 0 where labels are targets.
+    class_weights : label -> weight, or None.
+    seed : of the keyed hashes of rows.
+    arrays : feature_offset and feature_scale, (d,) each.
+    """
+
+    index: dict[str, int] | None
+    n_classes: int
+    class_weights: dict[str, float] | None
+    seed: int
+    arrays: dict[str, Floats]
+
+    @property
+    def n_features(self) -> int:
+        """Return the width of the rows."""
+        return len(self.arrays['feature_offset'])
+
+    def class_numbers(self, block: Block) -> np.ndarray:
+        """Return the class number, or the target, of each row of a block, (n,)."""
+        if self.index is None:
+            return block.targets
+        return np.array([self.index[name] for name in block.names])[block.codes]
+
+    def row_weights(self, block: Block) -> Floats:
+        """Return the weight of each row of a block, (n,): its own times that of its class."""
+        weights = row_weights(block, self.class_weights)
+        return np.ones(len(block)) if weights is None else weights
+
+    def scale(self, X: Rows) -> Rows:
+        """Return z = (x - offset) * scale."""
+        return scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
+
+    def extend(self, kind: type[Task], **more: Any) -> Task:
+        """Return a task of another kind that has the fields of this one, and more."""
+        return kind(**{field.name: getattr(self, field.name) for field in fields(self)}, **more)
+
+    def save(self, path: str | PathLike) -> None:
+        """Write the file."""
+        header: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        save_arrays(path, header, header.pop('arrays'))
+
+    @classmethod
+    def load(cls: type[Task], path: str | PathLike) -> Task:
+        """Read what `save` wrote."""
+        header, arrays = load_arrays(path)
+        return cls(**{field.name: header[field.name] for field in fields(cls) if field.name != 'arrays'},
+                   arrays=arrays)

@@ -1,0 +1,69 @@
+"""Gather rows for the stages that are given a problem: their base."""
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.io.blocks import Block, widen
+from mr_elm.io.wire import split_key
+from mr_elm.machines.gathering import GatheredRows, gather, locate_rows
+from mr_elm.machines.rows_task import RowsTask
+from mr_elm.streaming.stage import MRRows
+
+QUIET = 5.0  # seconds between two signs of life
+
+
+class ProblemStage(MRRows):
+    """Gather rows in reducers and solve a problem on them: the base of the stages that take --problem.
+
+    Map: send pieces of `GatheredRows` under `rows COORDINATES`. Reduce: put the rows of a key in input order, and
+    solve. A subclass defines map_block(block, place) and, where it sends rows, solve(rows, *coordinates); both yield
+    (key, value). TASK : the kind of RowsTask that --problem holds.
+    """
+
+    REQUIRED = ('problem',)
+    TASK: type[RowsTask] = RowsTask
+
+    def configure_args(self) -> None:
+        """Add the problem."""
+        super().configure_args()
+        self.add_file_arg('--problem', help='npz: classes, kernel or nodes, scaling, solver')
+
+    def map_begin(self) -> None:
+        """Load the problem."""
+        self.problem: Any = self.TASK.load(self.options.problem)
+
+    def gather_block(self, block: Block, place: Sequence[int]) -> GatheredRows:
+        """Return the rows of a block with their class numbers and weights."""
+        rows = locate_rows(block, place, self.problem.class_numbers(block), self.problem.row_weights(block))
+        return replace(rows, X=widen(rows.X, self.problem.n_features))
+
+    def reducer_init(self) -> None:
+        """Load the problem."""
+        self.problem = self.TASK.load(self.options.problem)
+
+    def reducer(self, key: str, values: Iterable) -> Iterator[tuple[str, object]]:
+        """Solve for the rows of a key; pass on, or merge, what else there is."""
+        kind, coordinates = split_key(key)
+        if kind != 'rows':
+            yield from super().reducer(key, values)
+            return
+        with one_thread():
+            yield from self.solve(gather(values), *map(int, coordinates))
+
+    def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
+        """Yield what the rows of a key give."""
+        raise NotImplementedError
+
+    def make_reporter(self) -> Callable[[int, float], None]:
+        """Return a function (iterations, gap) for `Settings` that shows in Hadoop's status how far a task is."""
+        spoken = time.monotonic()
+
+        def tell(n_iter: int, gap: float) -> None:
+            nonlocal spoken
+            if time.monotonic() - spoken > QUIET:
+                spoken = time.monotonic()
+                self.set_status(f'iteration {n_iter}, gap {gap:.3g}')
+
+        return tell
