@@ -9,7 +9,7 @@ from mr_elm.io.wire import make_key
 from mr_elm.machines.dual_task import GridTask
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.pairs import LabelledKernel, cross_validate
-from mr_elm.scores.selection import fold_numbers, sampled
+from mr_elm.scores.selection import fold_numbers, select_sample
 from mr_elm.solvers.box.path import ready_rows
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.streaming.problem_stage import ProblemStage
@@ -47,7 +47,7 @@ class MRGrid(ProblemStage):
         """Send the rows of the sample to every candidate that trains or tests on them."""
         problem = self.problem
         rows = self.gather_block(block, place)
-        rows = rows.take(sampled(rows.X, problem.share, problem.seed + SAMPLE))
+        rows = rows.take(select_sample(rows.X, problem.share, problem.seed + SAMPLE))
         outer = fold_numbers(rows.X, problem.n_outer, problem.seed + OUTER) if problem.n_outer else None
         for number, candidate in enumerate(problem.candidates):
             whole = candidate.outer is None or candidate.tests_outer

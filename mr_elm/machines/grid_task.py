@@ -10,7 +10,7 @@ import numpy as np
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.store import load_arrays, save_arrays
-from mr_elm.scores.selection import fold_numbers, sampled
+from mr_elm.scores.selection import fold_numbers, select_sample
 from mr_elm.sums.gram import GridSteps
 
 SAMPLE, FOLD = 1, 3  # what a row's hash decides, each with a key of its own
@@ -38,7 +38,7 @@ class Folds:
 
     def sample(self, block: Block) -> Block:
         """Return the rows of a block that are in the sample."""
-        return block if self.share == 1 else take_rows(block, sampled(block.X, self.share, self.seed + SAMPLE))
+        return block if self.share == 1 else take_rows(block, select_sample(block.X, self.share, self.seed + SAMPLE))
 
     def split(self, block: Block) -> tuple[Block, np.ndarray]:
         """Return the rows of a block ordered by their part, and where each part begins."""

@@ -28,7 +28,7 @@ from mr_elm.solvers.kernel.kelm import (
     unweigh,
     weigh,
 )
-from mr_elm.solvers.kernel.kelm_cg import Preconditioner, approximate, approximate_well, solve_cg
+from mr_elm.solvers.kernel.kelm_cg import PassLimits, Preconditioner, approximate, approximate_well, solve_cg
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import Floats, Rows
 
@@ -103,8 +103,8 @@ class KernelMachine:
         preconditioner = self.approximate(rows, s)
         if announce:
             announce(preconditioner)
-        solution, passes, residual = solve_cg(weigh_product(multiply, s), T, self.C, preconditioner, self.tolerance,
-                                              self.max_passes, report)
+        limits = PassLimits(self.tolerance, self.max_passes, report)
+        solution, passes, residual = solve_cg(weigh_product(multiply, s), T, self.C, preconditioner, limits)
         return unweigh(solution, s), passes, residual
 
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:

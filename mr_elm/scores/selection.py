@@ -156,7 +156,7 @@ def fold_numbers(X, n_folds, seed):
     return (row_hashes(X, seed) % np.uint64(n_folds)).astype(int)
 
 
-def sampled(X, share, seed):
+def select_sample(X, share, seed):
     """Tell which rows belong to a sample of about this share of all rows, by a keyed hash: a mask (n,)."""
     return row_hashes(X, seed) < np.uint64(min(share, 1.0) * (2**64 - 1)) if share < 1 else np.ones(X.shape[0], bool)
 

@@ -47,7 +47,7 @@ def warm():
             sphere_svm.solve_sphere(problem, rule, Settings(max_iter=20))
         box = problem.box()
         for dtype in ('float32', 'float64'):
-            sphere_search.run(box, Settings(dtype=dtype, max_iter=20), None, False)
+            sphere_search.search_ball(box, Settings(dtype=dtype, max_iter=20), None, False)
         cache = SplitCache(box.rows, N**3, None, Workspace())
         cache.ensure(np.arange(N))
         cache.weighted_sum(np.arange(N), targets)

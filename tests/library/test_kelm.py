@@ -9,7 +9,7 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_tiles import kernel_product, kernel_values, lower_triangle
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.solvers.kernel import kelm
-from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, choose_landmarks, solve_cg
+from mr_elm.solvers.kernel.kelm_cg import PassLimits, approximate, approximate_well, choose_landmarks, solve_cg
 from mr_elm.solvers.shared.matrix_products import U, V, multiply_block, multiply_entries
 
 N, D, K, C, SIGMA = 700, 6, 3, 50.0, 2.5
@@ -34,7 +34,8 @@ def by_cg(Z, T, weights=None, tolerance=1e-8, rank=200, **how):
     s, right = kelm.weigh(None, T, weights)
     multiply, scale = kernel_product(Z, GAUSSIAN), 1.0 if s is None else s[:, None]
     M = approximate(Z, GAUSSIAN, rank, s)
-    solution, passes, residual = solve_cg(lambda X: scale * multiply(scale * X), right, C, M, tolerance, **how)
+    limits = PassLimits(tolerance, **how)
+    solution, passes, residual = solve_cg(lambda X: scale * multiply(scale * X), right, C, M, limits)
     return kelm.unweigh(solution, s), passes, residual
 
 

@@ -19,8 +19,8 @@ from mr_elm.scores.selection import (
     candidates,
     finalists,
     fold_numbers,
-    sampled,
     score_values,
+    select_sample,
 )
 from mr_elm.solvers.box.box_qp import Settings
 from mr_elm.solvers.box.path import ready_rows
@@ -62,14 +62,14 @@ def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes, weighted):
 def test_folds_and_samples_depend_on_the_rows_alone(rows):
     X = rows[0]
     order = np.random.default_rng(0).permutation(150)
-    for choose in (lambda X, seed: fold_numbers(X, 5, seed), lambda X, seed: sampled(X, 0.3, seed)):
+    for choose in (lambda X, seed: fold_numbers(X, 5, seed), lambda X, seed: select_sample(X, 0.3, seed)):
         assert (choose(X, 7)[order] == choose(X[order], 7)).all()
         assert (choose(X, 7) == choose(sp.csr_matrix(X), 7)).all()
         assert (choose(X, 7) != choose(X, 8)).mean() > 0.2
     counts = np.bincount(fold_numbers(np.arange(5000.0)[:, None], 5, 0))
     assert counts.min() > 900 and counts.max() < 1100
-    assert abs(sampled(np.arange(5000.0)[:, None], 0.3, 0).mean() - 0.3) < 0.03
-    assert sampled(X, 1.0, 0).all()
+    assert abs(select_sample(np.arange(5000.0)[:, None], 0.3, 0).mean() - 0.3) < 0.03
+    assert select_sample(X, 1.0, 0).all()
 
 
 def test_of_equal_candidates_the_smallest_C_and_the_widest_kernel_win():

@@ -21,8 +21,8 @@ import time
 
 import numpy as np
 
-from mr_elm.solvers.box.block_step import lower_end
-from mr_elm.solvers.box.box_qp import TINY, conclude, free_variables, violations
+from mr_elm.solvers.box.block_step import choose_lower_end
+from mr_elm.solvers.box.box_qp import TINY, Work, conclude, free_variables, violations
 from mr_elm.solvers.box.free_factor import FreeFactor
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.row_cache import RowCache
@@ -33,8 +33,8 @@ BAS_STEPS_A_ROW = 50
 SOLVED = 0.1  # of eps: what is below needs no further step
 
 
-class Walk:
-    """Hold the point, its gradient and the factor of the free set."""
+class ActiveSetSearch:
+    """Hold a point, its gradient and the factor of the free set."""
 
     def __init__(self, problem, settings):
         self.started = time.process_time()
@@ -52,15 +52,15 @@ class Walk:
         self.cache.ensure(indices)
         return self.cache.block(indices, self.problem.targets)
 
-    def misfit(self):
+    def violations(self):
         """Return the violations."""
         return violations(self.alpha, self.gradient, self.problem.upper)
 
-    def free(self):
+    def find_free(self):
         """Return the free variables."""
         return np.flatnonzero(free_variables(self.alpha, self.problem.upper))
 
-    def go(self, indices, values):
+    def move(self, indices, values):
         """Set alpha[indices] and bring the gradient along."""
         change = values - self.alpha[indices]
         self.alpha[indices] = values
@@ -74,81 +74,82 @@ class Walk:
             self.n_certified += n_rows
             self.certified = True
 
-    def finished(self):
+    def is_finished(self):
         """Tell whether eps is reached by a gradient computed anew."""
-        if self.misfit().max() <= self.settings.eps:
+        if self.violations().max() <= self.settings.eps:
             self.certify()
-        return self.misfit().max() <= self.settings.eps
+        return self.violations().max() <= self.settings.eps
 
-    def count(self):
-        """Count an iteration."""
+    def count_iteration(self):
+        """Count an iteration, and report it."""
         self.n_iter += 1
         self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
     def conclude(self):
         """Return the Result."""
         self.certify()
-        return conclude(self.problem, self.alpha, self.gradient, self.n_iter,
-                        self.cache.n_computed + self.n_certified, self.started, self.settings)
+        work = Work(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
+        return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
 
 
 def solve_oelm(problem, settings):
     """Minimise a BoxQP by the proposed active set method; `n_iter` counts Newton systems."""
-    walk = Walk(problem, settings)
+    search = ActiveSetSearch(problem, settings)
     limit = settings.max_iter or OELM_STEPS
-    while walk.n_iter < limit and not walk.finished():
-        find_face(walk)
-        free = walk.free()
+    while search.n_iter < limit and not search.is_finished():
+        release_violators(search)
+        free = search.find_free()
         if len(free):
-            walk.factor.follow(free)
-            free = walk.factor.members
-            here, g = walk.alpha[free], walk.gradient[free]
-            walk.go(free, lower_end(walk.factor.matrix, -walk.factor.solve(g), here, g, problem.upper[free]))
-        walk.count()
-    return walk.conclude()
+            search.factor.follow(free)
+            free = search.factor.members
+            here, g = search.alpha[free], search.gradient[free]
+            direction = -search.factor.solve(g)
+            search.move(free, choose_lower_end(search.factor.matrix, direction, here, g, problem.upper[free]))
+        search.count_iteration()
+    return search.conclude()
 
 
-def find_face(walk):
+def release_violators(search):
     """Release all violators: the projected gradient path first, then the reassignment of single values."""
-    face = released(walk)
-    Q, here, g, upper = walk.block(face), walk.alpha[face], walk.gradient[face], walk.problem.upper[face]
-    values = lower_end(Q, -g, here, g, upper)
+    face = choose_face(search)
+    Q, here, g, upper = search.block(face), search.alpha[face], search.gradient[face], search.problem.upper[face]
+    values = choose_lower_end(Q, -g, here, g, upper)
     g = g + Q @ (values - here)
-    diagonal = walk.problem.curvature[face]
-    loops.pair_steps(Q, values, g, upper, diagonal, 1 / diagonal, SOLVED * walk.settings.eps, len(face))
-    walk.go(face, values)
+    diagonal = search.problem.curvature[face]
+    loops.pair_steps(Q, values, g, upper, diagonal, 1 / diagonal, SOLVED * search.settings.eps, len(face))
+    search.move(face, values)
 
 
-def released(walk):
+def choose_face(search):
     """Return the free variables and the violators, the worst FACE of them where they are more, in increasing order."""
-    misfit = walk.misfit()
-    free = free_variables(walk.alpha, walk.problem.upper)
-    face = np.flatnonzero(free | (misfit > SOLVED * walk.settings.eps))
-    most = min(FACE, walk.cache.capacity)
+    misfit = search.violations()
+    free = free_variables(search.alpha, search.problem.upper)
+    face = np.flatnonzero(free | (misfit > SOLVED * search.settings.eps))
+    most = min(FACE, search.cache.capacity)
     return face if len(face) <= most else np.sort(face[np.argsort(-misfit[face], kind='stable')[:most]])
 
 
 def solve_bas(problem, settings):
     """Minimise a BoxQP by the basic active set algorithm; `n_iter` counts Newton systems."""
-    walk, free = Walk(problem, settings), np.empty(0, np.int64)
+    search, free = ActiveSetSearch(problem, settings), np.empty(0, np.int64)
     limit = settings.max_iter or BAS_STEPS_A_ROW * problem.n_samples
-    while walk.n_iter < limit:
-        if not len(free) or np.abs(walk.gradient[free]).max() <= SOLVED * settings.eps:
-            if walk.finished():
+    while search.n_iter < limit:
+        if not len(free) or np.abs(search.gradient[free]).max() <= SOLVED * settings.eps:
+            if search.is_finished():
                 break
-            misfit = walk.misfit()
+            misfit = search.violations()
             misfit[free] = 0
             free = np.append(free, misfit.argmax())
-        walk.factor.follow(free)
-        free = walk.factor.members
-        free = feasible_step(walk, free, -walk.factor.solve(walk.gradient[free]))
-        walk.count()
-    return walk.conclude()
+        search.factor.follow(free)
+        free = search.factor.members
+        free = step_within_bounds(search, free, -search.factor.solve(search.gradient[free]))
+        search.count_iteration()
+    return search.conclude()
 
 
-def feasible_step(walk, free, direction):
+def step_within_bounds(search, free, direction):
     """Go along direction until the first variable meets a bound, at most the whole step; return those still free."""
-    alpha, upper = walk.alpha[free], walk.problem.upper[free]
+    alpha, upper = search.alpha[free], search.problem.upper[free]
     with np.errstate(divide='ignore', invalid='ignore'):
         room = np.where(direction > 0, upper - alpha, -alpha)
         reach = np.where(direction != 0, room / direction, np.inf)
@@ -157,5 +158,5 @@ def feasible_step(walk, free, direction):
     values = np.clip(alpha + step * direction, 0, upper)
     if step < 1:
         values[first] = upper[first] if direction[first] > 0 else 0.0
-    walk.go(free, values)
+    search.move(free, values)
     return np.delete(free, first) if step < 1 else free

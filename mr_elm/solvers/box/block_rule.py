@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mr_elm.solvers.box.block_step import Effort, minimise_block
-from mr_elm.solvers.box.box_qp import conclude, free_variables, violations
+from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
+from mr_elm.solvers.box.box_qp import Work, conclude, free_variables, violations
 from mr_elm.solvers.shared.kept_block import KeptBlock
 from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.solvers.shared.workspace import borrowed
@@ -60,13 +60,13 @@ def solve_by_blocks(problem, settings, start=None, decision=None, pace=STEADY, k
     if kept is None:
         with borrowed() as space:
             return solve_by_blocks(problem, settings, start, decision, pace, KeptBlock(space))
-    search = Search(problem, settings, kept, pace)
+    search = BlockSearch(problem, settings, kept, pace)
     if start is not None:
         search.begin_at(start, decision)
     return search.run()
 
 
-class Search:
+class BlockSearch:
     """Hold one run: the point, its running gradient, and the rows met so far."""
 
     def __init__(self, problem, settings, kept, pace):
@@ -82,9 +82,9 @@ class Search:
 
     def open_cache(self, dtype):
         """Return the cache of kernel rows of this type."""
-        return RowCache(self.problem.rows, dtype, self.settings.cache_bytes, self.free, self.kept.space)
+        return RowCache(self.problem.rows, dtype, self.settings.cache_bytes, self.is_free, self.kept.space)
 
-    def free(self):
+    def is_free(self):
         """Tell which variables are free."""
         return free_variables(self.alpha, self.problem.upper)
 
@@ -101,12 +101,12 @@ class Search:
         """Solve blocks until the certificate confirms eps."""
         goal, limit = self.eps, self.settings.max_iter or ROUNDS
         while self.n_iter < limit:
-            worst, noise = self.worst(), self.noise()
+            worst, noise = self.worst_violation(), self.rounding_noise()
             if worst <= max(goal, 2 * noise):
                 self.certify()
                 if noise:
                     self.polish(limit)
-                if self.worst() <= self.eps:
+                if self.worst_violation() <= self.eps:
                     break
                 goal = max(0.5 * goal, 0.1 * self.eps)
                 continue
@@ -114,18 +114,18 @@ class Search:
             tolerance = max(effort.share * worst, 0.3 * goal, noise)
             self.solve_block(self.choose_block(goal), tolerance, effort)
         self.certify()
-        return conclude(self.problem, self.alpha, self.gradient, self.n_iter,
-                        self.cache.n_computed + self.n_certified, self.started, self.settings)
+        work = Work(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
+        return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
 
-    def misfit(self):
+    def violations(self):
         """Return the violations."""
         return violations(self.alpha, self.gradient, self.problem.upper)
 
-    def worst(self):
+    def worst_violation(self):
         """Return the largest violation."""
-        return self.misfit().max()
+        return self.violations().max()
 
-    def noise(self):
+    def rounding_noise(self):
         """Return about what the rounding of kernel values makes of the running gradient, 0 where it does not matter."""
         if self.cache.is_matrix:
             return 0.0
@@ -142,26 +142,26 @@ class Search:
     def polish(self, limit):
         """Solve the face in float64, for as long as it does not grow too large, until eps is reached."""
         p = self.problem
-        while self.n_iter < limit and self.worst() > self.eps:
-            face = np.flatnonzero(self.free() | (self.misfit() > 0.1 * self.eps))
+        while self.n_iter < limit and self.worst_violation() > self.eps:
+            face = np.flatnonzero(self.is_free() | (self.violations() > 0.1 * self.eps))
             if 8 * len(face)**2 > self.settings.cache_bytes:
                 return
             self.n_certified += len(face)
             self.minimise(face, p.block(face), 0.8 * self.eps, POLISH)
             self.certify()
-            self.tell()
+            self.report()
 
     def minimise(self, block, Q, tolerance, effort):
         """Minimise over a block of variables; returns how much they changed. The gradient is left behind."""
         before, p = self.alpha[block], self.problem
         a, g = before.copy(), self.gradient[block]
-        minimise_block(Q, a, g, p.upper[block], p.curvature[block], tolerance, effort, self.kept.space)
+        minimise_block(BoxBlock(Q, a, g, p.upper[block], p.curvature[block]), tolerance, effort, self.kept.space)
         self.alpha[block] = a
         self.certified = self.cache.is_matrix
         self.n_iter += 1
         return a - before
 
-    def tell(self):
+    def report(self):
         """Report how far the search is."""
         self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
@@ -169,13 +169,13 @@ class Search:
         """Tell which variables' growth raises f where it is too low, (N,) bool."""
         return self.problem.targets * self.gradient < 0
 
-    def two_sided(self, score, count, least):
+    def choose_two_sided(self, score, count, least):
         """Return up to count indices of the largest scores above least, half from each side, in increasing order."""
         up = self.pushes_up()
-        chosen = [largest(np.flatnonzero((score > least) & side), score, (count + 1) // 2) for side in (up, ~up)]
-        return np.sort(largest(np.concatenate(chosen), score, count))
+        chosen = [choose_largest(np.flatnonzero((score > least) & side), score, (count + 1) // 2) for side in (up, ~up)]
+        return np.sort(choose_largest(np.concatenate(chosen), score, count))
 
-    def balanced(self, allowed, count, least):
+    def choose_balanced(self, allowed, count, least):
         """Return up to count of the allowed variables, the worst half of those that can raise f, and that can lower it.
 
         They violate by more than least, except where one side has few: then its next ones come too.
@@ -186,11 +186,11 @@ class Search:
         sides = [(np.flatnonzero(np.where(p.targets == sign, grows, shrinks)), sign * gain) for sign in (1, -1)]
         violating = [np.count_nonzero(score[side] > least) for side, score in sides]
         few = int(FEW * max(violating))
-        chosen = [largest(side, score, min(max(number, few), (count + 1) // 2))
+        chosen = [choose_largest(side, score, min(max(number, few), (count + 1) // 2))
                   for number, (side, score) in zip(violating, sides, strict=True)]
         return np.unique(np.concatenate(chosen))[:count]
 
-    def fresh(self):
+    def count_new(self):
         """Return how many variables of the next block may be new."""
         return int(min(max(self.pace.share * np.count_nonzero(self.alpha), self.pace.least), self.pace.most))
 
@@ -198,13 +198,13 @@ class Search:
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
         if self.whole:
             return np.arange(self.problem.n_samples)
-        misfit = self.misfit()
+        misfit = self.violations()
         met = self.cache.slot_of >= 0
-        new = self.two_sided(np.where(met, 0, misfit), min(self.fresh(), self.cache.capacity), 0.5 * goal)
-        free = largest(np.flatnonzero(self.free() & met), misfit, self.cache.capacity - len(new))
+        new = self.choose_two_sided(np.where(met, 0, misfit), min(self.count_new(), self.cache.capacity), 0.5 * goal)
+        free = choose_largest(np.flatnonzero(self.is_free() & met), misfit, self.cache.capacity - len(new))
         met[free] = False
         room = min(max(BLOCK - len(free), BLOCK // 2), self.cache.capacity - len(free)) - len(new)
-        return np.sort(np.concatenate([new, free, self.balanced(met, max(room, 0), 0.1 * goal)]))
+        return np.sort(np.concatenate([new, free, self.choose_balanced(met, max(room, 0), 0.1 * goal)]))
 
     def solve_block(self, block, tolerance, effort):
         """Minimise over the block on cached rows and bring the gradient along."""
@@ -213,10 +213,10 @@ class Search:
         block, Q = self.kept.bring(block, self.cache, targets)
         change = self.minimise(block, Q, tolerance, effort)
         self.cache.move(block, change, targets, self.gradient)
-        self.tell()
+        self.report()
 
 
-def largest(candidates, score, count):
+def choose_largest(candidates, score, count):
     """Return the count candidates of the largest scores."""
     if len(candidates) <= count:
         return candidates

@@ -9,8 +9,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mr_elm.features.fused import add_rows
 from mr_elm.solvers.box.box_qp import free_variables, violations
-from mr_elm.solvers.box.projected_path import path_minimum
+from mr_elm.solvers.box.projected_path import descend_path
 from mr_elm.solvers.shared import loops
+from mr_elm.typing import Floats
 
 WORTH = 150  # variables: for each so many of a block, a pair step a variable is cheap beside Newton's factorisation
 
@@ -29,46 +30,57 @@ class Effort(NamedTuple):
     after: int
 
 
-def minimise_block(Q, a, g, upper, diagonal, tolerance, effort, space):
-    """Minimise to a violation of tolerance, in place: pair steps, and Newton steps where pairs are slow.
+class BoxBlock(NamedTuple):
+    """Hold a block of n variables, whose a and g change in place.
 
     Q : (m, m), m >= n, its first n rows and columns count. a, g, upper, diagonal : (n,).
     """
+
+    Q: np.ndarray
+    a: Floats
+    g: Floats
+    upper: Floats
+    diagonal: Floats
+
+
+def minimise_block(block, tolerance, effort, space):
+    """Minimise to a violation of tolerance, in place: pair steps, and Newton steps where pairs are slow."""
+    Q, a, g, upper, diagonal = block
     most = max(effort.pairs, len(a) // WORTH) * len(a)
     if loops.pair_steps(Q, a, g, upper, diagonal, 1 / diagonal, tolerance, most) < most:
         return
     for _ in range(effort.newton):
         face = np.flatnonzero(free_variables(a, upper) | (violations(a, g, upper) > tolerance))
-        inside, here, slope = rows_and_columns(Q, face, space), a[face], g[face]
-        newton_step(inside, here, slope, upper[face], space)
+        inside, here, slope = gather_face(Q, face, space), a[face], g[face]
+        step_by_newton(inside, here, slope, upper[face], space)
         loops.pair_steps(inside, here, slope, upper[face], diagonal[face], 1 / diagonal[face], tolerance,
                          effort.after * len(face))
         change = np.zeros(len(a))
         change[face] = here - a[face]
         a[face] = here
-        g += times(Q, change)
+        g += multiply(Q, change)
         if violations(a, g, upper).max() <= tolerance:
             return
 
 
-def newton_step(Q, a, g, upper, space):
+def step_by_newton(Q, a, g, upper, space):
     """Move along the projected path of Newton's direction, all variables taken as free, in place."""
     direction = -solve_positive(Q, g, space)
-    reached = lower_end(Q, direction, a, g, upper)
-    g += times(Q, reached - a)
+    reached = choose_lower_end(Q, direction, a, g, upper)
+    g += multiply(Q, reached - a)
     a[...] = reached
 
 
-def lower_end(Q, direction, start, g, upper):
+def choose_lower_end(Q, direction, start, g, upper):
     """Return the first minimiser of the projected path from start, or the end of the whole step where that is lower."""
     first = start.copy()
-    fallen = path_minimum(Q, direction, first, g, upper)
+    fallen = descend_path(Q, direction, first, g, upper)
     end = np.clip(start + direction, 0, upper)
     step = end - start
     return end if -(g @ step + 0.5 * step @ (Q @ step.astype(Q.dtype))) > fallen else first
 
 
-def times(Q, x):
+def multiply(Q, x):
     """Return Q x, in float64 for a symmetric Q of any type."""
     total = np.zeros(len(x))
     moved = np.flatnonzero(x)
@@ -76,7 +88,7 @@ def times(Q, x):
     return total
 
 
-def rows_and_columns(Q, face, space):
+def gather_face(Q, face, space):
     """Return Q[face, face] in the workspace."""
     inside = space.array('face', (len(face), len(face)), Q.dtype)
     loops.gather_block(Q, face, face, np.ones(len(face), Q.dtype), inside)

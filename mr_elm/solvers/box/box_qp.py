@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -82,6 +83,19 @@ class Result:
     seconds: float
     converged: bool
     intercept: float = 0.0
+
+
+class Work(NamedTuple):
+    """Say what a solver did: its iterations, kernel rows computed, and time.process_time() when it began."""
+
+    n_iter: int
+    n_kernel_rows: int
+    started: float
+
+    @property
+    def seconds(self) -> float:
+        """Return the processor time since it began."""
+        return time.process_time() - self.started
 
 
 class BoxQP:
@@ -161,16 +175,13 @@ def free_variables(alpha, upper):
     return (alpha > 0) & (alpha < upper)
 
 
-def conclude(problem, alpha, gradient, n_iter, n_kernel_rows, started, settings):
-    """Return the Result for alpha with its float64 gradient, and warn when it is not within eps.
-
-    started : time.process_time() when the solver began.
-    """
+def conclude(problem, alpha, gradient, work, settings):
+    """Return the Result for alpha with its float64 gradient, and warn when it is not within eps."""
     worst = float(violations(alpha, gradient, problem.upper).max(initial=0.0))
     objective, gap = 0.5 * float(alpha @ (gradient - 1)), duality_gap(alpha, gradient, problem.upper)
     if worst > settings.eps:
-        warnings.warn(f'stopped after {n_iter} iterations at a violation of {worst:.3g}, {settings.eps:g} was wanted; '
-                      f'the duality gap is {gap:.3g} at objective {objective:.6g}: raise max_iter, scale the features '
-                      'or lower C', ConvergenceWarning, stacklevel=3)
-    return Result(alpha, problem.targets * (gradient + 1), objective, gap, worst, n_iter, n_kernel_rows,
-                  time.process_time() - started, worst <= settings.eps)
+        warnings.warn(f'stopped after {work.n_iter} iterations at a violation of {worst:.3g}, {settings.eps:g} was '
+                      f'wanted; the duality gap is {gap:.3g} at objective {objective:.6g}: raise max_iter, scale the '
+                      'features or lower C', ConvergenceWarning, stacklevel=3)
+    return Result(alpha, problem.targets * (gradient + 1), objective, gap, worst, work.n_iter, work.n_kernel_rows,
+                  work.seconds, worst <= settings.eps)

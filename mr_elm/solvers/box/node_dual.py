@@ -17,11 +17,12 @@ import scipy.sparse as sp
 
 from mr_elm.features.kernels import product, row_squares
 from mr_elm.solvers.box import node_loops
-from mr_elm.solvers.box.block_step import Effort, minimise_block
+from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
 from mr_elm.solvers.box.box_qp import (
     TINY,
     Result,
     Settings,
+    Work,
     check_targets,
     conclude,
     free_variables,
@@ -72,7 +73,7 @@ class NodePoint:
             rows, t, here = self.H[face], self.targets[face], self.alpha[face]
             Q = product(rows, rows) * np.outer(t, t)
             curvature = np.maximum(Q.diagonal(), TINY * self.squares.max())
-            minimise_block(Q, here, gradient[face], self.upper[face], curvature, tolerance, EFFORT, space)
+            minimise_block(BoxBlock(Q, here, gradient[face], self.upper[face], curvature), tolerance, EFFORT, space)
             self.alpha[face] = here
 
 
@@ -96,13 +97,13 @@ def solve_node_dual(H, targets, C, weights=None, settings=None):
             point.solve_face(gradient, 0.1 * settings.eps, space)
             gradient = point.gradient()
         worst = violations(point.alpha, gradient, point.upper).max()
-        active = still_moving(point.alpha, gradient, point.upper, worst)
+        active = find_moving(point.alpha, gradient, point.upper, worst)
         settings.tell(n_iter, point.alpha, gradient, point.upper)
-    result = conclude(point, point.alpha, gradient, n_iter, 0, started, settings)
+    result = conclude(point, point.alpha, gradient, Work(n_iter, 0, started), settings)
     return NodeResult(**vars(result), beta=point.beta)
 
 
-def still_moving(alpha, gradient, upper, worst):
+def find_moving(alpha, gradient, upper, worst):
     """Leave out variables that rest on a bound by more than the worst violation: the next pass may spare them."""
     resting = ((alpha <= 0) & (gradient > worst)) | ((alpha >= upper) & (gradient < -worst))
     return np.flatnonzero(~resting)

@@ -10,11 +10,13 @@ with_infinities = jit(fastmath={'reassoc', 'contract', 'nsz'})
 
 
 @with_infinities
-def path_minimum(Q, d, a, g, upper):
+def descend_path(Q, d, a, g, upper):
     """Move a to the first minimiser on the path, break point by break point, and return the decrease.
 
     Q, d, a, g, upper are of the same variables; a changes in place, g does not. A variable that meets its bound stays
     there; slope, curvature and Q p lose its share: one row of Q a break point.
+
+    One compiled loop, though long: cut into functions, it is vectorised in another way and changes the last bits.
     """
     n = len(a)
     p, slopes, reach = d.copy(), g.copy(), np.full(n, np.inf)

@@ -66,10 +66,9 @@ class Preconditioner:
         spectrum = np.append((self.missed + 1 / C) / (self.values[-1] + 1 / C), 1.0)
         squares = np.append(np.full(len(self.missed), (len(self.vectors) - self.rank) / len(self.missed)), self.rank)
         T = np.random.default_rng(0).standard_normal((len(spectrum), n_targets)) * np.sqrt(squares)[:, None]
-        told = []
-        iterate(lambda S: spectrum[:, None] * S, T, np.linalg.norm(T, axis=0), lambda R: R, tolerance,
-                lambda: most - len(told), told.append)
-        return len(told)
+        product = CountedProduct(lambda S: spectrum[:, None] * S, most)
+        iterate(product, T, np.linalg.norm(T, axis=0), lambda R: R, tolerance)
+        return product.count
 
 
 def choose_landmarks(Z, n, seed=0):
@@ -90,7 +89,7 @@ def approximate(Z, kernel, rank, scale=None, seed=0):
     """
     order = choose_landmarks(Z, rank + SAMPLE, seed)
     chosen = order[:rank]
-    core = weighted(kernel_values(Z[chosen], Z[chosen], kernel), scale, chosen, chosen)
+    core = weigh_tile(kernel_values(Z[chosen], Z[chosen], kernel), scale, chosen, chosen)
     core[np.diag_indices_from(core)] += np.sqrt(len(core)) * np.finfo(float).eps * np.trace(core)
     F = kernel_values(Z, Z[chosen], kernel)
     if scale is not None:
@@ -100,10 +99,10 @@ def approximate(Z, kernel, rank, scale=None, seed=0):
     dtrsm(1.0, factor, F.T, side=0, lower=0, trans_a=1, overwrite_b=1)  # F R^-1, in place
     values, Q = eigh(F.T @ F)
     kept = np.flatnonzero(values > FLAT * values[-1])[::-1]
-    vectors = turned(F, Q[:, kept] / np.sqrt(values[kept]))
+    vectors = rotate_columns(F, Q[:, kept] / np.sqrt(values[kept]))
     sample = order[rank:] if len(order) > rank else order[:SAMPLE]
     share = (len(F) - len(chosen)) / len(sample)  # nothing is missed at the landmarks
-    missed = weighted(kernel_values(Z[sample], Z[sample], kernel), scale, sample, sample)
+    missed = weigh_tile(kernel_values(Z[sample], Z[sample], kernel), scale, sample, sample)
     missed -= (vectors[sample] * values[kept]) @ vectors[sample].T
     return Preconditioner(values[kept], vectors, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share)
 
@@ -118,12 +117,12 @@ def approximate_well(Z, kernel, C, most, scale=None, seed=0, rank=FIRST_RANK):
     return approximate_well(Z, kernel, C, most, scale, seed, min(int(1.1 * wanted), most))
 
 
-def weighted(K, scale, rows, columns):
+def weigh_tile(K, scale, rows, columns):
     """Return s K s for some rows and columns."""
     return K if scale is None else K * scale[rows, None] * scale[columns]
 
 
-def turned(F, Q):
+def rotate_columns(F, Q):
     """Return F Q in the place of F, a view of its first columns."""
     for start in range(0, len(F), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)
@@ -131,65 +130,85 @@ def turned(F, Q):
     return F[:, :Q.shape[1]]
 
 
+@dataclass(frozen=True)
+class PassLimits:
+    """Say when conjugate gradients stop: at a relative residual of `tolerance`, or after `max_passes`.
+
+    report : function (passes, residual) that is called after each pass.
+    """
+
+    tolerance: float = 1e-8
+    max_passes: int = 200
+    report: Callable[[int, float], None] | None = None
+
+
+class CountedProduct:
+    """Multiply a matrix with vectors, count the passes that takes, and report each; `most` of them are allowed."""
+
+    def __init__(self, multiply: Callable[[Floats], Floats], most: int,
+                 report: Callable[[int, float], None] | None = None) -> None:
+        self.multiply, self.most, self.report, self.count = multiply, most, report, 0
+
+    def __call__(self, V: Floats) -> Floats:
+        self.count += 1
+        return self.multiply(V)
+
+    def tell(self, residual: float) -> None:
+        """Report a pass."""
+        if self.report is not None:
+            self.report(self.count, residual)
+
+
 def solve_cg(multiply: Callable[[Floats], Floats], T: Floats, C: float, preconditioner: Preconditioner,
-             tolerance: float = 1e-8, max_passes: int = 200,
-             report: Callable[[int, float], None] | None = None) -> tuple[KernelSolution, int, float]:
+             limits: PassLimits = PassLimits()) -> tuple[KernelSolution, int, float]:
     """Return (KernelSolution, passes, relative residual), the largest of any target, computed anew at the end.
 
-    multiply : function V (N, k) -> Omega V, one pass. report : function (passes, residual) called after each pass.
-    Warns when max_passes do not suffice.
+    multiply : function V (N, k) -> Omega V, one pass. Warns when `limits.max_passes` do not suffice.
     """
     demand_C(C)
     sizes = np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
-    A, rest, passes, tell = np.zeros(T.shape), np.array(T, dtype=float), 0, report or (lambda *_: None)
-
-    def product(V):
-        nonlocal passes
-        passes += 1
-        return multiply(V) + V / C
-
-    residual = 1.0
-    while residual > tolerance and passes < max_passes:
-        A = A + iterate(product, rest, sizes, lambda R: preconditioner.apply(R, C), tolerance,
-                        lambda: max_passes - passes - 1, lambda size: tell(passes, size))
+    A, rest, residual = np.zeros(T.shape), np.array(T, dtype=float), 1.0
+    product = CountedProduct(lambda V: multiply(V) + V / C, limits.max_passes - 1, limits.report)  # one is for the end
+    while residual > limits.tolerance and product.count < limits.max_passes:
+        A = A + iterate(product, rest, sizes, lambda R: preconditioner.apply(R, C), limits.tolerance)
         rest = T - product(A)
         residual = float((np.linalg.norm(rest, axis=0) / sizes).max())
-        tell(passes, residual)
-    if residual > tolerance:
-        warnings.warn(f'conjugate gradients stopped after {passes} passes with a relative residual of {residual:.1e}, '
-                      f'{tolerance:g} was wanted: raise --rank, lower C, or allow more passes', ConvergenceWarning,
-                      stacklevel=2)
-    return KernelSolution(A), passes, residual
+        product.tell(residual)
+    if residual > limits.tolerance:
+        warnings.warn(f'conjugate gradients stopped after {product.count} passes with a relative residual of '
+                      f'{residual:.1e}, {limits.tolerance:g} was wanted: raise --rank, lower C, or allow more passes',
+                      ConvergenceWarning, stacklevel=2)
+    return KernelSolution(A), product.count, residual
 
 
-def iterate(product, T, sizes, precondition, tolerance, left, tell):
-    """Return the X with A X ~ T that block conjugate gradients find while `left()` allows passes."""
+def iterate(product, T, sizes, precondition, tolerance):
+    """Return the X with A X ~ T that block conjugate gradients find in the passes that `product` is allowed."""
     X, R, Z = np.zeros(T.shape), T, precondition(T)
-    Q, Z, rho = orthonormal(R, Z)
+    Q, Z, rho = orthonormalise(R, Z)
     S, C = Z, rho
-    while len(rho) and left() > 0:
+    while len(rho) and product.count < product.most:
         AS = product(S)
-        step = np.linalg.inv(symmetric(S.T @ AS))
+        step = np.linalg.inv(symmetrise(S.T @ AS))
         X = X + S @ (step @ C)
         R = Q - AS @ step
-        Q, Z, rho = orthonormal(R, precondition(R))
+        Q, Z, rho = orthonormalise(R, precondition(R))
         C = rho @ C
         size = float((np.linalg.norm(Q @ C, axis=0) / sizes).max())
-        tell(size)
+        product.tell(size)
         if size <= tolerance:
             break
         S = Z + S @ rho.T
     return X
 
 
-def symmetric(G):
+def symmetrise(G):
     """Return the symmetric part."""
     return (G + G.T) / 2
 
 
-def orthonormal(R, Z):
+def orthonormalise(R, Z):
     """Return (Q, M^-1 Q, rho) with R = Q rho and Q' M^-1 Q = I, given Z = M^-1 R; vanished directions are dropped."""
-    values, vectors = eigh(symmetric(R.T @ Z))
+    values, vectors = eigh(symmetrise(R.T @ Z))
     kept = values > VANISHED * max(values[-1], np.finfo(float).tiny)
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
     return R @ (vectors / roots), Z @ (vectors / roots), roots[:, None] * vectors.T

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mr_elm.solvers.box.block_rule import SMALL, Pace, Search, solve_by_blocks
+from mr_elm.solvers.box.block_rule import SMALL, BlockSearch, Pace, solve_by_blocks
 from mr_elm.solvers.box.box_qp import BoxQP
 from mr_elm.solvers.shared.kept_block import KeptBlock
 from mr_elm.solvers.shared.split_cache import SplitCache, error_of_sum
@@ -39,10 +39,10 @@ def solve_ball(problem, settings, start=None):
     """
     if problem.n_samples <= PLAIN_UP_TO:
         return solve_by_blocks(problem, settings, start, pace=PACE._replace(least=512)), 0.0
-    return run(problem, settings, start, False)
+    return search_ball(problem, settings, start, False)
 
 
-def run(problem, settings, start, is_part):
+def search_ball(problem, settings, start, is_part):
     """Search over all rows, or over those of a part, from a part of them where they are many."""
     n_values = 0
     if start is None and problem.n_samples > SMALL:
@@ -52,7 +52,7 @@ def run(problem, settings, start, is_part):
         search.n_values = n_values
         if start is not None:
             search.begin_at(start, None)
-        return search.run(), search.error()
+        return search.run(), search.product_error()
 
 
 def solve_part(problem, settings):
@@ -61,14 +61,14 @@ def solve_part(problem, settings):
     part = np.sort(np.random.default_rng(settings.seed).permutation(n)[:n // PART])
     trains = (problem.upper[part] > 0).astype(float)
     smaller = BoxQP(problem.rows.take(part, PART), problem.targets[part], PART * problem.upper.max(), trains)
-    found, _ = run(smaller, replace(settings, eps=max(settings.eps, LOOSE)), None, True)
+    found, _ = search_ball(smaller, replace(settings, eps=max(settings.eps, LOOSE)), None, True)
     start = np.zeros(n)
     start[part] = found.alpha
     return start, found.n_kernel_rows * len(part)
 
 
-class SphereSearch(Search):
-    """Hold one run of `Search`, which computes few rows in vain and none twice."""
+class SphereSearch(BlockSearch):
+    """Hold one run of `BlockSearch`, which computes few rows in vain and none twice."""
 
     def __init__(self, problem, settings, kept, is_part):
         super().__init__(problem, settings, kept, PACE)
@@ -78,51 +78,51 @@ class SphereSearch(Search):
         """Return a SplitCache, unless all is in float64."""
         if dtype == 'float64':
             return super().open_cache(dtype)
-        return SplitCache(self.problem.rows, self.settings.cache_bytes, self.free, self.kept.space)
+        return SplitCache(self.problem.rows, self.settings.cache_bytes, self.is_free, self.kept.space)
 
     def run(self):
         """Solve blocks until eps is proven; kernel values that are no rows of the cache count as rows too."""
         found = super().run()
         return replace(found, n_kernel_rows=found.n_kernel_rows - (-self.n_values // self.problem.n_samples))
 
-    def error(self):
+    def product_error(self):
         """Return how far off k~b of the cached rows may be, as |k~_ij| <= k~_jj, or 0 where they prove nothing."""
         bound = error_of_sum(np.count_nonzero(self.alpha)) * float(self.alpha @ self.problem.diagonal)
         return bound if isinstance(self.cache, SplitCache) and bound <= NEGLIGIBLE * self.eps else 0.0
 
     def certify(self):
         """Replace the running gradient by that of the accurate rows."""
-        if self.certified or not self.error():
+        if self.certified or not self.product_error():
             super().certify()
             return
         support, t = np.flatnonzero(self.alpha), self.problem.targets
         self.gradient = t * self.cache.weighted_sum(support, (self.alpha * t)[support]) - 1
         self.certified = True
 
-    def wastes(self):
+    def wastes_rows(self):
         """Tell whether too many rows were computed in vain."""
         return self.cache.n_computed > (1 + IN_VAIN) * np.count_nonzero(self.alpha)
 
-    def fresh(self):
+    def count_new(self):
         """Return how many new variables the next block may have."""
-        if not self.wastes():
-            return super().fresh()
+        if not self.wastes_rows():
+            return super().count_new()
         n_values = self.problem.n_samples * np.count_nonzero(self.alpha)
         return max(int((SQUARE * n_values)**0.5), self.pace.least)
 
     def solve_block(self, block, tolerance, effort):
         """Minimise over the block, where rows are wasted before those of its new variables are there."""
-        if self.whole or not self.wastes():
+        if self.whole or not self.wastes_rows():
             super().solve_block(block, tolerance, effort)
             return
         slot_of, targets = self.cache.slot_of, self.problem.targets
-        block, Q = self.kept.bring(block, self.cache, targets, self.square)
+        block, Q = self.kept.bring(block, self.cache, targets, self.compute_square)
         change = self.minimise(block, Q, tolerance, effort)
         self.cache.ensure(np.sort(block[(slot_of[block] >= 0) | (self.alpha[block] > 0)]))
         self.cache.move(block, change, targets, self.gradient)
-        self.tell()
+        self.report()
 
-    def square(self, indices):
+    def compute_square(self, indices):
         """Return K between some variables."""
         self.n_values += len(indices)**2
         return self.problem.rows.take(indices).rows(np.arange(len(indices)), self.cache.slab.dtype)

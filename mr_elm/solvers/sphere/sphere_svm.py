@@ -38,7 +38,7 @@ from dataclasses import replace
 import numpy as np
 
 from mr_elm.errors import ConvergenceWarning
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, check_targets, upper_bounds
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, Work, check_targets, upper_bounds
 
 RULES = ('exact', 'paper')
 SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
@@ -154,10 +154,11 @@ def solve_exact(problem, settings, start=None):
         warnings.simplefilter('ignore', ConvergenceWarning)  # its words are of another gap
         found, error = solve_ball(problem.box(), within, start)
     b, product = found.alpha, problem.targets * found.decision
-    return conclude(problem, settings, started, (b, product), found.n_iter, found.n_kernel_rows, error=error)
+    work = Work(found.n_iter, found.n_kernel_rows, started)
+    return conclude(problem, settings, (b, product), work, error=error)
 
 
-def conclude(problem, settings, started, point, n_iter, n_kernel_rows, violation=None, error=0.0):
+def conclude(problem, settings, point, work, violation=None, error=0.0):
     """Return the Result for weights b and k~b in float64, on the scale where b'k~b = sum b; warn when not within eps.
 
     violation : what the rule stops by, or None for the gap. error : how far off each of k~b may be; the gap has it in.
@@ -168,11 +169,11 @@ def conclude(problem, settings, started, point, n_iter, n_kernel_rows, violation
     gap = float(1 - product[problem.trains].min()) + 3 * scale * error  # relative to |c|^2, whose error is in it too
     violation = gap if violation is None else violation
     if violation > settings.eps:
-        warnings.warn(f'stopped after {n_iter} iterations at {violation:.3g}, {settings.eps:g} was wanted; the '
+        warnings.warn(f'stopped after {work.n_iter} iterations at {violation:.3g}, {settings.eps:g} was wanted; the '
                       f'relative gap is {gap:.3g}: raise max_iter or lower C', ConvergenceWarning, stacklevel=4)
     targets = problem.targets
     return Result(b, targets * (product - b * problem.ridge), 1 / float(b.sum()), gap / float(b.sum()), violation,
-                  n_iter, n_kernel_rows, time.process_time() - started, violation <= settings.eps, float(b @ targets))
+                  work.n_iter, work.n_kernel_rows, work.seconds, violation <= settings.eps, float(b @ targets))
 
 
 def solve_by_paper(problem, settings, subset=SUBSET, attempts=ATTEMPTS):
@@ -184,15 +185,15 @@ def solve_by_paper(problem, settings, subset=SUBSET, attempts=ATTEMPTS):
     if np.ptp(problem.costs) > 0:
         raise ValueError('rule: exact was expected for rows of different weights, paper came')
     started = time.process_time()
-    walk = Walk(problem, settings, subset, attempts)
-    walk.run(settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * problem.n_samples))
-    _, product, n_rows = problem.products(walk.a)
-    outside = np.sqrt(walk.a @ product - 2 * product.min() + walk.radius**2) / walk.radius - 1
-    return conclude(problem, settings, started, (walk.a, product), walk.steps, walk.cache.n_computed + n_rows,
-                    max(float(outside), 0.0))
+    search = SubsetSearch(problem, settings, subset, attempts)
+    search.run(settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * problem.n_samples))
+    _, product, n_rows = problem.products(search.a)
+    outside = np.sqrt(search.a @ product - 2 * product.min() + search.radius**2) / search.radius - 1
+    work = Work(search.steps, search.cache.n_computed + n_rows, started)
+    return conclude(problem, settings, (search.a, product), work, max(float(outside), 0.0))
 
 
-class Walk:
+class SubsetSearch:
     """Hold a run of Algorithm 1: weights a, p_i = c.x~_i for all rows, and the subsets to look at next."""
 
     def __init__(self, problem, settings, subset, attempts):
@@ -218,10 +219,10 @@ class Walk:
         """Step until a pass over all rows finds none outside of (1 + eps) R, or the limit is reached."""
         everything = np.arange(self.problem.n_samples)[None]
         while self.steps < limit:
-            if self.exhausts(self.draw(), self.attempts, limit) and self.exhausts(everything, 0, limit):
+            if self.try_subsets(self.draw(), self.attempts, limit) and self.try_subsets(everything, 0, limit):
                 return
 
-    def exhausts(self, draws, attempts, limit):
+    def try_subsets(self, draws, attempts, limit):
         """Step for the subsets in turn; tell whether more than `attempts` of them had no row outside at e = eps."""
         from mr_elm.solvers.sphere import sphere_loops
         p, at, said = self.problem, 0, sphere_loops.MISSING
