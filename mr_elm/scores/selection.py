@@ -1,10 +1,14 @@
 """Choose parameters: lists of candidates, folds that depend on the rows alone, and the best of a table of scores."""
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from mr_elm.features.kernels import KernelKind
 from mr_elm.features.landmarks import row_hashes
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers
+from mr_elm.typing import Floats, Rows
 
 # Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5
 PAPER = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
@@ -40,27 +44,27 @@ class Score:
     cells: tuple
 
     @property
-    def accuracy(self):
+    def accuracy(self) -> float:
         """Return the share of rows labelled right by machines that had not seen them."""
         return sum(cell.correct for cell in self.cells) / sum(cell.total for cell in self.cells)
 
     @property
-    def value(self):
+    def value(self) -> float:
         """Return what is best when largest."""
         return self.accuracy
 
     @property
-    def deviation(self):
+    def deviation(self) -> float:
         """Return the standard deviation of the accuracy over the folds."""
         return float(np.std([cell.correct / cell.total for cell in self.cells]))
 
     @property
-    def n_support(self):
+    def n_support(self) -> float:
         """Return the mean number of support vectors."""
         return float(np.mean([cell.n_support for cell in self.cells]))
 
     @property
-    def seconds(self):
+    def seconds(self) -> float:
         """Return the processor time of all folds."""
         return sum(cell.seconds for cell in self.cells)
 
@@ -81,27 +85,27 @@ class NodeScore:
     total: int | None = None
 
     @property
-    def error(self):
+    def error(self) -> float:
         """Return the mean squared error of a target."""
         return sum(cell.error for cell in self.cells) / sum(cell.weight for cell in self.cells)
 
     @property
-    def deviation(self):
+    def deviation(self) -> float:
         """Return the standard deviation of the error over the folds."""
         return float(np.std([cell.error / cell.weight for cell in self.cells]))
 
     @property
-    def trusted(self):
+    def trusted(self) -> bool:
         """Tell whether rounding errors are out of sight in every fold."""
         return all(cell.trusted and np.isfinite(cell.error) for cell in self.cells)
 
     @property
-    def accuracy(self):
+    def accuracy(self) -> float | None:
         """Return the share of rows labelled right, or None."""
-        return self.correct / self.total if self.total else None
+        return None if self.correct is None or not self.total else self.correct / self.total
 
 
-def best_nodes(scores):
+def best_nodes(scores: Sequence[NodeScore]) -> NodeScore:
     """Return the NodeScore that can be trusted with the highest accuracy, where rows were counted, or least error.
 
     Raises ValueError when none can be trusted.
@@ -115,10 +119,10 @@ def best_nodes(scores):
     return min(trusted, key=lambda score: score.error)
 
 
-def finalists(scores, n):
+def finalists(scores: Sequence[NodeScore], n: int) -> list[NodeScore]:
     """Return the n NodeScores worth counting: the least error of each kind of nodes first, then the next of any."""
     ranked = sorted((score for score in scores if score.trusted), key=lambda score: score.error)
-    first = {}
+    first: dict[tuple[str, float], NodeScore] = {}
     for score in ranked:
         first.setdefault((score.map, score.weight_scale), score)
     leaders = list(first.values())
@@ -135,12 +139,12 @@ class LeftOut:
     rmse: float | None = None
 
     @property
-    def value(self):
+    def value(self) -> float | None:
         """Return what is best when largest."""
-        return -self.rmse if self.accuracy is None else self.accuracy
+        return self.accuracy if self.rmse is None else -self.rmse
 
 
-def score_values(values, numbers, weights, n_classes):
+def score_values(values: Floats, numbers: np.ndarray, weights: Floats | None, n_classes: int) -> dict[str, float]:
     """Score decision values (N, K) of all rows, weighted: {'accuracy': ...}, or {'rmse': ...} where n_classes is 0.
 
     numbers : (N,) class numbers, or targets.
@@ -151,23 +155,23 @@ def score_values(values, numbers, weights, n_classes):
     return {'accuracy': float(np.average(found == numbers, weights=weights))}
 
 
-def fold_numbers(X, n_folds, seed):
+def fold_numbers(X: Rows, n_folds: int, seed: int) -> np.ndarray:
     """Return the fold of each row, (n,): a keyed hash of the row modulo n_folds, so that equal rows share a fold."""
     return (row_hashes(X, seed) % np.uint64(n_folds)).astype(int)
 
 
-def select_sample(X, share, seed):
+def select_sample(X: Rows, share: float, seed: int) -> np.ndarray:
     """Tell which rows belong to a sample of about this share of all rows, by a keyed hash: a mask (n,)."""
     return row_hashes(X, seed) < np.uint64(min(share, 1.0) * (2**64 - 1)) if share < 1 else np.ones(X.shape[0], bool)
 
 
-def best_of(scores):
+def best_of(scores: Any) -> Any:
     """Return the Score, or LeftOut, of the largest value; of equal ones the smallest C, then the simplest kernel."""
     return max(scores, key=lambda score: (score.value, -score.C, score.parameters.get('sigma', 0),
                                           -score.parameters.get('degree', 0)))
 
 
-def candidates(grid, kernel, n_features):
+def candidates(grid: str, kernel: KernelKind, n_features: int) -> tuple[list[dict], list[float]]:
     """Return (list of kernel parameters, list of C) of a named grid, paper or coarse.
 
     kernel : KernelKind. n_features : for widths relative to sqrt(d).

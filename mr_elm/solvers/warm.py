@@ -4,7 +4,9 @@ The machine code stays beside the sources, so that tasks which run from there lo
 """
 import sys
 import warnings
+from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,11 +22,12 @@ from mr_elm.solvers.rules import RULES, solve_dual
 from mr_elm.solvers.shared.split_cache import SplitCache
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.solvers.sphere import sphere_search, sphere_svm
+from mr_elm.typing import Floats
 
 N, NARROW, WIDE = 90, 3, 60
 
 
-def small_problems():
+def small_problems() -> Iterator[tuple[Any, Floats]]:
     """Yield (rows, targets): narrow, wide, of whole numbers, sparse."""
     rng = np.random.default_rng(0)
     for X in (rng.normal(size=(N, NARROW)), rng.normal(size=(N, WIDE)), rng.integers(0, 3, (N, WIDE)).astype(float),
@@ -33,7 +36,7 @@ def small_problems():
         yield X, np.where(score > np.median(score), 1.0, -1.0)
 
 
-def warm():
+def warm() -> None:
     """Solve small problems by every rule, over every kind of rows, in both precisions."""
     for X, targets in small_problems():
         kernels = [make_kernel('gaussian', X.shape[1]), make_kernel('laplacian', X.shape[1]), make_kernel('linear')]
@@ -57,7 +60,7 @@ def warm():
             fused.exponential_tile(products, squares, (0.1, False), np.empty((N, N)), 0)
 
 
-def main():
+def main() -> None:
     """Warm up, and say how much had to be compiled."""
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')  # of solvers that are stopped early

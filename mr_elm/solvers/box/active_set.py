@@ -22,10 +22,11 @@ import time
 import numpy as np
 
 from mr_elm.solvers.box.block_step import choose_lower_end
-from mr_elm.solvers.box.box_qp import TINY, Work, conclude, free_variables, violations
+from mr_elm.solvers.box.box_qp import TINY, BoxQP, Result, Settings, Work, conclude, free_variables, violations
 from mr_elm.solvers.box.free_factor import FreeFactor
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.row_cache import RowCache
+from mr_elm.typing import Floats
 
 FACE = 4000  # most variables released at once
 OELM_STEPS = 500
@@ -36,7 +37,7 @@ SOLVED = 0.1  # of eps: what is below needs no further step
 class ActiveSetSearch:
     """Hold a point, its gradient and the factor of the free set."""
 
-    def __init__(self, problem, settings):
+    def __init__(self, problem: BoxQP, settings: Settings) -> None:
         self.started = time.process_time()
         self.problem, self.settings = problem, settings
         self.alpha, self.gradient = np.zeros(problem.n_samples), -np.ones(problem.n_samples)
@@ -45,54 +46,54 @@ class ActiveSetSearch:
         self.n_iter = self.n_certified = 0
         self.certified = False
 
-    def block(self, indices):
+    def block(self, indices: np.ndarray) -> Floats:
         """Return Q[indices, indices], of cached rows where the cache has room for all of them."""
         if len(indices) > self.cache.capacity:
             return self.problem.block(indices)
         self.cache.ensure(indices)
         return self.cache.block(indices, self.problem.targets)
 
-    def violations(self):
+    def violations(self) -> Floats:
         """Return the violations."""
         return violations(self.alpha, self.gradient, self.problem.upper)
 
-    def find_free(self):
+    def find_free(self) -> np.ndarray:
         """Return the free variables."""
         return np.flatnonzero(free_variables(self.alpha, self.problem.upper))
 
-    def move(self, indices, values):
+    def move(self, indices: np.ndarray, values: Floats) -> None:
         """Set alpha[indices] and bring the gradient along."""
         change = values - self.alpha[indices]
         self.alpha[indices] = values
         self.cache.move(indices, change, self.problem.targets, self.gradient)
         self.certified = False
 
-    def certify(self):
+    def certify(self) -> None:
         """Replace the running gradient by one computed anew."""
         if not self.certified:
             self.gradient, n_rows = self.problem.gradient(self.alpha)
             self.n_certified += n_rows
             self.certified = True
 
-    def is_finished(self):
+    def is_finished(self) -> bool:
         """Tell whether eps is reached by a gradient computed anew."""
         if self.violations().max() <= self.settings.eps:
             self.certify()
         return self.violations().max() <= self.settings.eps
 
-    def count_iteration(self):
+    def count_iteration(self) -> None:
         """Count an iteration, and report it."""
         self.n_iter += 1
         self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
-    def conclude(self):
+    def conclude(self) -> Result:
         """Return the Result."""
         self.certify()
         work = Work(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
 
 
-def solve_oelm(problem, settings):
+def solve_oelm(problem: BoxQP, settings: Settings) -> Result:
     """Minimise a BoxQP by the proposed active set method; `n_iter` counts Newton systems."""
     search = ActiveSetSearch(problem, settings)
     limit = settings.max_iter or OELM_STEPS
@@ -109,7 +110,7 @@ def solve_oelm(problem, settings):
     return search.conclude()
 
 
-def release_violators(search):
+def release_violators(search: ActiveSetSearch) -> None:
     """Release all violators: the projected gradient path first, then the reassignment of single values."""
     face = choose_face(search)
     Q, here, g, upper = search.block(face), search.alpha[face], search.gradient[face], search.problem.upper[face]
@@ -120,7 +121,7 @@ def release_violators(search):
     search.move(face, values)
 
 
-def choose_face(search):
+def choose_face(search: ActiveSetSearch) -> np.ndarray:
     """Return the free variables and the violators, the worst FACE of them where they are more, in increasing order."""
     misfit = search.violations()
     free = free_variables(search.alpha, search.problem.upper)
@@ -129,7 +130,7 @@ def choose_face(search):
     return face if len(face) <= most else np.sort(face[np.argsort(-misfit[face], kind='stable')[:most]])
 
 
-def solve_bas(problem, settings):
+def solve_bas(problem: BoxQP, settings: Settings) -> Result:
     """Minimise a BoxQP by the basic active set algorithm; `n_iter` counts Newton systems."""
     search, free = ActiveSetSearch(problem, settings), np.empty(0, np.int64)
     limit = settings.max_iter or BAS_STEPS_A_ROW * problem.n_samples
@@ -147,7 +148,7 @@ def solve_bas(problem, settings):
     return search.conclude()
 
 
-def step_within_bounds(search, free, direction):
+def step_within_bounds(search: ActiveSetSearch, free: np.ndarray, direction: Floats) -> np.ndarray:
     """Go along direction until the first variable meets a bound, at most the whole step; return those still free."""
     alpha, upper = search.alpha[free], search.problem.upper[free]
     with np.errstate(divide='ignore', invalid='ignore'):

@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
-from mr_elm.solvers.box.box_qp import Work, conclude, free_variables, violations
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, Work, conclude, free_variables, violations
 from mr_elm.solvers.shared.kept_block import KeptBlock
 from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.solvers.shared.workspace import borrowed
+from mr_elm.typing import Floats
 
 BLOCK = 2048          # most variables in a block
 ROUNDS = 1000         # blocks before giving up
@@ -50,7 +51,8 @@ class Pace(NamedTuple):
 STEADY = Pace()
 
 
-def solve_by_blocks(problem, settings, start=None, decision=None, pace=STEADY, kept=None):
+def solve_by_blocks(problem: BoxQP, settings: Settings, start: Floats | None = None, decision: Floats | None = None,
+                    pace: Pace = STEADY, kept: KeptBlock | None = None) -> Result:
     """Minimise a BoxQP and return its Result; `n_iter` counts blocks.
 
     start : alpha to begin with, (N,); clipped to the box. From 0 when None.
@@ -69,7 +71,7 @@ def solve_by_blocks(problem, settings, start=None, decision=None, pace=STEADY, k
 class BlockSearch:
     """Hold one run: the point, its running gradient, and the rows met so far."""
 
-    def __init__(self, problem, settings, kept, pace):
+    def __init__(self, problem: BoxQP, settings: Settings, kept: KeptBlock, pace: Pace) -> None:
         self.started = time.process_time()
         self.problem, self.settings, self.kept, self.pace = problem, settings, kept, pace
         n = problem.n_samples
@@ -80,15 +82,15 @@ class BlockSearch:
         self.n_iter = self.n_certified = 0
         self.certified = self.cache.is_matrix
 
-    def open_cache(self, dtype):
+    def open_cache(self, dtype: str) -> RowCache:
         """Return the cache of kernel rows of this type."""
         return RowCache(self.problem.rows, dtype, self.settings.cache_bytes, self.is_free, self.kept.space)
 
-    def is_free(self):
+    def is_free(self) -> np.ndarray:
         """Tell which variables are free."""
         return free_variables(self.alpha, self.problem.upper)
 
-    def begin_at(self, start, decision):
+    def begin_at(self, start: Floats, decision: Floats | None) -> None:
         """Go to a given point."""
         self.alpha = np.clip(start, 0, self.problem.upper)
         if decision is not None:
@@ -97,7 +99,7 @@ class BlockSearch:
         moved = np.flatnonzero(self.alpha)
         self.cache.move(moved, self.alpha[moved], self.problem.targets, self.gradient)
 
-    def run(self):
+    def run(self) -> Result:
         """Solve blocks until the certificate confirms eps."""
         goal, limit = self.eps, self.settings.max_iter or ROUNDS
         while self.n_iter < limit:
@@ -117,29 +119,29 @@ class BlockSearch:
         work = Work(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
 
-    def violations(self):
+    def violations(self) -> Floats:
         """Return the violations."""
         return violations(self.alpha, self.gradient, self.problem.upper)
 
-    def worst_violation(self):
+    def worst_violation(self) -> float:
         """Return the largest violation."""
         return self.violations().max()
 
-    def rounding_noise(self):
+    def rounding_noise(self) -> float:
         """Return about what the rounding of kernel values makes of the running gradient, 0 where it does not matter."""
         if self.cache.is_matrix:
             return 0.0
         noise = 0.5 * np.finfo(self.cache.slab.dtype).eps * float(np.linalg.norm(self.alpha))
         return noise if noise > self.pace.noise * self.eps else 0.0
 
-    def certify(self):
+    def certify(self) -> None:
         """Replace the running gradient by that of float64 rows."""
         if not self.certified:
             self.gradient, n_rows = self.problem.gradient(self.alpha)
             self.n_certified += n_rows
             self.certified = True
 
-    def polish(self, limit):
+    def polish(self, limit: int) -> None:
         """Solve the face in float64, for as long as it does not grow too large, until eps is reached."""
         p = self.problem
         while self.n_iter < limit and self.worst_violation() > self.eps:
@@ -151,7 +153,7 @@ class BlockSearch:
             self.certify()
             self.report()
 
-    def minimise(self, block, Q, tolerance, effort):
+    def minimise(self, block: np.ndarray, Q: np.ndarray, tolerance: float, effort: Effort) -> Floats:
         """Minimise over a block of variables; returns how much they changed. The gradient is left behind."""
         before, p = self.alpha[block], self.problem
         a, g = before.copy(), self.gradient[block]
@@ -161,21 +163,21 @@ class BlockSearch:
         self.n_iter += 1
         return a - before
 
-    def report(self):
+    def report(self) -> None:
         """Report how far the search is."""
         self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
-    def pushes_up(self):
+    def pushes_up(self) -> np.ndarray:
         """Tell which variables' growth raises f where it is too low, (N,) bool."""
         return self.problem.targets * self.gradient < 0
 
-    def choose_two_sided(self, score, count, least):
+    def choose_two_sided(self, score: Floats, count: int, least: float) -> np.ndarray:
         """Return up to count indices of the largest scores above least, half from each side, in increasing order."""
         up = self.pushes_up()
         chosen = [choose_largest(np.flatnonzero((score > least) & side), score, (count + 1) // 2) for side in (up, ~up)]
         return np.sort(choose_largest(np.concatenate(chosen), score, count))
 
-    def choose_balanced(self, allowed, count, least):
+    def choose_balanced(self, allowed: np.ndarray, count: int, least: float) -> np.ndarray:
         """Return up to count of the allowed variables, the worst half of those that can raise f, and that can lower it.
 
         They violate by more than least, except where one side has few: then its next ones come too.
@@ -184,17 +186,17 @@ class BlockSearch:
         gain = -p.targets * self.gradient  # of a rising f
         grows, shrinks = allowed & (self.alpha < p.upper), allowed & (self.alpha > 0)
         sides = [(np.flatnonzero(np.where(p.targets == sign, grows, shrinks)), sign * gain) for sign in (1, -1)]
-        violating = [np.count_nonzero(score[side] > least) for side, score in sides]
+        violating = [int(np.count_nonzero(score[side] > least)) for side, score in sides]
         few = int(FEW * max(violating))
         chosen = [choose_largest(side, score, min(max(number, few), (count + 1) // 2))
                   for number, (side, score) in zip(violating, sides, strict=True)]
         return np.unique(np.concatenate(chosen))[:count]
 
-    def count_new(self):
+    def count_new(self) -> int:
         """Return how many variables of the next block may be new."""
         return int(min(max(self.pace.share * np.count_nonzero(self.alpha), self.pace.least), self.pace.most))
 
-    def choose_block(self, goal):
+    def choose_block(self, goal: float) -> np.ndarray:
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
         if self.whole:
             return np.arange(self.problem.n_samples)
@@ -206,7 +208,7 @@ class BlockSearch:
         room = min(max(BLOCK - len(free), BLOCK // 2), self.cache.capacity - len(free)) - len(new)
         return np.sort(np.concatenate([new, free, self.choose_balanced(met, max(room, 0), 0.1 * goal)]))
 
-    def solve_block(self, block, tolerance, effort):
+    def solve_block(self, block: np.ndarray, tolerance: float, effort: Effort) -> None:
         """Minimise over the block on cached rows and bring the gradient along."""
         targets = self.problem.targets
         self.cache.ensure(block)
@@ -216,7 +218,7 @@ class BlockSearch:
         self.report()
 
 
-def choose_largest(candidates, score, count):
+def choose_largest(candidates: np.ndarray, score: Floats, count: int) -> np.ndarray:
     """Return the count candidates of the largest scores."""
     if len(candidates) <= count:
         return candidates

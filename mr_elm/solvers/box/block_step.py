@@ -11,6 +11,7 @@ from mr_elm.features.fused import add_rows
 from mr_elm.solvers.box.box_qp import free_variables, violations
 from mr_elm.solvers.box.projected_path import descend_path
 from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats
 
 WORTH = 150  # variables: for each so many of a block, a pair step a variable is cheap beside Newton's factorisation
@@ -43,7 +44,7 @@ class BoxBlock(NamedTuple):
     diagonal: Floats
 
 
-def minimise_block(block, tolerance, effort, space):
+def minimise_block(block: BoxBlock, tolerance: float, effort: Effort, space: Workspace) -> None:
     """Minimise to a violation of tolerance, in place: pair steps, and Newton steps where pairs are slow."""
     Q, a, g, upper, diagonal = block
     most = max(effort.pairs, len(a) // WORTH) * len(a)
@@ -63,7 +64,7 @@ def minimise_block(block, tolerance, effort, space):
             return
 
 
-def step_by_newton(Q, a, g, upper, space):
+def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, space: Workspace) -> None:
     """Move along the projected path of Newton's direction, all variables taken as free, in place."""
     direction = -solve_positive(Q, g, space)
     reached = choose_lower_end(Q, direction, a, g, upper)
@@ -71,7 +72,7 @@ def step_by_newton(Q, a, g, upper, space):
     a[...] = reached
 
 
-def choose_lower_end(Q, direction, start, g, upper):
+def choose_lower_end(Q: np.ndarray, direction: Floats, start: Floats, g: Floats, upper: Floats) -> Floats:
     """Return the first minimiser of the projected path from start, or the end of the whole step where that is lower."""
     first = start.copy()
     fallen = descend_path(Q, direction, first, g, upper)
@@ -80,7 +81,7 @@ def choose_lower_end(Q, direction, start, g, upper):
     return end if -(g @ step + 0.5 * step @ (Q @ step.astype(Q.dtype))) > fallen else first
 
 
-def multiply(Q, x):
+def multiply(Q: np.ndarray, x: Floats) -> Floats:
     """Return Q x, in float64 for a symmetric Q of any type."""
     total = np.zeros(len(x))
     moved = np.flatnonzero(x)
@@ -88,21 +89,21 @@ def multiply(Q, x):
     return total
 
 
-def gather_face(Q, face, space):
+def gather_face(Q: np.ndarray, face: np.ndarray, space: Workspace) -> np.ndarray:
     """Return Q[face, face] in the workspace."""
     inside = space.array('face', (len(face), len(face)), Q.dtype)
     loops.gather_block(Q, face, face, np.ones(len(face), Q.dtype), inside)
     return inside
 
 
-def solve_positive(matrix, right, space):
+def solve_positive(matrix: np.ndarray, right: Floats, space: Workspace) -> Floats:
     """Solve a positive semidefinite system by Cholesky, with the smallest ridge that lets it through.
 
     A float32 matrix is factorised as it is where it is well enough conditioned, else in float64. One refinement.
     """
     largest = max(float(matrix.diagonal().max()), np.finfo(float).tiny)
     ridge = 10 * np.finfo(matrix.dtype).eps * np.sqrt(len(matrix)) * largest
-    for work in (matrix.dtype, *[np.float64] * 10):
+    for work in (matrix.dtype, *[np.dtype(np.float64)] * 10):
         try:
             lifted = space.array('factor', matrix.shape, work)
             lifted[...] = matrix

@@ -16,11 +16,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mr_elm.errors import ConvergenceWarning, NumericalWarning
+from mr_elm.typing import Floats
 
 TINY = 1e-12  # of the largest K(x, x): a diagonal below this counts as this
 
@@ -44,7 +45,7 @@ class Settings:
     seed: int = 0
     report: Callable | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.eps > 0:
             raise ValueError(f'eps: a number above 0 was expected, {self.eps} came')
         if self.max_iter is not None and self.max_iter < 1:
@@ -52,7 +53,7 @@ class Settings:
         if self.dtype not in (None, 'float32', 'float64'):
             raise ValueError(f'dtype: float32, float64 or None was expected, {self.dtype!r} came')
 
-    def tell(self, n_iter, alpha, gradient, upper):
+    def tell(self, n_iter: int, alpha: Floats, gradient: Floats, upper: Floats) -> None:
         """Report the iterations so far and the duality gap of the running gradient."""
         if self.report is not None:
             self.report(n_iter, duality_gap(alpha, gradient, upper))
@@ -108,7 +109,7 @@ class BoxQP:
     Raises ValueError when they do not fit; warns of a kernel that is negative on the diagonal.
     """
 
-    def __init__(self, rows, targets, C, weights=None):
+    def __init__(self, rows: Any, targets: Floats, C: float, weights: Floats | None = None) -> None:
         self.rows, self.n_samples = rows, rows.n_samples
         self.targets = check_targets(targets, self.n_samples)
         self.upper = upper_bounds(C, weights, self.n_samples)
@@ -121,24 +122,24 @@ class BoxQP:
                           'what is found need not be its minimum', NumericalWarning, stacklevel=2)
 
     @cached_property
-    def curvature(self):
+    def curvature(self) -> Floats:
         """Return Q_ii, (N,), at least so large that 1/Q_ii is finite and a step of it ends on a bound."""
         largest = self.diagonal.max()
         return np.maximum(self.diagonal, TINY * largest if largest > 0 else TINY)
 
-    def gradient(self, alpha):
+    def gradient(self, alpha: Floats) -> tuple[Floats, int]:
         """Return Qa - e in float64, and the number of kernel rows that took."""
         support = np.flatnonzero(alpha)
         decision = self.rows.weighted_sum(support, (alpha * self.targets)[support])
         return self.targets * decision - 1, len(support)
 
-    def block(self, indices):
+    def block(self, indices: np.ndarray) -> Floats:
         """Return Q[indices, indices] in float64, made of these rows alone."""
         t = self.targets[indices]
         return self.rows.take(indices).rows(np.arange(len(indices))) * np.outer(t, t)
 
 
-def check_targets(targets, n):
+def check_targets(targets: Floats, n: int) -> Floats:
     """Return targets as floats. Raises ValueError when they are not n values of +1 and -1."""
     targets = np.asarray(targets, dtype=float)
     if targets.shape != (n,) or not (np.abs(targets) == 1).all():
@@ -146,7 +147,7 @@ def check_targets(targets, n):
     return targets
 
 
-def upper_bounds(C, weights, n):
+def upper_bounds(C: float, weights: Floats | None, n: int) -> Floats:
     """Return C_i, (n,). Raises ValueError when C or the weights are out of range."""
     if not (C > 0 and np.isfinite(C)):
         raise ValueError(f'C: a finite number above 0 was expected, {C} came')
@@ -158,25 +159,28 @@ def upper_bounds(C, weights, n):
     return C * weights
 
 
-def violations(alpha, gradient, upper):
+def violations(alpha: Floats, gradient: Floats, upper: Floats) -> Floats:
     """Return how far each variable is from its optimality condition, (N,): 0 where it holds."""
     wants_up = np.where(alpha < upper, -gradient, 0)
     wants_down = np.where(alpha > 0, gradient, 0)
     return np.maximum(np.maximum(wants_up, wants_down), 0)
 
 
-def duality_gap(alpha, gradient, upper):
+def duality_gap(alpha: Floats, gradient: Floats, upper: Floats) -> float:
     """Return primal - dual."""
     return float(alpha @ gradient + upper @ np.maximum(-gradient, 0))
 
 
-def free_variables(alpha, upper):
+def free_variables(alpha: Floats, upper: Floats) -> np.ndarray:
     """Tell which variables are strictly between their bounds, (N,) bool."""
     return (alpha > 0) & (alpha < upper)
 
 
-def conclude(problem, alpha, gradient, work, settings):
-    """Return the Result for alpha with its float64 gradient, and warn when it is not within eps."""
+def conclude(problem: Any, alpha: Floats, gradient: Floats, work: Work, settings: Settings) -> Result:
+    """Return the Result for alpha with its float64 gradient, and warn when it is not within eps.
+
+    problem : has targets and upper, as a BoxQP.
+    """
     worst = float(violations(alpha, gradient, problem.upper).max(initial=0.0))
     objective, gap = 0.5 * float(alpha @ (gradient - 1)), duality_gap(alpha, gradient, problem.upper)
     if worst > settings.eps:

@@ -1,15 +1,18 @@
 """Keep a Cholesky factor of Q_SS while S changes: a variable in or out costs |S|^2, not |S|^3 / 3."""
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from mr_elm.compiled import jit
+from mr_elm.typing import Floats
 
 strict = jit()
 REBUILD_SHARE = 0.1  # with more than this share of S changed, a new factorisation is cheaper
 
 
 @strict
-def _forward(L, n, right):
+def _forward(L: Floats, n: int, right: Floats) -> Floats:
     """Return y with L y = right, from the leading n rows."""
     y = np.empty(n)
     for i in range(n):
@@ -18,7 +21,7 @@ def _forward(L, n, right):
 
 
 @strict
-def _drop_row(L, n, k):
+def _drop_row(L: Floats, n: int, k: int) -> None:
     """Delete row k of the leading n x n factor: what is below moves up and takes in the column that leaves."""
     gone = L[k + 1:n, k].copy()
     for i in range(k + 1, n):
@@ -43,13 +46,13 @@ class FreeFactor:
     ridge : first value; raised tenfold whenever Q_SS does not factorise.
     """
 
-    def __init__(self, block, ridge):
+    def __init__(self, block: Callable[[np.ndarray], Floats], ridge: float) -> None:
         self.block, self.ridge = block, ridge
         self.members = np.empty(0, np.int64)
         self.matrix = np.empty((0, 0))
         self._L = np.empty((0, 0))
 
-    def follow(self, wanted):
+    def follow(self, wanted: np.ndarray) -> None:
         """Make S the indices wanted, by updates when few change and anew when many do."""
         leaving = np.flatnonzero(~np.isin(self.members, wanted))
         entering = wanted[~np.isin(wanted, self.members)]
@@ -63,7 +66,7 @@ class FreeFactor:
                 return self._rebuild(np.append(self.members, entering[np.flatnonzero(entering == i)[0]:]))
         self.matrix = self.block(self.members)
 
-    def _enter(self, i):
+    def _enter(self, i: int) -> bool:
         n = len(self.members)
         members = np.append(self.members, i)
         column = self.block(members)[-1]
@@ -79,7 +82,7 @@ class FreeFactor:
         self.members = members
         return True
 
-    def _rebuild(self, wanted):
+    def _rebuild(self, wanted: np.ndarray) -> None:
         self.members, self.matrix = wanted, self.block(wanted)
         while True:
             try:
@@ -89,7 +92,7 @@ class FreeFactor:
             except LinAlgError:
                 self.ridge *= 10
 
-    def solve(self, right):
+    def solve(self, right: Floats) -> Floats:
         """Return (Q_SS + ridge I)^-1 right, improved once by the residual of Q_SS itself."""
         n = len(self.members)
         factor = self._L[:n, :n], True

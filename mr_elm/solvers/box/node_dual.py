@@ -11,6 +11,7 @@ most L, and Newton steps with a ridge go along null directions until a bound sto
 """
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +31,7 @@ from mr_elm.solvers.box.box_qp import (
     violations,
 )
 from mr_elm.solvers.shared.workspace import Workspace
+from mr_elm.typing import Floats, Rows
 
 PASSES = 2000
 FACE_EVERY = 10  # passes
@@ -47,12 +49,12 @@ class NodeResult(Result):
 class NodePoint:
     """Hold alpha and beta, and step over the rows of H."""
 
-    def __init__(self, H, targets, upper):
-        self.H = sp.csr_matrix(H, dtype=float) if sp.issparse(H) else np.ascontiguousarray(H, dtype=float)
+    def __init__(self, H: Rows, targets: Floats, upper: Floats) -> None:
+        self.H: Any = sp.csr_matrix(H, dtype=float) if sp.issparse(H) else np.ascontiguousarray(H, dtype=float)
         self.targets, self.upper, self.squares = targets, upper, row_squares(self.H)
         self.alpha, self.beta = np.zeros(len(targets)), np.zeros(H.shape[1])
 
-    def sweep(self, order):
+    def sweep(self, order: np.ndarray) -> None:
         """Step over the rows in this order, each to its own minimiser."""
         state = order, self.targets, self.upper, self.squares, self.alpha, self.beta
         if sp.issparse(self.H):
@@ -60,12 +62,12 @@ class NodePoint:
         else:
             node_loops.dense_sweep(self.H, *state)
 
-    def gradient(self):
+    def gradient(self) -> Floats:
         """Return g from beta computed anew, which takes the rounding of many steps out of it."""
         self.beta = (self.alpha * self.targets) @ self.H
         return self.targets * (self.H @ self.beta) - 1
 
-    def solve_face(self, gradient, tolerance, space):
+    def solve_face(self, gradient: Floats, tolerance: float, space: Workspace) -> None:
         """Minimise over the free variables and violators, if they are few enough."""
         face = np.flatnonzero(free_variables(self.alpha, self.upper)
                               | (violations(self.alpha, gradient, self.upper) > 0))
@@ -77,7 +79,8 @@ class NodePoint:
             self.alpha[face] = here
 
 
-def solve_node_dual(H, targets, C, weights=None, settings=None):
+def solve_node_dual(H: Rows, targets: Floats, C: float, weights: Floats | None = None,
+                    settings: Settings | None = None) -> NodeResult:
     """Minimise the dual over explicit node outputs and return a NodeResult; `n_iter` counts passes over the rows.
 
     H : (N, L) dense or CSR.
@@ -103,7 +106,7 @@ def solve_node_dual(H, targets, C, weights=None, settings=None):
     return NodeResult(**vars(result), beta=point.beta)
 
 
-def find_moving(alpha, gradient, upper, worst):
+def find_moving(alpha: Floats, gradient: Floats, upper: Floats, worst: float) -> np.ndarray:
     """Leave out variables that rest on a bound by more than the worst violation: the next pass may spare them."""
     resting = ((alpha <= 0) & (gradient > worst)) | ((alpha >= upper) & (gradient < -worst))
     return np.flatnonzero(~resting)

@@ -1,11 +1,14 @@
 """Pass over explicit node outputs by dual coordinate descent, compiled; letters as in `node_dual`."""
+import numpy as np
+
 from mr_elm.compiled import jit
+from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
 
 
 @fast
-def _change(score, t, alpha, upper, square):
+def _change(score: float, t: float, alpha: float, upper: float, square: float) -> float:
     """Return the clipped one-variable step from f(x_i) = score."""
     g = t * score - 1.0
     if square <= 0.0:  # f is 0 on this row whatever beta is: the more the better
@@ -14,7 +17,8 @@ def _change(score, t, alpha, upper, square):
 
 
 @fast
-def dense_sweep(H, order, t, upper, squares, alpha, beta):
+def dense_sweep(H: np.ndarray, order: np.ndarray, t: Floats, upper: Floats, squares: Floats, alpha: Floats,
+                beta: Floats) -> None:
     """Step over the rows of a dense H in this order; alpha and beta change in place."""
     L = len(beta)
     for i in order:
@@ -30,7 +34,8 @@ def dense_sweep(H, order, t, upper, squares, alpha, beta):
 
 
 @fast
-def sparse_sweep(data, columns, starts, order, t, upper, squares, alpha, beta):
+def sparse_sweep(data: Floats, columns: np.ndarray, starts: np.ndarray, order: np.ndarray, t: Floats, upper: Floats,
+                 squares: Floats, alpha: Floats, beta: Floats) -> None:
     """Step over the rows of a CSR H in this order; alpha and beta change in place."""
     for i in order:
         score = 0.0

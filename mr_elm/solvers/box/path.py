@@ -5,9 +5,12 @@
 Rows held out have the bound 0: they do not train, and the result's decision values are theirs too, at no price. So one
 kernel matrix serves every C and every fold.
 """
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.solvers.box.block_rule import solve_by_blocks
@@ -15,6 +18,7 @@ from mr_elm.solvers.box.box_qp import TINY, BoxQP, Result, Settings
 from mr_elm.solvers.shared.kept_block import KeptBlock
 from mr_elm.solvers.shared.loops import two_variables
 from mr_elm.solvers.shared.workspace import Workspace, borrowed
+from mr_elm.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class PathPoint:
     result: Result
 
 
-def ready_rows(source, dtype=np.float32, space=None):
+def ready_rows(source: Any, dtype: DTypeLike = np.float32, space: Workspace | None = None) -> PrecomputedRows:
     """Compute the whole kernel matrix of a source of rows and return its PrecomputedRows.
 
     space : Workspace that lends the memory, for one matrix at a time, or None.
@@ -36,24 +40,24 @@ def ready_rows(source, dtype=np.float32, space=None):
     return PrecomputedRows(source.rows(np.arange(n), matrix.dtype, matrix), checked=True)
 
 
-def walk_path(rows, targets, bounds, weights=None, settings=None, fold=None):
+def walk_path(rows: Any, targets: Floats, bounds: Iterable[float], weights: Floats | None = None,
+              settings: Settings | None = None, fold: int | None = None) -> Iterator[PathPoint]:
     """Yield a PathPoint for every C of bounds, in increasing order.
 
     rows : source of kernel rows, (N, N); best a ready one, see `ready_rows`.
     targets, weights : (N,) as in BoxQP; a weight of 0 holds a row out.
     """
-    settings, start, result, last = settings or Settings(), (None, None), None, None
+    settings, last, result = settings or Settings(), None, None
     with borrowed() as space:
         kept = KeptBlock(space)
         for C in sorted(bounds):
             problem = BoxQP(rows, targets, C, weights)
-            if last is not None:
-                start = step_along(problem, result, last)
-            result, last = solve_by_blocks(problem, settings, *start, kept=kept), problem
+            alpha, decision = (None, None) if last is None or result is None else step_along(problem, result, last)
+            result, last = solve_by_blocks(problem, settings, alpha, decision, kept=kept), problem
             yield PathPoint(C, fold, result)
 
 
-def step_along(problem, result, last):
+def step_along(problem: BoxQP, result: Result, last: BoxQP) -> tuple[Floats, Floats]:
     """Return (alpha, decision values) to begin a problem with, from the result of the last one, of smaller bounds.
 
     It is the lowest point a + x d + y e with 0 <= x, y <= 1, where d takes what is at its bound to the new one, and e
@@ -78,7 +82,8 @@ def step_along(problem, result, last):
     return np.minimum(start, problem.upper), result.decision + x * f_d + y * f_e
 
 
-def walk_folds(rows, targets, bounds, folds, weights=None, settings=None):
+def walk_folds(rows: Any, targets: Floats, bounds: Iterable[float], folds: np.ndarray, weights: Floats | None = None,
+               settings: Settings | None = None) -> Iterator[PathPoint]:
     """Yield a PathPoint for every fold held out and every C.
 
     folds : (N,) fold numbers. `point.result.decision[folds == point.fold]` are decision values of rows that the

@@ -5,12 +5,13 @@ Source: Zhao et al., An efficient active set method for optimization extreme lea
 import numpy as np
 
 from mr_elm.compiled import jit
+from mr_elm.typing import Floats
 
 with_infinities = jit(fastmath={'reassoc', 'contract', 'nsz'})
 
 
 @with_infinities
-def descend_path(Q, d, a, g, upper):
+def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) -> float:
     """Move a to the first minimiser on the path, break point by break point, and return the decrease.
 
     Q, d, a, g, upper are of the same variables; a changes in place, g does not. A variable that meets its bound stays

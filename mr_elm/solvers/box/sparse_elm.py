@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-from mr_elm.solvers.box.box_qp import Work, conclude
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, Work, conclude
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.row_cache import RowCache
 
@@ -24,7 +24,7 @@ LEAST_STEPS, STEPS_A_ROW = 1_000_000, 100  # after which the rule gives up
 WORK = 2e9  # operations between two reports
 
 
-def solve_by_paper(problem, settings):
+def solve_by_paper(problem: BoxQP, settings: Settings) -> Result:
     """Minimise a BoxQP by Algorithm 1 on float64 kernel rows; `n_iter` counts its steps."""
     started, n = time.process_time(), problem.n_samples
     max_steps = settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * n)

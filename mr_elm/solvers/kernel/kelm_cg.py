@@ -20,9 +20,10 @@ from scipy.linalg.blas import dtrsm
 
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.kernel_tiles import kernel_values
+from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import row_hashes
 from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, Rows
 
 FLAT = 1e-12  # of the largest eigenvalue: below it the approximation is rounding
 FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff is enough
@@ -44,21 +45,21 @@ class Preconditioner:
     missed: np.ndarray
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         """Return r."""
         return len(self.values)
 
-    def apply(self, R, C):
+    def apply(self, R: Floats, C: float) -> Floats:
         """Return M^-1 R, (N, k)."""
         tau = self.values[-1] + 1 / C
         inverse = 1 / (self.values + 1 / C) - 1 / tau
         return self.vectors @ (inverse[:, None] * (self.vectors.T @ R)) + R / tau
 
-    def effective_dimension(self, C):
+    def effective_dimension(self, C: float) -> float:
         """Return d_eff = sum l / (l + 1/C), estimated."""
         return float((self.values / (self.values + 1 / C)).sum() + (self.missed / (self.missed + 1 / C)).sum())
 
-    def expected_passes(self, C, tolerance, n_targets=1, most=1000):
+    def expected_passes(self, C: float, tolerance: float, n_targets: int = 1, most: int = 1000) -> int:
         """Return about how many passes will do, mostly fewer: those of random targets on the estimated spectrum.
 
         The spectrum is that of M^-1 (I/C + Omega); eigenvectors make no difference.
@@ -71,7 +72,7 @@ class Preconditioner:
         return product.count
 
 
-def choose_landmarks(Z, n, seed=0):
+def choose_landmarks(Z: Rows, n: int, seed: int = 0) -> np.ndarray:
     """Return the numbers of the n distinct rows with the smallest keyed hashes: the same for any order of the rows.
 
     The last digits do not count: of rows of text, scaled, they depend on the splits.
@@ -82,7 +83,7 @@ def choose_landmarks(Z, n, seed=0):
     return np.unique(row_hashes(rounded, seed), return_index=True)[1][:n]
 
 
-def approximate(Z, kernel, rank, scale=None, seed=0):
+def approximate(Z: Rows, kernel: Kernel, rank: int, scale: Floats | None = None, seed: int = 0) -> Preconditioner:
     """Return the Preconditioner of rank at most `rank` for s K(Z, Z) s, in the memory of its vectors.
 
     scale : s, (N,), or None for 1.
@@ -107,7 +108,8 @@ def approximate(Z, kernel, rank, scale=None, seed=0):
     return Preconditioner(values[kept], vectors, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share)
 
 
-def approximate_well(Z, kernel, C, most, scale=None, seed=0, rank=FIRST_RANK):
+def approximate_well(Z: Rows, kernel: Kernel, C: float, most: int, scale: Floats | None = None, seed: int = 0,
+                     rank: int = FIRST_RANK) -> Preconditioner:
     """Return the Preconditioner of a rank of at least 2 d_eff, or of the rank `most` where that is less."""
     found = approximate(Z, kernel, min(rank, most), scale, seed)
     wanted = int(np.ceil(ENOUGH * found.effective_dimension(C)))
@@ -117,12 +119,12 @@ def approximate_well(Z, kernel, C, most, scale=None, seed=0, rank=FIRST_RANK):
     return approximate_well(Z, kernel, C, most, scale, seed, min(int(1.1 * wanted), most))
 
 
-def weigh_tile(K, scale, rows, columns):
+def weigh_tile(K: Floats, scale: Floats | None, rows: np.ndarray, columns: np.ndarray) -> Floats:
     """Return s K s for some rows and columns."""
     return K if scale is None else K * scale[rows, None] * scale[columns]
 
 
-def rotate_columns(F, Q):
+def rotate_columns(F: Floats, Q: Floats) -> Floats:
     """Return F Q in the place of F, a view of its first columns."""
     for start in range(0, len(F), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)
@@ -181,7 +183,8 @@ def solve_cg(multiply: Callable[[Floats], Floats], T: Floats, C: float, precondi
     return KernelSolution(A), product.count, residual
 
 
-def iterate(product, T, sizes, precondition, tolerance):
+def iterate(product: CountedProduct, T: Floats, sizes: Floats, precondition: Callable[[Floats], Floats],
+            tolerance: float) -> Floats:
     """Return the X with A X ~ T that block conjugate gradients find in the passes that `product` is allowed."""
     X, R, Z = np.zeros(T.shape), T, precondition(T)
     Q, Z, rho = orthonormalise(R, Z)
@@ -201,12 +204,12 @@ def iterate(product, T, sizes, precondition, tolerance):
     return X
 
 
-def symmetrise(G):
+def symmetrise(G: Floats) -> Floats:
     """Return the symmetric part."""
     return (G + G.T) / 2
 
 
-def orthonormalise(R, Z):
+def orthonormalise(R: Floats, Z: Floats) -> tuple[Floats, Floats, Floats]:
     """Return (Q, M^-1 Q, rho) with R = Q rho and Q' M^-1 Q = I, given Z = M^-1 R; vanished directions are dropped."""
     values, vectors = eigh(symmetrise(R.T @ Z))
     kept = values > VANISHED * max(values[-1], np.finfo(float).tiny)

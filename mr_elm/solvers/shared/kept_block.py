@@ -1,7 +1,13 @@
 """Keep the matrix of the last block: the next one shares most of its variables, only the others are gathered."""
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared.row_cache import RowCache
+from mr_elm.solvers.shared.workspace import Workspace
+from mr_elm.typing import Floats
 
 SPARE = 1.1  # the matrix is made so much larger than the block, for later ones
 ANEW = 0.2   # share of new variables from which on the whole block is gathered again
@@ -14,12 +20,14 @@ class KeptBlock:
     grows : blocks are ever larger: room for the largest is set aside, of which only what is used takes memory.
     """
 
-    def __init__(self, space, grows=False):
+    def __init__(self, space: Workspace, grows: bool = False) -> None:
         self.space, self.grows = space, grows
-        self.matrix = self.place_of = None
+        self.matrix: Any = None
+        self.place_of: Any = None
         self.members = np.zeros(0, int)
 
-    def bring(self, wanted, cache, targets, square=None):
+    def bring(self, wanted: np.ndarray, cache: RowCache, targets: Floats,
+              square: Callable[[np.ndarray], np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return (members, Q): the wanted variables in the order of the block, and its matrix.
 
         wanted : (n,) rising, with rows in the RowCache.
@@ -48,7 +56,7 @@ class KeptBlock:
             self._complete(cache, targets[self.members].astype(dtype), square)
         return self.members, self.matrix
 
-    def _complete(self, cache, signs, square):
+    def _complete(self, cache: RowCache, signs: Floats, square: Callable[[np.ndarray], np.ndarray]) -> None:
         """Fill in what rows that are not there would hold: columns of those that are, and the square between them."""
         slots = cache.slot_of[self.members]
         there, absent = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
@@ -56,7 +64,7 @@ class KeptBlock:
         loops.refresh_columns(cache.slab, slots, self.members, signs, there, absent, self.matrix)
         self.matrix[np.ix_(absent, absent)] = square(self.members[absent]) * np.outer(signs[absent], signs[absent])
 
-    def _make_room(self, n, cache, dtype):
+    def _make_room(self, n: int, cache: RowCache, dtype: np.dtype) -> None:
         n_samples, self.matrix = len(cache.slot_of), None
         side = cache.capacity if self.grows else min(int(SPARE * n) + 1, n_samples)
         self.matrix = self.space.array('block', (side, side), dtype)

@@ -8,6 +8,7 @@ the largest, a stretch at a time.
 import numpy as np
 
 from mr_elm.compiled import jit
+from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
 SETTLED, OUT_OF_STEPS = -1, -2
@@ -16,13 +17,13 @@ STRETCH = 64  # numbers looked at together, then one by one where the largest is
 
 
 @fast
-def _clipped_step(a, g, upper, inverse):
+def _clipped_step(a: float, g: float, upper: float, inverse: float) -> float:
     """Return the step of the one-variable minimiser, kept inside the box."""
     return min(max(a - g * inverse, 0.0), upper) - a
 
 
 @fast
-def _largest(bits):
+def _largest(bits: np.ndarray) -> int:
     """Return where the largest of some numbers of at least 0 is, from their bits."""
     best, at = bits[0], 0
     for j in range(len(bits)):
@@ -40,7 +41,8 @@ def _largest(bits):
 
 
 @fast
-def _best_alone(a, g, upper, diagonal, inverse, gain, bits):
+def _best_alone(a: Floats, g: Floats, upper: Floats, diagonal: Floats, inverse: Floats, gain: np.ndarray,
+                bits: np.ndarray) -> tuple[float, int]:
     """Return (the largest gain of a variable's own step, whose it is). In float32: it is only a choice."""
     for j in range(len(a)):
         s = min(max(-g[j] * inverse[j], -a[j]), upper[j] - a[j])
@@ -50,7 +52,7 @@ def _best_alone(a, g, upper, diagonal, inverse, gain, bits):
 
 
 @fast
-def _worst_violator(a, g, upper, misfit, bits):
+def _worst_violator(a: Floats, g: Floats, upper: Floats, misfit: Floats, bits: np.ndarray) -> tuple[float, int]:
     """Fill in the violation of each variable, -J of Bai et al.; return (the largest, whose it is)."""
     for j in range(len(a)):
         up = -g[j] if a[j] < upper[j] else 0.0
@@ -61,7 +63,8 @@ def _worst_violator(a, g, upper, misfit, bits):
 
 
 @fast
-def _best_partner(row, step, give, i, a, g, upper, diagonal, gain, bits):
+def _best_partner(row: np.ndarray, step: float, give: float, i: int, a: Floats, g: Floats, upper: Floats,
+                  diagonal: Floats, gain: np.ndarray, bits: np.ndarray) -> tuple[float, int]:
     """Return (the largest gain of a j after i's step, whose it is); j's curvature is less what i gives way.
 
     row is row i of Q, give is 1 / Q_ii. In float32: it is only a choice.
@@ -78,7 +81,8 @@ def _best_partner(row, step, give, i, a, g, upper, diagonal, gain, bits):
 
 
 @fast
-def two_variables(qii, qjj, qij, gi, gj, ai, aj, ui, uj):
+def two_variables(qii: float, qjj: float, qij: float, gi: float, gj: float, ai: float, aj: float, ui: float,
+                  uj: float) -> tuple[float, float]:
     """Return the minimiser (x_i, x_j) of the objective over the box of two variables: inside, or on one of 4 edges."""
     det = qii * qjj - qij * qij
     if det > 1e-12 * qii * qjj:
@@ -101,7 +105,8 @@ def two_variables(qii, qjj, qij, gi, gj, ai, aj, ui, uj):
 
 
 @fast
-def paper_steps(slab, slot_of, t, a, g, upper, inverse, tolerance, max_steps):
+def paper_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, a: Floats, g: Floats, upper: Floats, inverse: Floats,
+                tolerance: float, max_steps: int) -> tuple[int, int]:
     """Step one variable at a time, the worst violator of all, as Bai et al. do.
 
     Returns (steps made, i): i is a variable whose row is not in the slab, or SETTLED, or OUT_OF_STEPS.
@@ -124,7 +129,7 @@ def paper_steps(slab, slot_of, t, a, g, upper, inverse, tolerance, max_steps):
 
 
 @fast
-def sweep(Q, a, g, upper, inverse, tolerance):
+def sweep(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, inverse: Floats, tolerance: float) -> int:
     """Make the own step of every variable with |g| > tolerance once, in order, in place; return how many moved."""
     moved = 0
     for i in range(len(a)):
@@ -140,7 +145,8 @@ def sweep(Q, a, g, upper, inverse, tolerance):
 
 
 @fast
-def pair_steps(Q, a, g, upper, diagonal, inverse, tolerance, max_steps):
+def pair_steps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, inverse: Floats, tolerance: float,
+               max_steps: int) -> int:
     """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.
 
     Returns the steps made; fewer than max_steps when no variable of the block violates by more than tolerance.
@@ -180,7 +186,7 @@ def pair_steps(Q, a, g, upper, diagonal, inverse, tolerance, max_steps):
 
 
 @fast
-def gather_block(slab, slots, columns, signs, Q):
+def gather_block(slab: np.ndarray, slots: np.ndarray, columns: np.ndarray, signs: Floats, Q: np.ndarray) -> None:
     """Fill the start of Q with t_i t_j K_ij of a block, from the rows in `slots`; signs are the block's t.
 
     Rising columns keep the reads near each other.
@@ -193,7 +199,8 @@ def gather_block(slab, slots, columns, signs, Q):
 
 
 @fast
-def refresh_block(slab, slots, columns, signs, changed, Q):
+def refresh_block(slab: np.ndarray, slots: np.ndarray, columns: np.ndarray, signs: Floats, changed: np.ndarray,
+                  Q: np.ndarray) -> None:
     """Do the same for a Q that holds the block already, but for the variables in `changed`, by symmetry."""
     n, order = len(columns), np.argsort(columns).astype(np.int32)
     rising, turned, part = columns[order].astype(np.int32), signs[order], np.empty(len(columns), Q.dtype)
@@ -211,7 +218,8 @@ def refresh_block(slab, slots, columns, signs, changed, Q):
 
 
 @fast
-def refresh_columns(slab, slots, columns, signs, there, absent, Q):
+def refresh_columns(slab: np.ndarray, slots: np.ndarray, columns: np.ndarray, signs: Floats, there: np.ndarray,
+                    absent: np.ndarray, Q: np.ndarray) -> None:
     """Fill Q between variables whose rows are in `slots` and others, `absent` by rising column, by symmetry."""
     narrow, turned = columns[absent].astype(np.int32), signs[absent]
     for start in range(0, len(there), LINE):
@@ -227,7 +235,7 @@ def refresh_columns(slab, slots, columns, signs, there, absent, Q):
 
 
 @fast
-def split_rows(values, slots, slab, rest, unit):
+def split_rows(values: Floats, slots: np.ndarray, slab: np.ndarray, rest: np.ndarray, unit: float) -> None:
     """Put float64 rows into float32 slots, and into those of `rest` what rounding took, in units of unit values."""
     most, scale = np.float32(32767), np.float32(1 / unit)
     for r in range(len(values)):
@@ -240,7 +248,8 @@ def split_rows(values, slots, slab, rest, unit):
 
 
 @fast
-def add_split_rows(slab, rest, unit, slots, weights, total):
+def add_split_rows(slab: np.ndarray, rest: np.ndarray, unit: float, slots: np.ndarray, weights: Floats,
+                   total: Floats) -> None:
     """Add sum_r weights_r (1 + unit rest) slab[slots_r] to total in float64, one stretch of columns at a time."""
     part = np.empty(1024)
     for start in range(0, len(total), len(part)):

@@ -1,10 +1,15 @@
 """Keep kernel rows in memory, within a bound: a slab of rows of K, and for each row its slot."""
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mr_elm.features.fused import add_rows
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.workspace import Workspace
+from mr_elm.typing import Floats
 
 SOFT_BYTES = 200_000_000
 RETURNS = 4  # times a row may be computed again before memory is the cheaper way
@@ -25,7 +30,8 @@ class RowCache:
     space : Workspace the rows are kept in, or None for one of its own.
     """
 
-    def __init__(self, rows, dtype, max_bytes, precious=None, space=None):
+    def __init__(self, rows: Any, dtype: DTypeLike, max_bytes: int, precious: Callable[[], np.ndarray] | None = None,
+                 space: Workspace | None = None) -> None:
         self.rows, self.precious, self.space, self.n_computed = rows, precious, space or Workspace(), 0
         n = rows.n_samples
         self.is_matrix = isinstance(rows, PrecomputedRows)
@@ -43,7 +49,7 @@ class RowCache:
         self._seen = np.zeros(n, bool)
         self._used = self._clock = self._again = 0
 
-    def ensure(self, indices):
+    def ensure(self, indices: np.ndarray) -> np.ndarray:
         """Bring these rows (distinct, at most `capacity`) into the slab and return their slots."""
         self._clock += 1
         slots = self.slot_of[indices]
@@ -54,25 +60,25 @@ class RowCache:
             slots = self.slot_of[indices]
         return slots
 
-    def _fill(self, missing):
+    def _fill(self, missing: np.ndarray) -> None:
         count = len(missing)
         slots = self._slots(count)
         self.space.touched('rows', self.slab[:self._used].nbytes)
         self.slot_of[missing], self._row_in[slots], self._asked[slots] = slots, missing, self._clock
-        self._again += np.count_nonzero(self._seen[missing])
+        self._again += int(np.count_nonzero(self._seen[missing]))
         self._seen[missing] = True
         if self._again > RETURNS * self._used:  # rows come back too often: the soft bound is too tight here
             self._soft, self._again = min(self.capacity, 2 * self._soft), 0
         self.n_computed += count
         self._compute(missing, slots)
 
-    def _compute(self, missing, slots):
+    def _compute(self, missing: np.ndarray, slots: np.ndarray) -> None:
         if slots[-1] - slots[0] == len(slots) - 1:
             self.rows.rows(missing, out=self.slab[slots[0]:slots[0] + len(slots)])
         else:
             self.slab[slots] = self.rows.rows(missing, self.slab.dtype)
 
-    def _slots(self, count):
+    def _slots(self, count: int) -> np.ndarray:
         """Return slots to write to, in increasing order.
 
         Untouched ones below the soft bound, then those of rows given up, then untouched ones beyond it.
@@ -92,20 +98,20 @@ class RowCache:
         self.slot_of[self._row_in[leaving]] = -1
         return np.sort(np.concatenate([leaving, fresh]))
 
-    def _spare(self):
+    def _spare(self) -> np.ndarray:
         """Return slots of rows that are neither precious nor asked for just now."""
         free = self._asked[:self._used] < self._clock
         if self.precious is not None:
             free &= ~self.precious()[self._row_in[:self._used]]
         return np.flatnonzero(free)
 
-    def block(self, indices, targets):
+    def block(self, indices: np.ndarray, targets: Floats) -> np.ndarray:
         """Return Q[indices, indices] from rows already here; indices in increasing order are fastest."""
         Q = np.empty((len(indices), len(indices)), self.slab.dtype)
         loops.gather_block(self.slab, self.slot_of[indices], indices, targets[indices].astype(self.slab.dtype), Q)
         return Q
 
-    def move(self, indices, change, targets, gradient):
+    def move(self, indices: np.ndarray, change: Floats, targets: Floats, gradient: Floats) -> None:
         """Add Q[:, indices] change to gradient, in place; rows not here are fetched in parts."""
         moved = change != 0
         indices, change = indices[moved], change[moved]

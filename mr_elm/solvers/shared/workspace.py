@@ -1,7 +1,9 @@
 """Keep large buffers from one solve to the next: bringing in new pages costs more than computing what they hold."""
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 KEEP_BYTES = 400_000_000  # a buffer that was touched further than this is given back to the system
 _idle: list = []
@@ -10,10 +12,11 @@ _idle: list = []
 class Workspace:
     """Hand out arrays by name, each on a buffer that is kept and grows when it has to; contents are arbitrary."""
 
-    def __init__(self):
-        self._buffers, self._touched = {}, {}
+    def __init__(self) -> None:
+        self._buffers: dict[str, np.ndarray] = {}
+        self._touched: dict[str, int] = {}
 
-    def array(self, name, shape, dtype):
+    def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         """Return an uninitialised array; the next call with this name may reuse its memory."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         if name not in self._buffers or self._buffers[name].nbytes < size:
@@ -21,11 +24,11 @@ class Workspace:
             self._buffers[name] = np.empty(size, np.uint8)
         return self._buffers[name][:size].view(dtype).reshape(shape)
 
-    def touched(self, name, size):
+    def touched(self, name: str, size: int) -> None:
         """Say how many bytes of a buffer were really used, which may be far fewer than it has."""
         self._touched[name] = max(size, self._touched.get(name, 0))
 
-    def give_large_back(self):
+    def give_large_back(self) -> None:
         """Give buffers that take much memory back to the system."""
         for name, size in self._touched.items():
             if size > KEEP_BYTES:
@@ -34,7 +37,7 @@ class Workspace:
 
 
 @contextmanager
-def borrowed():
+def borrowed() -> Iterator[Workspace]:
     """Lend a workspace nobody else uses; it is kept for the next one."""
     try:
         workspace = _idle.pop()

@@ -2,13 +2,16 @@
 import numpy as np
 
 from mr_elm.compiled import jit
+from mr_elm.typing import Floats
 
 strict = jit()
 DONE, EXHAUSTED, MISSING = 0, 1, 2
 
 
 @strict
-def two_weight_steps(slab, slot_of, t, ridge, square, a, p, state, eps, draws, at, attempts, steps, limit):
+def two_weight_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, ridge: float, square: float, a: Floats,
+                     p: Floats, state: Floats, eps: float, draws: np.ndarray, at: int, attempts: int, steps: int,
+                     limit: int) -> tuple[int, int, int, np.ndarray]:
     """Go through subsets of rows from number `at` on, a step for each with a row outside of (1 + e) R, in place.
 
     state : |c|^2, e, subsets in a row without a step. square : R^2.
@@ -43,7 +46,8 @@ def two_weight_steps(slab, slot_of, t, ridge, square, a, p, state, eps, draws, a
 
 
 @strict
-def _move(row_u, row_v, u, v, t, ridge, square, a, p, state):
+def _move(row_u: np.ndarray, row_v: np.ndarray, u: int, v: int, t: Floats, ridge: float, square: float, a: Floats,
+          p: Floats, state: Floats) -> None:
     """Move weight from u to v until x~_v is on the sphere or u has none left."""
     between = t[u] * t[v] * (row_u[v] + 1)
     V, U = state[0] - 2 * p[v] + square, state[0] - 2 * p[u] + square

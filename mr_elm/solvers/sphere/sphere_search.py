@@ -16,10 +16,13 @@ from dataclasses import replace
 import numpy as np
 
 from mr_elm.solvers.box.block_rule import SMALL, BlockSearch, Pace, solve_by_blocks
-from mr_elm.solvers.box.box_qp import BoxQP
+from mr_elm.solvers.box.block_step import Effort
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
 from mr_elm.solvers.shared.kept_block import KeptBlock
+from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.solvers.shared.split_cache import SplitCache, error_of_sum
 from mr_elm.solvers.shared.workspace import borrowed
+from mr_elm.typing import Floats
 
 # there is no bound that half of the support vectors meet early, so blocks take in new rows faster; the certificate
 # corrects what rounding makes of the gradient, except where it would hide the end
@@ -32,7 +35,7 @@ SQUARE = 0.01          # of the values of all support vectors' rows, those betwe
 NEGLIGIBLE = 0.05      # of eps: what the rounding of rows makes of the proof at most
 
 
-def solve_ball(problem, settings, start=None):
+def solve_ball(problem: BoxQP, settings: Settings, start: Floats | None = None) -> tuple[Result, float]:
     """Minimise the BoxQP of a SphereProblem: (Result, how far off its k~b may be).
 
     start : alpha to begin with, (N,), or None.
@@ -42,7 +45,7 @@ def solve_ball(problem, settings, start=None):
     return search_ball(problem, settings, start, False)
 
 
-def search_ball(problem, settings, start, is_part):
+def search_ball(problem: BoxQP, settings: Settings, start: Floats | None, is_part: bool) -> tuple[Result, float]:
     """Search over all rows, or over those of a part, from a part of them where they are many."""
     n_values = 0
     if start is None and problem.n_samples > SMALL:
@@ -55,7 +58,7 @@ def search_ball(problem, settings, start, is_part):
         return search.run(), search.product_error()
 
 
-def solve_part(problem, settings):
+def solve_part(problem: BoxQP, settings: Settings) -> tuple[Floats, int]:
     """Return (alpha, (N,), of the nearest point of some of the rows, the kernel values that took)."""
     n = problem.n_samples
     part = np.sort(np.random.default_rng(settings.seed).permutation(n)[:n // PART])
@@ -70,47 +73,47 @@ def solve_part(problem, settings):
 class SphereSearch(BlockSearch):
     """Hold one run of `BlockSearch`, which computes few rows in vain and none twice."""
 
-    def __init__(self, problem, settings, kept, is_part):
+    def __init__(self, problem: BoxQP, settings: Settings, kept: KeptBlock, is_part: bool) -> None:
         super().__init__(problem, settings, kept, PACE)
         self.n_values, self.whole = 0, is_part and problem.n_samples <= FEW
 
-    def open_cache(self, dtype):
+    def open_cache(self, dtype: str) -> RowCache:
         """Return a SplitCache, unless all is in float64."""
         if dtype == 'float64':
             return super().open_cache(dtype)
         return SplitCache(self.problem.rows, self.settings.cache_bytes, self.is_free, self.kept.space)
 
-    def run(self):
+    def run(self) -> Result:
         """Solve blocks until eps is proven; kernel values that are no rows of the cache count as rows too."""
         found = super().run()
         return replace(found, n_kernel_rows=found.n_kernel_rows - (-self.n_values // self.problem.n_samples))
 
-    def product_error(self):
+    def product_error(self) -> float:
         """Return how far off k~b of the cached rows may be, as |k~_ij| <= k~_jj, or 0 where they prove nothing."""
-        bound = error_of_sum(np.count_nonzero(self.alpha)) * float(self.alpha @ self.problem.diagonal)
+        bound = error_of_sum(int(np.count_nonzero(self.alpha))) * float(self.alpha @ self.problem.diagonal)
         return bound if isinstance(self.cache, SplitCache) and bound <= NEGLIGIBLE * self.eps else 0.0
 
-    def certify(self):
+    def certify(self) -> None:
         """Replace the running gradient by that of the accurate rows."""
-        if self.certified or not self.product_error():
+        if self.certified or not isinstance(self.cache, SplitCache) or not self.product_error():
             super().certify()
             return
         support, t = np.flatnonzero(self.alpha), self.problem.targets
         self.gradient = t * self.cache.weighted_sum(support, (self.alpha * t)[support]) - 1
         self.certified = True
 
-    def wastes_rows(self):
+    def wastes_rows(self) -> bool:
         """Tell whether too many rows were computed in vain."""
-        return self.cache.n_computed > (1 + IN_VAIN) * np.count_nonzero(self.alpha)
+        return self.cache.n_computed > (1 + IN_VAIN) * int(np.count_nonzero(self.alpha))
 
-    def count_new(self):
+    def count_new(self) -> int:
         """Return how many new variables the next block may have."""
         if not self.wastes_rows():
             return super().count_new()
         n_values = self.problem.n_samples * np.count_nonzero(self.alpha)
         return max(int((SQUARE * n_values)**0.5), self.pace.least)
 
-    def solve_block(self, block, tolerance, effort):
+    def solve_block(self, block: np.ndarray, tolerance: float, effort: Effort) -> None:
         """Minimise over the block, where rows are wasted before those of its new variables are there."""
         if self.whole or not self.wastes_rows():
             super().solve_block(block, tolerance, effort)
@@ -122,7 +125,7 @@ class SphereSearch(BlockSearch):
         self.cache.move(block, change, targets, self.gradient)
         self.report()
 
-    def compute_square(self, indices):
+    def compute_square(self, indices: np.ndarray) -> np.ndarray:
         """Return K between some variables."""
         self.n_values += len(indices)**2
         return self.problem.rows.take(indices).rows(np.arange(len(indices)), self.cache.slab.dtype)

@@ -34,11 +34,14 @@ whose printed text breaks off behind line 20.
 import time
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, Work, check_targets, upper_bounds
+from mr_elm.typing import Floats
 
 RULES = ('exact', 'paper')
 SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
@@ -57,7 +60,7 @@ class SphereProblem:
     Raises ValueError when they do not fit.
     """
 
-    def __init__(self, rows, targets, C, weights=None):
+    def __init__(self, rows: Any, targets: Floats, C: float, weights: Floats | None = None) -> None:
         self.rows, self.n_samples = rows, rows.n_samples
         self.targets = check_targets(targets, self.n_samples)
         self.costs = upper_bounds(C, weights, self.n_samples)
@@ -65,18 +68,18 @@ class SphereProblem:
         self.tau = common_diagonal(rows.diagonal())
 
     @property
-    def ridge(self):
+    def ridge(self) -> Floats:
         """Return 1 / (C w_i), (N,), and 0 for rows that do not train."""
         return np.divide(1.0, self.costs, out=np.zeros(self.n_samples), where=self.trains)
 
-    def products(self, b):
+    def products(self, b: Floats) -> tuple[Floats, Floats, int]:
         """Return (f, k~b) for weights b, float64, and the number of kernel rows that took."""
         support = np.flatnonzero(b)
         signed = (b * self.targets)[support]
         decision = self.rows.weighted_sum(support, signed) + signed.sum()
         return decision, self.targets * decision + b * self.ridge, len(support)
 
-    def box(self):
+    def box(self) -> BoxQP:
         """Return the box-constrained dual over k~; its bound is one that no solution reaches.
 
         |b|^2 / C <= b'k~b = sum b <= sqrt(N) |b| at the optimum.
@@ -91,32 +94,32 @@ class BallRows:
     rows : source of rows of k. ridge : (n,), 1 / C of each row.
     """
 
-    def __init__(self, rows, ridge):
+    def __init__(self, rows: Any, ridge: Floats) -> None:
         self.base, self.ridge, self.n_samples = rows, ridge, rows.n_samples
 
-    def take(self, subset, growth=1):
+    def take(self, subset: np.ndarray, growth: float = 1) -> 'BallRows':
         """Return the same of a part of the data, with a C that is `growth` times as large."""
         return BallRows(self.base.take(subset), self.ridge[subset] / growth)
 
-    def diagonal(self):
+    def diagonal(self) -> Floats:
         """Return k~_ii, (n,)."""
         return self.base.diagonal() + 1 + self.ridge
 
-    def rows(self, indices, dtype=np.float64, out=None):
+    def rows(self, indices: np.ndarray, dtype: DTypeLike = np.float64, out: np.ndarray | None = None) -> np.ndarray:
         """Return the rows of these indices, written into `out` when given."""
         out = self.base.rows(indices, dtype, out)
         out += 1
         out[np.arange(len(indices)), indices] += self.ridge[indices].astype(out.dtype)
         return out
 
-    def weighted_sum(self, indices, weights):
+    def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return the sum of the columns of these indices, weighted, (n,) float64."""
         total = self.base.weighted_sum(indices, weights) + weights.sum()
         total[indices] += self.ridge[indices] * weights
         return total
 
 
-def common_diagonal(diagonal):
+def common_diagonal(diagonal: Floats) -> float:
     """Return tau = K(x, x). Raises ValueError when it is not the same for all rows."""
     least, largest = float(diagonal.min()), float(diagonal.max())
     if not (largest > 0 and largest - least <= EVEN * largest):
@@ -126,7 +129,8 @@ def common_diagonal(diagonal):
     return largest
 
 
-def solve_sphere(problem, rule='exact', settings=None, start=None):
+def solve_sphere(problem: SphereProblem, rule: str = 'exact', settings: Settings | None = None,
+                 start: Floats | None = None) -> Result:
     """Solve a SphereProblem by a rule: a Result.
 
     Of the Result, alpha is b = a / |c|^2 (a = alpha / alpha.sum()), decision f / |c|^2 with its bias, intercept the
@@ -144,7 +148,7 @@ def solve_sphere(problem, rule='exact', settings=None, start=None):
     return solve_exact(problem, settings, start)
 
 
-def solve_exact(problem, settings, start=None):
+def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None = None) -> Result:
     """Find the point nearest to the origin, to a relative gap of eps; `n_iter` counts blocks of variables."""
     from mr_elm.solvers.sphere.sphere_search import solve_ball
     started = time.process_time()
@@ -158,7 +162,8 @@ def solve_exact(problem, settings, start=None):
     return conclude(problem, settings, (b, product), work, error=error)
 
 
-def conclude(problem, settings, point, work, violation=None, error=0.0):
+def conclude(problem: SphereProblem, settings: Settings, point: tuple[Floats, Floats], work: Work,
+             violation: float | None = None, error: float = 0.0) -> Result:
     """Return the Result for weights b and k~b in float64, on the scale where b'k~b = sum b; warn when not within eps.
 
     violation : what the rule stops by, or None for the gap. error : how far off each of k~b may be; the gap has it in.
@@ -176,7 +181,8 @@ def conclude(problem, settings, point, work, violation=None, error=0.0):
                   work.n_iter, work.n_kernel_rows, work.seconds, violation <= settings.eps, float(b @ targets))
 
 
-def solve_by_paper(problem, settings, subset=SUBSET, attempts=ATTEMPTS):
+def solve_by_paper(problem: SphereProblem, settings: Settings, subset: int = SUBSET,
+                   attempts: int = ATTEMPTS) -> Result:
     """Find an enclosing ball by Algorithm 1 on float64 kernel rows; `n_iter` counts its updates of two weights.
 
     subset : N_r, rows drawn at a time, with repetition; of no more rows than that, all are looked at.
@@ -196,7 +202,7 @@ def solve_by_paper(problem, settings, subset=SUBSET, attempts=ATTEMPTS):
 class SubsetSearch:
     """Hold a run of Algorithm 1: weights a, p_i = c.x~_i for all rows, and the subsets to look at next."""
 
-    def __init__(self, problem, settings, subset, attempts):
+    def __init__(self, problem: SphereProblem, settings: Settings, subset: int, attempts: int) -> None:
         from mr_elm.solvers.shared.row_cache import RowCache
         n = problem.n_samples
         self.problem, self.settings, self.attempts = problem, settings, attempts
@@ -208,21 +214,21 @@ class SubsetSearch:
         self.p = problem.products(self.a)[1]
         self.state = np.array([self.p[0], max(0.5, settings.eps), 0.0])  # |c|^2, e, attempts made
 
-    def draw(self):
+    def draw(self) -> np.ndarray:
         """Return subsets of row numbers, one a line."""
         n = self.problem.n_samples
         if n <= self.subset:
             return np.tile(np.arange(n), (FEW_DRAWS, 1))
         return self.random.integers(0, n, (FEW_DRAWS, self.subset))
 
-    def run(self, limit):
+    def run(self, limit: int) -> None:
         """Step until a pass over all rows finds none outside of (1 + eps) R, or the limit is reached."""
         everything = np.arange(self.problem.n_samples)[None]
         while self.steps < limit:
             if self.try_subsets(self.draw(), self.attempts, limit) and self.try_subsets(everything, 0, limit):
                 return
 
-    def try_subsets(self, draws, attempts, limit):
+    def try_subsets(self, draws: np.ndarray, attempts: int, limit: int) -> bool:
         """Step for the subsets in turn; tell whether more than `attempts` of them had no row outside at e = eps."""
         from mr_elm.solvers.sphere import sphere_loops
         p, at, said = self.problem, 0, sphere_loops.MISSING
