@@ -8,7 +8,7 @@ from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelO
 from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS
-from mr_elm.machines.dual import MACHINES, BoxMachine, NodeMachine
+from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines
 from mr_elm.solvers.box.box_qp import Result, Settings
 from mr_elm.solvers.rules import METHOD_RULES
@@ -50,10 +50,10 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
             machines = self._fit_machines(NodeMachine, outputs(layer, X), codes, weights)
             self._keep_nodes(layer, machines.beta, self.multiclass)
         elif self.kernel == PRECOMPUTED:
-            machines = self._fit_machines(MACHINES[self._method], PrecomputedRows(X), codes, weights)
+            machines = self._fit_machines(find_machine(self._method), PrecomputedRows(X), codes, weights)
         else:
             kernel = self._make_kernel(X, sample_weight)
-            machines = self._fit_machines(MACHINES[self._method], kernel_rows(X, kernel), codes, weights)
+            machines = self._fit_machines(find_machine(self._method), kernel_rows(X, kernel), codes, weights)
             self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass, machines.intercept)
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
         self.intercept_ = machines.intercept

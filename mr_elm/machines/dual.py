@@ -72,4 +72,6 @@ class SphereMachine(BoxMachine):
         return max(certificate['gap'], certificate['objective'] * (1 - least_margin))
 
 
-MACHINES = {'sparse-elm': BoxMachine, 'oelm': BoxMachine, 'sphere-svm': SphereMachine}
+def find_machine(method: str) -> type[BoxMachine]:
+    """Return how a method trains on kernel rows."""
+    return SphereMachine if method == 'sphere-svm' else BoxMachine

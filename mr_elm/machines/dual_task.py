@@ -12,7 +12,7 @@ from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
-from mr_elm.machines.dual import MACHINES, BoxMachine, NodeMachine
+from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.options import DualOptions
@@ -97,7 +97,7 @@ class DualTask(RowsTask):
     def machine(self) -> BoxMachine:
         """Return how each machine is trained."""
         settings = Settings(self.eps, self.max_iter, self.cache_bytes, seed=self.seed)
-        kind = NodeMachine if self.kernel is None else MACHINES[self.method]
+        kind = NodeMachine if self.kernel is None else find_machine(self.method)
         return kind(self.C, self.rule, settings)
 
     @property
