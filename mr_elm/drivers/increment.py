@@ -16,7 +16,6 @@ from mr_elm.models import HiddenNodeModel, Model, refusing
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.sums.statistics import LabelTable
 
 
@@ -96,5 +95,5 @@ def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, runner: Engine,
     sums = sum_up(NodeInputs(data, options, summary, classes), model.layer, steps)
     check_counts(plan, classes, sums)
     known = [classes.index[name] for name in model.classes] if classes else [0]
-    return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected, data.blas,
-                 size_of(sums)), summary.accounts
+    return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected,
+                 data.blas), summary.accounts

@@ -36,7 +36,7 @@ class Batch:
     sums : Sums of the rows, on the grids `steps`, for the classes of the machine and of the rows together.
     classes : names of these classes, none for a regression. known : the number of each class of the machine among them.
     n_rows : how many rows. rejected : reason -> how many were left out. blas : what the rows were summed up with.
-    peak : largest trace of E'E that these sums ever had.
+    peak : largest trace of E'E that these sums ever had, where that is more than now.
     """
 
     sums: Sums
