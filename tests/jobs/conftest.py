@@ -10,6 +10,7 @@ from reference.files import GOOD
 
 from mr_elm.cli import main
 from mr_elm.cli.options import Parser
+from mr_elm.engines import make_engine
 
 Result = namedtuple('Result', 'status out err')
 PROGRAM = Path(sys.executable).with_name('mr-elm')
@@ -52,7 +53,7 @@ def parse(parser_of, monkeypatch):
     def read(argv):
         parser, rest = parser_of(argv)
         with monkeypatch.context() as patch:
-            patch.setattr('mr_elm.engines.cluster.Cluster.prepare', lambda *_: None)
+            patch.setattr('mr_elm.cli.options.make_engine', lambda *_: make_engine('inline'))
             return parser.parse(rest)
     return read
 
