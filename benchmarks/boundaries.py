@@ -15,7 +15,7 @@ from mr_elm.estimators import (
     SparseELMClassifier,
     SphereSVMClassifier,
 )
-from mr_elm.figures.figure import drawn
+from mr_elm.figures.figure import open_figure
 from mr_elm.typing import Floats
 
 EDGE = 4  # of the square that rows are drawn from
@@ -61,7 +61,7 @@ def describe_kept(estimator: Any) -> str:
 
 def draw(fitted: dict, X: Floats, y: np.ndarray, test: tuple, path: str) -> None:
     """Draw the decision values of every estimator over the plane, boundary and margin, rows and support vectors."""
-    with drawn(path, rows=2, columns=3, dpi=120, figsize=(12, 8.2), sharex=True, sharey=True) as (_, panels):
+    with open_figure(path, rows=2, columns=3, dpi=120, figsize=(12, 8.2), sharex=True, sharey=True) as (_, panels):
         for axes, (title, estimator) in zip(panels.flat, fitted.items(), strict=True):
             draw_panel(axes, estimator, X, y)
             axes.set_title(f'{title}\n{estimator.score(*test):.1%} right{describe_kept(estimator)}', fontsize=10)

@@ -14,7 +14,7 @@ from mr_elm.drivers import pesvm, score
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
-from mr_elm.figures.figure import drawn
+from mr_elm.figures.figure import open_figure
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_model
 from mr_elm.machines.options import PESVMOptions
@@ -89,7 +89,7 @@ def measure_accuracy(model: HiddenNodeModel, X: Floats, y: np.ndarray) -> float:
 
 def draw(curves: dict[str, list[float]], path: str) -> None:
     """Draw accuracy against the number of hidden nodes."""
-    with drawn(path, figsize=(7, 4.2)) as (_, axes):
+    with open_figure(path, figsize=(7, 4.2)) as (_, axes):
         for name, values in curves.items():
             axes.plot(SIZES, values, marker='o', label=name)
         axes.set(xscale='log', xlabel='hidden nodes', ylabel='accuracy on held-out rows',

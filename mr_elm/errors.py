@@ -24,7 +24,7 @@ class NumericalWarning(UserWarning):
 EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 
 
-def sentence(error: BaseException, hint: str = '') -> str:
+def describe_error(error: BaseException, hint: str = '') -> str:
     """Say in one line what went wrong; the hint follows where that is a fault of the program."""
     if isinstance(error, OSError) and error.strerror:
         return f'{error.filename}: {error.strerror}' if error.filename else error.strerror

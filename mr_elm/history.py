@@ -5,7 +5,7 @@ import time
 KEPT = 100  # events of a history, beside the first
 
 
-def event(action: str, n_rows: int, rejected: dict | None = None) -> dict:
+def make_event(action: str, n_rows: int, rejected: dict | None = None) -> dict:
     """Describe what was done to a model; SOURCE_DATE_EPOCH, where it is set, is the time."""
     now = float(os.environ.get('SOURCE_DATE_EPOCH', time.time()))
     return {'action': action, 'rows_used': n_rows, 'rows_rejected': rejected or {},

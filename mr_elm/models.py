@@ -17,7 +17,7 @@ from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.scaling import scale_rows
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import BLOCK_ROWS, widen
-from mr_elm.io.csv_rows import number_or_none
+from mr_elm.io.csv_rows import read_number
 from mr_elm.io.store import load_arrays, save_model
 from mr_elm.model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, machine_count
@@ -65,11 +65,11 @@ class Model(ABC):
 
     def class_of(self, label: str) -> str:
         """Return the class that a label names ('1.0' and '1' are one), or the label itself when it is none."""
-        return label if label in self.classes else self._class_of_number.get(number_or_none(label), label)
+        return label if label in self.classes else self._class_of_number.get(read_number(label), label)
 
     @cached_property
     def _class_of_number(self) -> dict[float | None, str]:
-        numbers = {name: number_or_none(name) for name in self.classes}
+        numbers = {name: read_number(name) for name in self.classes}
         return {} if None in numbers.values() else {number: name for name, number in numbers.items()}
 
     @abstractmethod

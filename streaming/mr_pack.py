@@ -5,7 +5,7 @@ from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.packed import END_MARK, decode_end, encode_block, encode_end, fitting_pieces
+from mr_elm.io.packed import END_MARK, cut_to_records, decode_end, encode_block, encode_end
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows
 
@@ -50,7 +50,7 @@ class MRPack(MRRows):
         values = block.X.data if sp.issparse(block.X) else block.X
         if self.options.dtype == 'float32' and np.abs(values).max(initial=0) > np.finfo('float32').max:
             raise DataFormatError('numbers within the range of float32 were expected, larger ones came')
-        for piece in fitting_pieces(block):
+        for piece in cut_to_records(block):
             yield '', encode_block(piece, self.options.dtype, self.numeric)
 
     @staticmethod

@@ -22,7 +22,7 @@ from mr_elm.io.lines import LineReader
 from mr_elm.io.sniff import first_lines, sniff
 from mr_elm.io.splits import CHUNK, read_split, whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
-from mr_elm.rows.pulse import pulse
+from mr_elm.rows.pulse import report_alive
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument, row_options
 
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
@@ -73,17 +73,17 @@ class MRRows(ProofArguments, MRJob):
 
     def run_mapper(self, step_num=0):
         """Run a map task; Hadoop is told that it lives."""
-        with pulse():
+        with report_alive():
             super().run_mapper(step_num)
 
     def run_combiner(self, step_num=0):
         """Run a combiner; Hadoop is told that it lives."""
-        with pulse():
+        with report_alive():
             super().run_combiner(step_num)
 
     def run_reducer(self, step_num=0):
         """Run a reduce task; Hadoop is told that it lives."""
-        with pulse():
+        with report_alive():
             super().run_reducer(step_num)
 
     def mapper(self, _, line):
@@ -116,11 +116,11 @@ class MRRows(ProofArguments, MRJob):
 
     def look(self):
         """Make the plan of a task that was given none: one file, in the format that its first lines and options say."""
-        self.ahead = next(whole_lines(self.stdin), b'')
+        self.ahead = next(read_whole_lines(self.stdin), b'')
         path = os.environ.get('mapreduce_map_input_file', '')
         options = row_options(self.options, labelled=not self.options.no_label,
                               numeric_labels=self.options.task == 'regression')
-        lines, blank_bytes = first_lines([self.ahead])
+        lines, blank_bytes = take_first_lines([self.ahead])
         form = sniff(lines, path, options, blank_bytes) if lines else RowFormat('csv')
         return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
 
@@ -195,7 +195,7 @@ class MRRows(ProofArguments, MRJob):
         else:
             start, length = (int(os.environ[f'mapreduce_map_input_{name}']) for name in ('start', 'length'))
             number = find_file(files, os.environ['mapreduce_map_input_file'])
-            yield number, start, length, chain(filter(None, [self.ahead]), whole_lines(self.stdin))
+            yield number, start, length, chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
 
     def count_bytes(self, chunks):
         """Pass chunks on and report how many bytes were read."""

@@ -19,7 +19,7 @@ from mr_elm.data.generators import generate, write_rows
 from mr_elm.engines.bundle import UNPACKED, make_bundle
 from mr_elm.engines.hadoop.yarn import get_json
 from mr_elm.engines.progress import Reporter
-from mr_elm.files.hadoop import find_home, hadoop_bin, read_configuration
+from mr_elm.files.hadoop import find_command, find_home, read_configuration
 from mr_elm.files.storage import store_of
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
@@ -73,7 +73,7 @@ class HadoopBench:
 
     def streaming(self, rows: str, mapper: str, reducer: str, files: Sequence[object] = ()) -> str:
         """Submit a Streaming job by hand; returns what Hadoop said."""
-        command = [hadoop_bin(), 'jar', HadoopJobRunner().get_hadoop_streaming_jar(), *self.two_maps(rows),
+        command = [find_command(), 'jar', HadoopJobRunner().get_hadoop_streaming_jar(), *self.two_maps(rows),
                    '-D', 'stream.num.map.output.key.fields=1',
                    *(['-files', ','.join(map(str, files))] if files else []), '-archives', f'{self.bundle}#{UNPACKED}',
                    '-cmdenv', 'OPENBLAS_NUM_THREADS=1', '-mapper', mapper, '-reducer', reducer, '-input', rows,

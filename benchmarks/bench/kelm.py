@@ -20,7 +20,7 @@ from mr_elm.drivers.kelm_stages import fill_by_columns, make_product, plan_colum
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.estimators import KernelELMClassifier
-from mr_elm.features.kernel_tiles import lower_triangle
+from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import make_kernel, row_squares
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
@@ -109,7 +109,7 @@ def compare_decompositions(bench: Bench) -> list[Row]:
     """Compare Cholesky with the paper's SVD and with the eigenvectors that stand for it here."""
     n = bench.pick(1_000, 3_000)
     X, codes = draw(n)
-    T, omega = class_targets(codes, CLASSES), lower_triangle(X, make_kernel('gaussian', D))
+    T, omega = class_targets(codes, CLASSES), compute_lower_triangle(X, make_kernel('gaussian', D))
     system = np.tril(omega) + np.tril(omega, -1).T + np.eye(n)
     ours, eigen, svd = measure_processor([lambda: solve_cholesky(omega.copy(), T, 1.0),
                                           lambda: decompose(omega.copy()).solve(T, 1.0), lambda: np.linalg.svd(system)])

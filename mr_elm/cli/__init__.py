@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TextIO
 
 from mr_elm.cli.signals import Terminated, terminable
-from mr_elm.errors import ConvergenceWarning, NumericalWarning, sentence
+from mr_elm.errors import ConvergenceWarning, NumericalWarning, describe_error
 
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),

@@ -117,4 +117,4 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
             **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,
             'class_weight': options.class_weight, 'blas': sorted(data.source.blas),
             'input': data.summary.input},
-        history=[event('train', data.n_rows, rejected)])
+        history=[make_event('train', data.n_rows, rejected)])

@@ -5,10 +5,10 @@ from mr_elm.drivers.summary import demand_rows, survey, write_manifest
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import BLOCK_ROWS
-from mr_elm.io.packed import rows_for_width
+from mr_elm.io.packed import count_record_rows
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.inputs import InputPlan, expand, look_at, plan_inputs
+from mr_elm.rows.inputs import InputPlan, expand_patterns, inspect_file, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
 
 
@@ -65,7 +65,7 @@ def task_of(options):
 
 def look_into(folder, options):
     """Make the plan of a pack that has no manifest yet."""
-    files = [look_at(entry, options) for entry in expand([folder])]
+    files = [inspect_file(entry, options) for entry in expand_patterns([folder])]
     return InputPlan([file for file in files if file is not None])
 
 

@@ -17,7 +17,7 @@ from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import own_actions, prints_output, split_words
 from mr_elm.engines.progress import Reporter
-from mr_elm.errors import sentence
+from mr_elm.errors import describe_error
 from mr_elm.files.storage import store_of
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import RECORDS
@@ -40,7 +40,7 @@ def main(job_class: Any, argv: list[str]) -> int:
     except BrokenPipeError:
         return 1
     except Exception as error:
-        print(f'{program(job_class)}: {sentence(error)}', file=sys.stderr)
+        print(f'{program(job_class)}: {describe_error(error)}', file=sys.stderr)
         return 1
     return 0
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from mr_elm.engines.bundle import bundle_arguments
 from mr_elm.engines.mrjob_engine import MRJobEngine
 from mr_elm.engines.shipping import source_digest, zip_code
-from mr_elm.files.hadoop import glob_escaped
+from mr_elm.files.hadoop import escape_glob
 from mr_elm.files.storage import is_local, store_of
 from mr_elm.passes.finished import Finished, map_input_records
 from mr_elm.passes.work import Work, key_of
@@ -87,7 +87,7 @@ class Cluster(MRJobEngine):
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Keep mrjob from starting a JVM for what needs none, give tasks Python and the code, and name the inputs."""
         return ['--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs', *self.python_arguments(folder),
-                *(glob_escaped(file.uri or file.path) for file in plan.files)]
+                *(escape_glob(file.uri or file.path) for file in plan.files)]
 
     def python_arguments(self, folder: str) -> list[str]:
         """Choose the Python of the tasks and how the code gets there."""

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import describe_blas
 from mr_elm.header import ModelHeader
-from mr_elm.history import event
-from mr_elm.io.csv_rows import number_or_none
+from mr_elm.history import make_event
+from mr_elm.io.csv_rows import read_number
 from mr_elm.models import Model
 
 # what models call by other names than estimators
@@ -76,7 +76,7 @@ def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> Mode
         'scale': 'none', 'class_weight': name_weights(estimator), 'blas': [name_blas()],
         'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None}}
     return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes,
-                       estimator.n_features_in_, known, n_rows_used=n_rows, history=[event('fit', n_rows)])
+                       estimator.n_features_in_, known, n_rows_used=n_rows, history=[make_event('fit', n_rows)])
 
 
 def name_weights(estimator: BaseEstimator) -> dict[str, float] | str | None:

@@ -4,7 +4,7 @@ import numpy as np
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows
-from mr_elm.features.kernel_tiles import kernel_product, lower_triangle
+from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.kernel import SOLVERS, KernelMachine, KernelRowsTask
 from mr_elm.scores.selection import score_values

@@ -71,7 +71,7 @@ class DenseRows:
     def _by_difference(self, indices: np.ndarray, out: np.ndarray) -> None:
         from mr_elm.features import fused
         rows = np.ascontiguousarray(self._transposed[:, indices].T)
-        fused.exponential_rows(self._transposed, rows, self.kernel.exponential, out)
+        fused.fill_kernel_rows(self._transposed, rows, self.kernel.exponential, out)
 
     def _by_product(self, X: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
         from mr_elm.features import fused
@@ -81,7 +81,7 @@ class DenseRows:
             part = slice(start, start + COLUMNS_AT_ONCE)
             products = A @ X[part].T
             if compiled:
-                fused.exponential_tile(products, (a_squares, self.squares[part]), self.kernel.exponential, out, start)
+                fused.fill_kernel_tile(products, (a_squares, self.squares[part]), self.kernel.exponential, out, start)
                 continue
             products = products.astype(np.result_type(products, out), copy=False)
             out[:, part] = self.kernel.finish(products, a_squares, self.squares[part])
@@ -107,8 +107,8 @@ class DenseRows:
         A, a_squares = self._single[indices], self.squares[indices]
         for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
             part = slice(start, start + COLUMNS_AT_ONCE)
-            fused.finish_products(A @ self._single[part].T, (a_squares, self.squares[part]), self.kernel.exponential,
-                                  out, start)
+            fused.fill_single_tile(A @ self._single[part].T, (a_squares, self.squares[part]), self.kernel.exponential,
+                                   out, start)
 
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
@@ -152,7 +152,7 @@ class DenseRows:
         """Add one tile's share to the sums of its columns and of its rows, in place."""
         if self.kernel.kind.exponent:
             from mr_elm.features import fused
-            fused.add_exponential_tile(products, squares, self.kernel.exponential, weights, sums)
+            fused.add_kernel_tile(products, squares, self.kernel.exponential, weights, sums)
             return
         tile = self.kernel.finish(products.astype(float, copy=False), *squares)
         sums[0][...] += weights[0] @ tile

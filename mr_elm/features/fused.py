@@ -57,8 +57,8 @@ def _exp_double(x: float) -> float:
 
 
 @fast
-def add_exponential_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], weights: Pair,
-                         sums: Pair) -> None:
+def add_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], weights: Pair,
+                    sums: Pair) -> None:
     """Add w'K to total (n,) and K mirrored to back (m,) in float64; K comes from inner products (m, n).
 
     weights : (w (m,), mirrored (n,)). sums : (total, back). K itself is never stored.
@@ -82,7 +82,7 @@ def add_exponential_tile(products: np.ndarray, squares: Pair, exponential: tuple
 
 
 @fast
-def exponential_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray,
+def fill_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray,
                      start: int) -> None:
     """Fill out[:, start:start + n] with float64 kernel values of inner products (m, n).
 
@@ -102,8 +102,8 @@ def exponential_tile(products: np.ndarray, squares: Pair, exponential: tuple[flo
 
 
 @fast
-def finish_products(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray,
-                    start: int) -> None:
+def fill_single_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray,
+                     start: int) -> None:
     """Fill out[:, start:start + n] with float32 kernel values of float32 inner products (m, n)."""
     (a_squares, b_squares), (gamma, root) = squares, exponential
     m, n = products.shape
@@ -126,7 +126,7 @@ def _finish(distance: np.ndarray, gamma: float, root: bool, out: np.ndarray) -> 
 
 
 @fast
-def exponential_rows(features: np.ndarray, rows: np.ndarray, exponential: tuple[float, bool],
+def fill_kernel_rows(features: np.ndarray, rows: np.ndarray, exponential: tuple[float, bool],
                      out: np.ndarray) -> None:
     """Fill out (n, N) with the kernel values of rows, (n, d) float32, and all columns of features, (d, N) float32.
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, deliver
-from mr_elm.features.kernels import Kernel, multiplies_exactly, product, row_squares
+from mr_elm.features.kernels import Kernel, multiplies_exactly, multiply_transposed, row_squares
 from mr_elm.typing import Floats, Rows
 
 DENSE_BYTES = 1 << 29  # CSR data are expanded when they fit into this,
@@ -54,7 +54,7 @@ class SparseRows:
 
     def rows(self, indices: np.ndarray, dtype: DTypeLike = np.float64, out: np.ndarray | None = None) -> np.ndarray:
         """Return K[indices, :], written into `out` when given."""
-        products = product(self.X[indices].toarray(), self.X)
+        products = multiply_transposed(self.X[indices].toarray(), self.X)
         return deliver(self.kernel.finish(products, self.squares[indices], self.squares), dtype, out)
 
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:

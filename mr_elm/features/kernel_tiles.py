@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from mr_elm.features.kernels import Kernel, multiplies_exactly, product, row_squares
+from mr_elm.features.kernels import Kernel, multiplies_exactly, multiply_transposed, row_squares
 from mr_elm.typing import Floats, Rows
 
 TILE_ROWS = 512
@@ -43,7 +43,7 @@ class KernelTiles:
             A = np.asfortranarray(A)  # else scipy copies it for each part
         for left in range(0, stop, COLUMNS_AT_ONCE):
             part = slice(left, min(left + COLUMNS_AT_ONCE, stop))
-            yield part, self.finish(product(A, rows[part]), own, self.squares[part])
+            yield part, self.finish(multiply_transposed(A, rows[part]), own, self.squares[part])
 
     def finish(self, products: np.ndarray, own: Floats, squares: Floats) -> Floats:
         """Turn inner products (m, n) into kernel values in float64."""
@@ -51,7 +51,7 @@ class KernelTiles:
             return self.kernel.finish(products.astype(float, copy=False), own, squares)
         from mr_elm.features import fused
         tile = np.empty(products.shape)
-        fused.exponential_tile(products, (own, squares), self.kernel.exponential, tile, 0)
+        fused.fill_kernel_tile(products, (own, squares), self.kernel.exponential, tile, 0)
         return tile
 
     def add_product(self, A: Rows, vectors: Floats, out: Floats) -> Floats:
@@ -61,7 +61,7 @@ class KernelTiles:
         return out
 
 
-def kernel_values(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) -> Floats:
+def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) -> Floats:
     """Return K(A, B), (m, n) float64, written into `out` when given."""
     tiles = KernelTiles(B, kernel)
     out = np.empty((A.shape[0], tiles.n_rows)) if out is None else out
@@ -72,7 +72,7 @@ def kernel_values(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) -
     return out
 
 
-def lower_triangle(Z: Rows, kernel: Kernel) -> Floats:
+def compute_lower_triangle(Z: Rows, kernel: Kernel) -> Floats:
     """Return an array (N, N) whose lower triangle is that of K(Z, Z); what is above the diagonal is undefined."""
     tiles, out = KernelTiles(Z, kernel), np.empty((Z.shape[0], Z.shape[0]))
     for start in range(0, len(out), TILE_ROWS):
@@ -83,7 +83,7 @@ def lower_triangle(Z: Rows, kernel: Kernel) -> Floats:
     return out
 
 
-def kernel_product(Z: Rows, kernel: Kernel) -> Callable[[Floats], Floats]:
+def make_kernel_product(Z: Rows, kernel: Kernel) -> Callable[[Floats], Floats]:
     """Return the function V -> K(Z, Z) V, which recomputes the tiles of K and stores none."""
     tiles = KernelTiles(Z, kernel)
 

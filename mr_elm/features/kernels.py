@@ -37,7 +37,7 @@ def linear(P: np.ndarray, _: float) -> None:
     """u.v: the product is the kernel."""
 
 
-def gaussian_factor(parameters: dict[str, float]) -> float:
+def choose_gamma(parameters: dict[str, float]) -> float:
     """Read gamma from gamma or sigma."""
     return parameters['gamma'] if 'gamma' in parameters else 0.5 / parameters['sigma']**2
 
@@ -61,7 +61,7 @@ class KernelKind:
 
 
 KERNELS = {
-    'gaussian': KernelKind(True, gaussian, gaussian_factor, ('sigma', 'gamma'), exponent=2),
+    'gaussian': KernelKind(True, gaussian, choose_gamma, ('sigma', 'gamma'), exponent=2),
     'laplacian': KernelKind(True, laplacian, lambda given: 1 / given['sigma'], ('sigma',), exponent=1),
     'polynomial': KernelKind(False, polynomial, lambda given: given['degree'], ('degree',)),
     'linear': KernelKind(False, linear, lambda given: 1),
@@ -110,8 +110,8 @@ class Kernel:
                 tile[tile <= ROUNDING * np.add.outer(a_squares, b_squares)] = 0
         self.kind.transform(tile, self.factor)
         if self.normalised and not self.kind.of_distance:
-            tile *= inverse_root(self._own(a_squares)).astype(tile.dtype)[:, None]
-            tile *= inverse_root(self._own(b_squares)).astype(tile.dtype)
+            tile *= invert_root(self._own(a_squares)).astype(tile.dtype)[:, None]
+            tile *= invert_root(self._own(b_squares)).astype(tile.dtype)
         return tile
 
     def diagonal(self, squares: Floats) -> Floats:
@@ -127,10 +127,10 @@ class Kernel:
 
     def tile(self, A: Rows, B: Rows) -> Floats:
         """Return K(A, B), (m, n) float64; A and B dense or CSR."""
-        return self.finish(product(A, B), row_squares(A), row_squares(B))
+        return self.finish(multiply_transposed(A, B), row_squares(A), row_squares(B))
 
 
-def inverse_root(values: Floats) -> Floats:
+def invert_root(values: Floats) -> Floats:
     """Return 1 / sqrt(values), and 0 where they are not above 0."""
     return np.divide(1, np.sqrt(np.maximum(values, 0)), out=np.zeros(len(values)), where=values > 0)
 
@@ -156,7 +156,7 @@ def make_kernel(name: str, n_features: int | None = None, normalised: bool = Fal
         given = {'sigma': n_features and n_features**0.5}
     elif not given and 'degree' in known:
         given = {'degree': 3}
-    kernel = Kernel(name, {key: checked(key, value) for key, value in given.items()}, bool(normalised))
+    kernel = Kernel(name, {key: check_parameter(key, value) for key, value in given.items()}, bool(normalised))
     demand_factor(kernel)
     return kernel
 
@@ -173,7 +173,7 @@ def demand_factor(kernel: Kernel) -> None:
                          f'{value} came')
 
 
-def checked(name: str, value: float | None) -> float:
+def check_parameter(name: str, value: float | None) -> float:
     """Return a kernel's parameter as a number, or raise ValueError."""
     if value is None or not (value > 0 and np.isfinite(value)):
         raise ValueError(f'{name}: a finite number above 0 was expected, {value} came')
@@ -182,7 +182,7 @@ def checked(name: str, value: float | None) -> float:
     return int(value) if name == 'degree' else float(value)
 
 
-def product(A: Rows, B: Rows) -> np.ndarray:
+def multiply_transposed(A: Rows, B: Rows) -> np.ndarray:
     """Return A B' as a dense array; either factor may be sparse."""
     if sp.issparse(B) and not sp.issparse(A):
         return np.ascontiguousarray((B @ A.T).T)

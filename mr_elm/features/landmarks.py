@@ -12,22 +12,22 @@ from mr_elm.typing import Floats, Rows
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def mix(x: np.ndarray) -> np.ndarray:
+def scramble(x: np.ndarray) -> np.ndarray:
     """Scramble 64-bit integers. Source: Steele, Lea, Flood, Fast splittable pseudorandom number generators, 2014."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def row_hashes(X: Rows, seed: int) -> np.ndarray:
+def hash_rows(X: Rows, seed: int) -> np.ndarray:
     """Hash each row with a key: (n,) uint64. Equal rows, dense or sparse, have equal hashes; zeros do not count."""
     X = X if sp.issparse(X) else sp.csr_matrix(X)
-    key = mix(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
-    position = mix(X.indices.astype(np.uint64) * GOLDEN + key)
-    terms = mix(np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64) ^ position)
+    key = scramble(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
+    position = scramble(X.indices.astype(np.uint64) * GOLDEN + key)
+    terms = scramble(np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64) ^ position)
     terms[X.data == 0] = 0
     total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
-    return mix(total[X.indptr[1:]] - total[X.indptr[:-1]] + key)
+    return scramble(total[X.indptr[1:]] - total[X.indptr[:-1]] + key)
 
 
 class Landmarks:
@@ -43,7 +43,7 @@ class Landmarks:
 
     def add(self, X: Rows) -> None:
         """Consider the rows of X."""
-        hashes = row_hashes(X, self.seed)
+        hashes = hash_rows(X, self.seed)
         if len(self.hashes) == self.n_landmarks:
             near = np.flatnonzero(hashes < self.hashes[-1])
             X, hashes = X[near], hashes[near]

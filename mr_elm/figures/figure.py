@@ -6,8 +6,8 @@ from typing import Any
 
 
 @contextmanager
-def drawn(*paths: str | Path, rows: int = 1, columns: int = 1, dpi: int = 150,
-          **look: Any) -> Iterator[tuple[Any, Any]]:
+def open_figure(*paths: str | Path, rows: int = 1, columns: int = 1, dpi: int = 150,
+                **look: Any) -> Iterator[tuple[Any, Any]]:
     """Give a figure and the axes of its panels; it is written to all paths at the end, and closed.
 
     paths : those that end in .svg become drawings, all others png. dpi : of a png. look : options of pyplot.subplots.

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mr_elm.figures.figure import drawn
+from mr_elm.figures.figure import open_figure
 
 
 def draw(scores: list, path: str | Path) -> None:
@@ -18,7 +18,7 @@ def draw(scores: list, path: str | Path) -> None:
     for score in scores:
         values[widths.index(score.parameters.get(name)), bounds.index(score.C)] = score.accuracy
     row, column = np.unravel_index(np.nanargmax(values), values.shape)
-    with drawn(path, figsize=(2.5 + 0.55 * len(bounds), 1.8 + 0.4 * len(widths))) as (figure, axes):
+    with open_figure(path, figsize=(2.5 + 0.55 * len(bounds), 1.8 + 0.4 * len(widths))) as (figure, axes):
         image = axes.imshow(values, origin='lower', aspect='auto', cmap='viridis')
         axes.set_xticks(range(len(bounds)), [f'{C:g}' for C in bounds], rotation=45)
         axes.set_yticks(range(len(widths)), ['' if width is None else f'{width:.3g}' for width in widths])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.figures.figure import drawn
+from mr_elm.figures.figure import open_figure
 
 
 def draw(scores: list, best: Any, path: str | Path) -> None:
@@ -12,14 +12,14 @@ def draw(scores: list, best: Any, path: str | Path) -> None:
 
     scores : list of NodeScore over a full grid. best : the one chosen. path : of the png.
     """
-    with drawn(path, columns=2, figsize=(11, 4.2)) as (figure, (left, right)):
-        image = heat_map(left, [score for score in scores
-                                if (score.map, score.weight_scale) == (best.map, best.weight_scale)], best)
+    with open_figure(path, columns=2, figsize=(11, 4.2)) as (figure, (left, right)):
+        image = draw_heat_map(left, [score for score in scores
+                                     if (score.map, score.weight_scale) == (best.map, best.weight_scale)], best)
         figure.colorbar(image, ax=left, label='held-out squared error')
-        curves(right, scores)
+        draw_curves(right, scores)
 
 
-def heat_map(axes: Any, scores: list, best: Any) -> Any:
+def draw_heat_map(axes: Any, scores: list, best: Any) -> Any:
     """Draw error over nu and L, the chosen cell ringed, cells that are not trusted crossed out."""
     from matplotlib.colors import LogNorm
     nus, sizes = (sorted({getattr(score, name) for score in scores}) for name in ('nu', 'n_hidden'))
@@ -43,7 +43,7 @@ def heat_map(axes: Any, scores: list, best: Any) -> Any:
     return image
 
 
-def curves(axes: Any, scores: list) -> None:
+def draw_curves(axes: Any, scores: list) -> None:
     """Draw the least error over the weight scale, a curve a map."""
     least: dict[tuple[str, float], float] = {}
     for score in scores:

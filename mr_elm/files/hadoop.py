@@ -11,7 +11,7 @@ from mrjob.fs.hadoop import HadoopFilesystem
 
 from mr_elm.files.webhdfs import WebHDFS
 
-SITES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
+SITE_FILES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
 
 
 def find_home() -> Path | None:
@@ -22,14 +22,14 @@ def find_home() -> Path | None:
     named = os.environ.get('HADOOP_HOME')
     if named:
         return Path(named)
-    for home in local_homes():
+    for home in list_local_homes():
         if (home / 'bin' / 'hadoop').exists():
             return home.resolve()
     found = shutil.which('hadoop')
     return Path(found).resolve().parent.parent if found else None
 
 
-def local_homes() -> list[Path]:
+def list_local_homes() -> list[Path]:
     """List where `make hadoop-up` may have put a cluster."""
     return [folder / 'build' / 'hadoop' / 'home' for folder in (Path.cwd(), Path(__file__).resolve().parents[2])]
 
@@ -47,14 +47,14 @@ def read_configuration(home: Path | None) -> dict[str, str]:
     folders = [Path(named)] if named else usual
     properties: dict[str, str] = {}
     for folder in folders:
-        for site in SITES:
+        for site in SITE_FILES:
             if (folder / site).exists():
                 for entry in ElementTree.parse(folder / site).iter('property'):
                     properties.setdefault(entry.findtext('name', '').strip(), entry.findtext('value', '').strip())
     return properties
 
 
-def web_hdfs(properties: dict[str, str]) -> WebHDFS | None:
+def make_web_hdfs(properties: dict[str, str]) -> WebHDFS | None:
     """Return WebHDFS for a cluster, or None where it needs more than plain HTTP (Kerberos, TLS, high availability)."""
     secure = properties.get('hadoop.security.authentication', 'simple') != 'simple'
     plain = properties.get('dfs.http.policy', 'HTTP_ONLY') != 'HTTPS_ONLY' and not properties.get('dfs.nameservices')
@@ -70,15 +70,15 @@ class HadoopCommand(HadoopFilesystem):
 
     def status(self, path: str) -> dict | None:
         """Return type, length and time of a path, or None when there is nothing."""
-        if not self.exists(glob_escaped(path)):
+        if not self.exists(escape_glob(path)):
             return None
-        stat = self.invoke_hadoop(['fs', '-stat', '%F %b %Y', glob_escaped(path)], return_stdout=True).decode()
+        stat = self.invoke_hadoop(['fs', '-stat', '%F %b %Y', escape_glob(path)], return_stdout=True).decode()
         kind, size, time = stat.rsplit(None, 2)
         return {'type': 'DIRECTORY' if kind == 'directory' else 'FILE', 'length': int(size), 'modificationTime': time}
 
     def children(self, path: str) -> list[dict]:
         """List name, type, length and time of what is in a folder."""
-        listing = self.invoke_hadoop(['fs', '-ls', glob_escaped(path)], return_stdout=True).decode()
+        listing = self.invoke_hadoop(['fs', '-ls', escape_glob(path)], return_stdout=True).decode()
         return [{'pathSuffix': fields[7].rpartition('/')[2], 'length': int(fields[4]),
                  'modificationTime': ' '.join(fields[5:7]),
                  'type': 'DIRECTORY' if fields[0].startswith('d') else 'FILE'}
@@ -94,23 +94,23 @@ class HadoopCommand(HadoopFilesystem):
 
     def open(self, path: str) -> IO[bytes] | None:
         """Open a file for reading bytes."""
-        return Popen([*self.get_hadoop_bin(), 'fs', '-cat', glob_escaped(path)], stdout=PIPE, stderr=DEVNULL).stdout
+        return Popen([*self.get_hadoop_bin(), 'fs', '-cat', escape_glob(path)], stdout=PIPE, stderr=DEVNULL).stdout
 
     def rename(self, source: str, target: str) -> None:
         """Give a file another name."""
-        self.invoke_hadoop(['fs', '-mv', glob_escaped(source), target])
+        self.invoke_hadoop(['fs', '-mv', escape_glob(source), target])
 
     def delete(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
-        self.rm(glob_escaped(path))
+        self.rm(escape_glob(path))
 
 
-def glob_escaped(path: str) -> str:
+def escape_glob(path: str) -> str:
     """Keep Hadoop from taking a file's name for a pattern, or for several names: it cuts at commas outside of {}."""
     return re.sub(r'([*?\[\]{}\\])', r'\\\1', path).replace(',', r'{\,}')
 
 
-def hadoop_bin() -> str:
+def find_command() -> str:
     """Return the hadoop command of the Hadoop to use. Raises FileNotFoundError when there is none."""
     home = find_home()
     if home is None or not (home / 'bin' / 'hadoop').exists():
@@ -119,7 +119,7 @@ def hadoop_bin() -> str:
     return str(home / 'bin' / 'hadoop')
 
 
-def hdfs_client() -> WebHDFS | HadoopCommand:
+def make_hdfs_client() -> WebHDFS | HadoopCommand:
     """Return a client of the cluster's HDFS: over HTTP where that is possible, else the hadoop command."""
-    command = hadoop_bin()
-    return web_hdfs(read_configuration(find_home())) or HadoopCommand([command])
+    command = find_command()
+    return make_web_hdfs(read_configuration(find_home())) or HadoopCommand([command])

@@ -27,7 +27,7 @@ KINDS = {'404': FileNotFoundError, 'NoSuchKey': FileNotFoundError, 'NoSuchBucket
 
 def make_s3_store() -> 'S3Store':
     """Make the store; keys, region and endpoint are found by boto3's own rules, unless CONNECTION names them."""
-    with reported('s3://'):
+    with translate_errors('s3://'):
         return S3Store(boto3.client('s3', **CONNECTION))
 
 
@@ -46,8 +46,8 @@ class S3Store:
 
     def find(self, path: str) -> Entry | None:
         """Return the Entry of a path, or None. Raises FileNotFoundError when there is no such bucket."""
-        root, bucket, key = take_apart(path)
-        with reported(path, bucket):
+        root, bucket, key = split_path(path)
+        with translate_errors(path, bucket):
             found = self._head(bucket, key)
             if found:
                 return Entry(path, False, *found)
@@ -59,13 +59,13 @@ class S3Store:
             found = self.client.head_object(Bucket=bucket, Key=key) if key else None
             return found and (found['ContentLength'], found['ETag'])
         except ClientError as error:
-            if code_of(error) == '404':
+            if get_code(error) == '404':
                 return None
             raise
 
     def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
-        root, _, key = take_apart(pattern)
+        root, _, key = split_path(pattern)
         found = [root]
         for part in key.split('/'):
             if GLOB & set(part):
@@ -77,9 +77,9 @@ class S3Store:
 
     def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
-        root, bucket, key = take_apart(folder)
+        root, bucket, key = split_path(folder)
         prefix = f'{key}/' if key else ''
-        with reported(folder, bucket):
+        with translate_errors(folder, bucket):
             pages = self.client.get_paginator('list_objects_v2').paginate(Bucket=bucket, Prefix=prefix, Delimiter='/')
             return [entry for page in pages for entry in (
                 *(Entry(f'{root}/{item["Prefix"].rstrip("/")}', True, 0) for item in page.get('CommonPrefixes', ())),
@@ -88,15 +88,15 @@ class S3Store:
 
     def open(self, path: str) -> BinaryIO:
         """Open an object for reading bytes."""
-        _, bucket, key = take_apart(path)
-        with reported(path, bucket):
+        _, bucket, key = split_path(path)
+        with translate_errors(path, bucket):
             body = self.client.get_object(Bucket=bucket, Key=key)['Body']
         return io.BufferedReader(Body(path, body), BUFFER)
 
     def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to an object; replaces what is there."""
-        _, bucket, key = take_apart(path)
-        with reported(path, bucket), open(source, 'rb') as stream:
+        _, bucket, key = split_path(path)
+        with translate_errors(path, bucket), open(source, 'rb') as stream:
             self.client.upload_fileobj(stream, bucket, key)
 
     def move(self, source: str, path: str) -> None:
@@ -105,9 +105,9 @@ class S3Store:
         if found is None:
             raise FileNotFoundError(f'{source}: an object or a folder was expected, there is none')
         if not found.is_folder:
-            _, bucket, key = take_apart(path)
-            with reported(path, bucket):
-                self.client.copy(dict(zip(('Bucket', 'Key'), take_apart(source)[1:], strict=True)), bucket, key)
+            _, bucket, key = split_path(path)
+            with translate_errors(path, bucket):
+                self.client.copy(dict(zip(('Bucket', 'Key'), split_path(source)[1:], strict=True)), bucket, key)
         else:
             for entry in sorted(self.entries(source), key=lambda entry: (entry.name.startswith('_'), entry.name)):
                 self.move(entry.path, f'{path}/{entry.name}')
@@ -115,8 +115,8 @@ class S3Store:
 
     def remove(self, path: str) -> None:
         """Remove an object, and all that is below it as a folder."""
-        _, bucket, key = take_apart(path)
-        with reported(path, bucket):
+        _, bucket, key = split_path(path)
+        with translate_errors(path, bucket):
             self.client.delete_object(Bucket=bucket, Key=key)
             pages = self.client.get_paginator('list_objects_v2').paginate(
                 Bucket=bucket, Prefix=f'{key}/', PaginationConfig={'PageSize': BATCH})
@@ -142,7 +142,7 @@ class Body(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill some of the buffer; 0 at the end of the object."""
-        with reported(self.path):
+        with translate_errors(self.path):
             data = self.body.read(len(buffer))
         buffer[:len(data)] = data
         return len(data)
@@ -153,7 +153,7 @@ class Body(io.RawIOBase):
         super().close()
 
 
-def take_apart(path: str) -> tuple[str, str, str]:
+def split_path(path: str) -> tuple[str, str, str]:
     """Return (scheme and bucket, bucket, key) of a path, the key without a slash at its end."""
     scheme, _, rest = path.partition('://')
     bucket, _, key = rest.partition('/')
@@ -162,13 +162,13 @@ def take_apart(path: str) -> tuple[str, str, str]:
     return f'{scheme}://{bucket}', bucket, key.rstrip('/')
 
 
-def code_of(error: ClientError) -> str:
+def get_code(error: ClientError) -> str:
     """Return the name that S3 gives to an error."""
     return error.response.get('Error', {}).get('Code', '')
 
 
 @contextmanager
-def reported(path: str, bucket: str | None = None) -> Iterator[None]:
+def translate_errors(path: str, bucket: str | None = None) -> Iterator[None]:
     """Turn errors of boto3 into an OSError of one sentence."""
     try:
         yield
@@ -176,7 +176,7 @@ def reported(path: str, bucket: str | None = None) -> Iterator[None]:
         raise PermissionError(f'{path}: credentials for AWS were expected in the environment, in a profile of the AWS '
                               'command line or by the role of this machine, there are none') from None
     except ClientError as error:
-        code = code_of(error)
+        code = get_code(error)
         if code == 'NoSuchBucket':
             raise FileNotFoundError(f'{path}: a bucket {bucket} was expected to exist, there is none') from None
         reason = error.response.get('Error', {}).get('Message', code)

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from mr_elm.files.hadoop import hdfs_client
+from mr_elm.files.hadoop import make_hdfs_client
 from mr_elm.io.store import replacing
 
 COPY = 4 << 20
@@ -96,7 +96,7 @@ class HDFSStore:
     def find(self, path: str) -> Entry | None:
         """Return the Entry of a path, or None."""
         status = self.client.status(path)
-        return None if status is None else entry_of(path, status)
+        return None if status is None else make_entry(path, status)
 
     def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
@@ -104,7 +104,7 @@ class HDFSStore:
 
     def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
-        return [entry_of(f'{folder.rstrip("/")}/{child["pathSuffix"]}', child)
+        return [make_entry(f'{folder.rstrip("/")}/{child["pathSuffix"]}', child)
                 for child in self.client.children(folder)]
 
     def open(self, path: str) -> BinaryIO:
@@ -141,17 +141,17 @@ class HDFSStore:
 Store = Any  # LocalStore, HDFSStore, or S3Store of files/s3.py, which waits for boto3
 
 
-def entry_of(path: str, status: dict) -> Entry:
+def make_entry(path: str, status: dict) -> Entry:
     """Make the Entry that a FileStatus of HDFS describes."""
     return Entry(path, status['type'] == 'DIRECTORY', status['length'], str(status['modificationTime']))
 
 
-def s3_store() -> Store:
+def make_s3_store() -> Store:
     """Make the store of S3; only who names it waits for boto3."""
     return import_module('mr_elm.files.s3').make_s3_store()
 
 
-STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(hdfs_client()), 's3': s3_store, 's3a': s3_store}
+STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(make_hdfs_client()), 's3': make_s3_store, 's3a': make_s3_store}
 
 
 def scheme_of(path: str) -> str:

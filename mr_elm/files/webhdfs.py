@@ -35,13 +35,13 @@ class WebHDFS(Filesystem):
              **parameters: Any) -> HTTPResponse:
         """Send one request, follow its redirect, and return the open response. Raises OSError when it is refused."""
         query = urlencode({'op': operation, 'user.name': self.user, **parameters})
-        target = f'http://{self.address}/webhdfs/v1{quote(plain(path))}?{query}'
+        target = f'http://{self.address}/webhdfs/v1{quote(strip_host(path))}?{query}'
         response = send(method, target, None)
         if response.status == 307:
             response.read()
             response = send(method, response.headers['Location'], body)
         if response.status not in ok:
-            raise refused(path, operation, response)
+            raise make_refusal(path, operation, response)
         return response
 
     def json(self, method: str, path: str, operation: str, **parameters: Any) -> dict:
@@ -77,7 +77,7 @@ class WebHDFS(Filesystem):
 
     def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
-        prefix, parts = root_of(pattern), plain(pattern).strip('/').split('/')
+        prefix, parts = take_host(pattern), strip_host(pattern).strip('/').split('/')
         found = ['']
         for part in parts:
             if GLOB & set(part):
@@ -135,7 +135,7 @@ class WebHDFS(Filesystem):
 
     def rename(self, source: str, target: str) -> None:
         """Give a file another name. Raises OSError when the target exists."""
-        if not self.json('PUT', source, 'RENAME', destination=plain(target))['boolean']:
+        if not self.json('PUT', source, 'RENAME', destination=strip_host(target))['boolean']:
             raise FileExistsError(f'{target}: a new name was expected, it exists')
 
 
@@ -156,7 +156,7 @@ def send(method: str, target: str, body: Any) -> HTTPResponse:
     return response
 
 
-def refused(path: str, operation: str, response: HTTPResponse) -> OSError:
+def make_refusal(path: str, operation: str, response: HTTPResponse) -> OSError:
     """Make the OSError that tells why a request was refused."""
     text = response.read()
     try:
@@ -168,12 +168,12 @@ def refused(path: str, operation: str, response: HTTPResponse) -> OSError:
     return error(f'{path}: HDFS refused {operation.lower()}: {kind}: {message}')
 
 
-def plain(path: str) -> str:
+def strip_host(path: str) -> str:
     """Return the path of an hdfs: URI, without scheme and host."""
     return urlsplit(path.replace('?', '%3F').replace('#', '%23')).path.replace('%3F', '?').replace('%23', '#') or '/'
 
 
-def root_of(path: str) -> str:
+def take_host(path: str) -> str:
     """Return scheme and host of a URI."""
     parts = urlsplit(path.replace('?', '%3F').replace('#', '%23'))
     return f'{parts.scheme}://{parts.netloc}' if parts.scheme else ''

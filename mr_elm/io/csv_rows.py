@@ -20,7 +20,7 @@ def split_fields(line: str, delimiter: str | None) -> list[str]:
     try:
         rows = list(csv.reader([line.strip(' ')], delimiter=delimiter or ' ', skipinitialspace=True, strict=True))
     except csv.Error as error:
-        raise RowError('bad quotes', f'{shown(line)} ({error})') from None
+        raise RowError('bad quotes', f'{quote(line)} ({error})') from None
     return [text.strip(SPACE) for text in rows[0]]
 
 
@@ -31,7 +31,7 @@ def split_white(line: str, limit: int = -1) -> list[str]:
     return SPACES.split(line.strip(SPACE), max(limit, 0))
 
 
-def shown(text: str, limit: int = 40) -> str:
+def quote(text: str, limit: int = 40) -> str:
     """Quote a piece of input for a message, shortened and without control characters."""
     text = text if len(text) <= limit else text[:limit] + '...'
     return ascii(text) if not text.isprintable() else repr(text)
@@ -43,7 +43,7 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     lines : list of str, decoded as Latin-1, without line ends or blank lines.
     Raises ValueError when any line cannot be used; `diagnose` says which and why.
     """
-    labels, weights, features = cut(lines, form)
+    labels, weights, features = separate(lines, form)
     if not any(features):
         raise ValueError('rows without features')
     X = np.loadtxt(features, delimiter=form.delimiter, comments=None, ndmin=2)
@@ -53,10 +53,10 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     if labels is None or form.ignore_label:
         return Block(X, weights=row_weights)
     names, codes = encode_labels(labels)
-    return Block(X, tuple(label_name(name, form) for name in names), codes, row_weights)
+    return Block(X, tuple(decode_label(name, form) for name in names), codes, row_weights)
 
 
-def cut(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] | None, list[str]]:
+def separate(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] | None, list[str]]:
     """Separate label, weight and features of each line: (labels, weights, features), each a list of text or None."""
     if form.label_column is None and form.weight_column is None and not any('"' in line for line in lines):
         return None, None, lines
@@ -70,24 +70,24 @@ def cut(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] 
     special = {form.label_column, form.weight_column}
     kept = [j for j in range(len(rows[0])) if j not in special]
     joint = form.delimiter or ' '
-    return (column(rows, form.label_column), column(rows, form.weight_column),
+    return (take_field(rows, form.label_column), take_field(rows, form.weight_column),
             [joint.join([row[j] for j in kept]) for row in rows])
 
 
-def column(rows: list[list[str]], position: int | None) -> list[str] | None:
+def take_field(rows: list[list[str]], position: int | None) -> list[str] | None:
     """Take one field of each row, or None."""
     return None if position is None else [row[position] for row in rows]
 
 
 def read_weights(texts: list[str]) -> Floats:
     """Read weights: (n,) float64, all positive and finite, or ValueError."""
-    weights = np.array([number_or_none(text) for text in texts], dtype=float)
+    weights = np.array([read_number(text) for text in texts], dtype=float)
     if not (np.isfinite(weights) & (weights > 0)).all():
         raise ValueError('weights')
     return weights
 
 
-def label_name(text: str, form: RowFormat) -> str:
+def decode_label(text: str, form: RowFormat) -> str:
     """Decode a label and check that it can be one."""
     try:
         name = text.encode('latin-1').decode('utf-8')
@@ -95,15 +95,15 @@ def label_name(text: str, form: RowFormat) -> str:
         raise RowError('bad label', f'{ascii(text)} is not UTF-8 text') from None
     if not name:
         raise RowError('missing label', 'the label is empty')
-    number = number_or_none(name)
+    number = read_number(name)
     if number is None and form.numeric_labels:
-        raise RowError('label is not a number', f'the label is {shown(name)}, and regression needs a number')
+        raise RowError('label is not a number', f'the label is {quote(name)}, and regression needs a number')
     if number is not None and not math.isfinite(number):
-        raise RowError('nan or infinite', f'the label is {shown(name)}')
+        raise RowError('nan or infinite', f'the label is {quote(name)}')
     return name
 
 
-def number_or_none(text: str) -> float | None:
+def read_number(text: str) -> float | None:
     """Read a plain decimal number, or return None for any other text."""
     try:
         return None if '_' in text else float(text)
@@ -123,19 +123,19 @@ def diagnose(line: str, form: RowFormat) -> RowError:
             check_field(text, j, form)
     except RowError as error:
         return error
-    return RowError('not readable', shown(line))
+    return RowError('not readable', quote(line))
 
 
 def check_field(text: str, j: int, form: RowFormat) -> None:
     """Raise RowError when field j cannot be what its column holds."""
     if j == form.label_column:
         if not form.ignore_label:
-            label_name(text, form)
+            decode_label(text, form)
         return
-    number = number_or_none(text)
+    number = read_number(text)
     if number is None:
-        raise RowError('not a number', f'column {j + 1} holds {shown(text)}')
+        raise RowError('not a number', f'column {j + 1} holds {quote(text)}')
     if not math.isfinite(number):
-        raise RowError('nan or infinite', f'column {j + 1} holds {shown(text)}')
+        raise RowError('nan or infinite', f'column {j + 1} holds {quote(text)}')
     if j == form.weight_column and number <= 0:
-        raise RowError('weight is not positive', f'column {j + 1} holds {shown(text)}')
+        raise RowError('weight is not positive', f'column {j + 1} holds {quote(text)}')

@@ -22,7 +22,7 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     lines : list of str, decoded as Latin-1, without line ends, blank lines or whole-line comments.
     Raises ValueError when any line cannot be used; `diagnose` says which and why.
     """
-    labels, pairs = cut(lines, form)
+    labels, pairs = separate(lines, form)
     counts = np.fromiter((text.count(':') for text in pairs), np.int64, len(pairs))
     index, value = read_pairs(' '.join(pairs), int(counts.sum()))
     indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -34,10 +34,10 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     if labels is None or form.ignore_label:
         return Block(X)
     names, codes = encode_labels(labels)
-    return Block(X, tuple(label_name(name, form) for name in names), codes)
+    return Block(X, tuple(decode_label(name, form) for name in names), codes)
 
 
-def cut(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str]]:
+def separate(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str]]:
     """Separate labels from pairs, leaving comments and query ids out."""
     lines = [clean(line) for line in lines] if any('#' in line or 'qid' in line for line in lines) else lines
     if not form.labelled:
@@ -92,42 +92,42 @@ def diagnose(line: str, form: RowFormat) -> RowError:
     try:
         if form.labelled:
             if not tokens or ':' in tokens[0]:
-                return RowError('missing label', f'the line begins with {shown(line[:20])}')
+                return RowError('missing label', f'the line begins with {quote(line[:20])}')
             label = tokens.pop(0)
             if not form.ignore_label:
-                label_name(label, form)
+                decode_label(label, form)
         previous = 0
         for token in tokens:
             previous = check_pair(token, previous, form)
         # last of all, since the first of two passes does not know the width yet
         if form.n_features and previous > form.n_features and not form.ignore_extra:
             return RowError('index too large', f'{previous}, and rows have {form.n_features} features '
-                                               '(--ignore-extra-features drops those beyond)')
+                            '(--ignore-extra-features drops those beyond)')
     except RowError as error:
         return error
-    return RowError('not readable', shown(line))
+    return RowError('not readable', quote(line))
 
 
 def check_pair(token: str, previous: int, form: RowFormat) -> int:
     """Return the index of one `index:value` token, or raise RowError."""
     left, colon, right = token.partition(':')
     if not colon:
-        raise RowError('not index:value', f'{shown(token)}')
+        raise RowError('not index:value', f'{quote(token)}')
     if not re.fullmatch(r'[+-]?\d+', left):
-        raise RowError('bad index', f'{shown(token)}')
+        raise RowError('bad index', f'{quote(token)}')
     if len(left) > MAX_DIGITS:
-        raise RowError('index too large', f'{shown(token)}')
-    index, value = int(left), number_or_none(right)
+        raise RowError('index too large', f'{quote(token)}')
+    index, value = int(left), read_number(right)
     if index < 1:
-        raise RowError('index below 1', f'{shown(token)}; indices begin at 1')
+        raise RowError('index below 1', f'{quote(token)}; indices begin at 1')
     if index <= previous:
         raise RowError('indices not rising', f'{index} comes after {previous}')
     if index > form.max_features:
         raise RowError('index too large', f'{index}, and --max-features allows {form.max_features}')
     if value is None:
-        raise RowError('not a number', f'{shown(token)}')
+        raise RowError('not a number', f'{quote(token)}')
     if not np.isfinite(value):
-        raise RowError('nan or infinite', f'{shown(token)}')
+        raise RowError('nan or infinite', f'{quote(token)}')
     return index
 
 

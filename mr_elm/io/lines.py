@@ -39,7 +39,7 @@ class LineReader:
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
-        for lines in grouped_lines(chunks, self.block_rows, self.counts.start == 0):
+        for lines in group_lines(chunks, self.block_rows, self.counts.start == 0):
             block = self._parse(lines)
             if self.stop and self.rejected:
                 return
@@ -80,7 +80,7 @@ class LineReader:
         return False
 
 
-def grouped_lines(chunks: Iterable[bytes], block_rows: int, first: bool) -> Iterator[list[str]]:
+def group_lines(chunks: Iterable[bytes], block_rows: int, first: bool) -> Iterator[list[str]]:
     """Cut chunks of whole lines into lists of at most block_rows lines, or MAX_TEXT of long ones.
 
     first : whether the chunks begin where the file does.

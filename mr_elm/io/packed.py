@@ -25,12 +25,12 @@ MAX_RECORD = 8 << 20  # bytes of features, so that a line stays below 16 MB
 DAMAGE = (Base64Error, ValueError, KeyError, TypeError, RecursionError)  # what a damaged header or payload raises
 
 
-def rows_for_width(n_features: int, block_rows: int, itemsize: int = 8) -> int:
+def count_record_rows(n_features: int, block_rows: int, itemsize: int = 8) -> int:
     """Return how many dense rows of this width fit a record, at most block_rows."""
     return max(1, min(block_rows, MAX_RECORD // (itemsize * max(n_features, 1))))
 
 
-def fitting_pieces(block: Block) -> Iterator[Block]:
+def cut_to_records(block: Block) -> Iterator[Block]:
     """Cut a block into pieces that fit a record; most blocks are one."""
     size = 12 * block.X.nnz if sp.issparse(block.X) else 8 * block.X.size
     rows = -(-len(block) // max(1, -(-size // MAX_RECORD)))
@@ -47,23 +47,23 @@ def encode_block(block: Block, dtype: str = 'float64', numeric_labels: bool = Fa
     kind = np.dtype(dtype).newbyteorder('<')
     header = {'rows': len(block), 'columns': int(block.X.shape[1]), 'dtype': kind.str,
               'layout': 'csr' if sp.issparse(block.X) else 'dense', 'weights': block.weights is not None,
-              'labels': label_kind(block, numeric_labels), 'names': [] if numeric_labels else list(block.names)}
+              'labels': choose_label_kind(block, numeric_labels), 'names': [] if numeric_labels else list(block.names)}
     if header['layout'] == 'csr':
         header['nonzeros'] = int(block.X.nnz)
     payload = b''.join(np.ascontiguousarray(part).astype(part_kind, copy=False).data
-                       for part, part_kind in zip(parts_of(block, header), kinds_of(header), strict=True))
+                       for part, part_kind in zip(list_parts(block, header), list_dtypes(header), strict=True))
     header['crc32'] = checksum(header, payload)
     return b'\t'.join([BLOCK_MARK, json.dumps(header).encode(), b2a_base64(payload, newline=False)])
 
 
-def label_kind(block: Block, numeric_labels: bool) -> str:
+def choose_label_kind(block: Block, numeric_labels: bool) -> str:
     """Say how labels are kept: none, codes or numbers."""
     if block.codes is None:
         return 'none'
     return 'numbers' if numeric_labels else 'codes'
 
 
-def parts_of(block: Block, header: dict) -> list[np.ndarray]:
+def list_parts(block: Block, header: dict) -> list[np.ndarray]:
     """List the arrays of a block in the order in which they are kept."""
     X = block.X
     parts = [X.data, X.indices, X.indptr] if header['layout'] == 'csr' else [X]
@@ -72,16 +72,16 @@ def parts_of(block: Block, header: dict) -> list[np.ndarray]:
     return parts + ([block.weights] if header['weights'] else [])
 
 
-def kinds_of(header: dict) -> list[str]:
-    """List the dtypes of `parts_of`."""
+def list_dtypes(header: dict) -> list[str]:
+    """List the dtypes of `list_parts`."""
     kinds = [header['dtype'], '<i4', '<i4'] if header['layout'] == 'csr' else [header['dtype']]
     if header['labels'] != 'none':
         kinds.append('<f8' if header['labels'] == 'numbers' else '<i4')
     return kinds + (['<f8'] if header['weights'] else [])
 
 
-def sizes_of(header: dict) -> list[int]:
-    """List the lengths of `parts_of`."""
+def list_sizes(header: dict) -> list[int]:
+    """List the lengths of `list_parts`."""
     n = header['rows']
     sizes = [header['nonzeros']] * 2 + [n + 1] if header['layout'] == 'csr' else [n * header['columns']]
     return sizes + [n] * ((header['labels'] != 'none') + header['weights'])
@@ -104,7 +104,7 @@ def decode_block(line: bytes) -> Block:
         header, payload = json.loads(text), a2b_base64(data)
         if b''.join(more).strip() or len(data) != -(-len(payload) // 3) * 4:  # such as the next line, run into this one
             raise ValueError('base64 alone was expected behind the header')
-        kinds, sizes = kinds_of(header), sizes_of(header)
+        kinds, sizes = list_dtypes(header), list_sizes(header)
         intact = header['crc32'] == checksum(header, payload)
     except DAMAGE as error:
         raise ValueError(f'a packed block is cut short or damaged ({error})') from None

@@ -12,7 +12,7 @@ LINES = 200
 ENOUGH = 3  # lines, once as many bytes as one chunk have been read
 
 
-def first_lines(chunks: Iterable[bytes], limit: int = LINES) -> tuple[list[str], int]:
+def take_first_lines(chunks: Iterable[bytes], limit: int = LINES) -> tuple[list[str], int]:
     """Take the first lines that are not blank from chunks of whole lines: (lines, bytes of the blank lines above).
 
     They are `limit`, or fewer where lines are long.

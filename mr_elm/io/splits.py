@@ -78,11 +78,11 @@ def read_stream(stream: BinaryIO, name: str, start: int = 0, length: int | None 
     """Do what `read_split` does with an open file; its name tells whether it is compressed."""
     opener = next((OPENERS[end] for end in OPENERS if str(name).endswith(end)), None)
     if opener is None:
-        yield from split_lines(stream, start, length)
+        yield from read_plain_split(stream, start, length)
         return
     try:
         with opener(stream, 'rb') as plain:
-            yield from whole_lines(plain)
+            yield from read_whole_lines(plain)
     except DAMAGE as error:
         raise DataFormatError(f'{name}: the compressed file is cut short or damaged ({error})') from None
     except OSError as error:
@@ -91,7 +91,7 @@ def read_stream(stream: BinaryIO, name: str, start: int = 0, length: int | None 
         raise
 
 
-def whole_lines(stream: BinaryIO, limit: int | None = None) -> Iterator[bytes]:
+def read_whole_lines(stream: BinaryIO, limit: int | None = None) -> Iterator[bytes]:
     """Yield chunks that end with a whole line, until `limit` bytes have been begun or the stream ends."""
     done = 0
     while limit is None or done < limit:
@@ -104,7 +104,7 @@ def whole_lines(stream: BinaryIO, limit: int | None = None) -> Iterator[bytes]:
         yield chunk
 
 
-def split_lines(stream: BinaryIO, start: int, length: int | None) -> Iterator[bytes]:
+def read_plain_split(stream: BinaryIO, start: int, length: int | None) -> Iterator[bytes]:
     """Yield the chunks of one split of a plain file."""
     skipped = 0
     if start:
@@ -112,4 +112,4 @@ def split_lines(stream: BinaryIO, start: int, length: int | None) -> Iterator[by
         skipped = len(stream.readline())
     limit = None if length is None else length + 1 - skipped
     if limit is None or limit > 0:
-        yield from whole_lines(stream, limit)
+        yield from read_whole_lines(stream, limit)

@@ -34,10 +34,10 @@ def split_key(key: str) -> tuple[str, list[str]]:
 
 def encode_arrays(arrays: Iterable[ArrayLike]) -> bytes:
     """Write float64 arrays as one text without tabs or line ends."""
-    return b''.join(pieces_of(arrays))
+    return b''.join(encode_pieces(arrays))
 
 
-def pieces_of(arrays: Iterable[ArrayLike]) -> Iterator[bytes]:
+def encode_pieces(arrays: Iterable[ArrayLike]) -> Iterator[bytes]:
     """Yield that text in pieces, so that long ones are put together once: each array is shape:base64."""
     for number, array in enumerate(arrays):
         array = np.asarray(array, '<f8')
@@ -104,6 +104,6 @@ class WireProtocol:
 
     def write(self, key: str, value: dict | Iterable[ArrayLike]) -> bytes:
         """Write one line, without its end."""
-        pieces = [json.dumps(value).encode()] if isinstance(value, dict) else pieces_of(value)
+        pieces = [json.dumps(value).encode()] if isinstance(value, dict) else encode_pieces(value)
         pieces = [key.encode(), b'\t', *pieces]
         return b''.join([*pieces, b'\t', checksum(pieces)])

@@ -193,13 +193,13 @@ def digest(value: Any) -> str:
 
 def this_driver() -> dict[str, Any]:
     """Say which process this is."""
-    return {'host': socket.gethostname(), 'pid': os.getpid(), 'started': start_time(os.getpid())}
+    return {'host': socket.gethostname(), 'pid': os.getpid(), 'started': read_start_time(os.getpid())}
 
 
 def is_alive(driver: dict[str, Any]) -> bool:
     """Tell whether the process that wrote a record still runs; of other machines nothing is known."""
     return (driver['host'] == socket.gethostname() and driver['started'] is not None
-            and start_time(driver['pid']) == driver['started'])
+            and read_start_time(driver['pid']) == driver['started'])
 
 
 def add_note(error: BaseException, text: str) -> None:

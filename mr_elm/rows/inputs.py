@@ -8,7 +8,7 @@ from mr_elm.files.storage import Entry, Store, is_local, store_of
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import find_kind
 from mr_elm.io.packed import MANIFEST
-from mr_elm.io.sniff import first_lines, sniff
+from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import is_compressed, read_stream
 from mr_elm.rows.manifest import load_manifest
 
@@ -92,8 +92,8 @@ def plan_inputs(patterns: Sequence[str], options: RowOptions, closed: bool = Tru
     options : RowOptions. closed : whether packed rows must have a manifest, or may be files of blocks.
     Raises FileNotFoundError when nothing is there, DataFormatError when it cannot be rows.
     """
-    entries = expand(patterns)
-    files = [file for entry in entries if (file := look_at(entry, options))]
+    entries = expand_patterns(patterns)
+    files = [file for entry in entries if (file := inspect_file(entry, options))]
     if not files:
         raise DataFormatError(f'{entries[0].path}: rows were expected, the file is empty' if len(entries) == 1 else
                               f'{entries[0].path} and {len(entries) - 1} more: rows were expected, all files are empty')
@@ -102,7 +102,7 @@ def plan_inputs(patterns: Sequence[str], options: RowOptions, closed: bool = Tru
     return InputPlan(files, pack, load_manifest(pack) if pack else None)
 
 
-def expand(patterns: Sequence[str]) -> list[Entry]:
+def expand_patterns(patterns: Sequence[str]) -> list[Entry]:
     """List the Entry of every file behind names, folders and globs: sorted by their absolute path, each once."""
     found: dict[str, Entry] = {}
     for pattern in patterns:
@@ -114,13 +114,13 @@ def expand(patterns: Sequence[str]) -> list[Entry]:
             entry = store.find(store.absolute(match))
             if entry is None:
                 raise FileNotFoundError(f'{match}: an input file was expected, it is a link to none')
-            found.update((file.path, file) for file in walk(store, entry))
+            found.update((file.path, file) for file in list_files(store, entry))
     if not found:
         raise DataFormatError(f'{", ".join(patterns)}: input files were expected, the folder holds none')
     return [found[path] for path in sorted(found)]
 
 
-def walk(store: Store, entry: Entry) -> Iterator[Entry]:
+def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
     """Yield the files at or below an entry, leaving out names that begin with _ or a dot."""
     if not entry.is_folder:
         yield entry
@@ -131,15 +131,15 @@ def walk(store: Store, entry: Entry) -> Iterator[Entry]:
                               'did not finish writing')
     for child in children:
         if not child.name.startswith(('_', '.')):
-            yield from walk(store, child)
+            yield from list_files(store, child)
 
 
-def look_at(entry: Entry, options: RowOptions) -> InputFile | None:
+def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     """Return the InputFile of an entry, or None when it is empty. Raises DataFormatError when it holds no rows."""
     if is_local(entry.path) and not os.path.isfile(entry.path):
         raise DataFormatError(f'{entry.path}: a file was expected, a pipe or a device cannot be read twice')
     with store_of(entry.path).open(entry.path) as stream:
-        lines, blank_bytes = first_lines(read_stream(stream, entry.path))
+        lines, blank_bytes = take_first_lines(read_stream(stream, entry.path))
     if not lines:
         return None
     return InputFile(entry.path, entry.size, sniff(lines, entry.path, options, blank_bytes),

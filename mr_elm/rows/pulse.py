@@ -4,7 +4,7 @@ import select
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mr_elm.rows.processes import cpu_time
+from mr_elm.rows.processes import read_cpu_time
 
 LONGEST = 60.0  # seconds between two signs of life
 PER_TIMEOUT = 4  # signs of life within the time that Hadoop waits for one
@@ -12,13 +12,13 @@ SIGN = b'reporter:status:computing\n'
 
 
 @contextmanager
-def pulse() -> Iterator[None]:
+def report_alive() -> Iterator[None]:
     """Report by time from a process beside this one, as long as this one uses its processor.
 
     A thread would not do: compiled code keeps Python's lock for as long as it runs. A task that hangs uses no
     processor time and stays silent, so that Hadoop still ends it.
     """
-    interval = seconds_between()
+    interval = choose_interval()
     if interval is None:
         yield
         return
@@ -39,7 +39,7 @@ def pulse() -> Iterator[None]:
         os.waitpid(child, 0)
 
 
-def seconds_between() -> float | None:
+def choose_interval() -> float | None:
     """Return the seconds between two signs of life; None outside of Hadoop, and where it waits for ever."""
     timeout = os.environ.get('mapreduce_task_timeout', '0')
     return min(LONGEST, int(timeout) / 1000 / PER_TIMEOUT) if timeout.isdigit() and int(timeout) else None
@@ -49,9 +49,9 @@ def watch(parent: int, ended: int, interval: float) -> None:
     """Report while `parent` computes, until the pipe `ended` is closed."""
     for stream in (0, 1):  # held open, they would keep Hadoop waiting for the task's last line
         os.close(stream)
-    before = cpu_time(parent)
+    before = read_cpu_time(parent)
     while not select.select([ended], [], [], interval)[0]:
-        now = cpu_time(parent)
+        now = read_cpu_time(parent)
         if now is None:
             return
         if now != before:

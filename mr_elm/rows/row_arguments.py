@@ -10,7 +10,7 @@ def add_row_arguments(add: Callable) -> None:
     """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
     add('--format', choices=('auto', *sorted(KINDS)), default='auto',
         help='how rows are written (default: look)')
-    add('--delimiter', type=delimiter_of, default='auto', metavar='X',
+    add('--delimiter', type=read_delimiter, default='auto', metavar='X',
         help='one character, or "space" for white space (default: look)')
     add('--header', choices=('auto', 'yes', 'no'), default='auto',
         help='whether the first line of a csv file names the columns (default: look)')
@@ -36,7 +36,7 @@ def add_no_label_argument(add: Callable) -> None:
     add('--no-label', action='store_true', help='the rows have no label')
 
 
-def delimiter_of(text: str) -> str | None:
+def read_delimiter(text: str) -> str | None:
     """Read --delimiter: one character, auto, or None for white space."""
     character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
     if character not in (None, 'auto') and len(character) != 1:

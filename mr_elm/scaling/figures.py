@@ -3,7 +3,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from mr_elm.figures.figure import drawn
+from mr_elm.figures.figure import open_figure
 from mr_elm.scaling.ratios import STAGES, Ratio, abbreviate, make_curves, name_nodes, name_of, stage_medians
 from mr_elm.scaling.runs import Run
 
@@ -16,7 +16,7 @@ AXES = {'speedup': ('nodes', 'times faster than on the fewest'), 'sizeup': ('tim
 def draw(experiment: str, runs: list[Run], folder: Path) -> list[Path]:
     """Draw the figure of an experiment; the paths of its png and svg."""
     curves, paths = make_curves(experiment, runs), [folder / f'{experiment}.{kind}' for kind in ('png', 'svg')]
-    with drawn(*paths, columns=2, figsize=(11.5, 4.6), width_ratios=(1, 1.15)) as (figure, (left, right)):
+    with open_figure(*paths, columns=2, figsize=(11.5, 4.6), width_ratios=(1, 1.15)) as (figure, (left, right)):
         draw_curves(left, experiment, curves)
         draw_stages(right, curves)
         figure.suptitle(f'{experiment.capitalize()}, measured', fontsize=13, x=0.02, ha='left', weight='bold')

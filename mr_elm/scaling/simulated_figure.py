@@ -2,7 +2,7 @@
 from pathlib import Path
 from typing import Any
 
-from mr_elm.figures.figure import drawn
+from mr_elm.figures.figure import open_figure
 from mr_elm.scaling.figures import COLOURS, STAGE_COLOURS, clean
 from mr_elm.scaling.ratios import STAGES, abbreviate, name_nodes
 from mr_elm.scaling.simulate import TIMES, Forecast, list_remedies
@@ -13,7 +13,7 @@ DASHED = {'linestyle': '--', 'color': '#9aa0a6', 'linewidth': 1.2}
 def draw_forecast(forecast: Forecast, paths: list[Path]) -> None:
     """Draw a Forecast as four panels, to paths that end in .png or .svg."""
     costs = forecast.costs
-    with drawn(*paths, rows=2, columns=2, dpi=130, figsize=(12, 9)) as (figure, axes):
+    with open_figure(*paths, rows=2, columns=2, dpi=130, figsize=(12, 9)) as (figure, axes):
         for draw, panel in zip((draw_speedup, draw_sizeup, draw_scaleup, draw_wall), axes.flat, strict=True):
             draw(panel, forecast)
             panel.grid(alpha=0.25, which='major')

@@ -30,13 +30,13 @@ class Confusion:
         matrix = [[self.table.get((true, said), 0) for said in classes] for true in truths]
         right = sum(matrix[k][k] for k in range(len(classes)))
         said = [sum(row[k] for row in matrix) for k in range(len(classes))]
-        per_class = {name: {'precision': ratio(matrix[k][k], said[k]), 'recall': ratio(matrix[k][k], sum(matrix[k])),
+        per_class = {name: {'precision': divide(matrix[k][k], said[k]), 'recall': divide(matrix[k][k], sum(matrix[k])),
                             'rows': sum(matrix[k])} for k, name in enumerate(truths) if k < len(classes)}
-        return {'accuracy': ratio(right, total), 'rows': total, 'per_class': per_class,
+        return {'accuracy': divide(right, total), 'rows': total, 'per_class': per_class,
                 'confusion': {'true': truths, 'predicted': classes, 'rows': matrix}}
 
 
-def ratio(part: float, whole: float) -> float | None:
+def divide(part: float, whole: float) -> float | None:
     """Divide, or return None where there is nothing to divide by."""
     return part / whole if whole else None
 

@@ -157,12 +157,12 @@ def score_values(values: Floats, numbers: np.ndarray, weights: Floats | None, n_
 
 def fold_numbers(X: Rows, n_folds: int, seed: int) -> np.ndarray:
     """Return the fold of each row, (n,): a keyed hash of the row modulo n_folds, so that equal rows share a fold."""
-    return (row_hashes(X, seed) % np.uint64(n_folds)).astype(int)
+    return (hash_rows(X, seed) % np.uint64(n_folds)).astype(int)
 
 
 def select_sample(X: Rows, share: float, seed: int) -> np.ndarray:
     """Tell which rows belong to a sample of about this share of all rows, by a keyed hash: a mask (n,)."""
-    return row_hashes(X, seed) < np.uint64(min(share, 1.0) * (2**64 - 1)) if share < 1 else np.ones(X.shape[0], bool)
+    return hash_rows(X, seed) < np.uint64(min(share, 1.0) * (2**64 - 1)) if share < 1 else np.ones(X.shape[0], bool)
 
 
 def best_of(scores: Any) -> Any:

@@ -57,7 +57,7 @@ def warm() -> None:
         dense = X.toarray() if sp.issparse(X) else X
         squares = (row_squares(dense),) * 2
         for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):
-            fused.exponential_tile(products, squares, (0.1, False), np.empty((N, N)), 0)
+            fused.fill_kernel_tile(products, squares, (0.1, False), np.empty((N, N)), 0)
 
 
 def main() -> None:

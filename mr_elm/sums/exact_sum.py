@@ -17,7 +17,7 @@ SMALLEST = 1e-270  # bound of sums that are all but zero, so that grid and inver
 CHUNK = 1 << 14  # entries added at a time, few enough to stay in a core's cache
 
 
-def grid_step(bound: float) -> float:
+def choose_step(bound: float) -> float:
     """Return the grid for sums of terms of magnitude at most `bound`: a power of two, bound * 2^-66 or just above."""
     return float(2.0 ** (np.ceil(np.log2(max(bound, SMALLEST))) - GRID_BITS))
 

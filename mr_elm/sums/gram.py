@@ -17,7 +17,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import demand_arrays
-from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, grid_step
+from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step
 from mr_elm.typing import Floats, Rows
 
 TILE = 256
@@ -37,7 +37,7 @@ class GridSteps:
     def of(cls, node_bound: float, target_bound: float = 1.0, weight_bound: float = 1.0) -> 'GridSteps':
         """Choose grids from bounds on |E|, |T| and the row weights."""
         e, t = max(node_bound, 1.0), target_bound
-        return cls(*(grid_step(weight_bound * product) for product in (e * e, e * t, t * t)))
+        return cls(*(choose_step(weight_bound * product) for product in (e * e, e * t, t * t)))
 
     def holds(self, wanted: 'GridSteps', n_rows: int) -> bool:
         """Tell whether sums of n_rows rows stay exact on these grids, where `wanted` are the grids for their bounds."""
@@ -98,7 +98,7 @@ class GramSum:
         m = len(self.high)
         root = None if row_weights is None else np.sqrt(row_weights)[:, None]
         if self.n_targets(block):
-            ET[:, m:] = block.targets[:, None] if self.numeric else indicators(block)
+            ET[:, m:] = block.targets[:, None] if self.numeric else make_indicators(block)
         if root is not None:
             ET *= root
         products = self._multiply(ET)
@@ -109,7 +109,7 @@ class GramSum:
         elif self.n_targets(block):
             self._add_classes(products[:m, m:].T, block)
         else:
-            self._add_classes(sums_by_label(ET if root is None else ET * root, block), block)
+            self._add_classes(sum_by_label(ET if root is None else ET * root, block), block)
         self.n_rows += len(ET)
 
     def _multiply(self, ET: Floats) -> Floats:
@@ -133,21 +133,21 @@ class GramSum:
 
     def tiles(self, tile: int = TILE) -> Iterator[tuple[tuple[int, int], list[Floats]]]:
         """Yield ((i, j), [high, low]) for every tile of the upper triangle; a diagonal one holds its triangle."""
-        for i, j, part in tile_slices(len(self.high), tile):
+        for i, j, part in cut_slices(len(self.high), tile):
             yield (i, j), [cut_tile(matrix[part], i == j) for matrix in (self.high, self.low)]
 
 
-def indicators(block: Block) -> Floats:
+def make_indicators(block: Block) -> Floats:
     """Return T with a 1 where a row has a label, (n, labels of the block): E'T are the sums of E per label."""
     return np.eye(len(block.names))[block.codes]
 
 
-def sums_by_label(E: Floats, block: Block) -> Floats:
+def sum_by_label(E: Floats, block: Block) -> Floats:
     """Sum up the rows of E per label, (labels of the block, m), when there are many."""
     return sp.csr_matrix((np.ones(len(E)), (block.codes, np.arange(len(E)))), shape=(len(block.names), len(E))) @ E
 
 
-def tile_slices(m: int, tile: int) -> Iterator[tuple[int, int, tuple[slice, slice]]]:
+def cut_slices(m: int, tile: int) -> Iterator[tuple[int, int, tuple[slice, slice]]]:
     """Yield (i, j, slices) for the tiles i <= j of an m x m matrix."""
     edges = [slice(start, min(start + tile, m)) for start in range(0, m, tile)]
     for i, rows in enumerate(edges):
@@ -155,9 +155,9 @@ def tile_slices(m: int, tile: int) -> Iterator[tuple[int, int, tuple[slice, slic
             yield i, j, (rows, edges[j])
 
 
-def tile_sizes(m: int, tile: int = TILE) -> Iterator[tuple[int, int, int]]:
+def measure_tiles(m: int, tile: int = TILE) -> Iterator[tuple[int, int, int]]:
     """Yield (i, j, numbers) for the tiles of the upper triangle of an m x m matrix, as `cut_tile` makes them."""
-    for i, j, (rows, columns) in tile_slices(m, tile):
+    for i, j, (rows, columns) in cut_slices(m, tile):
         height, width = rows.stop - rows.start, columns.stop - columns.start
         yield i, j, height * (height + 1) // 2 if i == j else height * width
 
@@ -182,7 +182,7 @@ def assemble(tiles: dict[tuple[int, int], list[Floats]], m: int, tile: int = TIL
     tiles : (i, j) -> [high, low].
     Raises AccountingError when a tile is missing or there is one too many.
     """
-    expected = {(i, j): part for i, j, part in tile_slices(m, tile)}
+    expected = {(i, j): part for i, j, part in cut_slices(m, tile)}
     if set(tiles) != set(expected):
         missing, extra = sorted(set(expected) - set(tiles)), sorted(set(tiles) - set(expected))
         raise AccountingError(f'every tile of the Gram was expected once: {missing[:3]} missing, {extra[:3]} too many')

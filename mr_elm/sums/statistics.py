@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.io.blocks import BLOCK_ROWS, Block
-from mr_elm.io.csv_rows import number_or_none
+from mr_elm.io.csv_rows import read_number
 from mr_elm.io.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
 
@@ -43,10 +43,10 @@ class ColumnStatistics:
         """Summarise the rows of a dense or CSR matrix; weights (n,) say how often each counts, once by default."""
         weights = np.ones(X.shape[0]) if weights is None else weights
         blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS))
-        summarise = of_sparse if sp.issparse(X) else of_dense
+        summarise = summarise_sparse if sp.issparse(X) else summarise_dense
         return reduce(cls.merge, (summarise(X[rows], weights[rows]) for rows in blocks))
 
-    def widened(self, n_features: int) -> 'ColumnStatistics':
+    def widen(self, n_features: int) -> 'ColumnStatistics':
         """Add columns of zeros, which narrower sparse rows stand for."""
         missing = n_features - self.n_features
         if missing <= 0:
@@ -57,7 +57,7 @@ class ColumnStatistics:
     def merge(self, other: 'ColumnStatistics') -> 'ColumnStatistics':
         """Return the statistics of both sets of rows together."""
         width = max(self.n_features, other.n_features)
-        a, b = self.widened(width), other.widened(width)
+        a, b = self.widen(width), other.widen(width)
         n = a.n + b.n
         shift = b.mean - a.mean
         return ColumnStatistics(n, np.minimum(a.minimum, b.minimum), np.maximum(a.maximum, b.maximum),
@@ -81,14 +81,14 @@ class ColumnStatistics:
 COLUMNS = ('minimum', 'maximum', 'mean', 'squares')
 
 
-def of_dense(X: Floats, weights: Floats) -> ColumnStatistics:
+def summarise_dense(X: Floats, weights: Floats) -> ColumnStatistics:
     """Summarise dense rows."""
     n = float(weights.sum())
     mean = weights @ X / n
     return ColumnStatistics(n, X.min(axis=0), X.max(axis=0), mean, weights @ (X - mean)**2)
 
 
-def of_sparse(X: Rows, weights: Floats) -> ColumnStatistics:
+def summarise_sparse(X: Rows, weights: Floats) -> ColumnStatistics:
     """Summarise CSR rows without making them dense."""
     d, n = X.shape[1], float(weights.sum())
     w = np.repeat(weights, np.diff(X.indptr))
@@ -101,11 +101,11 @@ def of_sparse(X: Rows, weights: Floats) -> ColumnStatistics:
 def join_columns(pieces: list[ColumnStatistics]) -> ColumnStatistics:
     """Put pieces of neighbouring features side by side; a piece that misses rows gets them as zeros."""
     n = max(piece.n for piece in pieces)
-    pieces = [piece if piece.n == n else piece.merge(zeros(n - piece.n, piece.n_features)) for piece in pieces]
+    pieces = [piece if piece.n == n else piece.merge(make_zeros(n - piece.n, piece.n_features)) for piece in pieces]
     return ColumnStatistics(n, *(np.concatenate([getattr(piece, name) for piece in pieces]) for name in COLUMNS))
 
 
-def zeros(n: float, n_features: int) -> ColumnStatistics:
+def make_zeros(n: float, n_features: int) -> ColumnStatistics:
     """Return the statistics of n rows without a single entry."""
     return ColumnStatistics(n, *(np.zeros(n_features) for _ in COLUMNS))
 
@@ -162,7 +162,7 @@ class Classes:
         A class of several spellings is named as first met in input order.
         """
         entries = table.entries
-        keys: dict[str, Any] = {name: number_or_none(name) for name in entries}
+        keys: dict[str, Any] = {name: read_number(name) for name in entries}
         if None in keys.values():
             keys = {name: name.encode() for name in entries}
         order = sorted(set(keys.values()))

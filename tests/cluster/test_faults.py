@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from mr_elm.engines.hadoop.yarn import Yarn
-from mr_elm.files.hadoop import read_configuration, web_hdfs
+from mr_elm.files.hadoop import make_web_hdfs, read_configuration
 from mr_elm.files.storage import HDFSStore
 
 pytestmark = pytest.mark.long
@@ -387,7 +387,7 @@ def test_arguments_reach_the_tasks_as_they_are(cluster, tmp_path, model_of):
     cluster.done('pack', rows, '-o', tmp_path / 'packed', runner=None)
     words = ('--hidden', 20, '--class-weight', 'balanced', '--model')
     cluster.done('train', 'pesvm', tmp_path / 'packed', *words, tmp_path / 'inline.npz', runner=None)
-    store = HDFSStore(web_hdfs(read_configuration(cluster.home)))
+    store = HDFSStore(make_web_hdfs(read_configuration(cluster.home)))
     for path in (tmp_path / 'packed').iterdir():
         store.put(path, f'hdfs://{folder}/{path.name}')
     cluster.done('train', 'pesvm', f'hdfs://{folder}', *words, tmp_path / 'm.npz')

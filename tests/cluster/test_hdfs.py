@@ -1,7 +1,7 @@
 """HDFS answers the same over HTTP and through the hadoop command."""
 import pytest
 
-from mr_elm.files.hadoop import HadoopCommand, read_configuration, web_hdfs
+from mr_elm.files.hadoop import HadoopCommand, make_web_hdfs, read_configuration
 from mr_elm.files.storage import HDFSStore
 
 
@@ -9,7 +9,7 @@ from mr_elm.files.storage import HDFSStore
 def store(request, cluster):
     """Open the cluster's HDFS."""
     home = cluster.home
-    client = {'webhdfs': lambda: web_hdfs(read_configuration(home)),
+    client = {'webhdfs': lambda: make_web_hdfs(read_configuration(home)),
               'command': lambda: HadoopCommand([str(home / 'bin' / 'hadoop')])}[request.param]()
     return HDFSStore(client)
 
@@ -32,7 +32,7 @@ def test_files_come_back_and_folders_list_them(store, tmp_path, request):
 
 
 def test_a_cluster_that_is_down_is_named(cluster, tmp_path):
-    client = web_hdfs({'fs.defaultFS': 'hdfs://127.0.0.1:1', 'dfs.namenode.http-address': '127.0.0.1:1'})
+    client = make_web_hdfs({'fs.defaultFS': 'hdfs://127.0.0.1:1', 'dfs.namenode.http-address': '127.0.0.1:1'})
     with pytest.raises(OSError, match=r'127\.0\.0\.1:1: HDFS was expected to answer'):
         client.status('hdfs:///x')
 
@@ -41,4 +41,4 @@ def test_a_cluster_that_is_down_is_named(cluster, tmp_path):
     {'hadoop.security.authentication': 'kerberos'}, {'dfs.nameservices': 'ha'}, {'dfs.http.policy': 'HTTPS_ONLY'},
     {'dfs.webhdfs.enabled': 'false'}, {'fs.defaultFS': 'file:///'}])
 def test_where_plain_http_will_not_do_the_command_is_used(properties):
-    assert web_hdfs({'fs.defaultFS': 'hdfs://host:9000', **properties}) is None
+    assert make_web_hdfs({'fs.defaultFS': 'hdfs://host:9000', **properties}) is None

@@ -2,7 +2,7 @@
 import subprocess
 
 from mr_elm.io.wire import make_key
-from mr_elm.rows.partition import hash_of
+from mr_elm.rows.partition import hash_key
 
 ASK = '''
 import org.apache.hadoop.io.Text;
@@ -23,4 +23,4 @@ def test_hadoop_deals_keys_out_as_predicted(cluster, tmp_path):
     (tmp_path / 'Ask.java').write_text(ASK)
     command = ['java', '-cp', f'{cluster.home}/lib/*', tmp_path / 'Ask.java', *keys]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert list(map(int, done.stdout.split())) == [hash_of(key) % n for key in keys for n in range(1, 60)]
+    assert list(map(int, done.stdout.split())) == [hash_key(key) % n for key in keys for n in range(1, 60)]

@@ -8,7 +8,7 @@ import pytest
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.splits import read_split
-from mr_elm.rows.inputs import expand, plan_inputs, plan_splits
+from mr_elm.rows.inputs import expand_patterns, plan_inputs, plan_splits
 
 ROWS = '1,2,3\n2,3,4\n'
 
@@ -18,7 +18,7 @@ def plan_of(*paths, **options):
 
 
 def paths_of(words):
-    return [entry.path for entry in expand(words)]
+    return [entry.path for entry in expand_patterns(words)]
 
 
 def names(paths):

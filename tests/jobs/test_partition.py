@@ -4,8 +4,8 @@ import pytest
 
 from mr_elm.drivers.gram_job import share_tiles
 from mr_elm.io.wire import make_key
-from mr_elm.rows.partition import TASKS, fewest_tasks, hash_of, largest_shares, tasks_for
-from mr_elm.sums.gram import GramSum, GridSteps, tile_sizes
+from mr_elm.rows.partition import TASKS, count_tasks, find_fewest_tasks, hash_key, measure_largest_shares
+from mr_elm.sums.gram import GramSum, GridSteps, measure_tiles
 
 
 # Hadoop hashes the bytes of a key as Java's documentation defines Arrays.hashCode(byte[]): h begins as 1, each byte b
@@ -26,14 +26,14 @@ from mr_elm.sums.gram import GramSum, GridSteps, tile_sizes
 @pytest.mark.parametrize('key, positive, task_of_7, task_of_10', [
     ('', 1, 1, 1), ('a', 128, 2, 8), ('ab', 4066, 6, 6), ('sum yes', 2030382193, 0, 3)])
 def test_a_key_has_the_hash_of_its_bytes_in_java(key, positive, task_of_7, task_of_10):
-    assert hash_of(key) == positive
-    assert (hash_of(key) % 7, hash_of(key) % 10) == (task_of_7, task_of_10)
+    assert hash_key(key) == positive
+    assert (hash_key(key) % 7, hash_key(key) % 10) == (task_of_7, task_of_10)
 
 
 def test_shares_are_those_of_the_tasks_that_java_deals_keys_out_to():
     """Of 2 tasks, number 1 gets '' and 'sum yes'; of 3, number 1 gets all but 'a', since 128 = 3 * 42 + 2."""
     sizes = {'': 1.0, 'a': 2.0, 'ab': 3.0, 'sum yes': 4.0}
-    assert list(largest_shares(sizes, 3)) == [1.0, 0.5, 0.8]
+    assert list(measure_largest_shares(sizes, 3)) == [1.0, 0.5, 0.8]
 
 
 @pytest.fixture
@@ -42,28 +42,28 @@ def sizes(rng):
 
 
 def test_the_busiest_task_has_what_its_keys_sum_up_to(sizes):
-    for n, share in enumerate(largest_shares(sizes, 40), 1):
-        loads = [sum(size for key, size in sizes.items() if hash_of(key) % n == task) for task in range(n)]
+    for n, share in enumerate(measure_largest_shares(sizes, 40), 1):
+        loads = [sum(size for key, size in sizes.items() if hash_key(key) % n == task) for task in range(n)]
         assert share == pytest.approx(max(loads) / sum(loads))
 
 
 def test_no_fewer_tasks_would_do(sizes):
-    shares = np.array(list(largest_shares(sizes, 2 * len(sizes))))
+    shares = np.array(list(measure_largest_shares(sizes, 2 * len(sizes))))
     for share in (2.0, 1.0, 0.6, 0.3, 0.2):
-        n, found = fewest_tasks(sizes, share)
+        n, found = find_fewest_tasks(sizes, share)
         assert found == shares[n - 1] <= share + 1e-12 and (shares[:n - 1] > share).all()
-    n, found = fewest_tasks(sizes, 1e-9)
+    n, found = find_fewest_tasks(sizes, 1e-9)
     assert found == shares[n - 1] == shares.min()
 
 
 def busiest(keys, n):
-    return np.bincount([hash_of(key) % n for key in keys]).max()
+    return np.bincount([hash_key(key) % n for key in keys]).max()
 
 
 def test_machines_are_shared_almost_evenly():
     for n_machines in range(1, 60):
         keys = [make_key('rows', machine, 0) for machine in range(n_machines)]
-        found = busiest(keys, tasks_for(keys))
+        found = busiest(keys, count_tasks(keys))
         assert found <= min(-(-n_machines // TASKS) + 1, busiest(keys, min(n_machines, TASKS)))
         assert found == 1 or n_machines > TASKS
 
@@ -79,6 +79,6 @@ def test_more_reduce_tasks_share_what_more_map_tasks_send(n_hidden):
 
 def test_sizes_are_those_of_the_tiles():
     tiles = GramSum(700, GridSteps(1.0, 1.0, 1.0)).tiles()
-    assert [(i, j, len(high)) for (i, j), (high, _) in tiles] == list(tile_sizes(700))
-    assert sum(n for _, _, n in tile_sizes(700)) == 700 * 701 // 2
-    assert np.all([n > 0 for _, _, n in tile_sizes(1)])
+    assert [(i, j, len(high)) for (i, j), (high, _) in tiles] == list(measure_tiles(700))
+    assert sum(n for _, _, n in measure_tiles(700)) == 700 * 701 // 2
+    assert np.all([n > 0 for _, _, n in measure_tiles(1)])

@@ -111,8 +111,8 @@ def test_a_label_of_other_bytes_than_utf_8_is_refused():
 
 
 def test_messages_show_little_and_nothing_that_could_steer_a_terminal():
-    assert csv_rows.shown('\x1b[2J') == "'\\x1b[2J'"
-    assert len(csv_rows.shown('x' * 10_000)) < 60
+    assert csv_rows.quote('\x1b[2J') == "'\\x1b[2J'"
+    assert len(csv_rows.quote('x' * 10_000)) < 60
 
 
 @pytest.mark.parametrize('seed', range(12))

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from reference.sums import exact_sum, to_grid
 
-from mr_elm.sums.exact_sum import CHUNK, EXACT_ROWS, add_pair, add_triangle, add_values, grid_step, two_sum
+from mr_elm.sums.exact_sum import CHUNK, EXACT_ROWS, add_pair, add_triangle, add_values, choose_step, two_sum
 
 
 def summed(blocks, step):
@@ -24,7 +24,7 @@ def numbers(rng, shape, bound=1.0):
 
 @pytest.mark.parametrize('bound', [1e-300, 1e-30, 0.7, 1.0, 1.5, 1e9, 1e30, 1e200])
 def test_the_grid_is_a_power_of_two_far_below_the_bound(bound):
-    step = grid_step(bound)
+    step = choose_step(bound)
     assert np.frexp(step)[0] == 0.5 and np.isfinite(1 / step)
     assert step >= bound * 2.0**-66
     assert step < max(bound, 1e-269) * 2.0**-65
@@ -32,7 +32,7 @@ def test_the_grid_is_a_power_of_two_far_below_the_bound(bound):
 
 @pytest.mark.parametrize('bound', [0.0, 5e-324])
 def test_a_bound_of_nothing_still_gives_a_grid(bound):
-    assert grid_step(bound) > 0 and np.isfinite(1 / grid_step(bound))
+    assert choose_step(bound) > 0 and np.isfinite(1 / choose_step(bound))
 
 
 def test_two_sum_loses_nothing():
@@ -45,7 +45,7 @@ def test_two_sum_loses_nothing():
 
 @pytest.mark.parametrize('bound', [1e-30, 1.0, 3.0, 1e20])
 def test_high_and_low_hold_the_sum_of_the_rounded_values_exactly(bound):
-    rng, step = np.random.default_rng(1), grid_step(bound)
+    rng, step = np.random.default_rng(1), choose_step(bound)
     blocks = numbers(rng, (300, 7), bound) * rng.choice([1, 4096], (300, 1))
     high, low = summed(blocks, step)
     for j in range(7):
@@ -55,7 +55,7 @@ def test_high_and_low_hold_the_sum_of_the_rounded_values_exactly(bound):
 
 @pytest.mark.parametrize('seed', range(20))
 def test_any_order_and_any_grouping_give_the_same_bits(seed):
-    rng, step = np.random.default_rng(seed), grid_step(1e6)
+    rng, step = np.random.default_rng(seed), choose_step(1e6)
     blocks = numbers(rng, (40, 5), 1e6)
     blocks[rng.integers(40)] = 1e6  # an outlier
     expected = bits(summed(blocks, step))
@@ -69,7 +69,7 @@ def test_any_order_and_any_grouping_give_the_same_bits(seed):
 
 @pytest.mark.parametrize('seed', range(10))
 def test_what_leaves_gives_the_old_bits_back(seed):
-    rng, step = np.random.default_rng(seed), grid_step(1.0)
+    rng, step = np.random.default_rng(seed), choose_step(1.0)
     old, new = numbers(rng, (2, 30, 6))
     new[3] = 4096.0
     pair, leaving = summed(old, step), summed(new, step)
@@ -80,7 +80,7 @@ def test_what_leaves_gives_the_old_bits_back(seed):
 
 @pytest.mark.parametrize('seed', range(5))
 def test_the_total_of_as_many_rows_as_are_promised_is_exact(seed):
-    rng, step, bound = np.random.default_rng(seed), grid_step(1.0), 1
+    rng, step, bound = np.random.default_rng(seed), choose_step(1.0), 1
     pair, total = np.zeros((2, 1)), 0
     while total < EXACT_ROWS * bound / 2:  # double the total, and add a large number and one of the last bits
         add_pair(*pair, *pair.copy())
@@ -102,8 +102,8 @@ def test_a_triangle_is_added_like_its_entries(m):
     values = numbers(np.random.default_rng(m), (m, m))
     high, low = np.zeros((2, m, m))
     for _ in range(3):
-        add_triangle(high, low, values, grid_step(1.0))
-    expected = summed([values] * 3, grid_step(1.0))
+        add_triangle(high, low, values, choose_step(1.0))
+    expected = summed([values] * 3, choose_step(1.0))
     upper = np.triu_indices(m)
     assert bits([high[upper], low[upper]]) == bits([part[upper] for part in expected])
     assert m < 130 or m * m > CHUNK  # both sides of the cut are tried

@@ -16,10 +16,10 @@ from mr_elm.sums.gram import (
     GramSum,
     GridSteps,
     assemble,
+    cut_slices,
     expand,
     merge_pairs,
     pack_upper,
-    tile_slices,
     unpack_upper,
 )
 
@@ -241,7 +241,7 @@ def test_tiles_hold_the_upper_triangle_once(m, tile):
 
 
 def test_a_missing_tile_and_one_too_many_are_found():
-    tiles = {(i, j): [np.zeros(1)] * 2 for i, j, _ in tile_slices(3, 1)}
+    tiles = {(i, j): [np.zeros(1)] * 2 for i, j, _ in cut_slices(3, 1)}
     assert assemble(tiles, 3, 1).shape == (2, 3, 3)
     with pytest.raises(AccountingError, match=r'\(0, 2\)\] missing'):
         assemble({place: pair for place, pair in tiles.items() if place != (0, 2)}, 3, 1)

@@ -6,7 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from mr_elm.errors import ConvergenceWarning, NumericalWarning
-from mr_elm.features.kernel_tiles import kernel_product, kernel_values, lower_triangle
+from mr_elm.features.kernel_tiles import compute_kernel, compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.solvers.kernel import kelm
 from mr_elm.solvers.kernel.kelm_cg import PassLimits, approximate, approximate_well, choose_landmarks, solve_cg
@@ -32,7 +32,7 @@ def by_scikit(Z, T, weights=None):
 
 def by_cg(Z, T, weights=None, tolerance=1e-8, rank=200, **how):
     s, right = kelm.weigh(None, T, weights)
-    multiply, scale = kernel_product(Z, GAUSSIAN), 1.0 if s is None else s[:, None]
+    multiply, scale = make_kernel_product(Z, GAUSSIAN), 1.0 if s is None else s[:, None]
     M = approximate(Z, GAUSSIAN, rank, s)
     limits = PassLimits(tolerance, **how)
     solution, passes, residual = solve_cg(lambda X: scale * multiply(scale * X), right, C, M, limits)
@@ -44,7 +44,7 @@ def test_all_solvers_give_the_predictions_of_kernel_ridge(rows, weighted):
     Z, T = rows
     weights = np.random.default_rng(1).integers(1, 4, N).astype(float) if weighted else None
     expected = by_scikit(Z, T, weights).predict(Z)
-    omega = lower_triangle(Z, GAUSSIAN)
+    omega = compute_lower_triangle(Z, GAUSSIAN)
     s, right = kelm.weigh(omega, T, weights)
     found = [kelm.solve_cholesky(omega.copy(), right, C), kelm.decompose(omega.copy()).solve(right, C)]
     found = [kelm.unweigh(solution, s) for solution in found] + [by_cg(Z, T, weights)[0]]
@@ -57,26 +57,26 @@ def test_all_solvers_give_the_predictions_of_kernel_ridge(rows, weighted):
 def test_tiles_triangles_and_products_are_those_of_the_kernel(rows, name, layout):
     Z, kernel = layout(rows[0]), make_kernel(name, D)
     whole = kernel.tile(Z, Z)
-    assert np.allclose(kernel_values(Z[:50], Z, kernel), whole[:50], rtol=1e-12, atol=1e-12)
-    triangle = lower_triangle(Z, kernel)
+    assert np.allclose(compute_kernel(Z[:50], Z, kernel), whole[:50], rtol=1e-12, atol=1e-12)
+    triangle = compute_lower_triangle(Z, kernel)
     assert np.allclose(np.tril(triangle), np.tril(whole), rtol=1e-12, atol=1e-12)
     if kernel.kind.of_distance:
         assert (triangle.diagonal() == 1).all()
     X = np.random.default_rng(0).standard_normal((N, 2))
-    assert np.allclose(kernel_product(Z, kernel)(X), whole @ X, rtol=1e-10, atol=1e-10 * np.abs(whole).max())
+    assert np.allclose(make_kernel_product(Z, kernel)(X), whole @ X, rtol=1e-10, atol=1e-10 * np.abs(whole).max())
 
 
 @pytest.mark.parametrize('name', ['gaussian', 'laplacian'])
 @pytest.mark.parametrize('n', [40, N])  # compiled code computes tiles of many rows
 def test_the_diagonal_of_a_triangle_is_1_however_large_rows_are(rows, name, n):
-    triangle = lower_triangle(rows[0][:n] + 1e6, make_kernel(name, sigma=0.1))
+    triangle = compute_lower_triangle(rows[0][:n] + 1e6, make_kernel(name, sigma=0.1))
     assert (triangle.diagonal() == 1).all()
 
 
 def test_kernels_are_those_of_scikit_learn(rows):
     Z = rows[0]
-    assert np.abs(kernel_values(Z, Z, GAUSSIAN) - rbf_kernel(Z, gamma=1 / (2 * SIGMA**2))).max() < 1e-13
-    cubic = kernel_values(Z, Z, make_kernel('polynomial', degree=3))
+    assert np.abs(compute_kernel(Z, Z, GAUSSIAN) - rbf_kernel(Z, gamma=1 / (2 * SIGMA**2))).max() < 1e-13
+    cubic = compute_kernel(Z, Z, make_kernel('polynomial', degree=3))
     assert np.allclose(cubic, polynomial_kernel(Z, degree=3, gamma=1, coef0=1), rtol=1e-12)
 
 
@@ -89,7 +89,7 @@ def test_leave_one_out_is_what_brute_force_finds(rows, weighted):
         rest = np.arange(40) != i
         machine = by_scikit(Z[rest], T[rest], weights[rest])
         left_out[i] = T[i] - machine.predict(Z[[i]])[0]
-    omega = lower_triangle(Z, GAUSSIAN)
+    omega = compute_lower_triangle(Z, GAUSSIAN)
     s, right = kelm.weigh(omega, T, weights)
     for solution in (kelm.decompose(omega.copy()).solve(right, C, leave_one_out=True),
                      kelm.solve_cholesky(omega, right, C, leave_one_out=True)):
@@ -98,9 +98,9 @@ def test_leave_one_out_is_what_brute_force_finds(rows, weighted):
 
 def test_one_decomposition_serves_every_C(rows):
     Z, T = rows
-    whole = kelm.decompose(lower_triangle(Z, GAUSSIAN))
+    whole = kelm.decompose(compute_lower_triangle(Z, GAUSSIAN))
     for strength in (0.1, 10, 1000):
-        expected = kelm.solve_cholesky(lower_triangle(Z, GAUSSIAN), T, strength).dual_coef
+        expected = kelm.solve_cholesky(compute_lower_triangle(Z, GAUSSIAN), T, strength).dual_coef
         assert np.allclose(whole.solve(T, strength).dual_coef, expected, rtol=1e-7, atol=1e-7)
 
 
@@ -137,15 +137,15 @@ def test_algorithm_2_needs_its_corrections(rows):
 def test_a_truncated_decomposition_is_as_good_as_its_tail_is_small(rows):
     Z, T = rows
     wide = make_kernel('gaussian', sigma=20)
-    multiply = kernel_product(Z, wide)
+    multiply = make_kernel_product(Z, wide)
     truncated = kelm.decompose_by_passes(multiply, N, 150)
-    whole = kelm.decompose(lower_triangle(Z, wide))
+    whole = kelm.decompose(compute_lower_triangle(Z, wide))
     assert np.allclose(truncated.values[:50], whole.values[:50], rtol=1e-8)
     solution = truncated.solve(T, 1.0)
     assert np.abs(multiply(solution.dual_coef - whole.solve(T, 1.0).dual_coef)).max() < 1e-4
     assert kelm.relative_residual(multiply(solution.dual_coef), solution.dual_coef, T, 1.0) < 1e-4
     with pytest.warns(NumericalWarning, match='raise --rank or lower C'):
-        kelm.decompose_by_passes(kernel_product(Z, GAUSSIAN), N, 20).solve(T, 1e4)
+        kelm.decompose_by_passes(make_kernel_product(Z, GAUSSIAN), N, 20).solve(T, 1e4)
 
 
 def test_passes_are_few_and_foreseen(rows):
@@ -170,8 +170,8 @@ def test_targets_that_depend_on_each_other_and_rows_twice_are_no_trouble(rows):
     T = np.column_stack([T, T[:, 0], np.zeros(len(T))])
     solution, _, residual = by_cg(Z, T)
     assert residual <= 1e-8
-    expected = kelm.solve_cholesky(lower_triangle(Z, GAUSSIAN), T, C).dual_coef
-    values = kernel_values(Z, Z, GAUSSIAN)
+    expected = kelm.solve_cholesky(compute_lower_triangle(Z, GAUSSIAN), T, C).dual_coef
+    values = compute_kernel(Z, Z, GAUSSIAN)
     assert np.abs(values @ (solution.dual_coef - expected)).max() < 1e-6
 
 

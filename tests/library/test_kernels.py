@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.kernel_rows import NodeRows, PrecomputedRows, SparseRows, kernel_rows
-from mr_elm.features.kernel_tiles import kernel_values
+from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import KERNELS, make_kernel
 
 GIVEN = {'gaussian': {'sigma': 1.7}, 'laplacian': {'sigma': 1.7}, 'polynomial': {'degree': 4}, 'linear': {}}
@@ -90,7 +90,7 @@ def test_inner_products_of_whole_numbers_are_exact_whatever_their_size(largest):
     assert ((X**2).sum(axis=1).max() < 2**24) == (largest == 2300)
     assert np.array_equal(rows.rows(np.arange(600)), K)
     assert np.array_equal(rows.weighted_sum(np.arange(9), np.ones(9)), K[:9].sum(axis=0))
-    assert np.array_equal(kernel_values(X[:50], X, make_kernel('linear')), K[:50])
+    assert np.array_equal(compute_kernel(X[:50], X, make_kernel('linear')), K[:50])
 
 
 @pytest.mark.parametrize('name', KERNELS)
@@ -99,7 +99,7 @@ def test_tiles_of_whole_numbers_and_others_are_the_formula(name):
     whole, other = rng.integers(0, 3, (600, 8)).astype(float), rng.standard_normal((40, 8))
     for A, B in ((other, whole), (whole, other), (5000 * whole[:40] + 1, whole)):
         K = formula(name, A, B)
-        found = kernel_values(A, B, make_kernel(name, **GIVEN[name]))
+        found = compute_kernel(A, B, make_kernel(name, **GIVEN[name]))
         assert np.allclose(found, K, rtol=0, atol=1e-12 * max(1, np.abs(K).max()))
 
 

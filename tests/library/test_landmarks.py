@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.features.landmarks import Landmarks, row_hashes, rows_from_arrays, rows_to_arrays
+from mr_elm.features.landmarks import Landmarks, hash_rows, rows_from_arrays, rows_to_arrays
 
 N, D, L = 400, 6, 25
 
@@ -51,7 +51,7 @@ def test_they_are_the_distinct_rows_of_the_smallest_hashes():
     X = make_rows(density=0.1)  # mostly zeros, so that many rows are equal
     distinct = np.unique(X, axis=0)
     assert L < len(distinct) < N
-    order = np.argsort(row_hashes(distinct, 0))[:L]
+    order = np.argsort(hash_rows(distinct, 0))[:L]
     assert np.array_equal(chosen(X).rows, distinct[order])
 
 
@@ -89,13 +89,13 @@ def test_hashes_know_values_and_places_but_not_how_zeros_are_kept():
     explicit = sp.csr_matrix((X.ravel(), np.tile(np.arange(D), N), np.arange(N + 1) * D), shape=(N, D + 9))
     backwards = sp.csr_matrix(X[:, ::-1])
     backwards.indices = D - 1 - backwards.indices
-    hashes = row_hashes(X, 3)
+    hashes = hash_rows(X, 3)
     for other in (sp.csr_matrix(X), explicit, backwards, np.where(X == 0, -0.0, X)):
-        assert np.array_equal(row_hashes(other, 3), hashes)
+        assert np.array_equal(hash_rows(other, 3), hashes)
     assert len(np.unique(hashes)) == len(np.unique(X, axis=0))
     full = np.random.default_rng(0).standard_normal((50, D))
-    assert not np.isin(row_hashes(np.roll(full, 1, axis=1), 3), row_hashes(full, 3)).any()
-    assert not np.isin(row_hashes(-full, 3), row_hashes(full, 3)).any()
+    assert not np.isin(hash_rows(np.roll(full, 1, axis=1), 3), hash_rows(full, 3)).any()
+    assert not np.isin(hash_rows(-full, 3), hash_rows(full, 3)).any()
 
 
 @pytest.mark.parametrize('limit', [1, 300, 10**6])

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mr_elm.io.formats import RowFormat
-from mr_elm.io.lines import LineReader, grouped_lines, split_chunk
+from mr_elm.io.lines import LineReader, group_lines, split_chunk
 
 FORM = RowFormat('csv', n_columns=3)
 
@@ -121,6 +121,6 @@ def test_a_chunk_splits_at_its_line_ends(data, lines):
 def test_long_lines_are_grouped_by_size_and_none_is_lost(monkeypatch):
     monkeypatch.setattr('mr_elm.io.lines.MAX_TEXT', 100)
     chunks = [b'%d' % i * 60 + b'\n' for i in range(7)]
-    groups = list(grouped_lines(chunks, 1000, True))
+    groups = list(group_lines(chunks, 1000, True))
     assert len(groups) == 4
     assert [line for group in groups for line in group] == [str(i) * 60 for i in range(7)]

@@ -10,10 +10,10 @@ from mr_elm.io.packed import (
     BLOCK_MARK,
     END_MARK,
     MAX_RECORD,
+    count_record_rows,
+    cut_to_records,
     decode_block,
     encode_block,
-    fitting_pieces,
-    rows_for_width,
 )
 from mr_elm.io.packed_reader import PackedReader
 
@@ -117,7 +117,7 @@ def test_a_header_that_is_none_is_refused(header):
 @pytest.mark.parametrize('X', [np.ones((130, 10_000)), sp.csr_matrix(np.ones((130, 8000)))], ids=['dense', 'csr'])
 def test_pieces_of_a_large_block_are_records_below_16_megabytes_and_hold_its_rows(X):
     block = Block(X, NAMES, np.arange(130) % 3, np.arange(1.0, 131))
-    pieces = list(fitting_pieces(block))
+    pieces = list(cut_to_records(block))
     assert max(len(encode_block(piece)) for piece in pieces) < 16e6
     assert np.array_equal(np.concatenate([piece.weights for piece in pieces]), block.weights)
     assert np.array_equal(np.concatenate([piece.codes for piece in pieces]), block.codes)
@@ -150,7 +150,7 @@ def test_a_regression_refuses_packed_labels_that_are_no_numbers():
 
 @pytest.mark.parametrize('width', [1, 50, 3000, 10**6, 10**8])
 def test_rows_are_chosen_so_that_a_record_stays_below_16_megabytes(width):
-    rows = rows_for_width(width, 4096)
+    rows = count_record_rows(width, 4096)
     assert 1 <= rows <= 4096
     assert rows == 1 or rows * width * 8 <= MAX_RECORD
     assert MAX_RECORD * 4 / 3 < 16e6

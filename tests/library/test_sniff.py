@@ -6,12 +6,12 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.packed import encode_block
-from mr_elm.io.sniff import first_lines, sniff
+from mr_elm.io.sniff import sniff, take_first_lines
 
 
 def sniffed(data, path='rows', **options):
     data = data if isinstance(data, bytes) else data.encode()
-    lines, blank_bytes = first_lines([data])
+    lines, blank_bytes = take_first_lines([data])
     return sniff(lines, path, RowOptions(**options), blank_bytes)
 
 
@@ -102,14 +102,14 @@ def test_one_column_too_few_or_many_hints_at_the_label():
 
 def test_first_lines_are_the_first_that_are_not_blank():
     chunks = [b'\xef\xbb\xbf\n \na\n', b'\n\r\nb\nc\n', b'd\n']
-    assert first_lines(chunks) == (['a', 'b', 'c', 'd'], 6)
-    assert first_lines(chunks, 2) == (['a', 'b'], 6)
-    assert first_lines([b'\n \n', b'\r\n  a\n', b'\nb\n']) == (['  a', 'b'], 5)
+    assert take_first_lines(chunks) == (['a', 'b', 'c', 'd'], 6)
+    assert take_first_lines(chunks, 2) == (['a', 'b'], 6)
+    assert take_first_lines([b'\n \n', b'\r\n  a\n', b'\nb\n']) == (['  a', 'b'], 5)
 
 
 def test_of_lines_of_megabytes_three_are_enough():
     chunks = iter([b'1' + b',1' * 1_200_000 + b'\n'] * 50)
-    lines, _ = first_lines(chunks)
+    lines, _ = take_first_lines(chunks)
     assert len(lines) == 3 and len(list(chunks)) == 47
 
 

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block, encode_labels
-from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable, join_columns, zeros
+from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable, join_columns, make_zeros
 
 N, D = 300, 5
 
@@ -77,7 +77,7 @@ def test_columns_come_apart_and_together_again():
     whole = ColumnStatistics.of(X)
     check(join_columns([whole.columns(0, 2), whole.columns(2, 5)]), X)
     check(join_columns([whole.columns(0, 3), ColumnStatistics.of(X[120:, 3:])]), X)
-    check(zeros(7, 2), np.zeros((7, 2)))
+    check(make_zeros(7, 2), np.zeros((7, 2)))
 
 
 def test_statistics_survive_the_wire():

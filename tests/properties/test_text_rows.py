@@ -17,7 +17,7 @@ from mr_elm.io import splits
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.lines import LineReader, split_chunk
 from mr_elm.io.packed_reader import PackedReader
-from mr_elm.io.sniff import first_lines, sniff
+from mr_elm.io.sniff import sniff, take_first_lines
 
 PATHS = ['f', 'f.csv', 'f.libsvm']
 columns = st.sampled_from([0, 0, 0, 0, 1, -1, 3, '0', '-2', 'a', 'y', ''])
@@ -33,7 +33,7 @@ options = st.builds(
 def sniffed(data, path, options):
     """Return the RowFormat that the driver decides on, or None where it refuses the file."""
     try:
-        lines, blank_bytes = first_lines(splits.read_stream(io.BytesIO(data), path))
+        lines, blank_bytes = take_first_lines(splits.read_stream(io.BytesIO(data), path))
         return sniff(lines, path, options, blank_bytes) if lines else None
     except DataFormatError as error:
         assert path in str(error)

@@ -56,14 +56,14 @@ class Steps:
 
     def end(self, tag: str) -> None:
         """Cancel all steps that carry a tag and have not ended."""
-        with s3.reported('EMR'):
+        with s3.translate_errors('EMR'):
             for cluster, step in self.running(tag):
                 self.client.cancel_steps(ClusterId=cluster, StepIds=[step], StepCancellationOption='TERMINATE_PROCESS')
 
     def wait(self, tag: str, started: Callable[[str], None]) -> None:
         """Cancel the steps with a tag and wait until they have ended; None, for their jobs must be run again."""
         self.end(tag)
-        with s3.reported('EMR'):
+        with s3.translate_errors('EMR'):
             while self.running(tag):
                 time.sleep(self.options['check_cluster_every'])
 

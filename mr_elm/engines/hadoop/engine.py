@@ -19,7 +19,7 @@ from mr_elm.engines.hadoop.history import read_task_times
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.hadoop.yarn import Yarn
 from mr_elm.engines.mrjob_private import last_step, options_of, runner_arguments
-from mr_elm.files.hadoop import hadoop_bin, hdfs_client, is_local_cluster
+from mr_elm.files.hadoop import find_command, is_local_cluster, make_hdfs_client
 from mr_elm.files.webhdfs import WebHDFS
 from mr_elm.passes.work import Work, new_staging
 from mr_elm.rows.inputs import InputPlan
@@ -72,10 +72,10 @@ class HadoopRunner(HadoopJobRunner):
     def fs(self) -> CompositeFilesystem:
         """Return a file system for HDFS and this machine."""
         files = CompositeFilesystem()
-        client = hdfs_client()
+        client = make_hdfs_client()
         if isinstance(client, WebHDFS):
             files.add_fs('webhdfs', client)
-        files.add_fs('hadoop', HadoopFilesystem(options_of(self)['hadoop_bin'] or [hadoop_bin()]))
+        files.add_fs('hadoop', HadoopFilesystem(options_of(self)['hadoop_bin'] or [find_command()]))
         files.add_fs('local', LocalFilesystem())
         return files
 

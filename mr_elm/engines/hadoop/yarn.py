@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from mr_elm.files.hadoop import find_home, hadoop_bin, read_configuration
+from mr_elm.files.hadoop import find_command, find_home, read_configuration
 
 CLIENT = 'org.apache.hadoop.yarn.client.cli.ApplicationCLI'  # `hadoop CLASS` is understood by every launcher
 FINAL = {'FINISHED', 'FAILED', 'KILLED'}
@@ -24,7 +24,7 @@ class Yarn:
     @cached_property
     def properties(self) -> dict[str, str]:
         """Return the configuration of Hadoop, name -> value."""
-        hadoop_bin()  # or there is none
+        find_command()  # or there is none
         return read_configuration(find_home())
 
     def find(self, tag: str) -> dict[str, tuple[str, str]]:
@@ -97,7 +97,7 @@ def get_json(address: str, timeout: float = TIMEOUT) -> Any:
 
 def client(*words: str) -> str:
     """Run YARN's own client, which has whatever security the cluster has; returns what it prints."""
-    command = [hadoop_bin(), CLIENT, 'application', *words]
+    command = [find_command(), CLIENT, 'application', *words]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=CLIENT_TIMEOUT)
     except subprocess.TimeoutExpired:

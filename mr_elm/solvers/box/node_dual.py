@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mr_elm.features.kernels import product, row_squares
+from mr_elm.features.kernels import multiply_transposed, row_squares
 from mr_elm.solvers.box import node_loops
 from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
 from mr_elm.solvers.box.box_qp import (
@@ -73,7 +73,7 @@ class NodePoint:
                               | (violations(self.alpha, gradient, self.upper) > 0))
         if 0 < len(face) <= FACE:
             rows, t, here = self.H[face], self.targets[face], self.alpha[face]
-            Q = product(rows, rows) * np.outer(t, t)
+            Q = multiply_transposed(rows, rows) * np.outer(t, t)
             curvature = np.maximum(Q.diagonal(), TINY * self.squares.max())
             minimise_block(BoxBlock(Q, here, gradient[face], self.upper[face], curvature), tolerance, EFFORT, space)
             self.alpha[face] = here

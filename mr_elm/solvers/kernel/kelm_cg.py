@@ -19,9 +19,9 @@ from scipy.linalg import cho_factor, eigh
 from scipy.linalg.blas import dtrsm
 
 from mr_elm.errors import ConvergenceWarning
-from mr_elm.features.kernel_tiles import kernel_values
+from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel
-from mr_elm.features.landmarks import row_hashes
+from mr_elm.features.landmarks import hash_rows
 from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C
 from mr_elm.typing import Floats, Rows
 
@@ -80,7 +80,7 @@ def choose_landmarks(Z: Rows, n: int, seed: int = 0) -> np.ndarray:
     rounded = Z.copy()
     values = rounded.data if sp.issparse(rounded) else rounded
     np.round(values, DIGITS, out=values)
-    return np.unique(row_hashes(rounded, seed), return_index=True)[1][:n]
+    return np.unique(hash_rows(rounded, seed), return_index=True)[1][:n]
 
 
 def approximate(Z: Rows, kernel: Kernel, rank: int, scale: Floats | None = None, seed: int = 0) -> Preconditioner:
@@ -90,9 +90,9 @@ def approximate(Z: Rows, kernel: Kernel, rank: int, scale: Floats | None = None,
     """
     order = choose_landmarks(Z, rank + SAMPLE, seed)
     chosen = order[:rank]
-    core = weigh_tile(kernel_values(Z[chosen], Z[chosen], kernel), scale, chosen, chosen)
+    core = weigh_tile(compute_kernel(Z[chosen], Z[chosen], kernel), scale, chosen, chosen)
     core[np.diag_indices_from(core)] += np.sqrt(len(core)) * np.finfo(float).eps * np.trace(core)
-    F = kernel_values(Z, Z[chosen], kernel)
+    F = compute_kernel(Z, Z[chosen], kernel)
     if scale is not None:
         F *= scale[:, None]
         F *= scale[chosen]
@@ -103,7 +103,7 @@ def approximate(Z: Rows, kernel: Kernel, rank: int, scale: Floats | None = None,
     vectors = rotate_columns(F, Q[:, kept] / np.sqrt(values[kept]))
     sample = order[rank:] if len(order) > rank else order[:SAMPLE]
     share = (len(F) - len(chosen)) / len(sample)  # nothing is missed at the landmarks
-    missed = weigh_tile(kernel_values(Z[sample], Z[sample], kernel), scale, sample, sample)
+    missed = weigh_tile(compute_kernel(Z[sample], Z[sample], kernel), scale, sample, sample)
     missed -= (vectors[sample] * values[kept]) @ vectors[sample].T
     return Preconditioner(values[kept], vectors, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share)
 

@@ -39,8 +39,8 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
         raise ValueError(f'nu: a number above 0 was expected, {nu} came')
     if not (np.isfinite(gram).all() and np.isfinite(right_side).all()):
         raise ValueError('finite sums were expected: hidden nodes overflowed on these rows (scale the features)')
-    system = with_ridge(gram, 1 / nu)
-    norm = norm_one(system)
+    system = add_ridge(gram, 1 / nu)
+    norm = measure_norm(system)
     factor, failed = dpotrf(system, lower=1, overwrite_a=1)
     if not failed:
         condition = 1 / max(dpocon(factor, norm, uplo='L')[0], np.finfo(float).tiny)
@@ -50,7 +50,7 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
     return solve_by_eigenvectors(gram, right_side, nu)
 
 
-def with_ridge(gram: Floats, ridge: float) -> Floats:
+def add_ridge(gram: Floats, ridge: float) -> Floats:
     """Return ridge I + G, (m, m) with the lower triangle filled, of G whose upper triangle is: LAPACK overwrites it."""
     system = gram.T.copy(order='F')
     system[np.diag_indices_from(system)] += ridge
@@ -59,11 +59,11 @@ def with_ridge(gram: Floats, ridge: float) -> Floats:
 
 def factor_ridge(gram: Floats, ridge: float) -> Floats | None:
     """Return the lower Cholesky factor of ridge I + G, G with the upper triangle filled; None where it has none."""
-    factor, failed = dpotrf(with_ridge(gram, ridge), lower=1, overwrite_a=1)
+    factor, failed = dpotrf(add_ridge(gram, ridge), lower=1, overwrite_a=1)
     return None if failed else factor
 
 
-def norm_one(system: Floats) -> float:
+def measure_norm(system: Floats) -> float:
     """Return the 1-norm of a symmetric matrix whose lower triangle is filled."""
     sizes = np.abs(system)
     return float((sizes.sum(axis=0) + sizes.sum(axis=1) - sizes.diagonal()).max())
