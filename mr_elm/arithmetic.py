@@ -1,4 +1,4 @@
-"""Say with which arithmetic numbers are made, and keep it to one thread: both can change the last bits."""
+"""Describe the BLAS library, and limit it to one thread: both change the last bits of results."""
 from threadpoolctl import threadpool_info, threadpool_limits
 
 

@@ -1,10 +1,10 @@
-"""Compile loops with numba, and keep the machine code for the next process where there is a place for it."""
+"""Compile loops with numba, and keep the machine code for the next process where a folder can be written."""
 from collections.abc import Callable
 from typing import Any
 
 import numba
 
-LOOPS: list = []  # all that are compiled one by one
+LOOPS: list = []  # all that `jit` has compiled
 
 
 def jit(**options: Any) -> Callable[[Callable], Callable]:

@@ -25,7 +25,7 @@ EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 
 
 def describe_error(error: BaseException, hint: str = '') -> str:
-    """Say in one line what went wrong; the hint follows where that is a fault of the program."""
+    """Return an error as one line; an unexpected one gets the name of its type and the hint."""
     if isinstance(error, OSError) and error.strerror:
         return f'{error.filename}: {error.strerror}' if error.filename else error.strerror
     text = ' '.join(str(error).split())

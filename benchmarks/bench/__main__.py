@@ -18,7 +18,7 @@ from benchmarks.bench import auto, dual, hadoop, kelm, pesvm, sphere
 from benchmarks.bench.context import NORMAL, QUICK, SIZES, Bench
 from mr_elm.arithmetic import one_thread
 from mr_elm.scaling.machine import describe, describe_in_a_line
-from mr_elm.scaling.verdict import MISSED, VERDICTS, Row, describe_row, tabulate
+from mr_elm.scaling.verdict import MISSED, VERDICTS, Claim, describe_claim, tabulate
 
 TOPICS = {'pesvm': pesvm, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto, 'hadoop': hadoop}
 ON_A_CLUSTER = ('hadoop',)
@@ -40,9 +40,9 @@ class Report:
         self.path, self.size = Path(path), size
         self.found = json.loads(self.path.read_text())['parts'] if self.path.exists() else {}
 
-    def add(self, part: str, rows: list[Row], seconds: float) -> None:
+    def add(self, part: str, rows: list[Claim], seconds: float) -> None:
         """Keep the rows of a part in place of those that were there; one without rows, for want of data, is absent."""
-        found = {**self.found, part: {'seconds': round(seconds, 1), 'rows': [describe_row(row) for row in rows]}}
+        found = {**self.found, part: {'seconds': round(seconds, 1), 'rows': [describe_claim(row) for row in rows]}}
         self.found = {name: found[name] for name in PARTS if name in found and found[name]['rows']}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         kept = {'machine': describe(), 'size': self.size, 'parts': self.found}

@@ -25,8 +25,8 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan, plan_inputs
-from mr_elm.scaling.timing import make_ratio_row, measure_processor, run_mr_elm
-from mr_elm.scaling.verdict import COUNTED, Row, at_most
+from mr_elm.scaling.timing import judge_ratio, measure_processor, run_mr_elm
+from mr_elm.scaling.verdict import COUNTED, Claim, at_most
 from mr_elm.solvers.ridge.fold_grid import FoldGrid
 from mr_elm.typing import Floats, Labels
 
@@ -93,21 +93,21 @@ def measure_auto(name: str, folder: Path) -> tuple[float, list[float], str]:
     return float((said == y_test).mean()), seconds, chosen
 
 
-def compare_with_svc(bench: Bench) -> list[Row]:
+def compare_with_svc(bench: Bench) -> list[Claim]:
     """Compare --auto with a tuned SVC on every set: accuracy and time."""
     rows, below, runs = [], [], []
     for name, svc in tune_svcs(list(filter(find_or_warn, bench.pick(SETS[-1:], SETS))), bench).items():
         accuracy, mine, chosen = measure_auto(name, bench.folder)
         below.append(100 * (svc['accuracy'] - accuracy))
         runs.append((mine, svc['seconds']))
-        rows.append(Row(f'--auto on {name}, points below a tuned SVC', below[-1], at_most(2.0), COUNTED,
-                        f'{100 * accuracy:.2f} % in {min(mine):.1f} s against {100 * svc["accuracy"]:.2f} % in '
-                        f'{min(svc["seconds"]):.1f} s; {chosen}'))
+        rows.append(Claim(f'--auto on {name}, points below a tuned SVC', below[-1], at_most(2.0), COUNTED,
+                          f'{100 * accuracy:.2f} % in {min(mine):.1f} s against {100 * svc["accuracy"]:.2f} % in '
+                          f'{min(svc["seconds"]):.1f} s; {chosen}'))
         print(f'{name}: {rows[-1].note}', file=sys.stderr, flush=True)
     if below:
-        rows.append(Row('the same, mean over the sets', float(np.mean(below)), at_most(0.7), COUNTED))
+        rows.append(Claim('the same, mean over the sets', float(np.mean(below)), at_most(0.7), COUNTED))
         mine, theirs = np.sum(runs, axis=0).tolist()
-        rows.append(make_ratio_row('seconds of --auto over those of SVC, all sets', mine, theirs, at_most(0.1)))
+        rows.append(judge_ratio('seconds of --auto over those of SVC, all sets', mine, theirs, at_most(0.1)))
     return rows
 
 
@@ -120,7 +120,7 @@ def pack_rows(folder: Path, n_rows: int, seed: int) -> InputPlan:
     return plan_inputs([str(path.with_suffix('.packed'))], RowOptions())
 
 
-def compare_updates(bench: Bench) -> list[Row]:
+def compare_updates(bench: Bench) -> list[Claim]:
     """Compare a grid with one training, and an update by 1 % of the rows with a training on all."""
     n, options, engine = bench.pick(100_000, 1_000_000), PESVMOptions(), make_engine()
     plan, new = pack_rows(bench.folder, n, 1), pack_rows(bench.folder, n // 100, 2)
@@ -141,9 +141,9 @@ def compare_updates(bench: Bench) -> list[Row]:
     folds, = found[-1].folds.values()
     finisher, = measure_processor([lambda: FoldGrid(folds, False).score(GRID.nus, GRID.sizes)])
     data = f'{n:,} x {D} packed rows, L = 1000'
-    return [make_ratio_row(f'grid of 12 nu x 10 L x 5 folds, over one training, {data}', grid, whole, at_most(1.5)),
-            Row('its finisher, minutes', min(finisher) / 60, at_most(2.0), [finisher], f'{min(finisher):.1f} s'),
-            make_ratio_row('update by 1 % of the rows, over training on all', added, whole, at_most(0.05))]
+    return [judge_ratio(f'grid of 12 nu x 10 L x 5 folds, over one training, {data}', grid, whole, at_most(1.5)),
+            Claim('its finisher, minutes', min(finisher) / 60, at_most(2.0), [finisher], f'{min(finisher):.1f} s'),
+            judge_ratio('update by 1 % of the rows, over training on all', added, whole, at_most(0.05))]
 
 
 PARTS = {'auto': compare_with_svc, 'living': compare_updates}

@@ -61,9 +61,9 @@ def make_sparse_elm(gamma: float, C: float) -> Any:
     return SparseELMClassifier(gamma=gamma, C=float(C))
 
 
-def compare_subsets(bench: Bench) -> list[Row]:
+def compare_subsets(bench: Bench) -> list[Claim]:
     """Compare fits at every setting: rows a set, and the claims over all of them."""
-    rows: list[Row] = []
+    rows: list[Claim] = []
     runs: dict[bool, list] = {True: [], False: []}
     for name in bench.pick(FEW, SETS):
         if not find_or_warn(SETS[name][0]):
@@ -72,25 +72,25 @@ def compare_subsets(bench: Bench) -> list[Row]:
         found = measure_fits(name, X, y, bench)
         runs[X.shape[1] >= WIDE] += found.values()
         note = ', '.join(f'gamma {scale:g}/d C {C}: {times_faster(*pair):.2f}' for (scale, C), pair in found.items())
-        rows.append(make_mean_row(f'fit on {name}, {len(y):,} x {X.shape[1]}, times faster than SVC, geometric mean',
-                                  list(found.values()), 1.0, note))
+        rows.append(judge_mean(f'fit on {name}, {len(y):,} x {X.shape[1]}, times faster than SVC, geometric mean',
+                               list(found.values()), 1.0, note))
     for wide, claim in ((True, 3.0), (False, 1.5)):
         if runs[wide]:
             slowest = min(runs[wide], key=lambda pair: times_faster(*pair))
             least = f'{len(runs[wide])} settings, the least {times_faster(*slowest):.2f}'
             sets = f'sets of {"at least" if wide else "less than"} {WIDE} features'
-            rows.append(make_mean_row(f'the same over all {sets}', runs[wide], claim, least))
-            rows.append(make_ratio_row(f'the least of all settings, {sets}', slowest[0], slowest[1], at_least(1.0)))
+            rows.append(judge_mean(f'the same over all {sets}', runs[wide], claim, least))
+            rows.append(judge_ratio(f'the least of all settings, {sets}', slowest[0], slowest[1], at_least(1.0)))
     return rows
 
 
-def make_mean_row(name: str, pairs: list, limit: float, note: str) -> Row:
-    """Return the Row of the geometric mean of how many times faster ours are.
+def judge_mean(name: str, pairs: list, limit: float, note: str) -> Claim:
+    """Return the Claim of the geometric mean of how many times faster ours are.
 
-    pairs : (our runs, a peer's) for each setting. The runs of the Row are the means over the settings, run by run.
+    pairs : (our runs, a peer's) for each setting. The runs of the Claim are the means over the settings, run by run.
     """
     runs = [[geometric_mean(run) for run in zip(*side, strict=True)] for side in zip(*pairs, strict=True)]
-    return Row(name, geometric_mean(times_faster(*pair) for pair in pairs), at_least(limit), runs, note)
+    return Claim(name, geometric_mean(times_faster(*pair) for pair in pairs), at_least(limit), runs, note)
 
 
 def measure_fits(name: str, X: Floats, y: Labels, bench: Bench) -> dict[tuple, tuple]:
@@ -113,7 +113,7 @@ def geometric_mean(ratios: Iterable[float]) -> float:
     return float(np.exp(np.mean(np.log(list(ratios)))))
 
 
-def compare_adult(bench: Bench) -> list[Row]:
+def compare_adult(bench: Bench) -> list[Claim]:
     """Compare fit and prediction on a9a, first 32,561 rows for training, gamma 1/123, C 1."""
     if bench.size == QUICK or not find_or_warn('a9a'):
         return []
@@ -126,12 +126,12 @@ def compare_adult(bench: Bench) -> list[Row]:
     result = ours.results_[0]
     note = (f'{len(ours.support_):,} support vectors, {result.n_kernel_rows:,} kernel rows, gap {result.gap:.2g} at '
             f'{result.objective:.4f}')
-    return [make_ratio_row('fit on a9a, 32,561 x 123, times faster than SVC', fits[0], fits[1], at_least(5.0), note),
-            make_ratio_row('predict 16,281 rows of a9a, times faster than SVC', predictions[0], predictions[1],
-                           at_least(10.0))]
+    return [judge_ratio('fit on a9a, 32,561 x 123, times faster than SVC', fits[0], fits[1], at_least(5.0), note),
+            judge_ratio('predict 16,281 rows of a9a, times faster than SVC', predictions[0], predictions[1],
+                        at_least(10.0))]
 
 
-def compare_grid(bench: Bench) -> list[Row]:
+def compare_grid(bench: Bench) -> list[Claim]:
     """Compare the paper's grid, 5 folds, on rows of covtype with SVC, by a random tenth of its fits."""
     if not find_or_warn('covtype-20k'):
         return []
@@ -158,11 +158,11 @@ def compare_grid(bench: Bench) -> list[Row]:
     make_sparse_elm(1, 1).fit(X[:2000], y[:2000])  # once uncounted: loads compiled code
     mine, some = measure_processor([ours, theirs])
     whole = [seconds * len(fits) / len(chosen) for seconds in some]
-    return [make_ratio_row(f'14 x 14 grid, 5 folds, {n_rows:,} rows of covtype, times faster than SVC', mine, whole,
-                           at_least(30.0), f'by {len(chosen)} of {len(fits)} fits')]
+    return [judge_ratio(f'14 x 14 grid, 5 folds, {n_rows:,} rows of covtype, times faster than SVC', mine, whole,
+                        at_least(30.0), f'by {len(chosen)} of {len(fits)} fits')]
 
 
-def compare_active_sets(bench: Bench) -> list[Row]:
+def compare_active_sets(bench: Bench) -> list[Claim]:
     """Compare the iterations of oelm and bas."""
     rows = []
     for name in filter(find_or_warn, ('australian', 'diabetes', 'ionosphere', 'svmguide1')):
@@ -173,8 +173,8 @@ def compare_active_sets(bench: Bench) -> list[Row]:
             proposed, basic = (solve_dual(BoxQP(source, t, C), rule) for rule in ('oelm', 'bas'))
             note = (f'{proposed.n_iter} against {basic.n_iter} iterations, {proposed.seconds:.2f} s against '
                     f'{basic.seconds:.2f} s')
-            rows.append(Row(f'oelm on {name} at C {C}, iterations over those of bas', proposed.n_iter / basic.n_iter,
-                            at_most(0.1), COUNTED, note))
+            rows.append(Claim(f'oelm on {name} at C {C}, iterations over those of bas', proposed.n_iter / basic.n_iter,
+                              at_most(0.1), COUNTED, note))
     return rows
 
 

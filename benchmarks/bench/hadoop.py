@@ -26,8 +26,8 @@ from mr_elm.io.json_file import write_json
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.data import put_pack
 from mr_elm.scaling.testbeds import write_properties
-from mr_elm.scaling.timing import make_ratio_row, measure_in_turn, run_mr_elm
-from mr_elm.scaling.verdict import Row, at_most
+from mr_elm.scaling.timing import judge_ratio, measure_in_turn, run_mr_elm
+from mr_elm.scaling.verdict import Claim, at_most
 from mr_elm.streaming import mr_gram
 from mr_elm.sums.gram import GridSteps
 
@@ -113,7 +113,7 @@ class HadoopBench:
         store_of(self.remote).remove(self.remote)
 
 
-def compare_with_bare(bench: Bench) -> list[Row]:
+def compare_with_bare(bench: Bench) -> list[Claim]:
     """Compare training on 1,000,000 packed rows with the bare Streaming job."""
     cluster = bench.shared(HadoopBench)
     _, rows = cluster.pack(1)
@@ -123,13 +123,13 @@ def compare_with_bare(bench: Bench) -> list[Row]:
     stages, jobs = zip(*map(cluster.stages, said), strict=True)
     overheads = [whole - job for whole, job in zip(ours, jobs, strict=True)]
     parts = ', '.join(f'{name} {value:.1f} s' for name, value in stages[int(np.argmin(ours))].items())
-    return [make_ratio_row('train on 1,000,000 x 50 packed rows in HDFS, against the bare Streaming job', ours, bare,
-                           at_most(1.5), f'a task: {parts}'),
-            Row("seconds of the driver's own, everything but the job", min(overheads), at_most(6.0), [overheads],
-                f'the jobs {", ".join(f"{job:.1f} s" for job in jobs)}')]
+    return [judge_ratio('train on 1,000,000 x 50 packed rows in HDFS, against the bare Streaming job', ours, bare,
+                        at_most(1.5), f'a task: {parts}'),
+            Claim("seconds of the driver's own, everything but the job", min(overheads), at_most(6.0), [overheads],
+                  f'the jobs {", ".join(f"{job:.1f} s" for job in jobs)}')]
 
 
-def compare_with_local(bench: Bench) -> list[Row]:
+def compare_with_local(bench: Bench) -> list[Claim]:
     """Compare training on 4,000,000 packed rows with an empty job and -r local."""
     cluster = bench.shared(HadoopBench)
     local, remote = cluster.pack(4)
@@ -137,8 +137,8 @@ def compare_with_local(bench: Bench) -> list[Row]:
                                          lambda: cluster.train(local, '-r', 'local', '--num-cores', '2'),
                                          cluster.empty], 2)
     limit = min(empty) + 1.5 * min(here)
-    return [Row('train on 4,000,000 rows, over an empty job + 1.5 x -r local', min(ours) / limit, at_most(1.0),
-                [ours, here, empty], f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
+    return [Claim('train on 4,000,000 rows, over an empty job + 1.5 x -r local', min(ours) / limit, at_most(1.0),
+                  [ours, here, empty], f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
 
 
 PARTS = {'bare': compare_with_bare, 'local': compare_with_local}

@@ -26,8 +26,8 @@ from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
 from mr_elm.machines.options import KELMOptions
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.scaling.timing import make_ratio_row, measure_in_turn, measure_processor, run_mr_elm
-from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.scaling.timing import judge_ratio, measure_in_turn, measure_processor, run_mr_elm
+from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
 from mr_elm.solvers.kernel.kelm import decompose, solve_cholesky
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.streaming.mr_kernel import MRKernel
@@ -84,7 +84,7 @@ def write_csv(path: Path, X: Floats, codes: np.ndarray) -> Path:
     return path
 
 
-def compare_fits(bench: Bench) -> list[Row]:
+def compare_fits(bench: Bench) -> list[Claim]:
     """Compare fits by Cholesky with the bare script, the command line and scikit-learn."""
     from sklearn.kernel_ridge import KernelRidge
     n = bench.pick(3_000, 10_000)
@@ -99,13 +99,13 @@ def compare_fits(bench: Bench) -> list[Row]:
     ours, bare, ridge, command = measure_in_turn(
         [*(partial(fit, slice(n)) for fit in fits),
          partial(run_mr_elm, 'train', 'mr-kelm', path, '--model', model, '--overwrite')], 2, user_seconds)
-    return [make_ratio_row(f'fit by cholesky, {n:,} x {D}, {CLASSES} classes, against the bare script', ours, bare,
-                           at_most(1.3)),
-            make_ratio_row('the same by mr-elm train -r inline, from csv', command, bare, at_most(2.0)),
-            make_ratio_row("the same fit, times faster than scikit-learn's KernelRidge", ours, ridge, at_least(1.0))]
+    return [judge_ratio(f'fit by cholesky, {n:,} x {D}, {CLASSES} classes, against the bare script', ours, bare,
+                        at_most(1.3)),
+            judge_ratio('the same by mr-elm train -r inline, from csv', command, bare, at_most(2.0)),
+            judge_ratio("the same fit, times faster than scikit-learn's KernelRidge", ours, ridge, at_least(1.0))]
 
 
-def compare_decompositions(bench: Bench) -> list[Row]:
+def compare_decompositions(bench: Bench) -> list[Claim]:
     """Compare Cholesky with the paper's SVD and with the eigenvectors that stand for it here."""
     n = bench.pick(1_000, 3_000)
     X, codes = draw(n)
@@ -113,10 +113,10 @@ def compare_decompositions(bench: Bench) -> list[Row]:
     system = np.tril(omega) + np.tril(omega, -1).T + np.eye(n)
     ours, eigen, svd = measure_processor([lambda: solve_cholesky(omega.copy(), T, 1.0),
                                           lambda: decompose(omega.copy()).solve(T, 1.0), lambda: np.linalg.svd(system)])
-    return [make_ratio_row(f'cholesky at {n:,} rows, times faster than the SVD of I/C + Omega', ours, svd,
-                           at_least(20.0)),
-            make_ratio_row('eigenvectors, by which --solver svd goes, times faster than the SVD', eigen, svd,
-                           at_least(1.0))]
+    return [judge_ratio(f'cholesky at {n:,} rows, times faster than the SVD of I/C + Omega', ours, svd,
+                        at_least(20.0)),
+            judge_ratio('eigenvectors, by which --solver svd goes, times faster than the SVD', eigen, svd,
+                        at_least(1.0))]
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def gather_rows(path: Path, engine: Engine, **options: Any) -> Iterator[Any]:
         yield data
 
 
-def compare_emissions(bench: Bench) -> list[Row]:
+def compare_emissions(bench: Bench) -> list[Claim]:
     """Compare Algorithm 1 in tiles with the same entry by entry."""
     n, engine = bench.pick(200, 1_000), make_engine()
     path = write_csv(bench.folder / 'pairs.csv', *draw(n, PAIR_FEATURES))
@@ -136,11 +136,11 @@ def compare_emissions(bench: Bench) -> list[Row]:
         tiles, entries = measure_in_turn([partial(fill_by_columns, data, emit, np.empty((n, n))) for emit in EMITS], 2,
                                          user_seconds)
     name = f'Algorithm 1 in tiles, {n:,} x {PAIR_FEATURES}, against entry by entry'
-    return [make_ratio_row(f'{name}: times faster', tiles, entries, at_least(50.0)),
-            Row('the same: times fewer bytes shuffled', entry_bytes / tile_bytes, at_least(15.0), COUNTED,
-                f'{tile_bytes / 1e6:,.1f} MB against {entry_bytes / 1e6:,.1f} MB'),
-            Row('the same: times fewer records shuffled', entry_records / tile_records, at_least(1000.0), COUNTED,
-                f'{tile_records:,} against {entry_records:,}')]
+    return [judge_ratio(f'{name}: times faster', tiles, entries, at_least(50.0)),
+            Claim('the same: times fewer bytes shuffled', entry_bytes / tile_bytes, at_least(15.0), COUNTED,
+                  f'{tile_bytes / 1e6:,.1f} MB against {entry_bytes / 1e6:,.1f} MB'),
+            Claim('the same: times fewer records shuffled', entry_records / tile_records, at_least(1000.0), COUNTED,
+                  f'{tile_records:,} against {entry_records:,}')]
 
 
 def measure_map(data: Any, emit: str) -> tuple[int, int]:
@@ -155,7 +155,7 @@ def measure_map(data: Any, emit: str) -> tuple[int, int]:
     return len(written), written.count(b'\n')
 
 
-def compare_pass(bench: Bench) -> list[Row]:
+def compare_pass(bench: Bench) -> list[Claim]:
     """Compare a pass of conjugate gradients on all cores with its bare arithmetic on one."""
     n, folder = bench.pick(10_000, 100_000), bench.folder
     X, codes = draw(n)
@@ -166,8 +166,8 @@ def compare_pass(bench: Bench) -> list[Row]:
         multiply = make_product(data)
         ours, shares = measure_in_turn([partial(multiply, V), partial(multiply_bare, data.rows.X, V, n // SHARE)], 2,
                                        user_seconds)
-    return [make_ratio_row(f'a pass of cg with -r local, {n:,} x {D}, {CLASSES} vectors, against GEMM, exp, GEMM',
-                           ours, [SHARE * seconds for seconds in shares], at_most(1.5), 'processor seconds')]
+    return [judge_ratio(f'a pass of cg with -r local, {n:,} x {D}, {CLASSES} vectors, against GEMM, exp, GEMM',
+                        ours, [SHARE * seconds for seconds in shares], at_most(1.5), 'processor seconds')]
 
 
 def multiply_bare(X: Floats, V: Floats, n_rows: int) -> None:

@@ -23,7 +23,7 @@ from mr_elm.models import layer_arrays
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.timing import (
     compare,
-    make_ratio_row,
+    judge_ratio,
     measure_in_turn,
     measure_peak_memory,
     read_stage_seconds,
@@ -92,7 +92,7 @@ def choose_rows(bench: Bench) -> int:
     return bench.pick(20_000, 200_000)
 
 
-def compare_map(bench: Bench) -> list[Row]:
+def compare_map(bench: Bench) -> list[Claim]:
     """Time the map task of the Gram job, from csv to its last emitted tile."""
     files, n = bench.shared(Files), choose_rows(bench)
     path = files.csv(n)
@@ -111,8 +111,8 @@ def compare_map(bench: Bench) -> list[Row]:
                   lambda: run_bare_script(path, layer.weights.T), at_most(1.25))
     emitted = len(job.stdout.getvalue())
     bound = 8 * (L + 1 + 2) * (L + 2 + 2) / 2
-    return [row, Row('bytes a map task shuffles, over 8 (L+1+K)(L+2+K)/2', emitted / bound, at_most(2.8), COUNTED,
-                     f'{emitted:,} bytes')]
+    return [row, Claim('bytes a map task shuffles, over 8 (L+1+K)(L+2+K)/2', emitted / bound, at_most(2.8), COUNTED,
+                       f'{emitted:,} bytes')]
 
 
 def draw_layer(d: int) -> HiddenLayer:
@@ -126,7 +126,7 @@ def save_layer(layer: HiddenLayer, folder: Path) -> Path:
     return folder / 'layer.npz'
 
 
-def compare_commands(bench: Bench) -> list[Row]:
+def compare_commands(bench: Bench) -> list[Claim]:
     """Time the command line inline, from packed rows and from csv."""
     files, n = bench.shared(Files), choose_rows(bench)
     path, packed, W = files.csv(n), files.packed(n), draw_layer(D).weights.T
@@ -138,7 +138,7 @@ def compare_commands(bench: Bench) -> list[Row]:
                     lambda: run_bare_script(path, W), at_most(1.8))]
 
 
-def compare_cores(bench: Bench) -> list[Row]:
+def compare_cores(bench: Bench) -> list[Claim]:
     """Time -r local on two cores against inline."""
     if bench.size == QUICK:
         return []
@@ -150,12 +150,12 @@ def compare_cores(bench: Bench) -> list[Row]:
         stages[runner].append(read_stage_seconds(train(packed, files, '-r', runner, *options), 'Gram'))
 
     ours, reference = measure_in_turn([lambda: run('local', '--num-cores', '2'), lambda: run('inline')], 2)
-    return [make_ratio_row(f'train with -r local on 2 cores, {n:,} packed rows, times faster than inline', ours,
-                           reference, at_least(1.5)),
-            make_ratio_row('the same, Gram job alone', stages['local'], stages['inline'], at_least(1.7))]
+    return [judge_ratio(f'train with -r local on 2 cores, {n:,} packed rows, times faster than inline', ours,
+                        reference, at_least(1.5)),
+            judge_ratio('the same, Gram job alone', stages['local'], stages['inline'], at_least(1.7))]
 
 
-def compare_rivals(bench: Bench) -> list[Row]:
+def compare_rivals(bench: Bench) -> list[Claim]:
     """Time a fit in process against hpelm and scikit-learn."""
     n = choose_rows(bench)
     blocks = list(generate('ndc', n, D, 1))
@@ -163,7 +163,7 @@ def compare_rivals(bench: Bench) -> list[Row]:
     return rows + (compare_on_set('a9a', *read_set('a9a')) if bench.size != QUICK and find_or_warn('a9a') else [])
 
 
-def compare_on_set(name: str, X: Rows, y: Labels) -> list[Row]:
+def compare_on_set(name: str, X: Rows, y: Labels) -> list[Claim]:
     """Compare fits of one data set."""
     from sklearn.kernel_approximation import RBFSampler
     from sklearn.linear_model import RidgeClassifier
@@ -193,18 +193,18 @@ def compare_on_set(name: str, X: Rows, y: Labels) -> list[Row]:
             for peer, fit in peers.items()]
 
 
-def compare_memory(bench: Bench) -> list[Row]:
+def compare_memory(bench: Bench) -> list[Claim]:
     """Compare the peak memory of few and of ten times as many rows."""
     files, sizes = bench.shared(Files), bench.pick((20_000, 200_000), (100_000, 1_000_000))
     options = ('--hidden', L, '--model', files.model(), '--overwrite')
     packs = [files.packed(n) for n in sizes]
     runs = measure_in_turn(packs, 2, lambda rows: measure_peak_memory('train', 'pesvm', rows, *options))
     small, large = map(min, runs)
-    return [Row('peak memory at {1:,} rows over that at {0:,}'.format(*sizes), large / small, at_most(1.05), runs,
-                f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
+    return [Claim('peak memory at {1:,} rows over that at {0:,}'.format(*sizes), large / small, at_most(1.05), runs,
+                  f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
 
 
-def check_linear(bench: Bench) -> list[Row]:
+def check_linear(bench: Bench) -> list[Claim]:
     """Check that time grows with the rows alone."""
     if bench.size == QUICK:
         return []
@@ -214,9 +214,9 @@ def check_linear(bench: Bench) -> list[Row]:
     a, b, c = map(min, runs)
     growth = (c - b) / (b - a) / 3.5
     note = f'{a:.2f} s, {b:.2f} s, {c:.2f} s'
-    return [Row('(T({2:,}) - T({1:,})) / (T({1:,}) - T({0:,})) / 3.5'.format(*sizes), growth, at_most(1.1), runs,
-                note),
-            Row('the same, from below', growth, at_least(0.9), runs, note)]
+    return [Claim('(T({2:,}) - T({1:,})) / (T({1:,}) - T({0:,})) / 3.5'.format(*sizes), growth, at_most(1.1), runs,
+                  note),
+            Claim('the same, from below', growth, at_least(0.9), runs, note)]
 
 
 PARTS = {'map': compare_map, 'end-to-end': compare_commands, 'two-cores': compare_cores, 'rivals': compare_rivals,

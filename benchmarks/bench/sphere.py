@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench.context import NORMAL, QUICK, Bench
-from benchmarks.bench.dual import ROWS, make_mean_row, make_svc, standardise
+from benchmarks.bench.dual import ROWS, judge_mean, make_svc, standardise
 from benchmarks.public_sets import find_or_warn
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.scaling.timing import measure_processor, times_faster
-from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
 from mr_elm.solvers.box.box_qp import Settings
 from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 from mr_elm.typing import Floats
@@ -53,8 +53,8 @@ def measure_beside_svc(name: str, X: Floats, y: Floats, bench: Bench) -> tuple[l
     return pairs, evaluations
 
 
-def compare_on_set(name: str, X: Floats, y: Floats, C: float = 1) -> Row:
-    """Return a Row: seconds of the paper's rule over those of exact, at the first eps where it errs no more than exact.
+def compare_on_set(name: str, X: Floats, y: Floats, C: float = 1) -> Claim:
+    """Claim that exact is faster than the paper's rule, at the first eps where it errs no more than exact.
 
     An error is a label that is not the one of the nearest point itself. Where no eps errs so little the value is None.
     """
@@ -66,10 +66,10 @@ def compare_on_set(name: str, X: Floats, y: Floats, C: float = 1) -> Row:
         notes.append(f'eps {eps:g}: {min(theirs):.3f} s, gap {found.gap / found.objective:.2g}, {wrong} wrong')
         if reached := wrong <= errors:
             break
-    return Row(f'exact on {name} at C {C}, times faster than Algorithm 1 to labels as good',
-               times_faster(ours, theirs) if reached else None, at_least(5.0), [ours, theirs],
-               f'exact {min(ours):.3f} s, gap {exact.violation:.1g}, {errors} wrong, the kernel values of its '
-               f'proof alone {time_proof(X, exact):.3f} s; paper {"; ".join(notes)}')
+    return Claim(f'exact on {name} at C {C}, times faster than Algorithm 1 to labels as good',
+                 times_faster(ours, theirs) if reached else None, at_least(5.0), [ours, theirs],
+                 f'exact {min(ours):.3f} s, gap {exact.violation:.1g}, {errors} wrong, the kernel values of its '
+                 f'proof alone {time_proof(X, exact):.3f} s; paper {"; ".join(notes)}')
 
 
 def fit_both(X: Floats, y: Floats, C: float, settings: Settings) -> tuple[list[list[float]], tuple]:
@@ -98,7 +98,7 @@ def prepare_sets(bench: Bench, n_rows: int | None) -> Iterator[tuple[str, Floats
             yield name, X, y
 
 
-def compare_with_svc(bench: Bench) -> list[Row]:
+def compare_with_svc(bench: Bench) -> list[Claim]:
     """Compare fits with SVC's at every C: a row a set, and the claims over all of them."""
     rows, everything, values = [], [], []
     for name, X, y in prepare_sets(bench, ROWS[bench.size]):
@@ -106,17 +106,17 @@ def compare_with_svc(bench: Bench) -> list[Row]:
         everything += pairs
         values += evaluations
         note = ', '.join(f'C {C}: {times_faster(*pair):.2f}' for C, pair in zip(COSTS, pairs, strict=True))
-        rows.append(make_mean_row(f'SphereSVM on {name}, {len(y):,} x {X.shape[1]}, to a gap of 0.001, times faster '
-                                  'than SVC', pairs, 1.0, note))
+        rows.append(judge_mean(f'SphereSVM on {name}, {len(y):,} x {X.shape[1]}, to a gap of 0.001, times faster '
+                               'than SVC', pairs, 1.0, note))
     if not everything:
         return rows
     least = f'{len(everything)} settings, the least {min(times_faster(*pair) for pair in everything):.2f}'
-    return [*rows, make_mean_row('SphereSVM, the same over all sets, geometric mean', everything, 1.5, least),
-            Row('SphereSVM, most kernel values over N x support vectors', max(values), at_most(1.3), COUNTED,
-                f'the least {min(values):.2f}')]
+    return [*rows, judge_mean('SphereSVM, the same over all sets, geometric mean', everything, 1.5, least),
+            Claim('SphereSVM, most kernel values over N x support vectors', max(values), at_most(1.3), COUNTED,
+                  f'the least {min(values):.2f}')]
 
 
-def compare_with_paper(bench: Bench) -> list[Row]:
+def compare_with_paper(bench: Bench) -> list[Claim]:
     """Compare the exact rule with Algorithm 1: a row a set."""
     return [compare_on_set(*each) for each in prepare_sets(bench, bench.pick(ROWS[QUICK], ROWS[NORMAL]))]
 

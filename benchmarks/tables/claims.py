@@ -4,7 +4,7 @@ from math import nan
 
 import numpy as np
 
-from mr_elm.scaling.verdict import COUNTED, Row, at_most
+from mr_elm.scaling.verdict import COUNTED, Claim, at_most
 
 AS_GOOD = 0.5  # points: a method that is no further behind in the mean over all sets is as good
 
@@ -16,11 +16,11 @@ class AsGood:
     method: str
     peer: str
 
-    def row(self, accuracies: dict[str, list[float]]) -> Row:
-        """Return the Row of the claim. accuracies : method -> list of its accuracies, from 0 to 1, a set each."""
+    def row(self, accuracies: dict[str, list[float]]) -> Claim:
+        """Return the Claim. accuracies : method -> list of its accuracies, from 0 to 1, a set each."""
         ours, theirs = (accuracies.get(name, []) for name in (self.method, self.peer))
         behind, note = nan, 'no set that all methods did'
         if ours and theirs:
             mine, peer = (100 * float(np.mean(values)) for values in (ours, theirs))
             behind, note = peer - mine, f'{mine:.2f} % against {peer:.2f} %, mean of {len(ours)} sets'
-        return Row(f'{self.method}, points of accuracy below {self.peer}', behind, at_most(AS_GOOD), COUNTED, note)
+        return Claim(f'{self.method}, points of accuracy below {self.peer}', behind, at_most(AS_GOOD), COUNTED, note)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.scaling.machine import describe_in_a_line
-from mr_elm.scaling.verdict import describe_row, tabulate
+from mr_elm.scaling.verdict import describe_claim, tabulate
 
 COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'accuracy', 'train_seconds', 'test_seconds',
            'model_bytes', 'n_support', 'parameters')
@@ -117,7 +117,7 @@ def judge_claims(claims: Sequence[Any], rows: list[dict]) -> str:
     names, methods, cells = index_rows(rows)
     whole = list_whole_sets(names, methods, cells)
     accuracies = {method: [cells[name, method]['accuracy'] for name in whole] for method in methods}
-    return tabulate(describe_row(claim.row(accuracies)) for claim in claims) if claims else ''
+    return tabulate(describe_claim(claim.row(accuracies)) for claim in claims) if claims else ''
 
 
 def write_accuracy(row: dict | None, best: float) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mr_elm.cli.options import Parser, above_zero, add_debug_option
 from mr_elm.rows.row_arguments import positive
-from mr_elm.scaling.cost_model import Cluster
+from mr_elm.scaling.cost_model import SimulatedCluster
 from mr_elm.scaling.forecast_report import write_forecasts
 from mr_elm.scaling.runs import read_runs
 from mr_elm.scaling.simulate import make_forecasts, space_evenly
@@ -43,8 +43,8 @@ def simulate(argv: Sequence[str]) -> None:
     args, _ = parser.parse(argv)
     if not 0 <= args.stragglers <= 1:
         parser.error(f'--stragglers: a share from 0 to 1 was expected, {args.stragglers:g} came')
-    cluster = Cluster(args.slots, args.split * 1e6, args.bandwidth * 1e9 / 8, args.stragglers, args.slowdown,
-                      not args.no_speculation)
+    cluster = SimulatedCluster(args.slots, args.split * 1e6, args.bandwidth * 1e9 / 8, args.stragglers, args.slowdown,
+                               not args.no_speculation)
     runs = [run for path in args.trace for run in read_runs(path)]
     decades = [10**k for k in range(15) if args.rows[0] <= 10**k <= args.rows[1]]
     nodes = [int(n) for n in space_evenly(*args.nodes)]

@@ -87,7 +87,7 @@ class DenseRows:
             out[:, part] = self.kernel.finish(products, a_squares, self.squares[part])
 
     def _by_single_product(self, indices: np.ndarray, out: np.ndarray) -> None:
-        """Multiply in float32, and again in float64 where both rows are far out: elsewhere the error dies with K."""
+        """Multiply in float32, and again in float64 where both rows have large norms: else K is too small to err."""
         far = self._far
         if 2 * len(far) > self.n_samples:
             self._by_product(self._factor, indices, out)
@@ -139,7 +139,7 @@ class DenseRows:
         mirrored[:len(indices)] = weights
         for start in range(0, len(indices), ROWS_AT_ONCE):
             rows = slice(start, min(start + ROWS_AT_ONCE, len(indices)))
-            mirrored[rows] = 0  # a part meets itself once
+            mirrored[rows] = 0  # the tile of a part with itself is not mirrored
             for left in range(start, self.n_samples, COLUMNS_AT_ONCE):
                 columns = slice(left, left + COLUMNS_AT_ONCE)
                 self._add_tile(X[rows] @ X[columns].T, (squares[rows], squares[columns]),

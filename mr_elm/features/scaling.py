@@ -13,7 +13,7 @@ def choose_scaling(kind: str, statistics: Any) -> tuple[Floats, Floats]:
     """Return (offset, scale), each (d,), from ColumnStatistics.
 
     kind : standard (mean 0, population standard deviation 1), minmax (the papers' [-1, 1]) or none.
-    Under standard and minmax a constant feature has the scale 0: it says nothing, whatever it is in later rows.
+    Under standard and minmax a constant feature has the scale 0: it is ignored, whatever its value in later rows.
     """
     d = statistics.n_features
     if kind == 'none':

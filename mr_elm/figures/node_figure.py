@@ -1,4 +1,4 @@
-"""Draw what cross-validation says of hidden nodes."""
+"""Draw the results of cross-validation over hidden nodes."""
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,10 @@ def draw_heat_map(axes: Any, scores: list, best: Any) -> Any:
     nus, sizes = (sorted({getattr(score, name) for score in scores}) for name in ('nu', 'n_hidden'))
     values, doubtful = np.full((len(nus), len(sizes)), np.nan), []
     for score in scores:
-        place = nus.index(score.nu), sizes.index(score.n_hidden)
-        values[place] = score.error
+        cell = nus.index(score.nu), sizes.index(score.n_hidden)
+        values[cell] = score.error
         if not score.trusted:
-            doubtful.append(place[::-1])
+            doubtful.append(cell[::-1])
     trusted = [score.error for score in scores if score.trusted]
     image = axes.imshow(values, origin='lower', aspect='auto', cmap='viridis_r',
                         norm=LogNorm(min(trusted), max(trusted)))
@@ -48,10 +48,10 @@ def draw_curves(axes: Any, scores: list) -> None:
     least: dict[tuple[str, float], float] = {}
     for score in scores:
         if score.trusted:
-            place = score.map, score.weight_scale
-            least[place] = min(score.error, least.get(place, np.inf))
+            kind = score.map, score.weight_scale
+            least[kind] = min(score.error, least.get(kind, np.inf))
     for name in dict.fromkeys(name for name, _ in least):
-        points = sorted((scale, error) for (kind, scale), error in least.items() if kind == name)
+        points = sorted((scale, error) for (map_name, scale), error in least.items() if map_name == name)
         axes.plot(*zip(*points, strict=True), marker='o', label=name)
     scales = sorted({scale for _, scale in least})
     axes.set(xscale='log', xlabel='weight scale', ylabel='held-out squared error', title='best nu and L of each')

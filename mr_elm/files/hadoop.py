@@ -106,7 +106,7 @@ class HadoopCommand(HadoopFilesystem):
 
 
 def escape_glob(path: str) -> str:
-    """Keep Hadoop from taking a file's name for a pattern, or for several names: it cuts at commas outside of {}."""
+    """Escape a name that Hadoop would take for a pattern, or, with commas outside of {}, for several names."""
     return re.sub(r'([*?\[\]{}\\])', r'\\\1', path).replace(',', r'{\,}')
 
 

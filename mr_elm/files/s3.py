@@ -41,7 +41,7 @@ class S3Store:
         self.client = client
 
     def absolute(self, path: str) -> str:
-        """Return the one name of a path."""
+        """Return the absolute path, the same for all spellings."""
         return path.rstrip('/')
 
     def find(self, path: str) -> Entry | None:
@@ -131,7 +131,7 @@ class S3Store:
 
 
 class Body(io.RawIOBase):
-    """Read what S3 sends, and say so plainly when it breaks off."""
+    """Read the body of an answer of S3. Raises OSError when it breaks off."""
 
     def __init__(self, path: str, body: Any) -> None:
         self.path, self.body = path, body

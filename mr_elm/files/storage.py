@@ -1,6 +1,6 @@
 """Find, read and write files wherever they are: on this machine, on HDFS, on S3.
 
-A new place is a class with the methods of `LocalStore` and an entry in `STORES`. A file is written whole or not at
+A new store is a class with the methods of `LocalStore` and an entry in `STORES`. A file is written whole or not at
 all: under another name first, or by one request on S3.
 """
 import glob
@@ -40,7 +40,7 @@ class LocalStore:
     """Files of this machine."""
 
     def absolute(self, path: str) -> str:
-        """Return the one name of a path."""
+        """Return the absolute path, the same for all spellings."""
         return os.path.abspath(path)
 
     def find(self, path: str) -> Entry | None:
@@ -90,7 +90,7 @@ class HDFSStore:
         self.client = client
 
     def absolute(self, path: str) -> str:
-        """Return the one name of a path."""
+        """Return the absolute path, the same for all spellings."""
         return path.rstrip('/')
 
     def find(self, path: str) -> Entry | None:
@@ -199,7 +199,7 @@ def fetched(path: str, name: str = 'file') -> Iterator[str]:
 
 
 def copy(source: str, target: str) -> None:
-    """Copy a file of this machine to any place, or a file of any place to this machine."""
+    """Copy a file of this machine to any store, or a file of any store to this machine."""
     if is_local(source):
         store_of(target).put(source, target)
         return
@@ -208,7 +208,7 @@ def copy(source: str, target: str) -> None:
 
 
 def demand_free(path: str, overwrite: bool = False) -> None:
-    """Refuse an output that exists, or whose folder does not, before any work is done."""
+    """Raise OSError when an output exists, or its folder does not: before any work is done."""
     store = store_of(path)
     found = store.find(path)
     if found is not None and found.is_folder:

@@ -1,4 +1,4 @@
-"""Say how the lines of a file become rows; decided once a file, by the driver."""
+"""Describe how the lines of a file become rows. The driver decides it, once a file."""
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 

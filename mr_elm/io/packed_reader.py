@@ -9,7 +9,7 @@ from mr_elm.io.packed import BLOCK_MARK, END_MARK, decode_block, decode_end
 
 
 class PackedReader:
-    """Read the packed blocks of one split; the same face as `LineReader`.
+    """Read the packed blocks of one split; the same interface as `LineReader`.
 
     counts : RowCounts, where lines are rows.
     packing : what the task that packed these rows counted, one dictionary an end line.

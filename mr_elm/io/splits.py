@@ -75,7 +75,7 @@ def read_split(path: str, start: int = 0, length: int | None = None, name: str |
 
 
 def read_stream(stream: BinaryIO, name: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-    """Do what `read_split` does with an open file; its name tells whether it is compressed."""
+    """Read a split of an open file as `read_split` does; the name tells whether it is compressed."""
     opener = next((OPENERS[end] for end in OPENERS if str(name).endswith(end)), None)
     if opener is None:
         yield from read_plain_split(stream, start, length)

@@ -38,7 +38,7 @@ def encode_arrays(arrays: Iterable[ArrayLike]) -> bytes:
 
 
 def encode_pieces(arrays: Iterable[ArrayLike]) -> Iterator[bytes]:
-    """Yield that text in pieces, so that long ones are put together once: each array is shape:base64."""
+    """Yield the text of `encode_arrays` in pieces, so that a long line is put together once."""
     for number, array in enumerate(arrays):
         array = np.asarray(array, '<f8')
         yield b' ' * (number > 0) + ','.join(map(str, array.shape)).encode() + b':'
@@ -74,9 +74,9 @@ def checksum(pieces: Iterable[bytes | memoryview]) -> bytes:
 
 
 def demand_arrays(arrays: list[Floats], *numbers: int) -> list[Floats]:
-    """Return the arrays of a value. Raises DataFormatError when there are none of these numbers of them.
+    """Return the arrays of a value. Raises DataFormatError unless their number is one of `numbers`.
 
-    A line that was cut between two arrays, and so has lost its checksum, is seen by nothing else.
+    Nothing else finds a line that was cut between two arrays: it has lost its checksum too.
     """
     if len(arrays) not in numbers:
         raise DataFormatError(f'a damaged line on the wire: {" or ".join(map(str, numbers))} arrays were expected, '

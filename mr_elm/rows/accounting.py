@@ -63,7 +63,7 @@ class Accounts:
         return True
 
     def keep(self, kind: str, place: tuple[int, ...], value: Any) -> None:
-        """Keep a record about the input. Raises AccountingError when it came before, but errors may share a place."""
+        """Keep a record about the input. Raises AccountingError at a second one of a place, unless it is an error."""
         table = {'counts': self.counts, 'rejected': self.rows, 'error': self.errors}[kind]
         if place in table and kind != 'error':
             raise AccountingError(f'one record was expected for {kind} {place}, two came: a task was counted twice')

@@ -1,4 +1,4 @@
-"""Foretell which reduce task of Hadoop gets a key, and choose how many tasks are to share some keys."""
+"""Compute which reduce task of Hadoop gets a key, and choose how many tasks share some keys."""
 from collections.abc import Iterator
 from math import inf
 
@@ -39,5 +39,5 @@ def find_fewest_tasks(sizes: dict[str, float], share: float) -> tuple[int, float
 
 
 def count_tasks(keys: list[str]) -> int:
-    """Return how many reduce tasks have as few keys each as if `TASKS` had shared them evenly, or hardly more."""
+    """Return the fewest reduce tasks of which none gets more keys than `TASKS` would that share them evenly."""
     return find_fewest_tasks(dict.fromkeys(keys, 1.0), -(-len(keys) // TASKS) / len(keys))[0]

@@ -1,20 +1,20 @@
-"""Look at processes, where the system shows them below /proc."""
+"""Read the times of processes from /proc."""
 
 
 def read_start_time(pid: int) -> int | None:
-    """Return when a process started, in ticks since the system did; None when it does not run or nobody can tell."""
+    """Return when a process started, in ticks since the system did; None when it does not run or there is no /proc."""
     fields = read_fields(pid)
     return None if fields is None or fields[0] == 'Z' else int(fields[19])
 
 
 def read_cpu_time(pid: int) -> int | None:
-    """Return the processor time of a process in ticks; None when it does not run or nobody can tell."""
+    """Return the processor time of a process in ticks; None when it does not run or there is no /proc."""
     fields = read_fields(pid)
     return None if fields is None else int(fields[11]) + int(fields[12])
 
 
 def read_fields(pid: int) -> list[str] | None:
-    """Return what /proc tells of a process, from its state on; None when there is nothing."""
+    """Return the fields of /proc/PID/stat from the state on; None when there are none."""
     try:
         with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as stream:
             return stream.read().rpartition(')')[2].split()

@@ -13,7 +13,7 @@ SIGN = b'reporter:status:computing\n'
 
 @contextmanager
 def report_alive() -> Iterator[None]:
-    """Report by time from a process beside this one, as long as this one uses its processor.
+    """Report every few seconds from a second process, as long as this one uses processor time.
 
     A thread would not do: compiled code keeps Python's lock for as long as it runs. A task that hangs uses no
     processor time and stays silent, so that Hadoop still ends it.

@@ -1,4 +1,4 @@
-"""Say on a command line how rows are written: the same options for commands and for stages run by hand."""
+"""Declare the options that say how rows are written, the same for commands and for stages run by hand."""
 import argparse
 from collections.abc import Callable
 
@@ -26,13 +26,13 @@ def add_row_arguments(add: Callable) -> None:
 
 
 def add_task_argument(add: Callable) -> None:
-    """Add what the labels are. add : see `add_row_arguments`."""
+    """Add --task. add : see `add_row_arguments`."""
     add('--task', choices=('classification', 'regression'), default='classification',
         help='what the labels are (default: %(default)s)')
 
 
 def add_no_label_argument(add: Callable) -> None:
-    """Add that there are no labels. add : see `add_row_arguments`."""
+    """Add --no-label. add : see `add_row_arguments`."""
     add('--no-label', action='store_true', help='the rows have no label')
 
 

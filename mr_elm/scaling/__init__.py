@@ -1,1 +1,1 @@
-"""Does it scale? Speedup, sizeup and scaleup measured, and a model of clusters that are not here."""
+"""Measure speedup, sizeup and scaleup, and predict them for larger clusters."""

@@ -4,36 +4,37 @@ from math import nan
 from statistics import median
 
 from mr_elm.scaling.ratios import Ratio, name_of
-from mr_elm.scaling.verdict import Row, at_least, at_most
+from mr_elm.scaling.verdict import Claim, at_least, at_most
 
 SHARE = {'speedup': 0.8, 'scaleup': 0.85}  # of the ideal, at least: on two nodes a speedup of 1.6
 DEVIATION = 0.10  # of an increment of sizeup from the mean of all, at most
 
 
-def judge_curves(experiment: str, curves: dict[tuple, list[Ratio]]) -> list[Row]:
-    """Return the Rows of all curves of an experiment. curves : key -> list of Ratio, as of `make_curves`."""
+def judge_curves(experiment: str, curves: dict[tuple, list[Ratio]]) -> list[Claim]:
+    """Return the Claims of all curves of an experiment. curves : key -> list of Ratio, as of `make_curves`."""
     judge = judge_increments if experiment == 'sizeup' else judge_ratios
     return [row for key, curve in curves.items() for row in judge(experiment, name_of(experiment, key), curve)]
 
 
-def judge_ratios(experiment: str, name: str, curve: list[Ratio]) -> list[Row]:
-    """Return a Row for each Ratio of a curve but the first, which the others are compared to; name : of the curve."""
+def judge_ratios(experiment: str, name: str, curve: list[Ratio]) -> list[Claim]:
+    """Return a Claim for each Ratio of a curve but the first, which the others are compared to; name : of the curve."""
     share, first = SHARE[experiment], seconds_of(curve[0])
     if len(curve) == 1:
-        return [Row(f'{experiment}, {name}', nan, at_least(share), [first], 'one number of nodes; share of the ideal')]
-    return [Row(f'{experiment}({ratio.x:g}), {name}', ratio.value, at_least(share * ratio.ideal),
-                [first, seconds_of(ratio)], f'{median(first):.1f} s to {median(seconds_of(ratio)):.1f} s')
+        return [Claim(f'{experiment}, {name}', nan, at_least(share), [first],
+                      'one number of nodes; share of the ideal')]
+    return [Claim(f'{experiment}({ratio.x:g}), {name}', ratio.value, at_least(share * ratio.ideal),
+                  [first, seconds_of(ratio)], f'{median(first):.1f} s to {median(seconds_of(ratio)):.1f} s')
             for ratio in curve[1:]]
 
 
-def judge_increments(experiment: str, name: str, curve: list[Ratio]) -> list[Row]:
-    """Return one Row: how far the increment that deviates most is from the mean; needs three sizes."""
+def judge_increments(experiment: str, name: str, curve: list[Ratio]) -> list[Claim]:
+    """Return one Claim: how far the increment that deviates most is from the mean; needs three sizes."""
     title, runs = f'{experiment}, largest deviation of an increment, {name}', list(map(seconds_of, curve))
     if len(curve) < 3:
-        return [Row(title, nan, at_most(DEVIATION), runs, 'fewer than three sizes')]
+        return [Claim(title, nan, at_most(DEVIATION), runs, 'fewer than three sizes')]
     increments, quickest = find_increments(curve), find_increments(curve, min)
-    return [Row(title, max(abs(increment - 1) for increment in increments), at_most(DEVIATION), runs,
-                f'increments {join_numbers(increments)}; of the quickest runs {join_numbers(quickest)}')]
+    return [Claim(title, max(abs(increment - 1) for increment in increments), at_most(DEVIATION), runs,
+                  f'increments {join_numbers(increments)}; of the quickest runs {join_numbers(quickest)}')]
 
 
 def find_increments(curve: list[Ratio], typical: Callable = median) -> list[float]:

@@ -1,4 +1,4 @@
-"""Tell the seconds of a run from its size and the nodes, by what measured runs took.
+"""Predict the seconds of a run from its size and the number of nodes, by costs that are fitted to measured runs.
 
     seconds = jobs * (job_start + 8 broadcast / bandwidth)                 a job starts and ends; nodes get the rows
             + makespan of M tasks of task_start + operation * work / M     on the slots of n nodes, list scheduling
@@ -7,8 +7,8 @@
 
 work, sent, reduce, solve, gather and broadcast are the formulas of methods.py, R = min(slots, reducers that can share).
 The rest, an operation's seconds and a start's, is fitted to the measured runs by non-negative least squares on relative
-errors; where these tell nothing of it, it is assumed. The tasks' spread is measured too. Bandwidth, stragglers and
-splits belong to a cluster that is not here: a Cluster.
+errors; what these cannot determine is assumed. The tasks' spread is measured too. Bandwidth, stragglers and splits are
+properties of the simulated cluster.
 """
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,13 +26,13 @@ from mr_elm.typing import Floats
 
 LEAST_SPREAD = 0.02
 DRAWS = 5  # schedules whose median counts, where there are few tasks
-TOLD = 0.05  # columns of a fit whose ratio moves by less cannot be told apart
+DISTINCT = 0.05  # columns of a fit whose ratio varies by less are taken for one
 OPERATION, BYTE, NUMBER = 1e-10, 5e-9, 2e-8  # seconds that are assumed where all runs have as many of them
 
 
 @dataclass(frozen=True)
-class Cluster:
-    """Describe a cluster that is not here, and how the sums of a job come together there.
+class SimulatedCluster:
+    """Describe a cluster to simulate, and how it adds up the sums of a job.
 
     slots : tasks at once on a node. split : bytes of a map task, at most. bandwidth : bytes a second into a node, or
     None where the measured runs have paid for it. stragglers : share of tasks that take `slowdown` times as long.
@@ -52,7 +52,7 @@ class Cluster:
     waves: int = 0
 
 
-MEASURED = Cluster(split=np.inf, bandwidth=None, stragglers=0.0, speculate=False)  # where the runs were made
+MEASURED = SimulatedCluster(split=np.inf, bandwidth=None, stragglers=0.0, speculate=False)  # where the runs were made
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def fit_non_negative(target: Floats, columns: list[tuple[Floats, float]], total:
     matrix = np.array([values for values, _ in columns]).T
     x = np.zeros(len(columns))
     ratios = matrix / matrix[:, :1]
-    known = [k for k in range(len(x)) if k == 0 or np.ptp(ratios[:, k]) > TOLD * np.abs(ratios[:, k]).max()]
+    known = [k for k in range(len(x)) if k == 0 or np.ptp(ratios[:, k]) > DISTINCT * np.abs(ratios[:, k]).max()]
     for k in set(range(len(x))) - set(known):
         largest = matrix[:, k].max()
         x[k] = min(assumed[k], target.min() / largest) if largest > 0 else 0.0
@@ -141,7 +141,8 @@ def measure_spread(runs: list[Run]) -> float:
     return max(LEAST_SPREAD, float(np.sqrt(np.mean(np.concatenate(logs)**2)))) if logs else LEAST_SPREAD
 
 
-def predict(costs: Costs, problem: Problem, nodes: int, cluster: Cluster = MEASURED, seed: int = 0) -> dict[str, float]:
+def predict(costs: Costs, problem: Problem, nodes: int, cluster: SimulatedCluster = MEASURED,
+            seed: int = 0) -> dict[str, float]:
     """Return the seconds of a run by stage: start, map, reduce, driver."""
     method, slots = METHODS[costs.method], nodes * cluster.slots
     maps = count_maps(problem, slots, cluster)
@@ -153,14 +154,14 @@ def predict(costs: Costs, problem: Problem, nodes: int, cluster: Cluster = MEASU
             + costs.driver_number * method.gather(problem)}
 
 
-def count_maps(problem: Problem, slots: int, cluster: Cluster) -> int:
+def count_maps(problem: Problem, slots: int, cluster: SimulatedCluster) -> int:
     """Return the number of map tasks of a job: as many as there are splits, but at least one a slot."""
     if cluster.waves:
         return cluster.waves * slots
     return max(slots, ceil(NUMBER_BYTES * problem.rows * problem.features / cluster.split))
 
 
-def predict_map(costs: Costs, problem: Problem, maps: int, slots: int, cluster: Cluster, seed: int) -> float:
+def predict_map(costs: Costs, problem: Problem, maps: int, slots: int, cluster: SimulatedCluster, seed: int) -> float:
     """Return the map seconds of all jobs."""
     method = METHODS[costs.method]
     worked = count_working_jobs(method, costs.jobs)
@@ -172,7 +173,7 @@ def predict_map(costs: Costs, problem: Problem, maps: int, slots: int, cluster: 
     return idle + worked * float(np.median(spans))
 
 
-def predict_reduce(costs: Costs, problem: Problem, maps: int, slots: int, cluster: Cluster) -> float:
+def predict_reduce(costs: Costs, problem: Problem, maps: int, slots: int, cluster: SimulatedCluster) -> float:
     """Return the seconds behind the last map, of all jobs: sums of sums by a tree of jobs, then the last reducers."""
     method = METHODS[costs.method]
     byte = costs.byte + (0.0 if cluster.bandwidth is None else 1 / cluster.bandwidth)

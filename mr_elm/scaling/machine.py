@@ -1,4 +1,4 @@
-"""Say on what machine, and with which versions, something was measured."""
+"""Describe this machine and the versions of the software, for reports of measurements."""
 import os
 import platform
 import subprocess
@@ -12,7 +12,7 @@ PACKAGES = ('numpy', 'scipy', 'numba', 'mrjob', 'scikit-learn', 'matplotlib', 'h
 
 
 def describe() -> dict[str, str]:
-    """Return what -> how much, as text."""
+    """Return the properties of this machine and its software: name -> text."""
     import numpy  # noqa: F401 - loads the BLAS that is described
     memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
     return {'processor': name_processor(), 'cores': str(os.cpu_count()), 'memory': f'{memory / 2**30:.0f} GiB',

@@ -10,11 +10,11 @@ from mr_elm.io.store import load_arrays
 from mr_elm.scaling.data import GeneratedRows
 from mr_elm.scaling.methods import METHODS
 from mr_elm.scaling.runs import Point, Run
-from mr_elm.scaling.testbeds import Local
+from mr_elm.scaling.testbeds import LocalTestbed
 from mr_elm.scaling.timing import run_mr_elm
 
 
-def measure(point: Point, testbed: Local, rows: GeneratedRows, options: Sequence[str]) -> Run:
+def measure(point: Point, testbed: LocalTestbed, rows: GeneratedRows, options: Sequence[str]) -> Run:
     """Run a Point: its Run.
 
     testbed : one of TESTBEDS. options : more words of mr-elm, such as runner options of mrjob.

@@ -1,4 +1,4 @@
-"""Say of each method how it is run, and what its work, its traffic and its last solve grow with.
+"""List for each method its command, and formulas of its work, its traffic and its last solve.
 
 A method that is to be measured is an entry of METHODS; its formulas are in floating-point operations and in numbers
 sent, and what such an operation or number takes is measured (cost_model.py).

@@ -28,7 +28,7 @@ def write_report(experiment: str, runs: list[Run], folder: Path) -> Path:
         lines += ['A map of 0 s is that of a runner that keeps no account of tasks: all of a job counts as start.', '']
     curves = make_curves(experiment, runs)
     lines += [f'{AIMS[experiment]} A verdict needs runs that move by at most {verdict.STEADY:.0%}.', '',
-              verdict.tabulate(map(verdict.describe_row, judge_curves(experiment, curves))), '']
+              verdict.tabulate(map(verdict.describe_claim, judge_curves(experiment, curves))), '']
     for key, curve in curves.items():
         lines += [f'## {name_of(experiment, key)}', '', *write_table(experiment, curve), '']
     path.write_text('\n'.join(lines))

@@ -1,11 +1,11 @@
-"""Foretell speedup, sizeup and scaleup on clusters that are not here, say where a method stops scaling, and why."""
+"""Predict speedup, sizeup and scaleup on larger clusters, and find where and why a method stops scaling."""
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
 from typing import Any
 
-from mr_elm.scaling.cost_model import Cluster, Costs, add_stages, fit, predict, validate
+from mr_elm.scaling.cost_model import Costs, SimulatedCluster, add_stages, fit, predict, validate
 from mr_elm.scaling.methods import METHODS, Problem
 from mr_elm.scaling.runs import Run, group_by
 
@@ -27,7 +27,7 @@ class Forecast:
     default: Problem
     nodes: list
     rows: list
-    cluster: Cluster
+    cluster: SimulatedCluster
 
     @property
     def error(self) -> float:
@@ -78,9 +78,9 @@ class Forecast:
         return inf, None
 
 
-def make_forecasts(runs: list[Run], nodes: list[int], rows: list[float], cluster: Cluster,
+def make_forecasts(runs: list[Run], nodes: list[int], rows: list[float], cluster: SimulatedCluster,
                    say: Callable[[str], object]) -> list[Forecast]:
-    """Return a Forecast for each method and runner whose runs say enough; `say` is told of the others.
+    """Return a Forecast for each method and runner with enough runs; `say` gets a line about each of the others.
 
     Raises ValueError where there is none.
     """
@@ -95,7 +95,7 @@ def make_forecasts(runs: list[Run], nodes: list[int], rows: list[float], cluster
     return forecasts
 
 
-def make_forecast(runs: list[Run], nodes: list[int], rows: list[float], cluster: Cluster) -> Forecast:
+def make_forecast(runs: list[Run], nodes: list[int], rows: list[float], cluster: SimulatedCluster) -> Forecast:
     """Return the Forecast of one method on one runner."""
     first = runs[0]
     most = METHODS[first.method].most
@@ -103,7 +103,7 @@ def make_forecast(runs: list[Run], nodes: list[int], rows: list[float], cluster:
     return Forecast(fit(runs), validate(runs), first.problem, nodes, known, cluster)
 
 
-def list_remedies(problem: Problem, cluster: Cluster) -> dict[str, dict[str, int]]:
+def list_remedies(problem: Problem, cluster: SimulatedCluster) -> dict[str, dict[str, int]]:
     """Return ways to move the wall of the one reducer: name -> properties of the Cluster to change."""
     one = {'reducers': 1}
     return {f'blocks of {cluster.split / 1e6:g} MB, one reducer': one,

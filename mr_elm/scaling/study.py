@@ -1,4 +1,4 @@
-"""Plan the runs of speedup, sizeup and scaleup, and make them, going on where an interruption was.
+"""Plan the runs of speedup, sizeup and scaleup, and make them; a stopped study goes on where it was.
 
 speedup(m) = T(1 node, D) / T(m nodes, D).  sizeup(m) = T(n nodes, mD) / T(n nodes, D).
 scaleup(m) = T(1 node, D) / T(m nodes, mD).
@@ -20,7 +20,7 @@ from mr_elm.scaling.methods import METHODS, Problem
 from mr_elm.scaling.ratios import name_nodes
 from mr_elm.scaling.report import write_report
 from mr_elm.scaling.runs import Point, Run, append_run, demand_same_model, read_runs, write_runs
-from mr_elm.scaling.testbeds import TESTBEDS, Local
+from mr_elm.scaling.testbeds import TESTBEDS, LocalTestbed
 
 TIMES = (1, 2, 4, 8)  # of sizeup
 SHARE = {'speedup': 1, 'sizeup': 8, 'scaleup': 2}  # the smallest size is this part of the method's default
@@ -83,7 +83,7 @@ def start_file(path: Path, runner: str, methods: Sequence[str]) -> list[Run]:
     return runs
 
 
-def key_of(point: Point, testbed: Local) -> tuple:
+def key_of(point: Point, testbed: LocalTestbed) -> tuple:
     """Return the key that the Run of a Point will have."""
     return point.experiment, testbed.alias, point.method, point.nodes, point.problem, point.repeat
 

@@ -14,7 +14,7 @@ from mr_elm.scaling.data import put_pack
 CLUSTER = Path(__file__).resolve().parents[2] / 'hadoop-conf' / 'cluster.py'
 
 
-class Local:
+class LocalTestbed:
     """A node is a map process.
 
     repeats : how often each run is made, unless the user says otherwise.
@@ -35,10 +35,10 @@ class Local:
         return str(packed)
 
     def close(self) -> None:
-        """Leave things as they were found."""
+        """Stop what was started."""
 
 
-class Remote(Local):
+class RemoteTestbed(LocalTestbed):
     """Rows are copied to where the cluster reads them."""
 
     def put(self, packed: Path) -> str:
@@ -49,7 +49,7 @@ class Remote(Local):
         return there
 
 
-class PseudoCluster(Remote):
+class HadoopTestbed(RemoteTestbed):
     """A node is a NodeManager that runs one task at once, and a core more for all of them, of a Hadoop of this machine.
 
     A Hadoop that HADOOP_HOME names is left as it is: there a node is a map task that may run.
@@ -107,7 +107,7 @@ class PseudoCluster(Remote):
             os.environ.pop('HADOOP_HOME', None)
 
 
-class EMR(Remote):
+class EMRTestbed(RemoteTestbed):
     """A node is a core instance."""
 
     alias = 'emr'
@@ -127,4 +127,4 @@ def write_properties(values: dict[str, object]) -> list[str]:
     return [word for name, value in values.items() for word in ('-D', f'{name}={value}')]
 
 
-TESTBEDS = {testbed.alias: testbed for testbed in (Local, PseudoCluster, EMR)}
+TESTBEDS = {testbed.alias: testbed for testbed in (LocalTestbed, HadoopTestbed, EMRTestbed)}

@@ -1,4 +1,4 @@
-"""Time two ways of doing the same thing in turn, alike, and compare them."""
+"""Time two ways of doing the same thing, in turn, and compare them."""
 import json
 import os
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mr_elm.scaling.verdict import Aim, Row
+from mr_elm.scaling.verdict import Aim, Claim
 
 ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
 
@@ -45,23 +45,23 @@ def measure_processor(actions: Sequence[Callable]) -> list[list[float]]:
     return measure_in_turn(actions, 2, processor_seconds)
 
 
-def compare(name: str, ours: Callable, reference: Callable, aim: Aim) -> Row:
-    """Run `ours` and `reference` once uncounted, then time them in turn: the Row of their ratio."""
+def compare(name: str, ours: Callable, reference: Callable, aim: Aim) -> Claim:
+    """Run `ours` and `reference` once uncounted, then time them in turn: the Claim of their ratio."""
     for action in (ours, reference):
         action()  # the first run pays for pages, files and compiled code that later ones find
     mine, theirs = measure_in_turn([ours, reference])
-    return make_ratio_row(name, mine, theirs, aim)
+    return judge_ratio(name, mine, theirs, aim)
 
 
-def make_ratio_row(name: str, ours: list[float], reference: list[float], aim: Aim, note: str = '') -> Row:
-    """Return the Row that divides the least of our runs by the least of the reference's; the inverse for at-least aims.
+def judge_ratio(name: str, ours: list[float], reference: list[float], aim: Aim, note: str = '') -> Claim:
+    """Divide the least of our runs by the least of the reference's; the inverse for at-least aims.
 
     ours, reference : seconds of the runs, made in turn. note : more to say beside the seconds.
     """
     mine, theirs = min(ours), min(reference)
     seconds = f'{mine:.2f} s against {theirs:.2f} s'
-    return Row(name, mine / theirs if aim.at_most else times_faster(ours, reference), aim, [ours, reference],
-               f'{seconds}; {note}' if note else seconds)
+    return Claim(name, mine / theirs if aim.at_most else times_faster(ours, reference), aim, [ours, reference],
+                 f'{seconds}; {note}' if note else seconds)
 
 
 def times_faster(ours: list[float], reference: list[float]) -> float:

@@ -56,7 +56,7 @@ def judge(value: float | None, aim: Aim, runs: Iterable) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class Claim:
     """Report one claim: a value, what it must be, the runs behind it, and whether it held.
 
     value : a ratio, a share or a difference; None and NaN as in `judge`. aim : Aim. runs : list of numbers for each
@@ -83,13 +83,13 @@ class Row:
         return 'steadiness unknown' if moved == inf else f'runs moved by {moved:.0%}'
 
 
-def describe_row(row: Row) -> dict:
-    """Return a Row as a dictionary, its claim, steadiness and verdict in words."""
+def describe_claim(row: Claim) -> dict:
+    """Return a Claim as a dictionary, its aim, steadiness and verdict in words."""
     return {**asdict(row), 'claim': str(row.aim), 'steadiness': row.steadiness, 'verdict': row.verdict}
 
 
 def tabulate(rows: Iterable[dict]) -> str:
-    """Lay rows out as Markdown: dictionaries of `describe_row`."""
+    """Lay rows out as Markdown: dictionaries of `describe_claim`."""
     lines = ['| what | measured | target | verdict | seconds and more |', '|---|---:|---|---|---|']
     return '\n'.join(lines + [f'| {row["name"]} | {show_value(row["value"])} | {row["claim"]} | '
                               f'{show_verdict(row["verdict"])} | {describe(row)} |' for row in rows])

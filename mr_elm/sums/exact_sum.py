@@ -1,25 +1,25 @@
-"""Add floating-point arrays so that the order of the additions never shows in the result.
+"""Add floating-point arrays so that the order of the additions does not change the result.
 
-Every block sum is first rounded to a fixed grid, a power of two far finer than its own rounding error. Sums of grid
-points are grid points, and two float64 (high and low) hold them exactly up to 2^104 steps of the grid: the total does
-not depend on splits, retries or merging, bit for bit, and rows that leave give the old bits back.
+Every block sum is first rounded to a multiple of a fixed step, a power of two far below its own rounding error. Sums of
+multiples are multiples, and two float64 (high and low) hold them exactly up to 2^104 steps: the total does not depend
+on splits, retries or merging, bit for bit, and taking rows out again gives the old bits.
 
 Source: Dekker, A floating-point technique for extending the available precision, 1971; Demmel, Nguyen, Fast
-reproducible floating-point summation, 2013 (the grid).
+reproducible floating-point summation, 2013 (the step).
 """
 import numpy as np
 
 from mr_elm.typing import Floats
 
-GRID_BITS = 66
+STEP_BITS = 66
 EXACT_ROWS = 2.0**38  # at the bound, before a total could outgrow 2^104 steps
-SMALLEST = 1e-270  # bound of sums that are all but zero, so that grid and inverse stay normal numbers
+SMALLEST = 1e-270  # bound of sums that are all but zero, so that step and inverse stay normal numbers
 CHUNK = 1 << 14  # entries added at a time, few enough to stay in a core's cache
 
 
 def choose_step(bound: float) -> float:
-    """Return the grid for sums of terms of magnitude at most `bound`: a power of two, bound * 2^-66 or just above."""
-    return float(2.0 ** (np.ceil(np.log2(max(bound, SMALLEST))) - GRID_BITS))
+    """Return the step for sums of terms of magnitude at most `bound`: a power of two, bound * 2^-66 or just above."""
+    return float(2.0 ** (np.ceil(np.log2(max(bound, SMALLEST))) - STEP_BITS))
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -30,7 +30,7 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats) -> None:
-    """Round values to the grid and add them to the pair (high, low), in place."""
+    """Round values to multiples of the step and add them to the pair (high, low), in place."""
     add_pair(high, low, np.rint(values * (1 / step)) * step, 0.0)
 
 

@@ -27,7 +27,7 @@ TARGETS, SQUARES = 'targets', 'squares'  # the names of E'T and T'T among the su
 
 @dataclass(frozen=True)
 class GridSteps:
-    """Hold the grids of the three sums: E'E (and class sums), E'T, T'T."""
+    """Hold the steps of the three exact sums: E'E (and class sums), E'T, T'T."""
 
     gram: float
     target: float
@@ -35,17 +35,17 @@ class GridSteps:
 
     @classmethod
     def of(cls, node_bound: float, target_bound: float = 1.0, weight_bound: float = 1.0) -> 'GridSteps':
-        """Choose grids from bounds on |E|, |T| and the row weights."""
+        """Choose steps from bounds on |E|, |T| and the row weights."""
         e, t = max(node_bound, 1.0), target_bound
         return cls(*(choose_step(weight_bound * product) for product in (e * e, e * t, t * t)))
 
     def holds(self, wanted: 'GridSteps', n_rows: int) -> bool:
-        """Tell whether sums of n_rows rows stay exact on these grids, where `wanted` are the grids for their bounds."""
+        """Tell whether sums of n_rows rows stay exact with these steps; `wanted` are the steps for their bounds."""
         return all(theirs * n_rows <= own * EXACT_ROWS for own, theirs in zip(astuple(self), astuple(wanted),
                                                                               strict=True))
 
     def finer(self, other: 'GridSteps') -> 'GridSteps':
-        """Return the finer grid of each sum: points of both are on it."""
+        """Return the smaller step of each sum: multiples of both are multiples of it."""
         return GridSteps(*map(min, astuple(self), astuple(other)))
 
     def coarser(self, other: 'GridSteps') -> 'GridSteps':

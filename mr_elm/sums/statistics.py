@@ -121,7 +121,7 @@ class LabelTable:
         self.entries = {name: [*entry, float(entry[0])][:3] for name, entry in (entries or {}).items()}
 
     def add_block(self, block: Block, place: list[int]) -> None:
-        """Count the labels of a block whose first row stands at `place`; names without a row are none of them."""
+        """Count the labels of a block whose first row stands at `place`; names without a row are left out."""
         counts = np.bincount(block.codes, minlength=len(block.names))
         weights = counts if block.weights is None else np.bincount(block.codes, block.weights, len(block.names))
         for code, first in zip(*np.unique(block.codes, return_index=True), strict=True):

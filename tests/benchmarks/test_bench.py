@@ -6,14 +6,14 @@ import pytest
 
 from benchmarks.bench import __main__ as bench
 from benchmarks.bench import kelm
-from benchmarks.bench.dual import make_mean_row
+from benchmarks.bench.dual import judge_mean
 from benchmarks.bench.sphere import compare_on_set
 from mr_elm.engines import make_engine
-from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
 
-HELD = Row('a', 0.5, at_most(1.0), [[1.0, 1.02], [2.0, 2.0]], '1 s')
-MISSED = Row('b', 2.0, at_least(3.0), COUNTED, '2 s')
-UNKNOWN = Row('c', 9.0, at_most(1.0), [[9.0, 9.0], [1.0, 1.2]], '9 s')
+HELD = Claim('a', 0.5, at_most(1.0), [[1.0, 1.02], [2.0, 2.0]], '1 s')
+MISSED = Claim('b', 2.0, at_least(3.0), COUNTED, '2 s')
+UNKNOWN = Claim('c', 9.0, at_most(1.0), [[9.0, 9.0], [1.0, 1.2]], '9 s')
 
 
 @pytest.fixture
@@ -85,9 +85,9 @@ def test_stages_of_the_kernel_machine_are_called_as_training_calls_them(tmp_path
 
 def test_a_mean_over_settings_is_geometric_and_moves_as_its_runs_do():
     pairs = [([1.0, 1.05], [4.0, 4.2]), ([2.0, 2.1], [2.0, 2.1])]
-    row = make_mean_row('fit', pairs, 1.5, '')
+    row = judge_mean('fit', pairs, 1.5, '')
     assert row.value == pytest.approx(2.0) and row.verdict == 'met'
-    moved = make_mean_row('fit', [*pairs, ([1.0, 2.0], [4.0, 4.0])], 1.5, '')
+    moved = judge_mean('fit', [*pairs, ([1.0, 2.0], [4.0, 4.0])], 1.5, '')
     assert moved.verdict == 'not measurable'
 
 

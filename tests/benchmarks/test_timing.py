@@ -4,7 +4,7 @@ import time
 import pytest
 
 from benchmarks.bench.context import FULL, Bench
-from mr_elm.scaling.timing import Seconds, compare, make_ratio_row, measure_in_turn, measure_processor
+from mr_elm.scaling.timing import Seconds, compare, judge_ratio, measure_in_turn, measure_processor
 from mr_elm.scaling.verdict import at_least, at_most
 
 WARM = 0.01  # seconds of an uncounted run: less than any that counts, so that counting it would show
@@ -60,7 +60,7 @@ def test_a_ratio_is_that_of_the_least_of_both_sides(actions, aim, value):
     row = compare('fit', actions('ours', WARM, 2.1, 2.0, 2.15), actions('peer', WARM, 4.3, 4.2, 4.0), aim)
     assert row.value == pytest.approx(value) and row.verdict == 'met'
     assert row.note == '2.00 s against 4.00 s'
-    slower = make_ratio_row('fit', [4.0, 4.3], [2.0, 2.1], aim)
+    slower = judge_ratio('fit', [4.0, 4.3], [2.0, 2.1], aim)
     assert slower.value == pytest.approx(1 / value) and slower.verdict == 'missed'
 
 

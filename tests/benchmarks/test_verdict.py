@@ -3,7 +3,7 @@ from math import inf, nan
 
 import pytest
 
-from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most, describe_row, judge, measure_movement, tabulate
+from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most, describe_claim, judge, measure_movement, tabulate
 
 STEADY_RUNS, MOVED_BY_11_PERCENT = [2.0, 2.1, 2.18], [2.0, 2.22, 2.1]
 
@@ -42,10 +42,10 @@ def test_movement_is_that_of_the_side_that_moved_most():
 
 
 def test_a_table_shows_value_aim_verdict_and_steadiness():
-    rows = [Row('fit', 1.257, at_most(1.3), [[1.0, 1.04], [2.0, 2.02]], 'one core'),
-            Row('bytes', 3.0, at_most(2.8), COUNTED, '30 bytes'), Row('labels', None, at_least(5.0), COUNTED),
-            Row('one place', nan, at_least(0.5), [[1.0]])]
-    assert tabulate(map(describe_row, rows)).splitlines()[2:] == [
+    rows = [Claim('fit', 1.257, at_most(1.3), [[1.0, 1.04], [2.0, 2.02]], 'one core'),
+            Claim('bytes', 3.0, at_most(2.8), COUNTED, '30 bytes'), Claim('labels', None, at_least(5.0), COUNTED),
+            Claim('one place', nan, at_least(0.5), [[1.0]])]
+    assert tabulate(map(describe_claim, rows)).splitlines()[2:] == [
         '| fit | 1.26 | at most 1.3 | met | one core; runs moved by 4% |',
         '| bytes | 3.00 | at most 2.8 | **missed** | 30 bytes |',
         '| labels | not reached | at least 5 | **missed** |  |',

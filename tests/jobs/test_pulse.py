@@ -11,8 +11,8 @@ BODY = """
 import time
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from mr_elm.rows.pulse import pulse
-with pulse():
+from mr_elm.rows.pulse import report_alive
+with report_alive():
     {work}
 """
 COMPUTES = 'A = np.ones((3000, 3000)); end = time.monotonic() + 1\n    while time.monotonic() < end: dsyrk(1.0, A)'

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from mr_elm.cli import main
-from mr_elm.scaling.cost_model import MEASURED, Cluster, Costs, add_stages, fit, predict, validate
+from mr_elm.scaling.cost_model import MEASURED, Costs, SimulatedCluster, add_stages, fit, predict, validate
 from mr_elm.scaling.methods import METHODS, Problem
 from mr_elm.scaling.runs import Run, write_runs
 from mr_elm.scaling.schedule import draw_durations, list_schedule, makespan
 from mr_elm.scaling.simulate import list_remedies, make_forecasts, space_evenly
 
-QUIET = Cluster(stragglers=0.0, speculate=False)
+QUIET = SimulatedCluster(stragglers=0.0, speculate=False)
 
 
 @pytest.fixture
