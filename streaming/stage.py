@@ -19,8 +19,8 @@ from mr_elm.io.formats import RowFormat
 from mr_elm.io.json_file import read_json
 from mr_elm.io.kinds import find_kind
 from mr_elm.io.lines import LineReader
-from mr_elm.io.sniff import first_lines, sniff
-from mr_elm.io.splits import CHUNK, read_split, whole_lines
+from mr_elm.io.sniff import sniff, take_first_lines
+from mr_elm.io.splits import CHUNK, read_split, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import report_alive
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument, row_options

@@ -69,7 +69,7 @@ def run_command(argv: Sequence[str]) -> int:
     except Exception as error:
         if '--debug' in argv:
             traceback.print_exc()
-        text = add_notes(sentence(error, ' (--debug shows where)'), error)
+        text = add_notes(describe_error(error, ' (--debug shows where)'), error)
         print(f'mr-elm: {text}', file=sys.stderr)
         return 1
 

@@ -11,7 +11,7 @@ from mr_elm.drivers.summary import Summary, summarise
 from mr_elm.engines.base import Engine
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.header import ModelHeader
-from mr_elm.history import event
+from mr_elm.history import make_event
 from mr_elm.io.kinds import find_kind
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualTask, TrainedMachine, state_task

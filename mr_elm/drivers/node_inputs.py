@@ -12,7 +12,7 @@ from mr_elm.drivers.summary import Summary, summarise
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
-from mr_elm.history import event
+from mr_elm.history import make_event
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
@@ -86,7 +86,7 @@ class NodeInputs:
                 'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
                 'solver': None, 'condition': None, 'grid': list(astuple(steps)), 'blas': sorted(self.data.blas),
                 'input': summary.input, 'peak': None},
-            history=[event('train', summary.n_rows, summary.rejected)])
+            history=[make_event('train', summary.n_rows, summary.rejected)])
 
 
 def kernel_width(options: PESVMOptions, n_features: int) -> float:

@@ -29,7 +29,7 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
     if plan.pack:
         raise DataFormatError(f'{plan.pack}: rows of text were expected, they are packed already')
     if plan.files[0].format.n_columns:
-        block_rows = rows_for_width(plan.files[0].format.width, block_rows)
+        block_rows = count_record_rows(plan.files[0].format.width, block_rows)
     if found:
         store.remove(folder)  # Hadoop writes to new folders only
     arguments = ['--dtype', dtype, '--block-rows', str(block_rows)]

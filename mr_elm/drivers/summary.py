@@ -30,7 +30,7 @@ class Summary:
     n_rows : rows used. rejected : rows left out, by reason. input : what a reader of similar rows must know.
     """
 
-    columns: ColumnStatistics = field(default_factory=partial(zeros, 0, 0))
+    columns: ColumnStatistics = field(default_factory=partial(make_zeros, 0, 0))
     labels: LabelTable = field(default_factory=LabelTable)
     target: ColumnStatistics | None = None
     weights: ColumnStatistics | None = None

@@ -63,7 +63,7 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
 
 def classes_of(names: list[str]) -> np.ndarray:
     """Return class names as labels: numbers where all are numbers in increasing order, else text."""
-    numbers = [number for name in names if (number := number_or_none(name)) is not None]
+    numbers = [number for name in names if (number := read_number(name)) is not None]
     if len(numbers) < len(names) or numbers != sorted(numbers):
         return np.array(names)
     return np.array(numbers, dtype=int if all(float(number).is_integer() for number in numbers) else float)

@@ -2,7 +2,7 @@
 from collections import Counter
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.csv_rows import diagnose, number_or_none, parse, split_fields
+from mr_elm.io.csv_rows import diagnose, parse, read_number, split_fields
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, name_pattern
 
@@ -89,7 +89,7 @@ def decide_header(rows: list[list[str]], options: RowOptions) -> bool:
 
 def is_number(text: str) -> bool:
     """Tell whether a field is a number."""
-    return number_or_none(text) is not None
+    return read_number(text) is not None
 
 
 def locate(column: str | int | None, names: list[str] | None, n_columns: int, path: str) -> int | None:
