@@ -12,7 +12,7 @@ from mr_elm.engines import ENGINES, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import Reporter
-from mr_elm.files.storage import written
+from mr_elm.files.storage import write_file
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument
 
@@ -162,7 +162,7 @@ def make_runner(args: argparse.Namespace, passed: tuple[str, ...], output: str |
 
 def write_rejected(path: str, accounts: Accounts, runner: Engine) -> None:
     """Write the rows that were left out: file, line, reason, the bytes of the row, tab between."""
-    with written(path) as local, open(local, 'wb') as stream:
+    with write_file(path) as local, open(local, 'wb') as stream:
         for row in accounts.rejected():
             why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
             stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')

@@ -19,7 +19,7 @@ from mr_elm.drivers import score
 from mr_elm.drivers.increment import demand_living
 from mr_elm.engines.base import Engine
 from mr_elm.errors import ModelFormatError
-from mr_elm.files.storage import demand_free, fetched
+from mr_elm.files.storage import demand_free, fetch_file
 from mr_elm.io.formats import RowOptions
 from mr_elm.model_checks import check_report
 from mr_elm.models import Model, read_model, refusing
@@ -88,7 +88,7 @@ def inspect(argv: Sequence[str]) -> None:
 def fetched_model(name: str) -> Iterator[tuple[str, Any]]:
     """Read a model from wherever it is: (path of a copy to ship under a plain name, model)."""
     try:
-        with fetched(name, 'model.npz') as path:
+        with fetch_file(name, 'model.npz') as path:
             model = read_model(path, name)
             with refusing(name):
                 check_report(model.header)

@@ -15,7 +15,7 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.engines.replay import Replay, StageWanted
 from mr_elm.errors import DataFormatError
 from mr_elm.files.storage import store_of
-from mr_elm.io.store import replacing
+from mr_elm.io.store import replace_file
 from mr_elm.methods import METHODS
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
 from mr_elm.rows.row_arguments import row_options
@@ -62,7 +62,7 @@ def begin(words: Sequence[str], driver: Driver, options: Any, args: argparse.Nam
     plan = plan_inputs(args.inputs, row_options(args, **known))
     demand_other_names(plan, name_of(args))
     record = {'format': FORMAT, 'version': 1, 'words': words, 'plan': plan.to_record()}
-    with replacing(f'{name_of(args)}.training.json') as stream:
+    with replace_file(f'{name_of(args)}.training.json') as stream:
         stream.write(json.dumps(record, indent=1).encode())
     leave_next(driver, options, args, plan, ())
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mr_elm.cli.options import Parser, make_runner, write_rejected
 from mr_elm.engines.base import Engine
-from mr_elm.files.storage import demand_free, store_of, written
+from mr_elm.files.storage import demand_free, store_of, write_file
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_model
 from mr_elm.rows.accounting import Accounts
@@ -41,7 +41,7 @@ class Output:
     def keep(self, runner: Engine, header: ModelHeader, arrays: dict[str, np.ndarray],
              accounts: Accounts | None) -> None:
         """Write a model, and the rows that were left out."""
-        with written(self.path) as local:
+        with write_file(self.path) as local:
             save_model(local, header, arrays)
         if accounts is not None and accounts.rows:
             write_rejected(self.rejected, accounts, runner)

@@ -9,7 +9,7 @@ import numpy as np
 from mr_elm.cli.options import make_runner
 from mr_elm.cli.training import output_of
 from mr_elm.cli.tuning import read_tuning, write_table
-from mr_elm.files.storage import written
+from mr_elm.files.storage import write_file
 from mr_elm.methods import Method, Tuning, load
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
@@ -33,7 +33,7 @@ def report(tuned: Any, search: Any) -> None:
     write_table(search.table, [{**score.parameters, 'C': score.C, **values_of(score)} for score in tuned.scores])
     if search.figure is not None:
         from mr_elm.figures.heatmap import draw
-        with written(search.figure) as local:
+        with write_file(search.figure) as local:
             draw(tuned.scores, local)
     values = {name: value for name, value in values_of(tuned.best).items() if name not in ('n_support', 'seconds')}
     best = {**tuned.best.parameters, 'C': tuned.best.C, **values}

@@ -8,7 +8,7 @@ from mr_elm.cli.options import make_runner
 from mr_elm.cli.training import output_of
 from mr_elm.cli.tuning import read_tuning, write_table
 from mr_elm.drivers.tune_pesvm import Search
-from mr_elm.files.storage import written
+from mr_elm.files.storage import write_file
 from mr_elm.methods import Method, Tuning, load
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
@@ -32,7 +32,7 @@ def report(found: Any, asked: Any) -> None:
     write_table(asked.table, list(map(cell_of, found.scores)))
     if asked.figure is not None:
         from mr_elm.figures.node_figure import draw
-        with written(asked.figure) as local:
+        with write_file(asked.figure) as local:
             draw(found.scores, found.best, local)
     print(json.dumps(cell_of(found.best)))
 

@@ -6,7 +6,7 @@ from typing import Any
 from mr_elm.cli.method_options import add_options, read_options
 from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options
 from mr_elm.cli.training import add_model_options, output_of
-from mr_elm.files.storage import demand_free, written
+from mr_elm.files.storage import demand_free, write_file
 from mr_elm.machines.search_options import GRID
 from mr_elm.methods import Method, Tuning, load
 
@@ -45,7 +45,7 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
 def write_table(path: str | None, records: list[dict[str, Any]]) -> None:
     """Write a line of csv for each candidate, where a table was asked for."""
     if path is not None:
-        with written(path) as local, open(local, 'w', newline='') as stream:
+        with write_file(path) as local, open(local, 'w', newline='') as stream:
             table = csv.DictWriter(stream, records[0])
             table.writeheader()
             table.writerows(records)

@@ -3,7 +3,7 @@ import json
 from itertools import islice
 
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.files.storage import store_of, written
+from mr_elm.files.storage import store_of, write_file
 from mr_elm.io.wire import split_key
 from mr_elm.passes.data_set import DataSet
 from mr_elm.scores.metrics import Residuals
@@ -19,7 +19,7 @@ def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):
     data = DataSet(plan, runner, bad_rows)
     job = data.run(MRPredict, ['--model', model_path, *(['--scores'] if scores else [])], 'predictions')
     accounts = job.accounts
-    with job.finished() as finished, written(out) as local:
+    with job.finished() as finished, write_file(out) as local:
         accounts.map_input_records = finished.map_input_records
         with open(local, 'wb') as stream:
             n_written = join_parts(finished, accounts, stream)

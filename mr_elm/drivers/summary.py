@@ -7,7 +7,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import rows_from_arrays
-from mr_elm.files.storage import written
+from mr_elm.files.storage import write_file
 from mr_elm.io.blocks import stack
 from mr_elm.io.packed import MANIFEST, checksum
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
@@ -110,7 +110,7 @@ def write_manifest(folder: str, summary: Summary, facts: Mapping[str, Any]) -> N
                 'n_features': summary.columns.n_features, **facts, 'labels': summary.labels.entries,
                 'statistics': statistics}
     text = json.dumps({**manifest, 'crc32': checksum(manifest)}, indent=1)
-    with written(f'{folder}/{MANIFEST}') as local, open(local, 'w') as stream:
+    with write_file(f'{folder}/{MANIFEST}') as local, open(local, 'w') as stream:
         stream.write(text + '\n')
 
 

@@ -126,8 +126,7 @@ def _finish(distance: np.ndarray, gamma: float, root: bool, out: np.ndarray) -> 
 
 
 @fast
-def fill_kernel_rows(features: np.ndarray, rows: np.ndarray, exponential: tuple[float, bool],
-                     out: np.ndarray) -> None:
+def fill_kernel_rows(features: np.ndarray, rows: np.ndarray, exponential: tuple, out: np.ndarray) -> None:
     """Fill out (n, N) with the kernel values of rows, (n, d) float32, and all columns of features, (d, N) float32.
 
     Two rows share what they read, four features a pass. One long function, because LLVM must see that the partial

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from mr_elm.files.hadoop import make_hdfs_client
-from mr_elm.io.store import replacing
+from mr_elm.io.store import replace_file
 
 COPY = 4 << 20
 
@@ -65,7 +65,7 @@ class LocalStore:
 
     def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to a path; replaces what is there."""
-        with open(source, 'rb') as stream, replacing(path) as target:
+        with open(source, 'rb') as stream, replace_file(path) as target:
             shutil.copyfileobj(stream, target, COPY)
 
     def move(self, source: str, path: str) -> None:
@@ -177,10 +177,10 @@ def make_store(scheme: str) -> Store:
 
 
 @contextmanager
-def written(path: str) -> Iterator[str]:
+def write_file(path: str) -> Iterator[str]:
     """Give a file of this machine to write; it is put at `path`, whole, when all went well."""
     if is_local(path):
-        with replacing(path) as stream:
+        with replace_file(path) as stream:
             yield stream.name
         return
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
@@ -190,7 +190,7 @@ def written(path: str) -> Iterator[str]:
 
 
 @contextmanager
-def fetched(path: str, name: str = 'file') -> Iterator[str]:
+def fetch_file(path: str, name: str = 'file') -> Iterator[str]:
     """Give a copy on this machine of the file at `path`, under a plain name."""
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         local = os.path.join(folder, name)

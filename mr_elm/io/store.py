@@ -33,11 +33,11 @@ def save_arrays(path: FilePath, header: Mapping[str, Any], arrays: Mapping[str, 
     header : what JSON can hold; format and version are added.
     """
     text = json.dumps({'format': FORMAT, 'version': VERSION, **header})
-    with replacing(path) as stream:
+    with replace_file(path) as stream:
         np.savez(stream, **{'header': np.array(text), **arrays})  # type: ignore[arg-type]
 
 
-class replacing:
+class replace_file:
     """Open a temporary file beside `path` that takes its place when all went well, and vanishes otherwise."""
 
     def __init__(self, path: FilePath, mode: str = 'wb', **options: Any) -> None:

@@ -79,7 +79,7 @@ class Work:
     def write(self) -> None:
         """Write the record."""
         if self.record is not None:
-            with written(self.record) as local, open(local, 'w') as stream:
+            with write_file(self.record) as local, open(local, 'w') as stream:
                 json.dump({**RECORD, 'staging': self.staging, 'driver': this_driver(), 'jobs': self.jobs}, stream)
 
     def begin(self) -> None:

@@ -21,7 +21,7 @@ from mr_elm.data.generators import generate, write_rows
 from mr_elm.drivers import pesvm
 from mr_elm.drivers.pack import pack
 from mr_elm.engines import make_engine
-from mr_elm.files.storage import fetched
+from mr_elm.files.storage import fetch_file
 from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.rows.inputs import plan_inputs
@@ -105,7 +105,7 @@ def read_counters(paths: list[str]) -> Usage:
 
 def read_log(path: str) -> dict[str, dict[str, int]]:
     """Return the counters in a log: group -> name -> number."""
-    with fetched(path) as local:
+    with fetch_file(path) as local:
         data = Path(local).read_bytes()
     text = (gzip.decompress(data) if path.endswith('.gz') else data).decode('utf-8', 'replace')
     found = _parse_step_syslog(text.splitlines()).get('counters') or {}

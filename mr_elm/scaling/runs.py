@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mr_elm.io.store import replacing
+from mr_elm.io.store import replace_file
 from mr_elm.scaling.methods import Problem
 
 
@@ -92,7 +92,7 @@ def read_runs(path: str | Path) -> list[Run]:
 
 def write_runs(path: str | Path, runs: list[Run]) -> None:
     """Write a file of runs in place of the one that is there."""
-    with replacing(path, 'w', newline='') as stream:
+    with replace_file(path, 'w', newline='') as stream:
         table = csv.DictWriter(stream, list(TYPES))
         table.writeheader()
         table.writerows(map(asdict, runs))

@@ -72,7 +72,7 @@ def test_large_files_come_back_and_many_go(account, folder, tmp_path, monkeypatc
 
 def test_a_write_that_fails_leaves_what_was_there(account, folder, tmp_path):
     account.files[f'{folder}/m'] = b'old'
-    with pytest.raises(RuntimeError), storage.written(f'{folder}/m') as local:
+    with pytest.raises(RuntimeError), storage.write_file(f'{folder}/m') as local:
         with open(local, 'wb') as stream:
             stream.write(b'new, but not all of it')
         raise RuntimeError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.io.store import FORMAT, VERSION, load_arrays, replacing, save_arrays
+from mr_elm.io.store import FORMAT, VERSION, load_arrays, replace_file, save_arrays
 
 ARRAYS = {'a': np.array([0.0, -0.0, 5e-324, 1e308, np.nan, np.inf]), 'b': np.arange(6.0).reshape(2, 3).T,
           'empty': np.zeros((0, 3)), 'scalar': np.array(2.5), 'whole': np.arange(3)}
@@ -28,7 +28,7 @@ def test_a_failing_write_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / 'model.npz'
     save_arrays(path, HEADER, ARRAYS)
     before = path.read_bytes()
-    with pytest.raises(KeyboardInterrupt), replacing(path) as stream:
+    with pytest.raises(KeyboardInterrupt), replace_file(path) as stream:
         stream.write(b'half of')
         raise KeyboardInterrupt
     assert path.read_bytes() == before and os.listdir(tmp_path) == ['model.npz']
@@ -42,7 +42,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
     try:
         with pytest.raises(OSError):
             save_arrays(path, HEADER, {'large': np.zeros(1 << 16)})
-        with pytest.raises(OSError), replacing(path) as stream:
+        with pytest.raises(OSError), replace_file(path) as stream:
             stream.write(bytes(1 << 12))  # waits in the buffer until the file is closed
             os.ftruncate(stream.fileno(), 0)
             stream.seek((1 << 16) - 1)
@@ -54,7 +54,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
 
 def test_the_new_file_appears_only_when_it_is_complete(tmp_path):
     path = tmp_path / 'out'
-    with replacing(path, 'w') as stream:
+    with replace_file(path, 'w') as stream:
         stream.write('new')
         assert not path.exists()
     assert path.read_text() == 'new'
