@@ -3,7 +3,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mr_elm.features.landmarks import row_hashes
+from mr_elm.features.landmarks import hash_rows
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
 from mr_elm.machines.dual_task import DualTask
@@ -47,7 +47,7 @@ class MRDual(ProblemStage):
         if n_parts == 1:
             yield from self.send(rows, 0)
             return
-        parts = row_hashes(rows.X, self.problem.seed) % np.uint64(n_parts)
+        parts = hash_rows(rows.X, self.problem.seed) % np.uint64(n_parts)
         for part in range(n_parts):
             yield from self.send(rows.take(parts == part), part)
 

@@ -18,8 +18,8 @@ from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.machines.dual import BoxMachine
 from mr_elm.machines.pairs import ClassScheme, LabelledKernel, cross_validate
-from mr_elm.scaling.timing import make_ratio_row, measure_processor, times_faster
-from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.scaling.timing import judge_ratio, measure_processor, times_faster
+from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
 from mr_elm.scores.selection import PAPER, fold_numbers
 from mr_elm.solvers.box.box_qp import BoxQP, Settings
 from mr_elm.solvers.box.path import ready_rows

@@ -30,7 +30,7 @@ from mr_elm.scaling.timing import (
     run_mr_elm,
     wall_seconds,
 )
-from mr_elm.scaling.verdict import COUNTED, Row, at_least, at_most
+from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
 from mr_elm.solvers.ridge.esvm import TrainingRows, fit_esvm
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps

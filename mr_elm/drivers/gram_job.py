@@ -12,10 +12,10 @@ from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.models import layer_arrays
-from mr_elm.rows.partition import fewest_tasks
+from mr_elm.rows.partition import find_fewest_tasks
 from mr_elm.solvers.ridge.esvm import Sums, collect_sums
 from mr_elm.streaming.mr_gram import MRGram
-from mr_elm.sums.gram import GridSteps, assemble, tile_sizes
+from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
 
 REDUCER_BYTES = 1 << 30
 
@@ -54,5 +54,5 @@ def share_tiles(n_maps: int, n_hidden: int) -> tuple[int, float]:
 
     Every map task sends the high and low part of the upper triangle of E'E.
     """
-    sizes = {make_key('gram', i, j): 2 * NUMBER_BYTES * n for i, j, n in tile_sizes(n_hidden + 1)}
-    return fewest_tasks(sizes, REDUCER_BYTES / (n_maps * sum(sizes.values())))
+    sizes = {make_key('gram', i, j): 2 * NUMBER_BYTES * n for i, j, n in measure_tiles(n_hidden + 1)}
+    return find_fewest_tasks(sizes, REDUCER_BYTES / (n_maps * sum(sizes.values())))

@@ -10,7 +10,7 @@ from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.header import ModelHeader
-from mr_elm.history import event
+from mr_elm.history import make_event
 from mr_elm.machines.kernel import SOLVERS as SOLVERS
 from mr_elm.machines.kernel import WHOLE, KernelMachine
 from mr_elm.machines.model_arrays import kernel_arrays

@@ -19,8 +19,8 @@ from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.inputs import InputPlan, expand, look_at
-from mr_elm.rows.partition import tasks_for
+from mr_elm.rows.inputs import InputPlan, expand_patterns, inspect_file
+from mr_elm.rows.partition import count_tasks
 from mr_elm.solvers.shared.matrix_products import U, V
 from mr_elm.streaming.mr_kernel import TILE, MRKernel, tile_corners
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
@@ -66,7 +66,7 @@ def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
     demand_disk(data, emit, runner)
     columns = DataSet(plan_columns(data), runner, n_rows=data.task.n_features)
     keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
-    arguments = ['--emit', emit, '--kernel', write_kernel(data), *runner.reducers(tasks_for(keys))]
+    arguments = ['--emit', emit, '--kernel', write_kernel(data), *runner.reducers(count_tasks(keys))]
     n_filled = 0
     for key, (value,) in columns.run(MRKernel, arguments, f'kernel by {emit}'):
         i, j = map(int, split_key(key)[1])
@@ -130,7 +130,7 @@ def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
         for block in blocks:
             stream.write(encode_block(block))
             stream.write(b'\n')
-    return InputPlan([look_at(entry, RowOptions()) for entry in expand([path])])
+    return InputPlan([inspect_file(entry, RowOptions()) for entry in expand_patterns([path])])
 
 
 def make_product(data: KernelData) -> Callable[[Floats], Floats]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.partition import tasks_for
+from mr_elm.rows.partition import count_tasks
 from mr_elm.streaming.stage import MRRows
 
 
@@ -18,5 +18,5 @@ def run_problem(data: DataSet, job_class: type[MRRows], problem: Any, stage: str
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'problem.npz')
         problem.save(path)
-        reducers = data.runner.reducers(tasks_for(list(keys))) if keys else []
+        reducers = data.runner.reducers(count_tasks(list(keys))) if keys else []
         yield from data.run(job_class, ['--problem', path, *reducers], stage)

@@ -15,7 +15,7 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.streaming.mr_stats import MRStats, check_classes
-from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, zeros
+from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, make_zeros
 from mr_elm.typing import Rows
 
 
@@ -117,6 +117,6 @@ def write_manifest(folder: str, summary: Summary, facts: Mapping[str, Any]) -> N
 def read_manifest(manifest: Mapping[str, Any]) -> Summary:
     """Return the Summary that the manifest of a pack, a dictionary, holds."""
     statistics: dict[str, Any] = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
-                  for name, text in manifest['statistics'].items()}
+                                  for name, text in manifest['statistics'].items()}
     return Summary(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], rejected=manifest['rejected'],
                    input=manifest['input'], **statistics)

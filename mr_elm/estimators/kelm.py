@@ -51,11 +51,11 @@ class KernelELM(KernelOrNodes):
             kernel = self._make_kernel(X, weights)
             if self.solver == 'cg':
                 solution, self.n_iter_, _ = machine.solve_by_gradients(
-                    KernelRowsTask(kernel, X), kernel_product(X, kernel), T, weights)
+                    KernelRowsTask(kernel, X), make_kernel_product(X, kernel), T, weights)
             elif machine.takes_passes:
-                solution, _ = machine.solve_truncated(kernel_product(X, kernel), T, weights)
+                solution, _ = machine.solve_truncated(make_kernel_product(X, kernel), T, weights)
             else:
-                solution = machine.solve_matrix(lower_triangle(X, kernel), T, weights)
+                solution = machine.solve_matrix(compute_lower_triangle(X, kernel), T, weights)
             self._keep_kernel(kernel, X, solution.dual_coef)
         self.dual_coef_ = solution.dual_coef
         if self.leave_one_out:

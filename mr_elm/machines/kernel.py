@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.features.kernel_tiles import lower_triangle
+from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import load_arrays, save_model
@@ -161,7 +161,7 @@ class LeaveOneOutTask(RowsTask):
 
     def score(self, number: int, rows: GatheredRows) -> Iterator[tuple[float, dict[str, float]]]:
         """Yield (C, score) of a kernel over some rows."""
-        omega = lower_triangle(self.scale(rows.X), make_kernel(self.kernel, **self.kernels[number]))
+        omega = compute_lower_triangle(self.scale(rows.X), make_kernel(self.kernel, **self.kernels[number]))
         s, _ = weigh(omega, rows.numbers[:, None], rows.weights)
         yield from leave_one_out(decompose(omega), s, rows.numbers, rows.weights, self.n_classes, self.C_values)
 

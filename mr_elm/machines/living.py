@@ -12,7 +12,7 @@ import numpy as np
 from mr_elm.errors import AccountingError, ModelFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
-from mr_elm.history import event, extend_history
+from mr_elm.history import extend_history, make_event
 from mr_elm.models import HiddenNodeModel, layer_arrays
 from mr_elm.solvers.ridge.esvm import Sums, finish
 from mr_elm.solvers.ridge.increment import (
@@ -140,7 +140,7 @@ class LivingMachine:
 
 def record(header: ModelHeader, batch: Batch, classes: Sequence[str], action: str) -> ModelHeader:
     """Write into a header what was done with a batch, and which classes there are now."""
-    history = extend_history(header.history, event(action, batch.n_rows, dict(batch.rejected)))
+    history = extend_history(header.history, make_event(action, batch.n_rows, dict(batch.rejected)))
     blas = sorted({*header.parameters['blas'], *batch.blas})
     return replace(header, classes=list(classes), history=history).change_parameters(blas=blas)
 

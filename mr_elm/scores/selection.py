@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.features.kernels import KernelKind
-from mr_elm.features.landmarks import row_hashes
+from mr_elm.features.landmarks import hash_rows
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers
 from mr_elm.typing import Floats, Rows
 
