@@ -1,34 +1,37 @@
 """Compare the predictions of a model with the labels of a data set."""
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError
+from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
 from mr_elm.machines.press import LeaveOneOut
 from mr_elm.models import read_model
 from mr_elm.scores.metrics import Confusion, Residuals
-from mr_elm.streaming.stage import MRRows, demand_width
+from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
 
 
-def merge_confusions(values):
+def merge_confusions(values: Iterable[Any]) -> Any:
     """Merge confusion counts over tasks."""
     return pairs_to_json(reduce(Confusion.merge, map(pairs_from_json, values)))
 
 
-def pairs_to_json(confusion):
+def pairs_to_json(confusion: Confusion) -> dict[str, list]:
     """Write a Confusion as a dictionary of lists."""
     return {'counts': [[true, said, n] for (true, said), n in sorted(confusion.table.items())]}
 
 
-def pairs_from_json(value):
+def pairs_from_json(value: Any) -> Confusion:
     """Undo `pairs_to_json`."""
     return Confusion({(true, said): n for true, said, n in value['counts']})
 
 
-def merge_residuals(values):
+def merge_residuals(values: Iterable[Any]) -> Any:
     """Merge sums of errors over tasks."""
     return asdict(reduce(Residuals.merge, (Residuals(**value) for value in values)))
 
@@ -51,21 +54,21 @@ class MREvaluate(MRRows):
     REQUIRED = ('model',)
     MERGE = {'confusion': merge_confusions, 'residuals': merge_residuals}
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add the model."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
         self.add_passthru_arg('--leave-one-out', action='store_true', default=False,
                               help='the rows are those of the training; predict each by the model of all others')
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Load the model."""
         self.model = read_model(self.options.model)
-        self.pairs = Counter()
-        self.residuals = None
-        self.press = LeaveOneOut.of(self.model) if self.options.leave_one_out else None
+        self.pairs: Counter = Counter()
+        self.residuals: Residuals | None = None
+        self.press = LeaveOneOut.of(self.model) if self.options.leave_one_out else None  # type: ignore[arg-type]
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Place) -> None:
         """Score a block."""
         demand_width(block.X, self.model.n_features)
         if block.codes is None:
@@ -80,7 +83,7 @@ class MREvaluate(MRRows):
         for i, k in zip(*counts.nonzero(), strict=True):
             self.pairs[self.model.class_of(block.names[i]), self.model.classes[k]] += int(counts[i, k])
 
-    def map_end(self):
+    def map_end(self) -> Iterator[Pair]:
         """Emit the counts, nothing when there was no row."""
         if self.pairs:
             yield make_key('confusion'), pairs_to_json(Confusion(dict(self.pairs)))

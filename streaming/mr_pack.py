@@ -1,19 +1,23 @@
 """Pack the rows of a data set into binary blocks, one a line."""
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
 
 from mr_elm.errors import DataFormatError
+from mr_elm.io.blocks import Block
 from mr_elm.io.packed import END_MARK, cut_to_records, decode_end, encode_block, encode_end
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.streaming.stage import MRRows
+from mr_elm.streaming.stage import MRRows, Pair, Place
 
 
 class LinesProtocol(RawValueProtocol):
     """Write values, which are bytes of one line, and nothing else."""
 
-    def write(self, key, value):
+    def write(self, key: str, value: Any) -> bytes:
         """Write a line, without its end."""
         return value
 
@@ -35,17 +39,17 @@ class MRPack(MRRows):
 
     OUTPUT_PROTOCOL = LinesProtocol
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add how features are kept."""
         super().configure_args()
         self.add_passthru_arg('--dtype', choices=('float32', 'float64'), default='float64',
                               help='how to keep features (default: %(default)s)')
 
-    def steps(self):
+    def steps(self) -> list[Any]:
         """Map."""
         return [MRStep(mapper=self.mapper)]
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
         """Pack a block."""
         values = block.X.data if sp.issparse(block.X) else block.X
         if self.options.dtype == 'float32' and np.abs(values).max(initial=0) > np.finfo('float32').max:
@@ -54,7 +58,7 @@ class MRPack(MRRows):
             yield '', encode_block(piece, self.options.dtype, self.numeric)
 
     @staticmethod
-    def watch(lines, take):
+    def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:
         """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
         for line in lines:
             if line.startswith(END_MARK):
@@ -62,7 +66,7 @@ class MRPack(MRRows):
                 take(make_key(facts.pop('kind'), *facts.pop('place')), facts)
             yield line
 
-    def drain(self):
+    def drain(self) -> Iterable[Pair]:
         """Write the records about the input as end lines."""
         for key, value in super().drain():
             kind, coordinates = split_key(key)

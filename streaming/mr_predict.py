@@ -1,19 +1,22 @@
 """Predict every row of a data set, in an order that the driver can restore."""
 import json
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
 
+from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
 from mr_elm.models import read_model
-from mr_elm.streaming.stage import MRRows, demand_width
+from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
 
 
 class FramedProtocol(RawValueProtocol):
     """Write records as `key TAB {"following": n, ...}` followed by n lines of text."""
 
-    def write(self, key, value):
+    def write(self, key: str, value: Any) -> bytes:
         """Write a record: value is (dictionary, list of lines)."""
         facts, lines = value
         head = key.encode() + b'\t' + json.dumps({**facts, 'following': len(lines)}).encode()
@@ -39,22 +42,22 @@ class MRPredict(MRRows):
     REQUIRED = ('model',)
     OUTPUT_PROTOCOL = FramedProtocol
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add the model and what to write of each row."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
         self.add_passthru_arg('--scores', action='store_true', default=False,
                               help='write the decision values behind the label')
 
-    def steps(self):
+    def steps(self) -> list[Any]:
         """Map."""
         return [MRStep(mapper=self.mapper)]
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Load the model."""
         self.model = read_model(self.options.model)
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
         """Predict a block."""
         demand_width(block.X, self.model.n_features)
         scores = self.model.decision_function(block.X)
@@ -66,7 +69,7 @@ class MRPredict(MRRows):
         yield make_key('rows', *place), ({}, lines)
 
     @staticmethod
-    def watch(lines, take):
+    def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:
         """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
         for line in lines:
             key, _, facts = line.partition(b'\t')
@@ -76,7 +79,7 @@ class MRPredict(MRRows):
             yield line
             yield from islice(lines, n_lines)
 
-    def drain(self):
+    def drain(self) -> Iterable[Pair]:
         """Frame the records about the input like the rows."""
         return [(key, (facts, [])) for key, facts in super().drain()]
 

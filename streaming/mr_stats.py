@@ -1,16 +1,21 @@
 """Summarise a data set in one pass: columns, labels, landmarks."""
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import Landmarks, rows_from_arrays
+from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.streaming.stage import MRRows
+from mr_elm.streaming.stage import MRRows, Pair, Place
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable
+from mr_elm.typing import Floats
 
 PIECE = 1 << 16  # features a record
 LANDMARK_BYTES = 4 << 20
 MAX_CLASSES = 10_000
 
 
-def merge_columns(values):
+def merge_columns(values: Iterable[Any]) -> Any:
     """Merge statistics of the same features over tasks."""
     pieces = [ColumnStatistics.from_arrays(arrays) for arrays in values]
     merged = pieces[0]
@@ -19,7 +24,7 @@ def merge_columns(values):
     return merged.to_arrays()
 
 
-def merge_labels(values):
+def merge_labels(values: Iterable[Any]) -> Any:
     """Merge label tables over tasks."""
     merged = LabelTable()
     for value in values:
@@ -57,7 +62,7 @@ class MRStats(MRRows):
 
     MERGE = {'columns': merge_columns, 'labels': merge_labels, 'target': merge_columns, 'weights': merge_columns}
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add what decides the landmarks."""
         super().configure_args()
         self.add_passthru_arg('--landmarks', type=int, default=0, metavar='L',
@@ -65,13 +70,15 @@ class MRStats(MRRows):
         self.add_passthru_arg('--seed', type=int, default=0, metavar='N',
                               help='key of the hash that chooses landmarks (default: %(default)s)')
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Start with nothing seen."""
-        self.columns = self.target = self.weights = None
+        self.columns: ColumnStatistics | None = None
+        self.target: ColumnStatistics | None = None
+        self.weights: ColumnStatistics | None = None
         self.labels = LabelTable()
         self.landmarks = Landmarks(self.options.landmarks, self.options.seed) if self.options.landmarks else None
 
-    def map_block(self, block, place):
+    def map_block(self, block: Block, place: Place) -> None:
         """Take in a block."""
         self.columns = merged(self.columns, block.X, block.weights)
         if block.weights is not None:
@@ -81,7 +88,7 @@ class MRStats(MRRows):
         if self.landmarks is not None:
             self.landmarks.add(block.X)
 
-    def add_labels(self, block, place):
+    def add_labels(self, block: Block, place: Place) -> None:
         """Take in the labels of a block."""
         if self.numeric:
             self.target = merged(self.target, block.targets[:, None])
@@ -89,7 +96,7 @@ class MRStats(MRRows):
         self.labels.add_block(block, place)
         check_classes(self.labels)
 
-    def map_end(self):
+    def map_end(self) -> Iterator[Pair]:
         """Emit what was seen, nothing when there was no row."""
         if self.columns is None:
             return
@@ -104,7 +111,7 @@ class MRStats(MRRows):
             for arrays in self.landmarks.to_pieces(LANDMARK_BYTES):
                 yield make_key('landmarks'), arrays
 
-    def reducer(self, key, values):
+    def reducer(self, key: str, values: Iterable[Any]) -> Iterator[Pair]:
         """Merge the values of a key; landmarks leave in pieces."""
         if split_key(key)[0] != 'landmarks':
             yield from super().reducer(key, values)
@@ -116,13 +123,13 @@ class MRStats(MRRows):
             yield make_key('landmarks', number), arrays
 
 
-def merged(statistics, X, weights=None):
+def merged(statistics: ColumnStatistics | None, X: Any, weights: Floats | None = None) -> ColumnStatistics:
     """Add rows to ColumnStatistics, or begin them."""
     new = ColumnStatistics.of(X, weights)
     return new if statistics is None else statistics.merge(new)
 
 
-def check_classes(labels, where=''):
+def check_classes(labels: LabelTable, where: str = '') -> None:
     """Raise DataFormatError when a LabelTable, of one task or of all, is too long to be one of classes."""
     if len(labels.entries) > MAX_CLASSES:
         raise DataFormatError(f'{where}at most {MAX_CLASSES} classes were expected, there are more different labels: '

@@ -4,7 +4,9 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import Any
 from urllib.parse import unquote
 
 import scipy.sparse as sp
@@ -14,7 +16,7 @@ from mrjob.protocol import RawValueProtocol
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.engines.mrjob_private import ProofArguments
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import BLOCK_ROWS
+from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.json_file import read_json
 from mr_elm.io.kinds import find_kind
@@ -24,7 +26,10 @@ from mr_elm.io.splits import CHUNK, read_split, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import report_alive
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument, row_options
+from mr_elm.typing import Rows
 
+Pair = tuple[str, Any]  # key and value
+Place = list[int]  # of a row: file number, split start, ordinal
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 TASKS = {'--mapper', '--combiner', '--reducer'}
 URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
@@ -45,13 +50,13 @@ class MRRows(ProofArguments, MRJob):
     INTERNAL_PROTOCOL = WireProtocol
     OUTPUT_PROTOCOL = WireProtocol
     MERGE: dict = {}
-    REQUIRED = ()
+    REQUIRED: tuple[str, ...] = ()
 
-    def __init__(self, args=None):
+    def __init__(self, args: list[str] | None = None) -> None:
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
 
     @classmethod
-    def run(cls):
+    def run(cls) -> None:
         """Run a task when mrjob or Hadoop asks for one, else the whole job, as a user does by hand."""
         if TASKS & set(sys.argv[1:]):
             super().run()
@@ -59,7 +64,7 @@ class MRRows(ProofArguments, MRJob):
         from mr_elm.engines.by_hand import main  # drivers need it, tasks do not
         sys.exit(main(cls, sys.argv[1:]))
 
-    def configure_args(self):
+    def configure_args(self) -> None:
         """Add the options that tell a task how to read its split."""
         super().configure_args()
         self.add_file_arg('--plan', help='JSON: the files of the data set and their formats (default: look at the '
@@ -71,31 +76,32 @@ class MRRows(ProofArguments, MRJob):
         self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',
                               help='how many rows of text to read together (default: %(default)s)')
 
-    def run_mapper(self, step_num=0):
+    def run_mapper(self, step_num: int = 0) -> None:
         """Run a map task; Hadoop is told that it lives."""
         with report_alive():
             super().run_mapper(step_num)
 
-    def run_combiner(self, step_num=0):
+    def run_combiner(self, step_num: int = 0) -> None:
         """Run a combiner; Hadoop is told that it lives."""
         with report_alive():
             super().run_combiner(step_num)
 
-    def run_reducer(self, step_num=0):
+    def run_reducer(self, step_num: int = 0) -> None:
         """Run a reduce task; Hadoop is told that it lives."""
         with report_alive():
             super().run_reducer(step_num)
 
-    def mapper(self, _, line):
+    def mapper(self, _: object, line: object) -> None:
         """Stand for `map_pairs`, which does the work: mrjob wants to see a mapper."""
         raise NotImplementedError
 
-    def map_pairs(self, pairs, step_num=0):
+    def map_pairs(self, pairs: object, step_num: int = 0) -> Iterator[Pair]:
         """Read this task's splits block by block."""
         with one_thread(), warnings.catch_warnings():
             warnings.simplefilter('ignore')  # inline, mrjob's stderr takes bytes only
             self.demand_options()
-            self.records, self.ahead = [], b''
+            self.records: list[Pair] = []
+            self.ahead = b''
             self.plan = self.look() if self.options.plan is None else read_json(self.options.plan)
             self.map_begin()
             try:
@@ -108,13 +114,13 @@ class MRRows(ProofArguments, MRJob):
             yield from self.map_end() or ()
             self.finish_input()
 
-    def demand_options(self):
+    def demand_options(self) -> None:
         """Exit with status 2 when a required option is missing."""
         for name in self.REQUIRED:
             if getattr(self.options, name) is None:
                 self.arg_parser.error(f'--{name.replace("_", "-")}: a file was expected, none was named')
 
-    def look(self):
+    def look(self) -> dict[str, Any]:
         """Make the plan of a task that was given none: one file, in the format that its first lines and options say."""
         self.ahead = next(read_whole_lines(self.stdin), b'')
         path = os.environ.get('mapreduce_map_input_file', '')
@@ -124,28 +130,28 @@ class MRRows(ProofArguments, MRJob):
         form = sniff(lines, path, options, blank_bytes) if lines else RowFormat('csv')
         return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
 
-    def finish_input(self):
+    def finish_input(self) -> None:
         """Read what is left: Hadoop takes a task that leaves input unread for a failed one."""
         while self.stdin.read(CHUNK):
             pass
 
     @property
-    def numeric(self):
+    def numeric(self) -> bool:
         """Tell whether labels are the targets of a regression."""
         return self.plan['files'][0]['format']['numeric_labels']
 
-    def map_begin(self):
+    def map_begin(self) -> None:
         """Prepare what the task needs, once."""
 
-    def map_end(self):
+    def map_end(self) -> Iterable[Pair] | None:
         """Yield what was summed up, when all rows were seen."""
 
-    def drain(self):
+    def drain(self) -> Iterable[Pair]:
         """Yield the records about the input that have gathered."""
         records, self.records = self.records, []
         return records
 
-    def read_blocks(self):
+    def read_blocks(self) -> Iterator[tuple[Block, Place]]:
         """Yield (block, place) for all splits of the task, and keep account of each."""
         files = self.plan['files']
         for number, start, length, chunks in self.splits(files):
@@ -159,7 +165,7 @@ class MRRows(ProofArguments, MRJob):
                 self.record_error(error, number, start)
             self.record_counts(reader, number, length)
 
-    def read_split(self, reader, chunks, number):
+    def read_split(self, reader: Any, chunks: Iterable[bytes], number: int) -> Iterator[tuple[Block, Place]]:
         """Yield (block, place) for one split."""
         for block in reader.blocks(chunks):
             self.record_rejected(reader, number)
@@ -167,7 +173,7 @@ class MRRows(ProofArguments, MRJob):
             yield block, [number, reader.counts.start, reader.counts.used - len(block)]
         self.record_rejected(reader, number)
 
-    def record_rejected(self, reader, number):
+    def record_rejected(self, reader: Any, number: int) -> None:
         """Send rows that could not be used to the driver."""
         for row in reader.rejected:
             key = make_key('rejected', number, reader.counts.start, row.ordinal)
@@ -175,17 +181,17 @@ class MRRows(ProofArguments, MRJob):
         if reader.rejected:
             reader.rejected.clear()
 
-    def record_error(self, error, number, start):
+    def record_error(self, error: BaseException, number: int, start: int) -> None:
         """Send what made a split unreadable to the driver."""
         self.records.append((make_key('error', number, start), {'message': str(error)}))
 
-    def record_counts(self, reader, number, length):
+    def record_counts(self, reader: Any, number: int, length: int) -> None:
         """Send the account of a split, of so many bytes of its file, to the driver."""
         counts = {**reader.counts.to_json(), 'length': length, 'blas': describe_blas(),
                   'packing': getattr(reader, 'packing', [])}
         self.records.append((make_key('counts', number, reader.counts.start), counts))
 
-    def splits(self, files):
+    def splits(self, files: list[dict[str, Any]]) -> Iterator[tuple[int, int, int, Iterable[bytes]]]:
         """Yield (file number, start, length, chunks of whole lines) for each split of the task."""
         if self.options.planned_splits:
             for line in self.stdin:
@@ -197,21 +203,21 @@ class MRRows(ProofArguments, MRJob):
             number = find_file(files, os.environ['mapreduce_map_input_file'])
             yield number, start, length, chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
 
-    def count_bytes(self, chunks):
+    def count_bytes(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Pass chunks on and report how many bytes were read."""
         for chunk in chunks:
             self.increment_counter('mr_elm', 'bytes', len(chunk))
             yield chunk
 
     @staticmethod
-    def watch(lines, take):
+    def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:
         """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
         for line in lines:
             if line.startswith(ABOUT_INPUT):
                 take(*WireProtocol().read(line))
             yield line
 
-    def reducer(self, key, values):
+    def reducer(self, key: str, values: Iterable[Any]) -> Iterator[Pair]:
         """Merge the values of a key. Input and output: <kind and coordinates, value>."""
         merge = self.MERGE.get(split_key(key)[0])
         if merge is None:
@@ -221,21 +227,21 @@ class MRRows(ProofArguments, MRJob):
             yield key, merge(values)
 
 
-def as_meant(arguments):
+def as_meant(arguments: Iterable[str]) -> list[str]:
     """Read the arguments of a task back; those of a driver are as they are meant."""
     if not TASKS & set(arguments):
         return list(arguments)
     return [unquote(word[1:]) if word.startswith('%') else word for word in arguments]
 
 
-def demand_width(X, n_features):
+def demand_width(X: Rows, n_features: int) -> None:
     """Raise DataFormatError when rows, which may be packed ones, do not fit a model; sparse ones may be narrower."""
     width = X.shape[1]
     if width > n_features or width < n_features and not sp.issparse(X):
         raise DataFormatError(f'rows of {n_features} features were expected, rows of {width} came')
 
 
-def find_file(files, uri):
+def find_file(files: list[dict[str, Any]], uri: str) -> int:
     """Return the number of the file that Hadoop calls `uri`."""
     wanted = plain_path(uri)
     for number, file in enumerate(files):
@@ -244,7 +250,7 @@ def find_file(files, uri):
     raise DataFormatError(f'{uri}: one of the planned input files was expected')
 
 
-def plain_path(uri):
+def plain_path(uri: str) -> str:
     """Reduce a URI to what tells files apart: hdfs:///a and hdfs://host:9000/a are one, ? and # are but letters."""
     found = URI.match(uri)
     if not found:

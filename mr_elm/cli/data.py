@@ -41,8 +41,8 @@ def pack(argv: Sequence[str]) -> None:
         demand_free(rejected)
     options = row_options(args, labelled=not args.no_label, numeric_labels=args.task == 'regression')
     with make_runner(args, passed, args.output.rstrip('/')) as runner:
-        summary, accounts = packing.pack(args.inputs, args.output, options, runner, args.dtype, args.block_rows,
-                                         args.bad_rows)
+        summary, accounts = packing.pack(args.inputs, args.output, options, runner,
+                                         packing.Packing(args.dtype, args.block_rows), args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, runner)
     runner.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')

@@ -1,22 +1,42 @@
 """Pack a data set: write its rows as binary blocks, read them back for their statistics, close with a manifest."""
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from mr_elm.drivers.summary import demand_rows, survey, write_manifest
+from mr_elm.drivers.summary import Summary, demand_rows, survey, write_manifest
+from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import BLOCK_ROWS
+from mr_elm.io.formats import RowOptions
 from mr_elm.io.packed import count_record_rows
 from mr_elm.passes.data_set import DataSet
+from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan, expand_patterns, inspect_file, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
 
 
-def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_ROWS, bad_rows='stop'):
+@dataclass(frozen=True)
+class Packing:
+    """Say how rows are packed.
+
+    dtype : float64 or float32. block_rows : how many rows of text make a block.
+    """
+
+    dtype: str = 'float64'
+    block_rows: int = BLOCK_ROWS
+
+
+DEFAULT = Packing()
+
+
+def pack(patterns: Sequence[str], folder: str, options: RowOptions, runner: Engine, packing: Packing = DEFAULT,
+         bad_rows: str = 'stop') -> tuple[Summary, Accounts]:
     """Pack the rows of text files into a folder.
 
     patterns : files, folders or globs. folder : must not exist, or be empty.
-    options : RowOptions. dtype : float32 or float64. block_rows : rows a block, at most.
+    options : RowOptions. packing : how the rows are packed; blocks of wide rows hold fewer.
     Returns (Summary of the packed rows, Accounts of the text). The folder is removed when packing fails.
     """
     store = store_of(folder)
@@ -28,13 +48,14 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
     plan = plan_inputs(patterns, options)
     if plan.pack:
         raise DataFormatError(f'{plan.pack}: rows of text were expected, they are packed already')
-    if plan.files[0].format.n_columns:
-        block_rows = count_record_rows(plan.files[0].format.width, block_rows)
+    form, block_rows = plan.files[0].format, packing.block_rows
+    if form.n_columns:
+        block_rows = count_record_rows(form.width, block_rows)
     if found:
         store.remove(folder)  # Hadoop writes to new folders only
-    arguments = ['--dtype', dtype, '--block-rows', str(block_rows)]
+    arguments = ['--dtype', packing.dtype, '--block-rows', str(block_rows)]
     text = DataSet(plan, runner, bad_rows)
-    facts = {'dtype': dtype, 'block_rows': block_rows}
+    facts = {'dtype': packing.dtype, 'block_rows': block_rows}
     with (runner.output_arguments(folder) as target,
           text.run(MRPack, [*target, *arguments], 'packing').finished() as finished):
         closed = close_pack(text, finished, options, facts)
@@ -42,11 +63,13 @@ def pack(patterns, folder, options, runner, dtype='float64', block_rows=BLOCK_RO
     return closed
 
 
-def close_pack(text, finished, options, facts):
+def close_pack(text: DataSet, finished: Finished, options: RowOptions,
+               facts: dict[str, Any]) -> tuple[Summary, Accounts]:
     """Read the blocks back, check that no row is missing, and write the manifest. text : DataSet that was packed."""
     folder, plan = finished.folder, text.plan
     summary = survey(DataSet(look_into(folder, replace(options, kind='packed')), text.runner))
-    accounts = packing_accounts(plan, summary.accounts)
+    packed = summary.accounts or Accounts(plan)
+    accounts = packing_accounts(plan, packed)
     accounts.map_input_records = finished.map_input_records
     text.reconcile(accounts)
     demand_rows(plan, summary)
@@ -58,18 +81,18 @@ def close_pack(text, finished, options, facts):
     return summary, accounts
 
 
-def task_of(options):
+def task_of(options: RowOptions) -> str:
     """Name what the labels are kept for."""
     return 'regression' if options.numeric_labels else 'classification'
 
 
-def look_into(folder, options):
+def look_into(folder: str, options: RowOptions) -> InputPlan:
     """Make the plan of a pack that has no manifest yet."""
     files = [inspect_file(entry, options) for entry in expand_patterns([folder])]
     return InputPlan([file for file in files if file is not None])
 
 
-def packing_accounts(plan, packed):
+def packing_accounts(plan: InputPlan, packed: Accounts) -> Accounts:
     """Gather the accounts of the text from the end lines that the packing tasks left."""
     accounts = Accounts(plan)
     for counts in packed.counts.values():

@@ -1,17 +1,25 @@
 """Apply a model to a data set: write predictions in input order, or score them against the labels."""
 import json
+from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any, BinaryIO
 
+from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of, write_file
 from mr_elm.io.wire import split_key
+from mr_elm.models import Model
 from mr_elm.passes.data_set import DataSet
+from mr_elm.passes.finished import Finished
+from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.metrics import Residuals
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict
 
 
-def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):
+def predict(model_path: str, plan: InputPlan, out: str, runner: Engine, scores: bool = False,
+            bad_rows: str = 'stop') -> Accounts:
     """Write one line a row to `out`, in input order: the label, with scores also the decision values, tab between.
 
     Returns the Accounts. The file appears whole or not at all.
@@ -29,11 +37,11 @@ def predict(model_path, plan, out, runner, scores=False, bad_rows='stop'):
     return accounts
 
 
-def join_parts(finished, accounts, out):
+def join_parts(finished: Finished, accounts: Accounts, out: BinaryIO) -> int:
     """Copy the predictions of all parts in input order; returns how many."""
     store, n_written = store_of(finished.folder), 0
     places = {path: first_place(store, path) for path in finished.parts()}
-    for path in sorted((path for path in places if places[path] is not None), key=places.get):
+    for _, path in sorted((place, path) for path, place in places.items() if place is not None):
         with store.open(path) as part:
             for key, facts in frames(part):
                 n_lines = facts.pop('following')
@@ -45,19 +53,19 @@ def join_parts(finished, accounts, out):
     return n_written
 
 
-def without_tab(line):
+def without_tab(line: bytes) -> bytes:
     """Drop the tab that Hadoop appends to a line without one."""
     return line[:-2] + b'\n' if line.endswith(b'\t\n') else line
 
 
-def frames(part):
+def frames(part: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
     """Yield (key, facts) of the records of a part; the caller reads the lines that belong to each."""
     for line in part:
         key, _, facts = line.partition(b'\t')
         yield key.decode(), json.loads(facts)
 
 
-def first_place(store, path):
+def first_place(store: Any, path: str) -> tuple[int, ...] | None:
     """Return the place of the first record of a part, or None when it is empty."""
     with store.open(path) as part:
         for key, _ in frames(part):
@@ -65,7 +73,8 @@ def first_place(store, path):
     return None
 
 
-def evaluate(model_path, model, plan, runner, bad_rows='stop', leave_one_out=False):
+def evaluate(model_path: str, model: Model, plan: InputPlan, runner: Engine, bad_rows: str = 'stop',
+             leave_one_out: bool = False) -> tuple[dict[str, Any], Accounts]:
     """Score a model on labelled rows: a dictionary with accuracy or rmse, and more. Also returns the Accounts.
 
     leave_one_out : the rows are those of the training; each is judged by the model of the others. Raises

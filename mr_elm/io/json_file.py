@@ -1,9 +1,10 @@
 """Read and write small files of JSON."""
 import json
 import os
+from typing import Any
 
 
-def read_json(path: str) -> object:
+def read_json(path: str) -> Any:
     """Return the value in a file of JSON."""
     with open(path, encoding='utf-8') as stream:
         return json.load(stream)
