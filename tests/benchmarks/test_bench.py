@@ -77,8 +77,8 @@ def test_stages_of_the_kernel_machine_are_called_as_training_calls_them(tmp_path
     runner = make_engine()
     with kelm.gather_rows(kelm.write_csv(tmp_path / 'rows.csv', *kelm.draw(30, 4)), runner) as data:
         V, omega = np.ones((30, 2)), np.empty((30, 30))
-        kelm.by_columns(data, 'tiles', omega)
-        np.testing.assert_allclose(kelm.multiplier(data)(V)[:, 0],
+        kelm.fill_by_columns(data, 'tiles', omega)
+        np.testing.assert_allclose(kelm.make_product(data)(V)[:, 0],
                                    np.tril(omega).sum(axis=1) + np.tril(omega, -1).sum(axis=0), rtol=1e-9)
         assert kelm.measure_map(data, 'entries')[1] > kelm.measure_map(data, 'tiles')[1] > 0
 
