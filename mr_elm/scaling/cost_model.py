@@ -19,7 +19,7 @@ from scipy.optimize import nnls
 
 from mr_elm.engines import find_engine
 from mr_elm.io.wire import NUMBER_BYTES
-from mr_elm.scaling.methods import METHODS, Method, Problem
+from mr_elm.scaling.methods import METHODS, MeasuredMethod, Problem
 from mr_elm.scaling.runs import Run, group_by
 from mr_elm.scaling.schedule import draw_durations, makespan
 from mr_elm.typing import Floats
@@ -109,7 +109,7 @@ def count_reducers(run: Run) -> float:
     return min(run.nodes, METHODS[run.method].reducers(run.problem, run.maps / run.jobs))
 
 
-def count_working_jobs(method: Method, jobs: int) -> int:
+def count_working_jobs(method: MeasuredMethod, jobs: int) -> int:
     """Return how many jobs of a run do the work: every pass, or one."""
     return max(jobs - 1, 1) if method.passes else 1
 

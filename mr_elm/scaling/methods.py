@@ -20,7 +20,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Method:
+class MeasuredMethod:
     """Describe a method.
 
     words : of mr-elm, where {data}, {base} and {hidden} stand for the rows, a model of a few of them, and L.
@@ -76,23 +76,23 @@ GRAM: dict[str, Any] = {'work': count_gram_work, 'emit': count_gram_numbers, 'so
 TRIANGLE = "the driver's Cholesky factor, N^3/3, cannot be shared"
 
 METHODS = {
-    'pesvm': Method(('train', 'pesvm', '{data}', '--hidden', '{hidden}'), Problem(2_000_000, 50, 1000), **GRAM),
-    'piesvm': Method(('update', '{base}', '{data}'), Problem(2_000_000, 50, 1000), **GRAM),
-    'mr-kelm-tiles': Method(
+    'pesvm': MeasuredMethod(('train', 'pesvm', '{data}', '--hidden', '{hidden}'), Problem(2_000_000, 50, 1000), **GRAM),
+    'piesvm': MeasuredMethod(('update', '{base}', '{data}'), Problem(2_000_000, 50, 1000), **GRAM),
+    'mr-kelm-tiles': MeasuredMethod(
         ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'tiles', '--C', '10'), Problem(4000, 6000, 0),
         work=lambda p: p.rows**2 * p.features, emit=lambda p, maps: maps * p.rows**2 / 2, solve=lambda p: p.rows**3 / 3,
         gather=count_row_numbers, reducers=lambda p, maps: 8, most=1e5,
         bound=f'every map task sends all N^2/2 distances; {TRIANGLE}'),
-    'mr-kelm-rows': Method(
+    'mr-kelm-rows': MeasuredMethod(
         ('train', 'mr-kelm', '{data}', '--solver', 'cholesky', '--emit', 'rows', '--C', '10'), Problem(10_000, 500, 0),
         work=count_kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows**3 / 3, gather=count_row_numbers,
         broadcast=count_row_numbers, most=1e5, bound=TRIANGLE),
-    'mr-kelm-cg': Method(
+    'mr-kelm-cg': MeasuredMethod(
         ('train', 'mr-kelm', '{data}', '--solver', 'cg', '--rank', '300', '--C', '0.1', '--tolerance', '1e-4'),
         Problem(60_000, 50, 0), work=count_kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows * 300**2,
         gather=count_row_numbers, broadcast=count_row_numbers, passes=True, most=1e7,
         bound='each pass is a job that must start, and every node needs all of X'),
-    'sparse-elm': Method(
+    'sparse-elm': MeasuredMethod(
         ('train', 'sparse-elm', '{data}', '--C', '1'), Problem(20_000, 50, 0), kind='blobs',
         work=count_row_numbers, emit=lambda p, maps: 2 * p.rows * p.features, solve=lambda p: 0.0,
         reduce=lambda p: p.rows**2 * p.features, reducers=lambda p, maps: 3, most=1e6,
