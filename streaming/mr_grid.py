@@ -6,7 +6,7 @@ from functools import cached_property
 
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
-from mr_elm.machines.dual_task import GridTask
+from mr_elm.machines.dual_task import KernelGridTask
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.pairs import LabelledKernel, cross_validate
 from mr_elm.scores.selection import fold_numbers, select_sample
@@ -36,7 +36,7 @@ class MRGrid(ProblemStage):
     section VI: the grid; the division into map and reduce is ours.
     """
 
-    TASK = GridTask
+    TASK = KernelGridTask
 
     @cached_property
     def space(self) -> Workspace:

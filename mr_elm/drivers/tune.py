@@ -7,7 +7,7 @@ from mr_elm.drivers.problems import run_problem
 from mr_elm.engines.base import Engine
 from mr_elm.features.kernels import KERNELS
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.machines.dual_task import Candidate, GridTask
+from mr_elm.machines.dual_task import Candidate, KernelGridTask
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.search_options import DualSearch
 from mr_elm.passes.data_set import DataSet
@@ -43,7 +43,7 @@ def tune(plan: InputPlan, options: DualOptions, search: DualSearch, runner: Engi
     kernels, C_values = search.kernels or kernels, sorted(search.C or C_values)
     n_outer = search.nested or 0
     folds = [None, *range(n_outer)]
-    grid = task.extend(GridTask, share=share, n_folds=search.folds, n_outer=n_outer,
+    grid = task.extend(KernelGridTask, share=share, n_folds=search.folds, n_outer=n_outer,
                        candidates=[Candidate(kernel, C_values, fold) for fold in folds for kernel in kernels])
     cells = run_candidates(data, grid, 'grid')
     scores = {fold: collect_scores(grid.candidates, cells, fold) for fold in folds}
@@ -56,7 +56,7 @@ def tune(plan: InputPlan, options: DualOptions, search: DualSearch, runner: Engi
     return Tuned(scores[None], best, tuple(cell for number in sorted(outer) for cell in outer[number]), tuple(chosen))
 
 
-def run_candidates(data: DataSet, task: GridTask, stage: str) -> dict[int, list[Cell]]:
+def run_candidates(data: DataSet, task: KernelGridTask, stage: str) -> dict[int, list[Cell]]:
     """Run the job over all candidates: number -> list of Cell."""
     cells = {}
     keys = [make_key('rows', number) for number in range(len(task.candidates))]

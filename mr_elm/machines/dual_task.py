@@ -192,7 +192,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GridTask(DualTask):
+class KernelGridTask(DualTask):
     """Know which candidates to cross-validate, each on which rows.
 
     share : of the rows that are looked at. n_folds, n_outer : folds of the cross-validation, and of the one around it.

@@ -28,7 +28,14 @@ from mr_elm.solvers.kernel.kelm import (
     unweigh,
     weigh,
 )
-from mr_elm.solvers.kernel.kelm_cg import PassLimits, Preconditioner, approximate, approximate_well, solve_cg
+from mr_elm.solvers.kernel.kelm_cg import (
+    FIRST_RANK,
+    PassLimits,
+    Preconditioner,
+    approximate,
+    approximate_well,
+    solve_cg,
+)
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import Floats, Rows
 
@@ -112,7 +119,7 @@ class KernelMachine:
         most = rows.X.shape[0] if self.most_rank is None else self.most_rank
         if self.rank:
             return approximate(rows.X, rows.kernel, min(self.rank, most), s, self.seed)
-        return approximate_well(rows.X, rows.kernel, self.C, most, s, self.seed)
+        return approximate_well(rows.X, rows.kernel, self.C, (FIRST_RANK, most), s, self.seed)
 
 
 def weigh_product(multiply: Product, s: Floats | None) -> Product:

@@ -150,7 +150,7 @@ def test_a_truncated_decomposition_is_as_good_as_its_tail_is_small(rows):
 
 def test_passes_are_few_and_foreseen(rows):
     Z, T = rows
-    M = approximate_well(Z, GAUSSIAN, C, most=N, rank=100)
+    M = approximate_well(Z, GAUSSIAN, C, (100, N))
     assert np.abs(M.vectors.T @ M.vectors - np.eye(M.rank)).max() < 1e-4
     exact = np.linalg.eigvalsh(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)))
     d_eff = (exact / (exact + 1 / C)).sum()
@@ -162,7 +162,7 @@ def test_passes_are_few_and_foreseen(rows):
 
 @pytest.mark.parametrize('most', [40, 90])
 def test_the_rank_stays_within_its_bound(rows, most):
-    assert approximate_well(rows[0], GAUSSIAN, C, most, rank=50).rank == most
+    assert approximate_well(rows[0], GAUSSIAN, C, (50, most)).rank == most
 
 
 def test_targets_that_depend_on_each_other_and_rows_twice_are_no_trouble(rows):

@@ -22,7 +22,7 @@ import time
 import numpy as np
 
 from mr_elm.solvers.box.block_step import choose_lower_end
-from mr_elm.solvers.box.box_qp import TINY, BoxQP, Result, Settings, Work, conclude, free_variables, violations
+from mr_elm.solvers.box.box_qp import TINY, BoxQP, Result, Settings, SolverWork, conclude, free_variables, violations
 from mr_elm.solvers.box.free_factor import FreeFactor
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.row_cache import RowCache
@@ -89,7 +89,7 @@ class ActiveSetSearch:
     def conclude(self) -> Result:
         """Return the Result."""
         self.certify()
-        work = Work(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
+        work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
 
 

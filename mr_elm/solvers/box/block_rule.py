@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, Work, conclude, free_variables, violations
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, conclude, free_variables, violations
 from mr_elm.solvers.shared.kept_block import KeptBlock
 from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.solvers.shared.workspace import borrowed
@@ -116,7 +116,7 @@ class BlockSearch:
             tolerance = max(effort.share * worst, 0.3 * goal, noise)
             self.solve_block(self.choose_block(goal), tolerance, effort)
         self.certify()
-        work = Work(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
+        work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
 
     def violations(self) -> Floats:

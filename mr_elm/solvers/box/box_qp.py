@@ -86,7 +86,7 @@ class Result:
     intercept: float = 0.0
 
 
-class Work(NamedTuple):
+class SolverWork(NamedTuple):
     """Say what a solver did: its iterations, kernel rows computed, and time.process_time() when it began."""
 
     n_iter: int
@@ -176,7 +176,7 @@ def free_variables(alpha: Floats, upper: Floats) -> np.ndarray:
     return (alpha > 0) & (alpha < upper)
 
 
-def conclude(problem: Any, alpha: Floats, gradient: Floats, work: Work, settings: Settings) -> Result:
+def conclude(problem: Any, alpha: Floats, gradient: Floats, work: SolverWork, settings: Settings) -> Result:
     """Return the Result for alpha with its float64 gradient, and warn when it is not within eps.
 
     problem : has targets and upper, as a BoxQP.

@@ -23,7 +23,7 @@ from mr_elm.solvers.box.box_qp import (
     TINY,
     Result,
     Settings,
-    Work,
+    SolverWork,
     check_targets,
     conclude,
     free_variables,
@@ -102,7 +102,7 @@ def solve_node_dual(H: Rows, targets: Floats, C: float, weights: Floats | None =
         worst = violations(point.alpha, gradient, point.upper).max()
         active = find_moving(point.alpha, gradient, point.upper, worst)
         settings.tell(n_iter, point.alpha, gradient, point.upper)
-    result = conclude(point, point.alpha, gradient, Work(n_iter, 0, started), settings)
+    result = conclude(point, point.alpha, gradient, SolverWork(n_iter, 0, started), settings)
     return NodeResult(**vars(result), beta=point.beta)
 
 

@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, Work, conclude
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, conclude
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.row_cache import RowCache
 
@@ -41,4 +41,4 @@ def solve_by_paper(problem: BoxQP, settings: Settings) -> Result:
         if missing != loops.OUT_OF_STEPS:
             cache.ensure(np.array([missing]))
     gradient, n_rows = problem.gradient(alpha)
-    return conclude(problem, alpha, gradient, Work(steps, cache.n_computed + n_rows, started), settings)
+    return conclude(problem, alpha, gradient, SolverWork(steps, cache.n_computed + n_rows, started), settings)

@@ -108,15 +108,19 @@ def approximate(Z: Rows, kernel: Kernel, rank: int, scale: Floats | None = None,
     return Preconditioner(values[kept], vectors, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share)
 
 
-def approximate_well(Z: Rows, kernel: Kernel, C: float, most: int, scale: Floats | None = None, seed: int = 0,
-                     rank: int = FIRST_RANK) -> Preconditioner:
-    """Return the Preconditioner of a rank of at least 2 d_eff, or of the rank `most` where that is less."""
-    found = approximate(Z, kernel, min(rank, most), scale, seed)
+def approximate_well(Z: Rows, kernel: Kernel, C: float, ranks: tuple[int, int], scale: Floats | None = None,
+                     seed: int = 0) -> Preconditioner:
+    """Return the Preconditioner of a rank of at least 2 d_eff, or of the largest rank allowed where that is less.
+
+    ranks : the rank to begin with, and the largest one allowed. scale, seed : see `approximate`.
+    """
+    first, most = ranks
+    found = approximate(Z, kernel, min(first, most), scale, seed)
     wanted = int(np.ceil(ENOUGH * found.effective_dimension(C)))
-    if min(rank, most) >= min(wanted, most):
+    if min(first, most) >= min(wanted, most):
         return found
     del found  # there is memory for one
-    return approximate_well(Z, kernel, C, most, scale, seed, min(int(1.1 * wanted), most))
+    return approximate_well(Z, kernel, C, (min(int(1.1 * wanted), most), most), scale, seed)
 
 
 def weigh_tile(K: Floats, scale: Floats | None, rows: np.ndarray, columns: np.ndarray) -> Floats:

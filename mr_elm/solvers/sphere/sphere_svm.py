@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mr_elm.errors import ConvergenceWarning
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, Work, check_targets, upper_bounds
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, check_targets, upper_bounds
 from mr_elm.typing import Floats
 
 RULES = ('exact', 'paper')
@@ -158,11 +158,11 @@ def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None
         warnings.simplefilter('ignore', ConvergenceWarning)  # its words are of another gap
         found, error = solve_ball(problem.box(), within, start)
     b, product = found.alpha, problem.targets * found.decision
-    work = Work(found.n_iter, found.n_kernel_rows, started)
+    work = SolverWork(found.n_iter, found.n_kernel_rows, started)
     return conclude(problem, settings, (b, product), work, error=error)
 
 
-def conclude(problem: SphereProblem, settings: Settings, point: tuple[Floats, Floats], work: Work,
+def conclude(problem: SphereProblem, settings: Settings, point: tuple[Floats, Floats], work: SolverWork,
              violation: float | None = None, error: float = 0.0) -> Result:
     """Return the Result for weights b and k~b in float64, on the scale where b'k~b = sum b; warn when not within eps.
 
@@ -195,7 +195,7 @@ def solve_by_paper(problem: SphereProblem, settings: Settings, subset: int = SUB
     search.run(settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * problem.n_samples))
     _, product, n_rows = problem.products(search.a)
     outside = np.sqrt(search.a @ product - 2 * product.min() + search.radius**2) / search.radius - 1
-    work = Work(search.steps, search.cache.n_computed + n_rows, started)
+    work = SolverWork(search.steps, search.cache.n_computed + n_rows, started)
     return conclude(problem, settings, (search.a, product), work, max(float(outside), 0.0))
 
 
