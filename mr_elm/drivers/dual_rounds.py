@@ -26,7 +26,7 @@ from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.streaming.mr_check import FINE, MRCheck, choose_worst
 
-ROUNDS = 50
+ROUNDS = 50  # of training and checking, after which the gap stays open with a warning
 MOST = 2000  # violators that a machine adds in a round
 FINEST = 1e-9  # violation that a working set is solved to at the most
 

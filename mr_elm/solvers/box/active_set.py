@@ -29,8 +29,8 @@ from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.typing import Floats
 
 FACE = 4000  # most variables released at once
-OELM_STEPS = 500
-BAS_STEPS_A_ROW = 50
+OELM_STEPS = 500      # Newton systems before giving up
+BAS_STEPS_A_ROW = 50  # the same for the basic algorithm, which changes one constraint in each
 SOLVED = 0.1  # of eps: what is below needs no further step
 
 

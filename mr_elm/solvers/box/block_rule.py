@@ -25,7 +25,7 @@ from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
 
-BLOCK = 2048          # most variables in a block
+BLOCK = 2048          # most variables in a block, whose matrix then takes 17 MB in float32
 ROUNDS = 1000         # blocks before giving up
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough

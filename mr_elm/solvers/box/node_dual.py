@@ -33,7 +33,7 @@ from mr_elm.solvers.box.box_qp import (
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats, Rows
 
-PASSES = 2000
+PASSES = 2000    # before giving up
 FACE_EVERY = 10  # passes
 FACE = 2000      # variables, up to which solving for them together is worth its price
 EFFORT = Effort(np.inf, 0.1, newton=5, pairs=1, after=2)

@@ -29,7 +29,7 @@ FLAT = 1e-12  # of the largest eigenvalue: below it the approximation is roundin
 FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff is enough
 DIGITS = 6  # of scaled features, that tell rows apart
 SAMPLE = 1000  # rows on which the approximation is judged
-ROWS_AT_ONCE = 4096
+ROWS_AT_ONCE = 4096  # rotated together: bounds the memory beside the vectors
 VANISHED = 1e-14  # of the largest squared residual: a direction with no more is dropped
 
 

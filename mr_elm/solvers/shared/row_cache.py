@@ -11,9 +11,9 @@ from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats
 
-SOFT_BYTES = 200_000_000
+SOFT_BYTES = 200_000_000  # the cache grows past it only for rows that are worth it, see RowCache
 RETURNS = 4  # times a row may be computed again before memory is the cheaper way
-LEAST_ROWS = 64
+LEAST_ROWS = 64  # kept whatever the bound on memory says, so that a block can be solved
 
 
 class RowCache:
