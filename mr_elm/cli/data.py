@@ -10,7 +10,7 @@ from mr_elm.cli.options import (
     add_resume_option,
     add_runner_options,
     add_task_option,
-    make_runner,
+    choose_engine,
     write_rejected,
 )
 from mr_elm.data import download as registry
@@ -40,12 +40,12 @@ def pack(argv: Sequence[str]) -> None:
     if args.bad_rows == 'skip':
         demand_free(rejected)
     options = row_options(args, labelled=not args.no_label, numeric_labels=args.task == 'regression')
-    with make_runner(args, passed, args.output.rstrip('/')) as runner:
-        summary, accounts = packing.pack(args.inputs, args.output, options, runner,
+    with choose_engine(args, passed, args.output.rstrip('/')) as engine:
+        summary, accounts = packing.pack(args.inputs, args.output, options, engine,
                                          packing.Packing(args.dtype, args.block_rows), args.bad_rows)
     if accounts.rows:
-        write_rejected(rejected, accounts, runner)
-    runner.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')
+        write_rejected(rejected, accounts, engine)
+    engine.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')
 
 
 def generate(argv: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from mr_elm.cli.options import (
     add_quiet_option,
     add_resume_option,
     add_runner_options,
-    make_runner,
+    choose_engine,
 )
 from mr_elm.cli.score import fetched_model, rows_for
 from mr_elm.cli.training import Output, output_of
@@ -40,12 +40,12 @@ def merge(argv: Sequence[str]) -> None:
     args, _ = parser.parse(argv)
     if len(args.inputs) < 2:
         parser.error(f'at least two models were expected, {len(args.inputs)} came')
-    output, runner = Output(args.model, args.overwrite), make_engine(reporter=Reporter(args.quiet))
+    output, engine = Output(args.model, args.overwrite), make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
     with ExitStack() as stack:
         models = [stack.enter_context(living_model(name))[1] for name in args.inputs]
-        header, arrays = increment.merge(models, args.inputs, runner)
-        output.keep(runner, header, arrays, None)
+        header, arrays = increment.merge(models, args.inputs, engine)
+        output.keep(engine, header, arrays, None)
 
 
 def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], description: str | None) -> None:
@@ -59,9 +59,9 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     args, passed = parser.parse(argv)
     output = output_of(args)
     output.demand_free()
-    with living_model(args.known) as (_, model), make_runner(args, passed, args.model) as runner:
+    with living_model(args.known) as (_, model), choose_engine(args, passed, args.model) as engine:
         plan = plan_inputs(args.inputs, rows_for(model, args))
-        output.keep(runner, *driver(model, plan, runner, args.bad_rows))
+        output.keep(engine, *driver(model, plan, engine, args.bad_rows))
 
 
 def add_output_options(parser: Parser) -> None:

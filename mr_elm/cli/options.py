@@ -152,7 +152,7 @@ def add_resume_option(parser: Parser) -> None:
                         'that OUTPUT.work, beside the output, records as finished are not run again')
 
 
-def make_runner(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:
+def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:
     """Make the engine that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
@@ -160,11 +160,11 @@ def make_runner(args: argparse.Namespace, passed: tuple[str, ...], output: str |
                        resume=output is not None and args.resume, trace=args.trace)
 
 
-def write_rejected(path: str, accounts: Accounts, runner: Engine) -> None:
+def write_rejected(path: str, accounts: Accounts, engine: Engine) -> None:
     """Write the rows that were left out: file, line, reason, the bytes of the row, tab between."""
     with write_file(path) as local, open(local, 'wb') as stream:
         for row in accounts.rejected():
             why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
             stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
     reasons = ', '.join(f'{n} {reason}' for reason, n in sorted(accounts.reasons.items()))
-    runner.reporter.say(f'rows left out: {reasons}; see {path}')
+    engine.reporter.say(f'rows left out: {reasons}; see {path}')

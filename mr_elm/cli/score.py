@@ -12,7 +12,7 @@ from mr_elm.cli.options import (
     add_label_options,
     add_resume_option,
     add_runner_options,
-    make_runner,
+    choose_engine,
     write_rejected,
 )
 from mr_elm.drivers import score
@@ -41,12 +41,12 @@ def predict(argv: Sequence[str]) -> None:
     rejected = f'{args.output}.rejected'
     if args.bad_rows == 'skip':
         demand_free(rejected, args.overwrite)
-    with fetched_model(args.model) as (path, model), make_runner(args, passed, args.output) as runner:
+    with fetched_model(args.model) as (path, model), choose_engine(args, passed, args.output) as engine:
         plan = plan_inputs(args.inputs, rows_for(
             model, args, labelled=not args.no_label, ignore_label=True, ignore_extra=args.ignore_extra_features))
-        accounts = score.predict(path, plan, args.output, runner, args.scores, args.bad_rows)
+        accounts = score.predict(path, plan, args.output, engine, args.scores, args.bad_rows)
     if accounts.rows:
-        write_rejected(rejected, accounts, runner)
+        write_rejected(rejected, accounts, engine)
 
 
 def evaluate(argv: Sequence[str]) -> None:
@@ -59,12 +59,12 @@ def evaluate(argv: Sequence[str]) -> None:
     args, passed = parser.parse(argv)
     if args.no_label:
         parser.error('--no-label: labels are needed to evaluate')
-    with fetched_model(args.model) as (path, model), make_runner(args, passed) as runner:
+    with fetched_model(args.model) as (path, model), choose_engine(args, passed) as engine:
         if args.leave_one_out:
             demand_living(model, args.model)
         plan = plan_inputs(args.inputs, rows_for(model, args, ignore_extra=args.ignore_extra_features))
-        scores, accounts = score.evaluate(path, model, plan, runner, args.bad_rows, args.leave_one_out)
-    report_rejected(accounts, runner)
+        scores, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out)
+    report_rejected(accounts, engine)
     print(json.dumps(scores) if args.json else lay_out_scores(scores))
 
 
@@ -120,11 +120,11 @@ def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, igno
                        ignore_extra=ignore_extra)
 
 
-def report_rejected(accounts: Accounts, runner: Engine) -> None:
+def report_rejected(accounts: Accounts, engine: Engine) -> None:
     """Tell how many rows were left out."""
     if accounts.rows:
         reasons = ', '.join(f'{n} {reason}' for reason, n in sorted(accounts.reasons.items()))
-        runner.reporter.say(f'rows left out: {reasons}')
+        engine.reporter.say(f'rows left out: {reasons}')
 
 
 def lay_out_scores(scores: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ from mr_elm.rows.row_arguments import row_options
 
 LAYER = 'Write what the next stage of a training needs: nodes and grids from the statistics, and so on.'
 FINISH = 'Solve for the model of a training whose stages have all been run, and write it.'
-Driver = Callable[..., tuple]  # (plan, options, runner) -> (header, arrays, accounts)
+Driver = Callable[..., tuple]  # (plan, options, engine) -> (header, arrays, accounts)
 FORMAT = 'mr_elm-training'
 
 

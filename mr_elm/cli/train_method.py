@@ -7,7 +7,7 @@ from typing import Any
 from mr_elm.cli.method_options import add_options, read_options
 from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options
 from mr_elm.cli.training import add_model_options
-from mr_elm.methods import Method, load
+from mr_elm.methods import METHODS, Method, load
 
 CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
@@ -21,7 +21,7 @@ def train_method(perform: Callable[..., None], name: str, method: Method, argv: 
     given = {token.partition('=')[0] for token in argv}
     driver = auto_driver(parser, method, given, args) if method.auto else None
     if method.living and args.like is not None:
-        train_like(parser, perform, name, method, given, args, passed)
+        train_like(parser, perform, name, given, args, passed)
     else:
         perform(driver or load(method.driver), options, args, passed, numeric_labels=options.numeric)
 
@@ -73,7 +73,7 @@ def auto_driver(parser: Parser, method: Method, given: Container[str],
     return partial(load(method.auto), budget=Budget(**args.budget or {}))
 
 
-def train_like(parser: Parser, perform: Callable[..., None], name: str, method: Method, given: Container[str],
+def train_like(parser: Parser, perform: Callable[..., None], name: str, given: Container[str],
                args: argparse.Namespace, passed: tuple[str, ...]) -> None:
     """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
     from mr_elm.cli.increment import living_model
@@ -84,4 +84,4 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, method: 
         nu = {'nu': args.nu} if '--nu' in given or '--C' in given else {}
         options = options_of(model.header, method=name, bad_rows=args.bad_rows, **nu)
         known = {'numeric_labels': model.numeric, 'n_features': model.n_features}
-        perform(partial(load(method.driver), like=model), options, args, passed, **known)
+        perform(partial(load(METHODS[name].driver), like=model), options, args, passed, **known)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.cli.options import Parser, make_runner, write_rejected
+from mr_elm.cli.options import Parser, choose_engine, write_rejected
 from mr_elm.engines.base import Engine
 from mr_elm.files.storage import demand_free, store_of, write_file
 from mr_elm.header import ModelHeader
@@ -38,16 +38,16 @@ class Output:
         if self.skips:
             demand_free(self.rejected, self.overwrite)
 
-    def keep(self, runner: Engine, header: ModelHeader, arrays: dict[str, np.ndarray],
+    def keep(self, engine: Engine, header: ModelHeader, arrays: dict[str, np.ndarray],
              accounts: Accounts | None) -> None:
         """Write a model, and the rows that were left out."""
         with write_file(self.path) as local:
             save_model(local, header, arrays)
         if accounts is not None and accounts.rows:
-            write_rejected(self.rejected, accounts, runner)
+            write_rejected(self.rejected, accounts, engine)
         elif self.overwrite and store_of(self.rejected).find(self.rejected):
             store_of(self.rejected).remove(self.rejected)  # it told of the model that was replaced
-        runner.reporter.say(f'{self.path}: {header.n_rows_used:,} rows, {header.n_features} features, '
+        engine.reporter.say(f'{self.path}: {header.n_rows_used:,} rows, {header.n_features} features, '
                             f'{describe_size(header, arrays)}')
 
 
@@ -76,10 +76,10 @@ def add_model_options(parser: Parser, required: bool = True) -> None:
 def run(driver: Callable[..., tuple], options: Any, args: Any, passed: tuple[str, ...], **known: Any) -> None:
     """Run a driver's training and write the model.
 
-    driver : function (plan, options, runner) -> (header, arrays, accounts). known : RowOptions to override.
+    driver : function (plan, options, engine) -> (header, arrays, accounts). known : RowOptions to override.
     """
     output = output_of(args)
     output.demand_free()
     plan = plan_inputs(args.inputs, row_options(args, **known))
-    with make_runner(args, passed, args.model) as runner:
-        output.keep(runner, *driver(plan, options, runner))
+    with choose_engine(args, passed, args.model) as engine:
+        output.keep(engine, *driver(plan, options, engine))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.cli.options import make_runner
+from mr_elm.cli.options import choose_engine
 from mr_elm.cli.training import output_of
 from mr_elm.cli.tuning import read_tuning, write_table
 from mr_elm.files.storage import write_file
@@ -19,13 +19,13 @@ from mr_elm.scores.selection import LeftOut, Score
 def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None:
     """Score a grid, print the best candidate, and train with it on demand."""
     args, passed, options, search = read_tuning(name, method, tuning, argv)
-    with make_runner(args, passed, args.model or args.table or args.figure) as runner:
+    with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
         plan = plan_inputs(args.inputs, row_options(args, numeric_labels=options.numeric))
-        tuned = load(tuning.driver)(plan, options, search, runner)
+        tuned = load(tuning.driver)(plan, options, search, engine)
         report(tuned, search)
         if args.model is not None:
             best = replace(options, C=tuned.best.C, **tuned.best.parameters)
-            output_of(args).keep(runner, *load(method.driver)(plan, best, runner))
+            output_of(args).keep(engine, *load(method.driver)(plan, best, engine))
 
 
 def report(tuned: Any, search: Any) -> None:

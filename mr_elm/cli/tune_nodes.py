@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from mr_elm.cli.options import make_runner
+from mr_elm.cli.options import choose_engine
 from mr_elm.cli.training import output_of
 from mr_elm.cli.tuning import read_tuning, write_table
 from mr_elm.drivers.tune_pesvm import Search
@@ -19,12 +19,12 @@ def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None
     args, passed, options, asked = read_tuning(name, method, tuning, argv)
     search = Search(tuple(product(asked.map, asked.weight_scale)), asked.nu, asked.hidden, asked.folds,
                     sample=asked.sample, n_counted=asked.count, memory=asked.memory)
-    with make_runner(args, passed, args.model or args.table or args.figure) as runner:
+    with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
         plan = plan_inputs(args.inputs, row_options(args, numeric_labels=options.numeric))
-        found, header, arrays, accounts = load(tuning.driver)(plan, options, search, runner)
+        found, header, arrays, accounts = load(tuning.driver)(plan, options, search, engine)
         report(found, asked)
         if args.model is not None:
-            output_of(args).keep(runner, header, arrays, accounts)
+            output_of(args).keep(engine, header, arrays, accounts)
 
 
 def report(found: Any, asked: Any) -> None:

@@ -24,14 +24,14 @@ SETTLED = 0.98, 1000  # more do not once so many rows are labelled right
 CHEAP = 6e9  # rows times squared nodes: up to this nodes cost nothing, and two kinds of them are compared in folds
 
 
-def train(plan: InputPlan, options: PESVMOptions, runner: Engine, budget: Budget | None = None) -> tuple:
+def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget | None = None) -> tuple:
     """Choose map, scale, nu and L, and train: (header, arrays, accounts of a first pass over text).
 
     options : of which task, scaling, seed and class weights count.
     Raises DataFormatError when the rows cannot be used.
     """
     budget = budget or Budget()
-    inputs = NodeInputs.learn(DataSet(plan, runner, options.bad_rows), options, budget.nodes)
+    inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options, budget.nodes)
     largest = budget.largest(inputs.summary.n_rows)
     sizes = tuple(sorted({min(size, largest) for size in PILOT_SIZES}))
     pilot = evaluate_grid(inputs, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)))
@@ -40,7 +40,7 @@ def train(plan: InputPlan, options: PESVMOptions, runner: Engine, budget: Budget
     n_hidden = min(largest, max(free, choose_n_hidden(pilot.scores, leaders[0])))
     cheap = n_hidden <= free
     kinds, tested = (leaders[:2], 2) if cheap else (leaders[:1], 1)
-    runner.reporter.say(f'a sample chose {" or ".join(f"{name} at {scale:g}" for name, scale in kinds)}, '
+    engine.reporter.say(f'a sample chose {" or ".join(f"{name} at {scale:g}" for name, scale in kinds)}, '
                         f'{n_hidden} hidden nodes')
     nus = tuple(pilot.best.nu * factor for factor in AROUND)
     n_counted = len(nus) * len(kinds) if cheap else 0  # of many rows the squared error says enough

@@ -23,12 +23,12 @@ from mr_elm.streaming.mr_dual import MRDual
 from mr_elm.sums.statistics import Classes
 
 
-def train(plan: InputPlan, options: DualOptions, runner: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
+def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
-    data = DataSet(plan, runner, options.bad_rows)
+    data = DataSet(plan, engine, options.bad_rows)
     summary, classes, task = begin(data, options)
     demand_memory(plan, task, classes, options.memory)
     parts = solve_on_reducers(data, task)

@@ -43,7 +43,7 @@ def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], Traine
         demand_room(data.plan.name, len(working), task.room, options.memory)
         machines, violators = solve_and_check(data, task, working, classes)
         share = max(machine.certificate['gap'] / abs(machine.certificate['objective']) for machine in machines)
-        data.runner.reporter.say(f'round {number}: {len(working):,} rows in the working set, gap {share:.2e} of the '
+        data.engine.reporter.say(f'round {number}: {len(working):,} rows in the working set, gap {share:.2e} of the '
                                  f'objective, {sum(map(len, violators)):,} violators')
         if share <= options.gap:
             return machines

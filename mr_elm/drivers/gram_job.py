@@ -36,9 +36,9 @@ def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Sums:
 
 def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterator[tuple[str, Any]]:
     """Run the Gram job: yield its pairs."""
-    data, runner = inputs.data, inputs.data.runner
+    data, engine = inputs.data, inputs.data.engine
     data.fix_width(layer.n_features)
-    reducers = runner.reducers(share_tiles(runner.maps_over(data.plan.size), layer.n_hidden)[0])
+    reducers = engine.reducers(share_tiles(engine.maps_over(data.plan.size), layer.n_hidden)[0])
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'layer.npz')
         parameters = {'map': layer.kind, 'sigma': kernel_width(inputs.options, layer.n_features)}

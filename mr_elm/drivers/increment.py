@@ -19,27 +19,27 @@ from mr_elm.rows.inputs import InputPlan
 from mr_elm.sums.statistics import LabelTable
 
 
-def update(model: HiddenNodeModel, plan: InputPlan, runner: Engine, bad_rows: str = 'stop') -> tuple:
+def update(model: HiddenNodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
     """Add new rows to a model: (header, arrays, accounts) of the model of all rows.
 
     model : of pesvm or elm, with its sums. plan : of the new rows.
     Raises DataFormatError when rows cannot be used, or are too large to add to the sums of the model.
     """
-    batch, accounts = sum_up_batch(model, plan, runner, bad_rows)
+    batch, accounts = sum_up_batch(model, plan, engine, bad_rows)
     with one_thread():
-        return *solve(LivingMachine.of_model(model).add(batch), runner), accounts
+        return *solve(LivingMachine.of_model(model).add(batch), engine), accounts
 
 
-def forget(model: HiddenNodeModel, plan: InputPlan, runner: Engine, bad_rows: str = 'stop') -> tuple:
+def forget(model: HiddenNodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
     """Take rows away from a model that was trained on them: (header, arrays, accounts) of the model of the others.
 
     Raises AccountingError when the rows cannot have been in the model.
     """
-    batch, accounts = sum_up_batch(model, plan, runner, bad_rows)
+    batch, accounts = sum_up_batch(model, plan, engine, bad_rows)
     with one_thread():
         with naming(plan):
             machine = LivingMachine.of_model(model).forget(batch)
-        return *solve(machine, runner), accounts
+        return *solve(machine, engine), accounts
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def naming(plan: InputPlan) -> Iterator[None]:
         raise AccountingError(f'{plan.name}: {error}') from None
 
 
-def merge(models: Sequence[HiddenNodeModel], names: Sequence[str], runner: Engine) -> tuple:
+def merge(models: Sequence[HiddenNodeModel], names: Sequence[str], engine: Engine) -> tuple:
     """Add models that were trained apart on the same nodes: (header, arrays).
 
     names : of the files of the models. Raises ModelFormatError when their nodes differ, or their rows in size.
@@ -66,7 +66,7 @@ def merge(models: Sequence[HiddenNodeModel], names: Sequence[str], runner: Engin
         if steps_of(machine.header) != finer:
             raise ModelFormatError(f'{name}: numbers of about the size that {names[0]} was trained on were expected')
     with one_thread():
-        return solve(machine, runner)
+        return solve(machine, engine)
 
 
 def demand_living(model: Model, name: str) -> None:
@@ -80,11 +80,11 @@ def demand_living(model: Model, name: str) -> None:
                                'with every row, and those of all others would have to be seen again')
 
 
-def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, runner: Engine,
+def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, engine: Engine,
                  bad_rows: str) -> tuple[Batch, Accounts | None]:
     """Run the Gram job over rows on a model's nodes: their Batch, and the accounts of a first pass."""
     options = options_of(model.header, bad_rows=bad_rows)
-    data = DataSet(plan, runner, bad_rows)
+    data = DataSet(plan, engine, bad_rows)
     summary = summarise(data)
     check_labels(plan, summary, options.task)
     if summary.columns.n_features > model.n_features:

@@ -24,12 +24,12 @@ CACHE_BYTES = 1 << 30  # of X in the memory of each task
 MOST_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
 
 
-def train(plan: InputPlan, options: KELMOptions, runner: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
+def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
-    with gather_data(plan, options, runner, settle) as data:
+    with gather_data(plan, options, engine, settle) as data:
         with one_thread():
             solution, found = solve(data, make_machine(data.options, data.n_rows))
         arrays = kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef)

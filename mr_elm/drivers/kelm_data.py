@@ -58,7 +58,7 @@ class KernelData:
 
     def say(self, text: str) -> None:
         """Tell the user how far the training is."""
-        self.source.runner.reporter.say(text)
+        self.source.engine.reporter.say(text)
 
     @cached_property
     def targets(self) -> Floats:
@@ -110,13 +110,13 @@ def begin(source: DataSet, options: KELMOptions) -> tuple[Summary, Classes | Non
 
 
 @contextmanager
-def gather_data(plan: InputPlan, options: KELMOptions, runner: Engine, settle: Callable) -> Iterator[KernelData]:
+def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine, settle: Callable) -> Iterator[KernelData]:
     """Bring the rows to the driver; the context's value is a KernelData, whose files vanish at the end.
 
     settle : function of (plan, options, n_rows, n_features) that returns the options with all choices made, or raises
         where a solver cannot take so many.
     """
-    source = DataSet(plan, runner, options.bad_rows)
+    source = DataSet(plan, engine, options.bad_rows)
     summary, classes, task, kernel = begin(source, options)
     options = settle(plan, options, summary.n_rows, task.n_features)
     rows = make_dense(gather(value for _, value in run_problem(source, MRPlace, task, 'rows')))

@@ -62,11 +62,11 @@ def place_tile(omega: Floats, row: int, column: int, tile: Floats) -> int:
 
 def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
     """Fill Omega by Algorithm 1, from columns; returns how many entries of its lower triangle came."""
-    runner = data.source.runner
-    demand_disk(data, emit, runner)
-    columns = DataSet(plan_columns(data), runner, n_rows=data.task.n_features)
+    engine = data.source.engine
+    demand_disk(data, emit, engine)
+    columns = DataSet(plan_columns(data), engine, n_rows=data.task.n_features)
     keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
-    arguments = ['--emit', emit, '--kernel', write_kernel(data), *runner.reducers(count_tasks(keys))]
+    arguments = ['--emit', emit, '--kernel', write_kernel(data), *engine.reducers(count_tasks(keys))]
     n_filled = 0
     for key, (value,) in columns.run(MRKernel, arguments, f'kernel by {emit}'):
         i, j = map(int, split_key(key)[1])
@@ -97,12 +97,12 @@ def predict_shuffle(n_rows: int, n_features: int, emit: str, n_maps: int) -> tup
     return int(min(n_tiles * TILE**2, n_maps * n_rows**2) * NUMBER_BYTES), n_tiles
 
 
-def demand_disk(data: KernelData, emit: str, runner: Engine) -> None:
+def demand_disk(data: KernelData, emit: str, engine: Engine) -> None:
     """Say what will be shuffled. Raises ValueError when the disk of this machine has no room for it."""
-    n_bytes, n_records = predict_shuffle(data.n_rows, data.task.n_features, emit, runner.n_maps)
+    n_bytes, n_records = predict_shuffle(data.n_rows, data.task.n_features, emit, engine.n_maps)
     data.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
     free = shutil.disk_usage(tempfile.gettempdir()).free
-    if not runner.is_cluster and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
+    if not engine.is_cluster and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
         raise ValueError(f'{data.source.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, at most a third of '
                          f'the {free / 1e9:,.1f} GB free in {tempfile.gettempdir()} was expected: take --emit rows, '
                          'or --solver cg')
@@ -167,7 +167,7 @@ def multiply_factors(data: KernelData, vectors: Floats, S: Floats, T: Floats) ->
     emit = 'entries' if data.options.emit == 'entries' else 'blocks'
     save_arrays(factors, {}, {'S': S, 'T': T})
     plan = plan_blocks(os.path.join(data.folder, 'factors'), [*cut_blocks(U, vectors.T), *cut_blocks(V, vectors)])
-    rows = DataSet(plan, data.source.runner, n_rows=len(vectors) + len(S))
+    rows = DataSet(plan, data.source.engine, n_rows=len(vectors) + len(S))
     found = {U: np.full((len(S), T.shape[1]), np.nan), V: np.full(vectors.shape, np.nan)}
     for key, (value,) in rows.run(MRMatvec, ['--factors', factors, '--emit', emit], 'products'):
         kind, (matrix, *place) = split_key(key)

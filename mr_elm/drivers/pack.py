@@ -31,7 +31,7 @@ class Packing:
 DEFAULT = Packing()
 
 
-def pack(patterns: Sequence[str], folder: str, options: RowOptions, runner: Engine, packing: Packing = DEFAULT,
+def pack(patterns: Sequence[str], folder: str, options: RowOptions, engine: Engine, packing: Packing = DEFAULT,
          bad_rows: str = 'stop') -> tuple[Summary, Accounts]:
     """Pack the rows of text files into a folder.
 
@@ -44,7 +44,7 @@ def pack(patterns: Sequence[str], folder: str, options: RowOptions, runner: Engi
     found = store.find(folder)
     if found and (not found.is_folder or store.entries(folder)):
         raise FileExistsError(f'{folder}: a new or empty folder was expected, something is there')
-    runner.demand_reach(folder)
+    engine.demand_reach(folder)
     plan = plan_inputs(patterns, options)
     if plan.pack:
         raise DataFormatError(f'{plan.pack}: rows of text were expected, they are packed already')
@@ -54,12 +54,12 @@ def pack(patterns: Sequence[str], folder: str, options: RowOptions, runner: Engi
     if found:
         store.remove(folder)  # Hadoop writes to new folders only
     arguments = ['--dtype', packing.dtype, '--block-rows', str(block_rows)]
-    text = DataSet(plan, runner, bad_rows)
+    text = DataSet(plan, engine, bad_rows)
     facts = {'dtype': packing.dtype, 'block_rows': block_rows}
-    with (runner.output_arguments(folder) as target,
+    with (engine.output_arguments(folder) as target,
           text.run(MRPack, [*target, *arguments], 'packing').finished() as finished):
         closed = close_pack(text, finished, options, facts)
-        runner.deliver(finished, folder)
+        engine.deliver(finished, folder)
     return closed
 
 
@@ -67,7 +67,7 @@ def close_pack(text: DataSet, finished: Finished, options: RowOptions,
                facts: dict[str, Any]) -> tuple[Summary, Accounts]:
     """Read the blocks back, check that no row is missing, and write the manifest. text : DataSet that was packed."""
     folder, plan = finished.folder, text.plan
-    summary = survey(DataSet(look_into(folder, replace(options, kind='packed')), text.runner))
+    summary = survey(DataSet(look_into(folder, replace(options, kind='packed')), text.engine))
     packed = summary.accounts or Accounts(plan)
     accounts = packing_accounts(plan, packed)
     accounts.map_input_records = finished.map_input_records

@@ -33,13 +33,13 @@ def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
                            'nu': given['nu' if header.method == 'pesvm' else 'C'], **known})
 
 
-def train(plan: InputPlan, options: PESVMOptions, runner: Engine, like: HiddenNodeModel | None = None) -> tuple:
+def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: HiddenNodeModel | None = None) -> tuple:
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
     like : a model whose scaling, nodes and grids to take, or None to choose them by the rows.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
-    return train_on(DataSet(plan, runner, options.bad_rows), options, like)
+    return train_on(DataSet(plan, engine, options.bad_rows), options, like)
 
 
 def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None) -> tuple:
@@ -57,13 +57,13 @@ def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: S
     """Solve, and put the model together: (header, arrays)."""
     check_counts(inputs.plan, inputs.classes, sums)
     header = inputs.describe(layer, steps).change_parameters(peak=size_of(sums))
-    return solve(LivingMachine(header, layer, sums), inputs.data.runner)
+    return solve(LivingMachine(header, layer, sums), inputs.data.engine)
 
 
-def solve(machine: LivingMachine, runner: Engine) -> Made:
+def solve(machine: LivingMachine, engine: Engine) -> Made:
     """Solve for the output weights: (header, arrays) of the model with its sums."""
     model = machine.keep_sums(machine.solve())
-    runner.reporter.say(f'solved {len(machine.sums.gram)} unknowns, condition about '
+    engine.reporter.say(f'solved {len(machine.sums.gram)} unknowns, condition about '
                         f'{model.header.parameters["condition"]:.1e}')
     return model.header, model.arrays
 

@@ -18,5 +18,5 @@ def run_problem(data: DataSet, job_class: type[MRRows], problem: Any, stage: str
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'problem.npz')
         problem.save(path)
-        reducers = data.runner.reducers(count_tasks(list(keys))) if keys else []
+        reducers = data.engine.reducers(count_tasks(list(keys))) if keys else []
         yield from data.run(job_class, ['--problem', path, *reducers], stage)

@@ -18,13 +18,13 @@ from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict
 
 
-def predict(model_path: str, plan: InputPlan, out: str, runner: Engine, scores: bool = False,
+def predict(model_path: str, plan: InputPlan, out: str, engine: Engine, scores: bool = False,
             bad_rows: str = 'stop') -> Accounts:
     """Write one line a row to `out`, in input order: the label, with scores also the decision values, tab between.
 
     Returns the Accounts. The file appears whole or not at all.
     """
-    data = DataSet(plan, runner, bad_rows)
+    data = DataSet(plan, engine, bad_rows)
     job = data.run(MRPredict, ['--model', model_path, *(['--scores'] if scores else [])], 'predictions')
     accounts = job.accounts
     with job.finished() as finished, write_file(out) as local:
@@ -73,7 +73,7 @@ def first_place(store: Any, path: str) -> tuple[int, ...] | None:
     return None
 
 
-def evaluate(model_path: str, model: Model, plan: InputPlan, runner: Engine, bad_rows: str = 'stop',
+def evaluate(model_path: str, model: Model, plan: InputPlan, engine: Engine, bad_rows: str = 'stop',
              leave_one_out: bool = False) -> tuple[dict[str, Any], Accounts]:
     """Score a model on labelled rows: a dictionary with accuracy or rmse, and more. Also returns the Accounts.
 
@@ -81,7 +81,7 @@ def evaluate(model_path: str, model: Model, plan: InputPlan, runner: Engine, bad
         DataFormatError when they are not as many.
     """
     arguments = ['--model', model_path, *(['--leave-one-out'] if leave_one_out else [])]
-    job, scores = DataSet(plan, runner, bad_rows).run(MREvaluate, arguments, 'evaluation'), None
+    job, scores = DataSet(plan, engine, bad_rows).run(MREvaluate, arguments, 'evaluation'), None
     for key, value in job:
         scores = (Residuals(**value).scores() if key == 'residuals'
                   else pairs_from_json(value).scores(list(model.classes)))

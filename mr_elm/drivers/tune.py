@@ -31,12 +31,12 @@ class Tuned:
     chosen: tuple = ()
 
 
-def tune(plan: InputPlan, options: DualOptions, search: DualSearch, runner: Engine) -> Tuned:
+def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engine) -> Tuned:
     """Cross-validate every candidate.
 
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
-    data = DataSet(plan, runner, options.bad_rows)
+    data = DataSet(plan, engine, options.bad_rows)
     summary, _, task = begin(data, options)
     share = share_of(plan, summary, search.sample, options.memory, KEPT, 'a kernel matrix in half of')
     kernels, C_values = candidates(search.grid, KERNELS[options.kernel], task.n_features)

@@ -14,12 +14,12 @@ from mr_elm.scores.selection import LeftOut, best_of, candidates
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
 
 
-def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, runner: Engine) -> Tuned:
+def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engine) -> Tuned:
     """Score every candidate.
 
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
-    data = DataSet(plan, runner, options.bad_rows)
+    data = DataSet(plan, engine, options.bad_rows)
     summary, _, task, kernel = begin(data, options)
     kernels, C_values = candidates(search.grid, kernel.kind, task.n_features)
     share = share_of(plan, summary, search.sample, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')

@@ -67,13 +67,13 @@ class SearchResult:
     share: float
 
 
-def tune(plan: InputPlan, options: PESVMOptions, search: Search, runner: Engine) -> tuple:
+def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine) -> tuple:
     """Search, and train the best: (SearchResult, header, arrays, accounts of a first pass over text).
 
     options : whose map, scale, nu and L do not matter. Raises DataFormatError when the rows cannot be used.
     """
     n_landmarks = max(search.sizes) if 'nystrom' in dict(search.kinds) else 0
-    inputs = NodeInputs.learn(DataSet(plan, runner, options.bad_rows), options, n_landmarks)
+    inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options, n_landmarks)
     found = evaluate_grid(inputs, search)
     header, arrays = train_best(inputs, found)
     return found, header, arrays, inputs.summary.accounts

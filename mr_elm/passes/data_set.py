@@ -15,13 +15,13 @@ from mr_elm.rows.inputs import InputPlan
 class DataSet:
     """Hold the rows that the jobs of one command read, and what the first job counted.
 
-    plan : InputPlan. runner : Engine that runs the jobs. bad_rows : stop or skip.
+    plan : InputPlan. engine : Engine that runs the jobs. bad_rows : stop or skip.
     n_rows : how many rows every pass must use, where that is known before the first one; a pack's manifest says it.
     first : Accounts of the first pass, None before it.
     """
 
-    def __init__(self, plan: InputPlan, runner: Any, bad_rows: str = 'stop', n_rows: int | None = None) -> None:
-        self.plan, self.runner, self.bad_rows = plan, runner, bad_rows
+    def __init__(self, plan: InputPlan, engine: Any, bad_rows: str = 'stop', n_rows: int | None = None) -> None:
+        self.plan, self.engine, self.bad_rows = plan, engine, bad_rows
         self.n_rows = plan.manifest['n_rows'] if plan.manifest else n_rows
         self.first: Accounts | None = None
         self._blas_of_tasks: set[str] = set()
@@ -64,7 +64,7 @@ class DataSet:
         known = self.blas
         self._blas_of_tasks |= blas
         if len(self.blas) > len(known):
-            self.runner.reporter.say(f'warning: tasks used different BLAS kernels ({"; ".join(sorted(self.blas))}), '
+            self.engine.reporter.say(f'warning: tasks used different BLAS kernels ({"; ".join(sorted(self.blas))}), '
                                      'another run may differ in the last bits')
 
 
@@ -92,4 +92,4 @@ class Pass:
     def finished(self) -> AbstractContextManager[Finished]:
         """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end."""
         arguments = ['--bad-rows', self.data.bad_rows, *self.arguments]
-        return self.data.runner.run_job(self.job_class, self.data.plan, arguments, self.stage)
+        return self.data.engine.run_job(self.job_class, self.data.plan, arguments, self.stage)
