@@ -8,7 +8,7 @@ from textwrap import fill
 from typing import Any
 
 from mr_elm.cli.examples import examples_of, usage_of
-from mr_elm.engines import ENGINES, make_engine
+from mr_elm.engines import DEFAULT_ENGINE, ENGINES, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import Reporter
@@ -123,7 +123,7 @@ def add_label_options(parser: Parser) -> None:
 def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
-    group.add_argument('-r', '--runner', choices=tuple(ENGINES), default='inline', metavar='NAME',
+    group.add_argument('-r', '--runner', choices=tuple(ENGINES), default=DEFAULT_ENGINE, metavar='NAME',
                        help='inline: in this process; local: all cores; hadoop: a cluster; emr: one of Amazon '
                        '(default: %(default)s)')
     python = group.add_mutually_exclusive_group()

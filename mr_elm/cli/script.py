@@ -6,6 +6,7 @@ from typing import Any
 
 from mr_elm.cli.steps import demand_other_names, name_of
 from mr_elm.drivers import kelm
+from mr_elm.engines import DEFAULT_ENGINE
 from mr_elm.io.formats import MAX_FEATURES
 from mr_elm.machines.options import DualOptions, KELMOptions, PESVMOptions
 from mr_elm.methods import DUAL, GRAM, KELM, METHODS
@@ -54,7 +55,7 @@ class Script:
         self.words = [word for word in words if word != '--script']
         self.args = args
         self.prefix, self.known = name_of(args), known
-        self.where = ['-r', args.runner] if args.runner != 'inline' else []
+        self.where = ['-r', args.runner] if args.runner != DEFAULT_ENGINE else []
         self.where += ['-q'] if args.quiet else []
         self.where += [*passed, *(['--task-python-bin', args.python] if args.python else [])]
         self.outputs: list[str] = []

@@ -20,6 +20,8 @@ ENGINES = {
     'emr': 'mr_elm.engines.emr.engine:EMR',
 }
 
+DEFAULT_ENGINE = 'inline'
+
 
 def find_engine(name: str) -> type[Engine]:
     """Return the class of the engine of a name, which ENGINES must list."""
@@ -27,7 +29,7 @@ def find_engine(name: str) -> type[Engine]:
     return getattr(import_module(module), kind)
 
 
-def make_engine(name: str = 'inline', arguments: Iterable[str] = (), reporter: Reporter | None = None,
+def make_engine(name: str = DEFAULT_ENGINE, arguments: Iterable[str] = (), reporter: Reporter | None = None,
                 **known: Any) -> Engine:
     """Make the engine of a name.
 

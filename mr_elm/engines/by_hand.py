@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from mr_elm.engines import make_engine
+from mr_elm.engines import DEFAULT_ENGINE, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import own_actions, prints_output, split_words
 from mr_elm.engines.progress import Reporter
@@ -70,7 +70,7 @@ def run(job: Any, argv: list[str]) -> None:
         raise FileExistsError(f'{folder}: a new folder was expected, it exists')
     own, passed = split_options(job, argv)
     rows = row_options(options, labelled=not options.no_label, numeric_labels=options.task == 'regression')
-    with make_engine(options.runner or 'inline', passed, reporter=Reporter(options.quiet)) as engine:
+    with make_engine(options.runner or DEFAULT_ENGINE, passed, reporter=Reporter(options.quiet)) as engine:
         engine.prepare([*options.args, *filter(None, [folder])])
         data = DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
         with give_target(engine, folder) as target:
