@@ -257,12 +257,15 @@ def load_layer(path: str | PathLike) -> HiddenLayer:
         return layer_of(header['parameters'], arrays)
 
 
+METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
+
+
 def read_model(path: str | PathLike, name: str | None = None) -> Model:
     """Read a trained model, called `name` in messages. Raises ModelFormatError when the file is not one."""
     header, arrays = load_arrays(path, name)
     path = name or path
-    if not isinstance(header.get('method'), str):
-        raise ModelFormatError(f'{path}: a trained model was expected, it names no method')
+    if header.get('method') not in METHODS:
+        raise ModelFormatError(f'{path}: a model of {", ".join(METHODS)} was expected, {header.get("method")!r} came')
     with refusing(path):
         kind = KernelModel if 'kernel' in header['parameters'] else HiddenNodeModel
         model = kind(ModelHeader.from_json(header), arrays)

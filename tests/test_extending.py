@@ -13,7 +13,7 @@ from reference.readme import read_page
 
 ROOT = Path(__file__).parents[1]
 RECIPES = dict(part.split('\n', 1) for part in read_page('docs/extending.md').split('\n## ')[1:])
-FILES = {'A kind of hidden node': 1, 'An input format': 2, 'A dual method': 4, 'An engine': 2}
+FILES = {'A kind of hidden node': 1, 'An input format': 2, 'A dual method': 5, 'An engine': 2}
 BLOCK = re.compile(r'^```(\w+)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
