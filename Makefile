@@ -31,7 +31,7 @@ demo: $(STAMP) ## train, evaluate and plot on two real data sets
 test: $(STAMP) lint ## run all tests, on up to four cores
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
 
-test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (under 20 minutes; needs java and mvn)
+test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (about 25 minutes; needs java and mvn)
 	$(BIN)/python -m pytest -m long tests/cluster
 
 soak: $(STAMP) ## attack with random rows, models and killed tasks for a while (MINUTES=30)
