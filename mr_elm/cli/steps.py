@@ -13,7 +13,7 @@ from mr_elm.cli.train import LINES, read_training
 from mr_elm.cli.training import output_of
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.replay import Replay, StageWanted
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of
 from mr_elm.io.store import replace_file
 from mr_elm.methods import METHODS
@@ -98,8 +98,7 @@ def leave_next(driver: Driver, options: Any, args: argparse.Namespace, plan: Inp
     """Leave the files of the next stage, and its name in MODELNAME.next: `finish` when there is none."""
     replay, noun = make_replay(args, plan, outputs), 'finish'
     try:
-        driver(plan, options, replay)
-        replay.demand_all_taken()
+        replay_driver(driver, plan, options, replay)
     except StageWanted as wanted:
         noun = wanted.noun
     with open(f'{name_of(args)}.next', 'w') as stream:
@@ -113,9 +112,20 @@ def write_model(driver: Driver, options: Any, args: argparse.Namespace, plan: In
     output = output_of(args)
     output.demand_free()
     replay = make_replay(args, plan, outputs)
-    made = driver(plan, options, replay)
+    output.keep(replay, *replay_driver(driver, plan, options, replay))
+
+
+def replay_driver(driver: Driver, plan: InputPlan, options: Any, replay: Replay) -> tuple:
+    """Return what a driver makes of the outputs. Raises AccountingError when one lacks lines, or is one too many."""
+    try:
+        made = driver(plan, options, replay)
+    except (KeyError, IndexError) as error:
+        if not replay.taken:
+            raise
+        raise AccountingError(f'{replay.taken[-1]}: the whole output of a stage was expected, lines are missing '
+                              f'({error})') from error
     replay.demand_all_taken()
-    output.keep(replay, *made)
+    return made
 
 
 def demand_other_names(plan: InputPlan, prefix: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.landmarks import rows_from_arrays
 from mr_elm.files.storage import write_file
 from mr_elm.io.blocks import stack
@@ -78,6 +78,8 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
         summary.columns = join_columns([columns[start] for start in sorted(columns)])
     if rows:
         summary.landmarks = stack([rows[number] for number in sorted(rows)])
+    elif landmarks and job.accounts.used:
+        raise AccountingError(f'{data.plan.name}: landmarks were expected, the statistics brought none')
     return summary
 
 

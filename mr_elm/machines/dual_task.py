@@ -45,7 +45,7 @@ class TrainedMachine:
     @classmethod
     def read(cls, records: dict[str, list]) -> 'TrainedMachine':
         """Put the records of one machine together: kind of record -> values, as mr_dual wrote them."""
-        pieces = records.get('support', [])
+        pieces = records['support']
         rows = join_rows([read_piece(piece[1:]) for piece in pieces])
         order = np.lexsort(rows.places.T[::-1])
         coefficients = np.concatenate([piece[0] for piece in pieces])

@@ -165,7 +165,9 @@ def without(path, beginning):
 
 @pytest.mark.parametrize('name, noun, beginning', [
     ('algorithms 1 and 2', 'matvec', 'entry U 000000000000 000000000000'), ('parts', 'check.1', 'loss'),
-    ('algorithms 1 and 2', 'kernel', 'entry 000000000003 000000000001'), ('rows', 'kernel_rows', 'tile')])
+    ('algorithms 1 and 2', 'kernel', 'entry 000000000003 000000000001'), ('rows', 'kernel_rows', 'tile'),
+    ('pesvm', 'gram', 'sum'), ('pesvm', 'gram', 'gram'), ('landmarks', 'stats', 'landmarks'),
+    ('sphere', 'dual', 'machine'), ('sphere', 'dual', 'support')])
 def test_a_line_that_is_missing_from_an_output_leaves_no_model(elm, folder, name, noun, beginning):
     script = elm('train', *TRAININGS[name], '--model', 'm.npz', '--script').out.splitlines()
     assert run_script('\n'.join(script[:-1]), folder).returncode == 0
