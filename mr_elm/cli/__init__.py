@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TextIO
 
-from mr_elm.cli.signals import Terminated, terminable
+from mr_elm.engines.signals import Terminated, terminable
 from mr_elm.errors import ConvergenceWarning, NumericalWarning, describe_error
 
 COMMANDS = {

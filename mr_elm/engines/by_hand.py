@@ -3,7 +3,7 @@
     python -m mr_elm.streaming.mr_gram --layer LAYER.npz [options] INPUT... [-r inline|local|hadoop|emr] > OUTPUT
 
 Options of mrjob may stand anywhere. The exit status is 0 when the stage is done, 1 when it failed or a row or an input
-could not be used, 2 for wrong usage; an error is one sentence on standard error.
+could not be used, 2 for wrong usage, 130 and 143 after an interrupt and SIGTERM; an error is one sentence on standard error.
 """
 import argparse
 import inspect
@@ -17,6 +17,7 @@ from mr_elm.engines import DEFAULT_ENGINE, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import own_actions, prints_output, split_words
 from mr_elm.engines.progress import Reporter
+from mr_elm.engines.signals import Terminated, terminable
 from mr_elm.errors import describe_error
 from mr_elm.files.storage import store_of
 from mr_elm.passes.data_set import DataSet
@@ -34,9 +35,10 @@ def main(job_class: Any, argv: list[str]) -> int:
         return 0
     job = parse_job(job_class, argv)
     try:
-        run(job, argv)
-    except KeyboardInterrupt:
-        return 130
+        with terminable():
+            run(job, argv)
+    except KeyboardInterrupt as error:
+        return 143 if isinstance(error, Terminated) else 130
     except BrokenPipeError:
         return 1
     except Exception as error:

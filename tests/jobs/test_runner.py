@@ -78,6 +78,23 @@ def test_a_run_whose_processes_are_killed_ends_and_leaves_nothing(write, tmp_pat
     assert not left and list(scratch.iterdir()) == [] and not (tmp_path / 'm.npz').exists()
 
 
+def test_a_stage_run_by_hand_that_is_terminated_leaves_nothing(write, tmp_path):
+    path, scratch = write('many.csv', GOOD * 20_000), tmp_path / 'scratch'
+    scratch.mkdir()
+    words = '-m', 'mr_elm.streaming.mr_stats', path, '-r', 'local', '--output-dir', tmp_path / 'out', '-q'
+    process = subprocess.Popen([sys.executable, *words], start_new_session=True,
+                               env={**os.environ, 'TMPDIR': str(scratch)})
+    try:
+        while not children_of(process.pid):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.terminate()
+        status = process.wait(timeout=30)
+    finally:
+        left = end_group(process.pid)
+    assert status == 143 and not left and list(scratch.iterdir()) == [] and not (tmp_path / 'out').exists()
+
+
 def end_group(leader):
     """Kill what is left of the group of a process that has ended; returns whether anything was."""
     try:
