@@ -3,7 +3,8 @@
     python -m mr_elm.streaming.mr_gram --layer LAYER.npz [options] INPUT... [-r inline|local|hadoop|emr] > OUTPUT
 
 Options of mrjob may stand anywhere. The exit status is 0 when the stage is done, 1 when it failed or a row or an input
-could not be used, 2 for wrong usage, 130 and 143 after an interrupt and SIGTERM; an error is one sentence on standard error.
+could not be used, 2 for wrong usage, 130 after an interrupt, 143 after SIGTERM; an error is one sentence on standard
+error.
 """
 import argparse
 import inspect
