@@ -11,6 +11,8 @@ from pseudo.errors import ClusterError
 from pseudo.folders import Folders
 from pseudo.settings import ClusterSettings
 
+GONE_SECONDS = 10.0  # within which a killed process vanishes
+
 
 def find(daemon: Daemon, folders: Folders) -> int | None:
     """Return the process id of `daemon`, or None when it does not run."""
@@ -71,14 +73,18 @@ def send(pid: int, number: int) -> None:
 
 
 def end_containers(folder: Path) -> int:
-    """Kill what runs inside `folder`, the work folder of a NodeManager; return how many processes that were.
+    """Kill what runs inside `folder`, the work folder of a NodeManager, until it is gone; return how many that were.
 
     A NodeManager that is stopped ends its containers itself; one that was killed leaves them behind.
     """
-    found = [pid for pid in _all_pids() if _works_in(pid, folder)]
-    for pid in found:
-        send(pid, signal.SIGKILL)
-    return len(found)
+    ended: set[int] = set()
+    deadline = time.monotonic() + GONE_SECONDS
+    while (found := [pid for pid in _all_pids() if _works_in(pid, folder)]) and time.monotonic() < deadline:
+        for pid in found:
+            send(pid, signal.SIGKILL)
+        ended.update(found)
+        time.sleep(0.05)
+    return len(ended)
 
 
 def _works_in(pid: int, folder: Path) -> bool:

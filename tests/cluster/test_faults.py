@@ -3,6 +3,7 @@
 `make test-hadoop` runs these.
 """
 import csv
+import json
 import os
 import pwd
 import re
@@ -238,6 +239,8 @@ def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, rows, mod
     before = jobs(cluster)
     with cluster.started(*words) as process:
         assert any(line.startswith('statistics: ') and 'MB/s' in line for line in process.stderr)
+        while not json.loads((tmp_path / 'm.npz.work').read_text())['jobs']:
+            time.sleep(0.01)
         process.kill()
     assert [path.name for path in tmp_path.iterdir()] == ['m.npz.work']
     with cluster.started(*words, '--resume') as process:
