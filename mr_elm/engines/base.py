@@ -1,6 +1,4 @@
 """Say what an engine is: what runs the stages of a command, and keeps files for them while the command lasts."""
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -43,7 +41,7 @@ class Engine:
     resume: bool = False
     trace: str | None = None
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> 'Engine':
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
