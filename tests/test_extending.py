@@ -3,18 +3,16 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.readme import read_page
+from reference.readme import blocks_of, read_page, run_script
 
 ROOT = Path(__file__).parents[1]
 RECIPES = dict(part.split('\n', 1) for part in read_page('docs/extending.md').split('\n## ')[1:])
 FILES = {'A kind of hidden node': 1, 'An input format': 2, 'A dual method': 5, 'An engine': 2}
-BLOCK = re.compile(r'^```(\w+)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -55,7 +53,7 @@ def rows(tmp_path):
 
 @pytest.mark.parametrize('recipe', RECIPES)
 def test_a_recipe_works_and_touches_no_more_files_than_it_says(recipe, copy, rows):
-    blocks = BLOCK.findall(RECIPES[recipe])
+    blocks = blocks_of(RECIPES[recipe])
     touched = {apply(text, copy) for language, text in blocks if language == 'python'}
     assert len(touched) == FILES[recipe]
     for name, start in (('mr-elm', "-c 'from mr_elm.cli import main; raise SystemExit(main())' "), ('python', '')):
@@ -64,7 +62,6 @@ def test_a_recipe_works_and_touches_no_more_files_than_it_says(recipe, copy, row
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {start}"$@"\n')
         program.chmod(0o755)
     commands = ''.join(text for language, text in blocks if language == 'sh')
-    done = subprocess.run(['sh', '-e', '-c', commands], cwd=rows, capture_output=True, text=True, timeout=120, env={
-        **os.environ, 'PATH': f'{program.parent}:{os.environ["PATH"]}', 'PYTHONPATH': str(copy)})
+    done = run_script(commands, rows, PATH=f'{rows / "bin"}:{os.environ["PATH"]}', PYTHONPATH=str(copy))
     assert done.returncode == 0, done.stderr
     assert float(re.search(r'accuracy\s+([\d.]+)', done.stdout).group(1)) > 0.9, done.stdout

@@ -1,8 +1,9 @@
 """Check what a driver has learnt before and after its jobs, each in one place."""
 import numpy as np
 
-from mr_elm.drivers.summary import Summary
+from mr_elm.drivers.summary import Summary, summarise
 from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.ridge.esvm import Sums
 from mr_elm.sums.statistics import Classes
@@ -30,6 +31,16 @@ def find_classes(plan: InputPlan, summary: Summary) -> Classes:
         raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
                               'is this a regression (--task regression) or another column (--label-column)?')
     return classes
+
+
+def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0) -> tuple[Summary, Classes | None]:
+    """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
+
+    Raises DataFormatError when the rows or their labels cannot be used.
+    """
+    summary = summarise(data, n_landmarks, seed)
+    check_labels(data.plan, summary, task)
+    return summary, None if task == 'regression' else find_classes(data.plan, summary)
 
 
 def check_counts(plan: InputPlan, classes: Classes | None, sums: Sums) -> None:

@@ -12,7 +12,6 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.io.kinds import find_kind
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualTask, TrainedMachine, state_task
 from mr_elm.machines.options import DualOptions
@@ -46,7 +45,7 @@ def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTa
     summary = summarise(data)
     check_labels(data.plan, summary, 'classification')
     classes = find_classes(data.plan, summary)
-    return summary, classes, state_task(options, summary.columns, classes, find_kind(summary.input['kind']).sparse)
+    return summary, classes, state_task(options, summary.columns, classes, summary.sparse)
 
 
 def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: float) -> None:

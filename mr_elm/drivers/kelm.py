@@ -11,10 +11,9 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.machines.kernel import SOLVERS as SOLVERS
 from mr_elm.machines.kernel import WHOLE, KernelMachine
 from mr_elm.machines.model_arrays import kernel_arrays
-from mr_elm.machines.options import KELMOptions
+from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.kernel.kelm import KernelSolution

@@ -9,16 +9,15 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from mr_elm.drivers.checks import check_labels, find_classes
+from mr_elm.drivers.checks import learn_rows
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.summary import Summary, summarise
+from mr_elm.drivers.summary import Summary
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.json_file import write_json
-from mr_elm.io.kinds import find_kind
 from mr_elm.machines.gathering import GatheredRows, gather
 from mr_elm.machines.kernel import KernelRowsTask
 from mr_elm.machines.options import KELMOptions
@@ -95,13 +94,11 @@ class KernelData:
 
 def begin(source: DataSet, options: KELMOptions) -> tuple[Summary, Classes | None, RowsTask, Kernel]:
     """Learn what the rows of a DataSet are."""
-    summary = summarise(source)
-    check_labels(source.plan, summary, options.task)
-    classes = None if options.numeric else find_classes(source.plan, summary)
+    summary, classes = learn_rows(source, options.task)
     offset, scale = choose_scaling(options.scale, summary.columns)
     d = summary.columns.n_features
     kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
-    if find_kind(summary.input['kind']).sparse and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
+    if summary.sparse and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
         offset = np.zeros(d)  # distances do not see it, and rows stay sparse
     task = RowsTask(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0,
                     class_weights=class_weights(options.class_weight, classes), seed=options.seed,

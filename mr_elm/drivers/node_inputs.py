@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.drivers.checks import check_labels, find_classes
-from mr_elm.drivers.summary import Summary, summarise
+from mr_elm.drivers.checks import learn_rows
+from mr_elm.drivers.summary import Summary
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
@@ -36,9 +36,7 @@ class NodeInputs:
     @classmethod
     def learn(cls, data: DataSet, options: PESVMOptions, n_landmarks: int = 0) -> NodeInputs:
         """Look at the rows once. Raises DataFormatError when they cannot be used."""
-        summary = summarise(data, n_landmarks, options.seed)
-        check_labels(data.plan, summary, options.task)
-        return cls(data, options, summary, None if options.numeric else find_classes(data.plan, summary))
+        return cls(data, options, *learn_rows(data, options.task, n_landmarks, options.seed))
 
     @property
     def plan(self) -> InputPlan:

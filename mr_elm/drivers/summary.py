@@ -9,6 +9,7 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.landmarks import rows_from_arrays
 from mr_elm.files.storage import write_file
 from mr_elm.io.blocks import stack
+from mr_elm.io.kinds import find_kind
 from mr_elm.io.packed import MANIFEST, checksum
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.passes.data_set import DataSet
@@ -39,6 +40,11 @@ class Summary:
     n_rows: int = 0
     rejected: dict = field(default_factory=dict)
     input: dict = field(default_factory=dict)
+
+    @property
+    def sparse(self) -> bool:
+        """Tell whether the rows were sparse as text."""
+        return find_kind(self.input['kind']).sparse
 
 
 def summarise(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:

@@ -17,18 +17,14 @@ from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
 
 
 class Cluster(MRJobEngine):
-    """Run jobs on a cluster that may lose nodes, tasks, or this driver. A subclass defines `make_work`."""
+    """Run jobs on a cluster that may lose nodes, tasks, or this driver. A subclass defines `work`."""
 
     is_cluster = True
-
-    def make_work(self) -> Work:
-        """Return what the run keeps on the cluster."""
-        raise NotImplementedError
 
     @cached_property
     def work(self) -> Work:
         """Return what the run keeps on the cluster."""
-        return self.make_work()
+        raise NotImplementedError
 
     def __enter__(self) -> Cluster:
         self.work.open()

@@ -1,7 +1,6 @@
 """Run stages by a runner of mrjob: the base of all engines that do."""
 from __future__ import annotations
 
-import json
 import logging
 import os
 import tempfile
@@ -12,6 +11,7 @@ from typing import Any
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import scratch_folder
 from mr_elm.engines.trace import trace_job
+from mr_elm.io.json_file import write_json
 from mr_elm.rows.inputs import InputPlan
 
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
@@ -150,10 +150,3 @@ def write_splits(tasks: Iterable[object], folder: str) -> list[str]:
     """Write the splits of each task to a file of one line, so that mrjob starts one map task a file."""
     return [write_json(os.path.join(folder, f'task-{number:05d}.json'), task, '\n')
             for number, task in enumerate(tasks)]
-
-
-def write_json(path: str, value: object, end: str = '') -> str:
-    """Write a value as JSON and return the path."""
-    with open(path, 'w') as stream:
-        stream.write(json.dumps(value) + end)
-    return path

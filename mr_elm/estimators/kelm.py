@@ -6,7 +6,8 @@ from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_we
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS
-from mr_elm.machines.kernel import SOLVERS, KernelMachine, KernelRowsTask
+from mr_elm.machines.kernel import KernelMachine, KernelRowsTask
+from mr_elm.machines.options import SOLVERS
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights

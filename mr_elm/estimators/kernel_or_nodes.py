@@ -6,15 +6,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mr_elm.estimators.conversion import Convertible, describe
-from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel, row_squares
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
+from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.models import HiddenNodeModel, KernelModel, Model
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Rows, Weights
 
 PRECOMPUTED = 'precomputed'
-RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
 
 
 class KernelOrNodes(Convertible, BaseEstimator):

@@ -39,7 +39,6 @@ from mr_elm.solvers.kernel.kelm_cg import (
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import Floats, Rows
 
-SOLVERS = ('cholesky', 'svd', 'cg')
 WHOLE = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps
 
 Product = Callable[[Floats], Floats]

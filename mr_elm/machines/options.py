@@ -14,6 +14,7 @@ from mr_elm.solvers.rules import METHOD_RULES
 from mr_elm.solvers.shared.multiclass import SCHEMES
 
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
+SOLVERS = ('cholesky', 'svd', 'cg')  # of the kernel ELM
 TASKS = ('classification', 'regression')
 LARGEST_SEED = 2**64 - 1
 
@@ -220,7 +221,7 @@ class KELMOptions(KernelOptions):
     class_weight: str | None = class_weight_option('')
     solver: str | None = option(None, "cholesky: factorise the kernel matrix; svd: the paper's; cg: never store it, "
                                 'recompute it in each pass (default: cholesky where it fits into --memory, else cg)',
-                                'solver', ('cholesky', 'svd', 'cg'))
+                                'solver', SOLVERS)
     emit: str | None = option(None, 'cholesky, svd: how tasks send the kernel matrix. rows: without a shuffle; tiles: '
                               'from columns, in tiles; entries: from columns, one by one, as in the paper (default: '
                               'rows, or tiles where the rows do not fit into a task)',

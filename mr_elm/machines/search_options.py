@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from mr_elm.features.hidden import NODES
 from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.options import class_weight_option, demand, option
+from mr_elm.scores.selection import GRIDS
 
 GRID = 'grid'
 OF_GRID = 'instead of those of the grid, as in 0.1,1,10'
@@ -38,7 +39,7 @@ class KernelSearch:
     draws_targets: ClassVar[bool] = False
     kernel: str = option('gaussian', '{choices}', GRID, KERNELS, metavar='NAME')
     grid: str = option('coarse', "coarse: five widths around sqrt(d), five C; paper: Bai et al.'s 14 x 14", GRID,
-                       ('coarse', 'paper'))
+                       GRIDS)
     sigma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
     gamma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
     degree: tuple[float, ...] | None = option(None, OF_GRID, GRID)

@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 from reference.console import differences
-from reference.readme import BLOCKS, PAGES, README, ROOT, blocks_of, commands, read_page, run_script
+from reference.readme import BLOCKS, PAGES, README, ROOT, blocks_of, commands, read_page, run_script, shown_commands
 
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.data.registry import DATA_SETS
@@ -37,13 +37,6 @@ def run_shell(body, elm):
             assert words[0] == 'head', words
             results.append((subprocess.run(words, capture_output=True, text=True, check=True).stdout, ''))
     return results
-
-
-def shown_commands(body):
-    """Yield (command, what it prints) of a console."""
-    for part in re.split(r'^\$ ', body, flags=re.MULTILINE)[1:]:
-        command, _, shown = part.partition('\n')
-        yield command, shown
 
 
 def run_console(body, elm):

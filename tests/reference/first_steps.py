@@ -3,22 +3,20 @@
 FOLDER holds the `mr-elm` and the `python` to try. Exits with 1 where they print something else than the manual shows.
 """
 import os
-import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from reference.console import differences
-from reference.readme import README, blocks_of
+from reference.readme import README, blocks_of, run_script, shown_commands
 
 
-def run(command, folder, programs, given=None):
-    """Run a command of the shell in a folder; returns what it prints."""
-    done = subprocess.run(command, input=given, shell=True, cwd=folder, text=True, check=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, env={**os.environ, 'PATH': f'{programs}:{os.environ["PATH"]}'})
-    return done.stdout
+def run(script, folder, programs):
+    """Run a script of the shell by the programs of a folder; returns what it prints. Raises CalledProcessError."""
+    done = run_script(script, folder, PATH=f'{programs}:{os.environ["PATH"]}')
+    done.check_returncode()
+    return done.stderr + done.stdout
 
 
 def main(programs):
@@ -28,10 +26,10 @@ def main(programs):
         print(run('mr-elm --version', folder, programs), end='')
         for tag, body in blocks_of(section):
             if tag == 'python':
-                run('python -', folder, programs, body)
+                Path(folder, 'block.py').write_text(body)
+                run('python block.py', folder, programs)
             elif tag == 'console':
-                for part in re.split(r'^\$ ', body, flags=re.MULTILINE)[1:]:
-                    command, _, shown = part.partition('\n')
+                for command, shown in shown_commands(body):
                     if wrong := differences(shown, run(command, folder, programs)):
                         print(f'{command}: {wrong}', file=sys.stderr)
                         return 1

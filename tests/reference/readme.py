@@ -33,6 +33,13 @@ def commands(body):
             yield words
 
 
+def shown_commands(body):
+    """Yield (command, what it prints) of a console."""
+    for part in re.split(r'^\$ ', body, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition('\n')
+        yield command, shown
+
+
 def run_script(script, folder, **environ):
     """Run a script of the shell in a folder, with the programs of this Python; returns the completed process."""
     path = f'{os.path.dirname(sys.executable)}:{os.environ["PATH"]}'

@@ -32,7 +32,8 @@ class EMR(Cluster):
         """Return mrjob's options for EMR."""
         return read_options((*self.conf_arguments(), *self.arguments))
 
-    def make_work(self) -> Work:
+    @cached_property
+    def work(self) -> Work:
         """Return what the run keeps on S3."""
         staging = new_staging(self.options['cloud_tmp_dir'].rstrip('/'))
         return Work(staging, self.reporter, Steps(self.options), self.output, self.resume)

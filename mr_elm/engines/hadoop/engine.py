@@ -32,7 +32,8 @@ class Hadoop(Cluster):
 
     name, schemes, place = 'hadoop', ('hdfs', 's3a'), 'on HDFS'
 
-    def make_work(self) -> Work:
+    @cached_property
+    def work(self) -> Work:
         """Return what the run keeps on HDFS."""
         return Work(new_staging(), self.reporter, Yarn(), self.output, self.resume)
 
