@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.readme import blocks_of, read_page, run_script
+from reference.manual import blocks_of, read_page, run_script
 
 ROOT = Path(__file__).parents[1]
 RECIPES = dict(part.split('\n', 1) for part in read_page('docs/extending.md').split('\n## ')[1:])

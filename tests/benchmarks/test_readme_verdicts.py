@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from reference.readme import README
+from reference.manual import README
 
 from mr_elm.scaling.verdict import COUNTED, Aim, judge
 

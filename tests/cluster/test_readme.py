@@ -1,6 +1,6 @@
 """The README's first steps on a Hadoop, as they are printed there, but for starting and stopping it."""
 import pytest
-from reference.readme import BLOCKS, ROOT, commands
+from reference.manual import BLOCKS, ROOT, commands
 
 pytestmark = pytest.mark.long
 FIRST = next(body for tag, body in BLOCKS if tag == 'sh hadoop')

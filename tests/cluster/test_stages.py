@@ -3,7 +3,7 @@ import shlex
 
 import numpy as np
 import pytest
-from reference.readme import blocks_of, read_page, run_script
+from reference.manual import blocks_of, read_page, run_script
 
 from mr_elm.engines.mrjob_engine import KERNELS
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.readme import run_script
+from reference.manual import run_script
 
 from mr_elm.engines.by_hand import main
 from mr_elm.engines.replay import noun_of

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from reference.readme import read_page
+from reference.manual import read_page
 
 from mr_elm.cli.reference import write_page
 from mr_elm.machines.options import option_fields

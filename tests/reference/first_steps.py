@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from reference.console import differences
-from reference.readme import README, blocks_of, run_script, shown_commands
+from reference.manual import README, blocks_of, run_script, shown_commands
 
 
 def run(script, folder, programs):

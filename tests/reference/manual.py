@@ -1,4 +1,4 @@
-"""The blocks of the README and of the other pages of the manual, as a person would copy them."""
+"""The blocks of the pages of the manual, as a person would copy them."""
 import os
 import re
 import shlex
@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import dedent
 
 ROOT = Path(__file__).parents[2]
-PAGES = 'docs/stages.md', 'docs/wire.md'
+PAGES = ['README.md', *(str(page.relative_to(ROOT)) for page in sorted(ROOT.glob('docs/**/*.md')))]
 
 
 def read_page(name):
