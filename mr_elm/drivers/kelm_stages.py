@@ -19,7 +19,7 @@ from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.inputs import InputPlan, expand_patterns, inspect_file
+from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.partition import count_tasks
 from mr_elm.solvers.shared.matrix_products import U, V
 from mr_elm.streaming.mr_kernel import TILE, MRKernel, tile_corners
@@ -130,7 +130,7 @@ def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
         for block in blocks:
             stream.write(encode_block(block))
             stream.write(b'\n')
-    return InputPlan([inspect_file(entry, RowOptions()) for entry in expand_patterns([path])])
+    return plan_inputs([path], RowOptions(), closed=False)
 
 
 def make_product(data: KernelData) -> Callable[[Floats], Floats]:

@@ -13,7 +13,7 @@ from mr_elm.io.packed import count_record_rows
 from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.inputs import InputPlan, expand_patterns, inspect_file, plan_inputs
+from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.streaming.mr_pack import MRPack
 
 
@@ -67,7 +67,7 @@ def close_pack(text: DataSet, finished: Finished, options: RowOptions,
                facts: dict[str, Any]) -> tuple[Summary, Accounts]:
     """Read the blocks back, check that no row is missing, and write the manifest. text : DataSet that was packed."""
     folder, plan = finished.folder, text.plan
-    summary = survey(DataSet(look_into(folder, replace(options, kind='packed')), text.engine))
+    summary = survey(DataSet(plan_inputs([folder], replace(options, kind='packed'), closed=False), text.engine))
     packed = summary.accounts or Accounts(plan)
     accounts = packing_accounts(plan, packed)
     accounts.map_input_records = finished.map_input_records
@@ -84,12 +84,6 @@ def close_pack(text: DataSet, finished: Finished, options: RowOptions,
 def task_of(options: RowOptions) -> str:
     """Name what the labels are kept for."""
     return 'regression' if options.numeric_labels else 'classification'
-
-
-def look_into(folder: str, options: RowOptions) -> InputPlan:
-    """Make the plan of a pack that has no manifest yet."""
-    files = [inspect_file(entry, options) for entry in expand_patterns([folder])]
-    return InputPlan([file for file in files if file is not None])
 
 
 def packing_accounts(plan: InputPlan, packed: Accounts) -> Accounts:
