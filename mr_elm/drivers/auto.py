@@ -46,7 +46,7 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget
     n_counted = len(nus) * len(kinds) if cheap else 0  # of many rows the squared error says enough
     final = evaluate_grid(inputs, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=n_counted))
     header, arrays = train_best(inputs, final)
-    return header, arrays, inputs.summary.accounts
+    return header, arrays, inputs.data.first
 
 
 def rank_kinds(scores: list[NodeScore]) -> tuple[Kind, ...]:

@@ -1,46 +1,11 @@
 """Check what a driver has learnt before and after its jobs, each in one place."""
 import numpy as np
 
-from mr_elm.drivers.summary import Summary, summarise
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.ridge.esvm import Sums
 from mr_elm.sums.statistics import Classes
-
-CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
-
-
-def check_labels(plan: InputPlan, summary: Summary, task: str) -> None:
-    """Raise DataFormatError when the rows have no labels, or were packed for another task."""
-    if summary.target is None and not summary.labels.entries:
-        raise DataFormatError(f'{plan.pack or plan.name}: labels were expected, the rows have none')
-    if (task == 'regression') != (summary.target is not None):
-        raise DataFormatError(f'{plan.pack}: rows packed for {task} were expected, these were packed for '
-                              f'another task (mr-elm pack --task {task})')
-
-
-def find_classes(plan: InputPlan, summary: Summary) -> Classes:
-    """Return the Classes of a data set. Raises DataFormatError when the labels cannot be classes."""
-    classes = Classes.of(summary.labels)
-    k = len(classes.names)
-    if k < 2:
-        raise DataFormatError(f'{plan.name}: at least two classes were expected, every row has the label '
-                              f'{classes.names[0]!r}')
-    if k > CONTINUOUS and 2 * k >= summary.n_rows:
-        raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
-                              'is this a regression (--task regression) or another column (--label-column)?')
-    return classes
-
-
-def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0) -> tuple[Summary, Classes | None]:
-    """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
-
-    Raises DataFormatError when the rows or their labels cannot be used.
-    """
-    summary = summarise(data, n_landmarks, seed)
-    check_labels(data.plan, summary, task)
-    return summary, None if task == 'regression' else find_classes(data.plan, summary)
+from mr_elm.sums.summary import Summary
 
 
 def check_counts(plan: InputPlan, classes: Classes | None, sums: Sums) -> None:

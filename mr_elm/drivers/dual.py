@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
-from mr_elm.drivers.checks import check_labels, find_classes
 from mr_elm.drivers.dual_rounds import close_gap
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.summary import Summary, summarise
+from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.header import ModelHeader
@@ -20,6 +19,7 @@ from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.streaming.mr_dual import MRDual
 from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
 
 
 def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
@@ -37,14 +37,12 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
         machines = [parts[number, 0] for number in range(task.scheme.n_machines)]
     repeat_warnings(machines, task, classes)
     header = describe(task.model_header(classes.names), data, summary, options, machines)
-    return header, task.model_arrays(machines), summary.accounts
+    return header, task.model_arrays(machines), data.first
 
 
 def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTask]:
     """Learn what the rows of a DataSet are and state the problem."""
-    summary = summarise(data)
-    check_labels(data.plan, summary, 'classification')
-    classes = find_classes(data.plan, summary)
+    summary, classes = learn_rows(data, 'classification')
     return summary, classes, state_task(options, summary.columns, classes, summary.sparse)
 
 

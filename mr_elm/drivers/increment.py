@@ -3,7 +3,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.checks import check_counts, check_labels
+from mr_elm.drivers.checks import check_counts
 from mr_elm.drivers.gram_job import sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import demand_grid, options_of, solve
@@ -15,6 +15,7 @@ from mr_elm.model_checks import check_living
 from mr_elm.models import HiddenNodeModel, Model, refusing
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.checks import check_labels
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.sums.statistics import LabelTable
 
@@ -96,4 +97,4 @@ def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, engine: Engine,
     check_counts(plan, classes, sums)
     known = [classes.index[name] for name in model.classes] if classes else [0]
     return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected,
-                 data.blas), summary.accounts
+                 data.blas), data.first

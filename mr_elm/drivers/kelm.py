@@ -32,7 +32,7 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
         with one_thread():
             solution, found = solve(data, make_machine(data.options, data.n_rows))
         arrays = kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef)
-        return describe(data, found), arrays, data.summary.accounts
+        return describe(data, found), arrays, data.source.first
 
 
 def settle(plan: InputPlan, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:

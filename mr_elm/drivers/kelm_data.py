@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from mr_elm.drivers.checks import learn_rows
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.summary import Summary
+from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_rows import DENSE_BYTES
@@ -29,6 +28,7 @@ from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.drivers.checks import learn_rows
-from mr_elm.drivers.summary import Summary
+from mr_elm.drivers.summary import learn_rows
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
@@ -19,6 +18,7 @@ from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
 
 
 @dataclass(frozen=True)

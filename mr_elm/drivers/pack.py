@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mr_elm.drivers.summary import Summary, demand_rows, survey, write_manifest
+from mr_elm.drivers.summary import survey
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of
@@ -13,8 +13,11 @@ from mr_elm.io.packed import count_record_rows
 from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.checks import demand_rows
 from mr_elm.rows.inputs import InputPlan, plan_inputs
+from mr_elm.rows.manifest import write_manifest
 from mr_elm.streaming.mr_pack import MRPack
+from mr_elm.sums.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -67,17 +70,16 @@ def close_pack(text: DataSet, finished: Finished, options: RowOptions,
                facts: dict[str, Any]) -> tuple[Summary, Accounts]:
     """Read the blocks back, check that no row is missing, and write the manifest. text : DataSet that was packed."""
     folder, plan = finished.folder, text.plan
-    summary = survey(DataSet(plan_inputs([folder], replace(options, kind='packed'), closed=False), text.engine))
-    packed = summary.accounts or Accounts(plan)
-    accounts = packing_accounts(plan, packed)
+    packed = DataSet(plan_inputs([folder], replace(options, kind='packed'), closed=False), text.engine)
+    summary = survey(packed)
+    accounts = packing_accounts(plan, packed.first or Accounts(plan))
     accounts.map_input_records = finished.map_input_records
     text.reconcile(accounts)
     demand_rows(plan, summary)
     if accounts.used != summary.n_rows:
         raise AccountingError(f'{folder}: {accounts.used} rows were packed, {summary.n_rows} can be read back')
-    write_manifest(folder, summary, {**facts, 'task': task_of(options),
-                                     'input': plan.input_facts,
-                                     'rejected': dict(accounts.reasons)})
+    write_manifest(folder, summary.to_manifest({**facts, 'task': task_of(options), 'input': plan.input_facts,
+                                                'rejected': dict(accounts.reasons)}))
     return summary, accounts
 
 

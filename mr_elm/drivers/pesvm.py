@@ -8,7 +8,6 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.checks import check_counts
 from mr_elm.drivers.gram_job import sum_up
 from mr_elm.drivers.node_inputs import NodeInputs, grid_for
-from mr_elm.drivers.summary import Summary
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
@@ -21,6 +20,7 @@ from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.ridge.esvm import Sums
 from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.summary import Summary
 
 Made = tuple[ModelHeader, Mapping[str, np.ndarray]]
 
@@ -50,7 +50,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         demand_grid(like, inputs.plan, inputs.summary, inputs.weights))
     sums = sum_up(inputs, layer, steps)
     with one_thread():
-        return *make_model(inputs, layer, steps, sums), inputs.summary.accounts
+        return *make_model(inputs, layer, steps, sums), data.first
 
 
 def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> Made:

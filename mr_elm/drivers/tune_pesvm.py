@@ -76,7 +76,7 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine)
     inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options, n_landmarks)
     found = evaluate_grid(inputs, search)
     header, arrays = train_best(inputs, found)
-    return found, header, arrays, inputs.summary.accounts
+    return found, header, arrays, inputs.data.first
 
 
 def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:

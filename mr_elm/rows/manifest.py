@@ -1,11 +1,22 @@
-"""Read the manifest that closes a pack: what its readers need to know of the rows without reading them."""
+"""Write and read the manifest of a pack: what its readers need to know of the rows without reading them."""
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import store_of
+from mr_elm.files.storage import store_of, write_file
 from mr_elm.io.packed import MANIFEST, checksum
 
+FORMAT = {'format': 'mr_elm-pack', 'version': 1}
 NEEDED = {'n_rows', 'labels', 'statistics', 'rejected', 'input'}
+
+
+def write_manifest(folder: str, facts: Mapping[str, Any]) -> None:
+    """Close a pack. facts : what JSON can hold; format, version and checksum are added."""
+    manifest = {**FORMAT, **facts}
+    text = json.dumps({**manifest, 'crc32': checksum(manifest)}, indent=1)
+    with write_file(f'{folder}/{MANIFEST}') as local, open(local, 'w') as stream:
+        stream.write(text + '\n')
 
 
 def load_manifest(folder: str) -> dict:
@@ -14,7 +25,7 @@ def load_manifest(folder: str) -> dict:
     try:
         with store_of(path).open(path) as stream:
             manifest = json.load(stream)
-        if manifest['format'] != 'mr_elm-pack' or manifest['version'] != 1:
+        if {**manifest, **FORMAT} != manifest:
             raise ValueError('another format or version')
         if missing := NEEDED - set(manifest):
             raise ValueError(f'without {", ".join(sorted(missing))}')

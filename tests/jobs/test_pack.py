@@ -7,13 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from mr_elm.drivers.summary import read_manifest
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.packed import MANIFEST
 from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.splits import read_split
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.manifest import load_manifest
+from mr_elm.sums.summary import Summary
 
 N, D = 500, 4
 
@@ -87,7 +87,7 @@ def test_rows_without_labels_can_be_packed(write, csv_of, packed, table):
 def test_the_manifest_knows_the_statistics_of_the_packed_rows(write, csv_of, packed, table, maps, n_maps):
     X, labels = table
     folder = packed(write('a.csv', csv_of(labels, X)), '--dtype', 'float32', *maps(n_maps))
-    summary, kept = read_manifest(load_manifest(str(folder))), X.astype('float32').astype(float)
+    summary, kept = Summary.of_manifest(load_manifest(str(folder))), X.astype('float32').astype(float)
     assert summary.n_rows == N and summary.columns.n == N
     assert np.allclose(summary.columns.mean, kept.mean(axis=0), rtol=1e-13)
     assert np.allclose(summary.columns.deviation, kept.std(axis=0), rtol=1e-12)
@@ -311,5 +311,5 @@ def test_wide_sparse_rows_make_records_below_16_megabytes(elm, write, tmp_path, 
     assert elm('pack', path, '-o', tmp_path / 'packed').status == 0
     lines = [line for part in (tmp_path / 'packed').glob('part-*') for line in part.read_bytes().split(b'\n')]
     assert max(map(len, lines)) < 16 << 20 and sum(line.startswith(b'mr_elm-block') for line in lines) > 1
-    labels = read_manifest(load_manifest(str(tmp_path / 'packed'))).labels
+    labels = Summary.of_manifest(load_manifest(str(tmp_path / 'packed'))).labels
     assert {name: entry[0] for name, entry in labels.entries.items()} == {'0': 300, '1': 300}

@@ -1,0 +1,37 @@
+"""Check that the rows of a data set can be used for a training."""
+from mr_elm.errors import DataFormatError
+from mr_elm.rows.inputs import InputPlan
+from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
+
+CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
+
+
+def demand_rows(plan: InputPlan, summary: Summary) -> None:
+    """Raise DataFormatError when a data set has no row, or no feature."""
+    if not summary.n_rows:
+        raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
+    if not summary.columns.n_features:
+        raise DataFormatError(f'{plan.name}: rows with features were expected, all are empty')
+
+
+def check_labels(plan: InputPlan, summary: Summary, task: str) -> None:
+    """Raise DataFormatError when the rows have no labels, or were packed for another task."""
+    if summary.target is None and not summary.labels.entries:
+        raise DataFormatError(f'{plan.pack or plan.name}: labels were expected, the rows have none')
+    if (task == 'regression') != (summary.target is not None):
+        raise DataFormatError(f'{plan.pack}: rows packed for {task} were expected, these were packed for '
+                              f'another task (mr-elm pack --task {task})')
+
+
+def find_classes(plan: InputPlan, summary: Summary) -> Classes:
+    """Return the Classes of a data set. Raises DataFormatError when the labels cannot be classes."""
+    classes = Classes.of(summary.labels)
+    k = len(classes.names)
+    if k < 2:
+        raise DataFormatError(f'{plan.name}: at least two classes were expected, every row has the label '
+                              f'{classes.names[0]!r}')
+    if k > CONTINUOUS and 2 * k >= summary.n_rows:
+        raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
+                              'is this a regression (--task regression) or another column (--label-column)?')
+    return classes

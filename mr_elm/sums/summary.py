@@ -1,0 +1,75 @@
+"""Hold what a method must know of a data set before it looks at the rows; the manifest of a pack keeps it too."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from mr_elm.features.landmarks import rows_from_arrays
+from mr_elm.io.blocks import stack
+from mr_elm.io.kinds import find_kind
+from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
+from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, make_zeros
+from mr_elm.typing import Rows
+
+
+@dataclass
+class Summary:
+    """Hold the statistics of a data set.
+
+    columns : ColumnStatistics of the features; target, weights : of labels as numbers and of row weights, or None.
+    labels : LabelTable, empty for regression. landmarks : rows (L, d) chosen by hash, or None.
+    n_rows : rows used. rejected : rows left out, by reason. input : what a reader of similar rows must know.
+    """
+
+    columns: ColumnStatistics = field(default_factory=partial(make_zeros, 0, 0))
+    labels: LabelTable = field(default_factory=LabelTable)
+    target: ColumnStatistics | None = None
+    weights: ColumnStatistics | None = None
+    landmarks: Any = None
+    n_rows: int = 0
+    rejected: dict = field(default_factory=dict)
+    input: dict = field(default_factory=dict)
+
+    @property
+    def sparse(self) -> bool:
+        """Tell whether the rows were sparse as text."""
+        return find_kind(self.input['kind']).sparse
+
+    @classmethod
+    def of_pairs(cls, pairs: Iterable[tuple[str, Any]], input: dict) -> Summary:
+        """Read the output pairs of mr_stats; n_rows and rejected stand in the accounts of the pass."""
+        summary = cls(input=input)
+        columns: dict[int, ColumnStatistics] = {}
+        landmarks: dict[int, Rows] = {}
+        for key, value in pairs:
+            kind, coordinates = split_key(key)
+            if kind == 'columns':
+                columns[int(coordinates[0])] = ColumnStatistics.from_arrays(value)
+            elif kind == 'landmarks':
+                landmarks[int(coordinates[0])] = rows_from_arrays(value)
+            elif kind == 'labels':
+                summary.labels = LabelTable(value)
+            else:
+                setattr(summary, kind, ColumnStatistics.from_arrays(value))
+        if columns:
+            summary.columns = join_columns([columns[start] for start in sorted(columns)])
+        if landmarks:
+            summary.landmarks = stack([landmarks[number] for number in sorted(landmarks)])
+        return summary
+
+    @classmethod
+    def of_manifest(cls, manifest: Mapping[str, Any]) -> Summary:
+        """Read the manifest of a pack; see `rows.manifest`."""
+        statistics: dict[str, Any] = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
+                                      for name, text in manifest['statistics'].items()}
+        return cls(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], rejected=manifest['rejected'],
+                   input=manifest['input'], **statistics)
+
+    def to_manifest(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what closes a pack: what readers of its rows need to know."""
+        statistics = {name: encode_arrays(getattr(self, name).to_arrays()).decode()
+                      for name in ('columns', 'target', 'weights') if getattr(self, name) is not None}
+        return {'n_rows': self.n_rows, 'n_features': self.columns.n_features, **facts, 'labels': self.labels.entries,
+                'statistics': statistics}
