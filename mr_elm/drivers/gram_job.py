@@ -7,15 +7,18 @@ from functools import cache
 from typing import Any
 
 from mr_elm.drivers.node_inputs import NodeInputs, kernel_width
+from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.models import layer_arrays
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.partition import find_fewest_tasks
 from mr_elm.solvers.ridge.esvm import Sums, collect_sums
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
+from mr_elm.sums.statistics import Classes
 
 REDUCER_BYTES = 1 << 30
 
@@ -46,6 +49,13 @@ def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterat
         weights = write_json(os.path.join(folder, 'class_weights.json'), inputs.weights)
         grid = write_json(os.path.join(folder, 'grid.json'), astuple(steps))
         yield from data.run(MRGram, ['--layer', path, '--grid', grid, '--class-weights', weights, *reducers], 'Gram')
+
+
+def check_counts(plan: InputPlan, classes: Classes | None, sums: Sums) -> None:
+    """Raise AccountingError when the Gram job saw other labels than the pass before."""
+    if classes and sums.counts.tolist() != classes.counts:
+        raise AccountingError(f'{plan.name}: as many rows of each class were expected in every pass, other numbers '
+                              'came: the data changed meanwhile')
 
 
 @cache

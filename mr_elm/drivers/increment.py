@@ -3,8 +3,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.checks import check_counts
-from mr_elm.drivers.gram_job import sum_up
+from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import demand_grid, options_of, solve
 from mr_elm.drivers.summary import summarise

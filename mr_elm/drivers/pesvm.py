@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.checks import check_counts
-from mr_elm.drivers.gram_job import sum_up
+from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs, grid_for
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError

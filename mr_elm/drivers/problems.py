@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from mr_elm.io.wire import make_key, split_key
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.partition import count_tasks
 from mr_elm.streaming.stage import MRRows
@@ -20,3 +21,9 @@ def run_problem(data: DataSet, job_class: type[MRRows], problem: Any, stage: str
         problem.save(path)
         reducers = data.engine.reducers(count_tasks(list(keys))) if keys else []
         yield from data.run(job_class, ['--problem', path, *reducers], stage)
+
+
+def score_candidates(data: DataSet, job_class: type[MRRows], problem: Any, stage: str, n: int) -> dict[int, Any]:
+    """Run a job that scores n candidates, each in a reducer: number -> what the reducer found."""
+    keys = [make_key('rows', number) for number in range(n)]
+    return {int(split_key(key)[1][0]): value for key, value in run_problem(data, job_class, problem, stage, keys)}

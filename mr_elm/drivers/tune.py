@@ -1,34 +1,18 @@
 """Choose kernel parameters and C by cross-validation on the reducers: one job, or two for double cross-validation."""
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from mr_elm.drivers.checks import share_of
 from mr_elm.drivers.dual import begin
-from mr_elm.drivers.problems import run_problem
+from mr_elm.drivers.problems import score_candidates
 from mr_elm.engines.base import Engine
-from mr_elm.features.kernels import KERNELS
-from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import Candidate, KernelGridTask
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.search_options import DualSearch
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.scores.selection import Cell, LeftOut, Score, best_of, candidates
+from mr_elm.scores.selection import Cell, Score, Tuned, best_of
 from mr_elm.streaming.mr_grid import MRGrid
 
 KEPT = 2 * 4  # bytes for each two rows: half of the memory for a matrix in float32
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """Hold the score of every candidate, the best one, and for double cross-validation a Cell an outer fold.
-
-    scores : list of Score, or of LeftOut.
-    """
-
-    scores: list
-    best: Score | LeftOut
-    outer: tuple = ()
-    chosen: tuple = ()
 
 
 def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engine) -> Tuned:
@@ -38,9 +22,8 @@ def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engi
     """
     data = DataSet(plan, engine, options.bad_rows)
     summary, _, task = begin(data, options)
-    share = share_of(plan, summary, search.sample, options.memory, KEPT, 'a kernel matrix in half of')
-    kernels, C_values = candidates(search.grid, KERNELS[options.kernel], task.n_features)
-    kernels, C_values = search.kernels or kernels, sorted(search.C or C_values)
+    share = search.choose_share(plan.name, summary.n_rows, options.memory, KEPT, 'a kernel matrix in half of')
+    kernels, C_values = search.candidates(task.n_features)
     n_outer = search.nested or 0
     folds = [None, *range(n_outer)]
     grid = task.extend(KernelGridTask, share=share, n_folds=search.folds, n_outer=n_outer,
@@ -58,11 +41,8 @@ def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engi
 
 def run_candidates(data: DataSet, task: KernelGridTask, stage: str) -> dict[int, list[Cell]]:
     """Run the job over all candidates: number -> list of Cell."""
-    cells = {}
-    keys = [make_key('rows', number) for number in range(len(task.candidates))]
-    for key, value in run_problem(data, MRGrid, task, stage, keys):
-        cells[int(split_key(key)[1][0])] = [Cell(**cell) for cell in value['cells']]
-    return cells
+    found = score_candidates(data, MRGrid, task, stage, len(task.candidates))
+    return {number: [Cell(**cell) for cell in value['cells']] for number, value in found.items()}
 
 
 def collect_scores(tested: list[Candidate], cells: dict[int, list[Cell]], fold: int | None) -> list[Score]:

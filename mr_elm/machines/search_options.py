@@ -3,10 +3,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import NODES
 from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.options import class_weight_option, demand, option
-from mr_elm.scores.selection import GRIDS
+from mr_elm.scores.selection import GRIDS, candidates
 
 GRID = 'grid'
 OF_GRID = 'instead of those of the grid, as in 0.1,1,10'
@@ -54,6 +55,24 @@ class KernelSearch:
         widths = self.sigma or [math.sqrt(0.5 / gamma) for gamma in self.gamma or ()]
         lists = {'sigma': widths, 'degree': self.degree}
         return [{name: value} for name, values in lists.items() for value in values or ()] or None
+
+    def candidates(self, n_features: int) -> tuple[list[dict], list[float]]:
+        """Return the kernel parameters and the C to score: those that were listed, else those of the grid."""
+        kernels, C_values = candidates(self.grid, KERNELS[self.kernel], n_features)
+        return self.kernels or kernels, sorted(self.C or C_values)
+
+    def choose_share(self, name: str, n_rows: int, memory: float, row_pair_bytes: int, need: str) -> float:
+        """Return the share of the rows to tune on. Raises DataFormatError when they do not fit into memory.
+
+        name : of the data set. memory : of a task, in MB. row_pair_bytes : kept for each two rows. need : what these
+        are, for the message.
+        """
+        room = int(math.sqrt(memory * 1e6 / row_pair_bytes))
+        n = n_rows if self.sample is None else min(self.sample, n_rows)
+        if n > room:
+            raise DataFormatError(f'{name}: at most {room:,} rows have {need} --memory {memory:g} MB, {n:,} came: '
+                                  f'tune on a part of them (--sample {room}), or raise --memory')
+        return n / n_rows
 
     @property
     def of_training(self) -> dict[str, Any]:

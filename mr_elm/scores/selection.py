@@ -144,6 +144,19 @@ class LeftOut:
         return self.accuracy if self.rmse is None else -self.rmse
 
 
+@dataclass(frozen=True)
+class Tuned:
+    """Hold the score of every candidate, the best one, and for double cross-validation a Cell an outer fold.
+
+    scores : list of Score, or of LeftOut. chosen : the best of each outer fold.
+    """
+
+    scores: list
+    best: Score | LeftOut
+    outer: tuple = ()
+    chosen: tuple = ()
+
+
 def score_values(values: Floats, numbers: np.ndarray, weights: Floats | None, n_classes: int) -> dict[str, float]:
     """Score decision values (N, K) of all rows, weighted: {'accuracy': ...}, or {'rmse': ...} where n_classes is 0.
 
