@@ -1,11 +1,12 @@
 """Sum up E'E and the class sums of a data set: the map, shuffle and reduce stages of PESVM."""
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from mrjob.step import MRStep
 
 from mr_elm.io.blocks import BLOCK_ROWS, Block, widen
-from mr_elm.io.wire import make_key
+from mr_elm.io.wire import make_key, split_key
 from mr_elm.models import load_layer
 from mr_elm.solvers.ridge.esvm import row_weights
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
@@ -85,6 +86,19 @@ class MRGram(MRRows):
             yield make_key('gram', i, j), pair
         for name, sums in sorted(self.gram.sums.items()):
             yield make_key('sum', name), list(sums)
+
+
+def group_sums(pairs: Iterable[tuple[str, Any]], n: int = 0) -> dict[tuple[int, ...], tuple[dict, dict]]:
+    """Read output pairs: the first n coordinates -> ((I, J) -> tile, LABEL -> sum)."""
+    found: dict[tuple[int, ...], tuple[dict, dict]] = {}
+    for key, value in pairs:
+        kind, coordinates = split_key(key)
+        tiles, sums = found.setdefault(tuple(map(int, coordinates[:n])), ({}, {}))
+        if kind == 'gram':
+            tiles[int(coordinates[n]), int(coordinates[n + 1])] = value
+        else:
+            sums[coordinates[n]] = value
+    return found
 
 
 if __name__ == '__main__':

@@ -11,12 +11,12 @@ from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
-from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
+from mr_elm.io.wire import NUMBER_BYTES, make_key
 from mr_elm.models import layer_arrays
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.partition import find_fewest_tasks
 from mr_elm.solvers.ridge.esvm import Sums, collect_sums
-from mr_elm.streaming.mr_gram import MRGram
+from mr_elm.streaming.mr_gram import MRGram, group_sums
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
 from mr_elm.sums.statistics import Classes
 
@@ -25,16 +25,15 @@ REDUCER_BYTES = 1 << 30
 
 def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Sums:
     """Run the Gram job over the rows: their Sums."""
-    named_sums: dict[str, Any] = {}
-    tiles = {}
-    for key, value in run_gram(inputs, layer, steps):
-        kind, coordinates = split_key(key)
-        if kind == 'gram':
-            tiles[int(coordinates[0]), int(coordinates[1])] = value
-        else:
-            named_sums[coordinates[0]] = value
+    found = group_sums(run_gram(inputs, layer, steps))
+    return assemble_sums(found.get((), ({}, {})), layer, inputs.classes)
+
+
+def assemble_sums(written: tuple[dict, dict], layer: HiddenLayer, classes: Classes | None) -> Sums:
+    """Make the Sums of what a job has written of a layer; see `group_sums`."""
+    tiles, named_sums = written
     high, low = assemble(tiles, layer.n_hidden + 1)
-    return collect_sums(high, low, named_sums, inputs.classes)
+    return collect_sums(high, low, named_sums, classes)
 
 
 def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterator[tuple[str, Any]]:

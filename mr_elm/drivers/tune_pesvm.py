@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.gram_job import assemble_sums
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import Made, make_model, train_on
 from mr_elm.drivers.problems import run_problem
@@ -12,44 +13,17 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.wire import split_key
-from mr_elm.machines.grid_task import Folds, GridTask
+from mr_elm.machines.grid_task import Folds, GridTask, Kind, Search, score_kind, widen_weights
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import NodeScore, best_nodes, finalists
-from mr_elm.solvers.ridge.esvm import Sums, collect_sums, leading_sums
+from mr_elm.solvers.ridge.esvm import Sums, leading_sums
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, total_of
 from mr_elm.streaming.mr_folds import MRFolds
+from mr_elm.streaming.mr_gram import group_sums
 from mr_elm.streaming.mr_hits import MRHits
-from mr_elm.sums.gram import GridSteps, assemble
-from mr_elm.typing import Floats
-
-Kind = tuple[str, float]  # map and weight scale
-
-
-@dataclass(frozen=True)
-class Search:
-    """Keep what to search; see `mr-elm tune pesvm --help`.
-
-    kinds : list of (map, weight scale). nus, sizes : lists of nu and of L.
-    n_folds : of the cross-validation; tested : how many of them to hold out, one after another; None for all.
-    sample : about how many rows to look at, or None for all. n_counted : candidates whose accuracy to count.
-    memory : MB that the sums of a task may take.
-    """
-
-    kinds: tuple[Kind, ...]
-    nus: tuple[float, ...]
-    sizes: tuple[int, ...]
-    n_folds: int = 5
-    tested: int | None = None
-    sample: int | None = None
-    n_counted: int = 10
-    memory: float = 2000.0
-
-    @property
-    def n_tested(self) -> int:
-        """Return how many folds are held out."""
-        return self.n_folds if self.tested is None else self.tested
+from mr_elm.sums.gram import GridSteps
 
 
 @dataclass(frozen=True)
@@ -83,13 +57,13 @@ def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
     """Score every candidate."""
     layers = {kind: inputs.with_options(map=kind[0], weight_scale=kind[1], n_hidden=max(search.sizes)).make_layer()
               for kind in search.kinds}
-    demand_memory(inputs.plan, layers, search)
+    search.demand_memory(inputs.plan.name, layers.values())
     steps = {kind: inputs.choose_grid(layer) for kind, layer in layers.items()}
     task = GridTask(describe_folds(inputs, search), list(layers.values()), list(steps.values()))
     sums = sum_up_folds(inputs, task, list(layers))
     with one_thread():
         grids = {kind: FoldGrid(sums[kind], inputs.options.numeric) for kind in layers}
-        scores = [score for kind in layers for score in scores_of(kind, grids[kind], search)]
+        scores = [score for kind in layers for score in score_kind(kind, grids[kind], search)]
         if inputs.classes and search.n_counted:
             scores = count_hits(inputs, scores, task, grids, search.n_counted)
     return SearchResult(scores, best_nodes(scores), layers, steps, sums, task.folds.share)
@@ -102,45 +76,14 @@ def describe_folds(inputs: NodeInputs, search: Search) -> Folds:
                  inputs.classes.index if inputs.classes else None)
 
 
-def demand_memory(plan: InputPlan, layers: dict[Kind, HiddenLayer], search: Search) -> None:
-    """Raise DataFormatError when the sums of a task would not fit into memory."""
-    parts = min(search.n_tested + 1, search.n_folds)
-    wanted = sum(16 * parts * (layer.n_hidden + 1)**2 for layer in layers.values()) / 1e6
-    if wanted > search.memory:
-        raise DataFormatError(f'{plan.name}: sums of at most {search.memory:,.0f} MB a task were expected, those of '
-                              f'{len(layers)} kinds of nodes in {parts} folds take {wanted:,.0f} MB: search fewer '
-                              'kinds or nodes, or raise --memory')
-
-
 def sum_up_folds(inputs: NodeInputs, task: GridTask, kinds: list[Kind]) -> dict[Kind, list[Sums]]:
     """Run the job that sums up: kind -> list of Sums a fold."""
-    tiles: dict = defaultdict(dict)
-    named: dict = defaultdict(dict)
-    for key, value in run_problem(inputs.data, MRFolds, task, 'folds'):
-        what, coordinates = split_key(key)
-        place = int(coordinates[0]), int(coordinates[1])
-        if what == 'gram':
-            tiles[place][int(coordinates[2]), int(coordinates[3])] = value
-        else:
-            named[place][coordinates[2]] = value
-    folds: dict[Kind, list[Sums]] = {kind: [] for kind in kinds}
-    for number, kind in enumerate(kinds):
-        for fold in range(task.folds.n_parts):
-            if not tiles[number, fold]:
-                raise DataFormatError(f'{inputs.plan.name}: rows in each of {task.folds.n_folds} folds were '
-                                      'expected, one has none (--folds)')
-            high, low = assemble(tiles.pop((number, fold)), task.layers[number].n_hidden + 1)
-            folds[kind].append(collect_sums(high, low, named[number, fold], inputs.classes))
-    return folds
-
-
-def scores_of(kind: Kind, grid: FoldGrid, search: Search) -> list[NodeScore]:
-    """Return the NodeScore of every nu and L of one kind of nodes."""
-    sizes = sorted({min(size, len(grid.total.gram) - 1) for size in search.sizes})
-    cells = defaultdict(list)
-    for cell in grid.score(search.nus, sizes, range(search.n_tested)):
-        cells[cell.nu, cell.n_hidden].append(cell)
-    return [NodeScore(*kind, nu, size, tuple(found)) for (nu, size), found in cells.items()]
+    found = group_sums(run_problem(inputs.data, MRFolds, task, 'folds'), 2)
+    if len(found) < len(kinds) * task.folds.n_parts:
+        raise DataFormatError(f'{inputs.plan.name}: rows in each of {task.folds.n_folds} folds were expected, one has '
+                              'none (--folds)')
+    return {kind: [assemble_sums(found.pop((number, fold)), task.layers[number], inputs.classes)
+                   for fold in range(task.folds.n_parts)] for number, kind in enumerate(kinds)}
 
 
 def count_hits(inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grids: dict[Kind, FoldGrid],
@@ -164,11 +107,6 @@ def count_hits(inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grid
         for score, correct in zip(chosen[kinds[int(split_key(key)[1][0])]], value['correct'], strict=True):
             counted[id(score)] = replace(score, correct=correct, total=value['total'])
     return [counted.get(id(score), score) for score in scores]
-
-
-def widen_weights(B: Floats, n_hidden: int) -> Floats:
-    """Give output weights rows of zeros for the nodes that they leave out; the bias stays last."""
-    return np.insert(B, [len(B) - 1] * (n_hidden + 1 - len(B)), 0.0, axis=0)
 
 
 def train_best(inputs: NodeInputs, found: SearchResult) -> Made:

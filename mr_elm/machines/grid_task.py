@@ -1,19 +1,58 @@
 """Describe a search over hidden nodes to its tasks: one file with the layers, the folds and what scores them."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 
 import numpy as np
 
+from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.store import load_arrays, save_arrays
-from mr_elm.scores.selection import fold_numbers, select_sample
+from mr_elm.scores.selection import NodeScore, fold_numbers, select_sample
+from mr_elm.solvers.ridge.fold_grid import FoldGrid
 from mr_elm.sums.gram import GridSteps
+from mr_elm.typing import Floats
 
+Kind = tuple[str, float]  # map and weight scale
 SAMPLE, FOLD = 1, 3  # what a row's hash decides, each with a key of its own
+
+
+@dataclass(frozen=True)
+class Search:
+    """Keep what to search; see `mr-elm tune pesvm --help`.
+
+    kinds : list of (map, weight scale). nus, sizes : lists of nu and of L.
+    n_folds : of the cross-validation; tested : how many of them to hold out, one after another; None for all.
+    sample : about how many rows to look at, or None for all. n_counted : candidates whose accuracy to count.
+    memory : MB that the sums of a task may take.
+    """
+
+    kinds: tuple[Kind, ...]
+    nus: tuple[float, ...]
+    sizes: tuple[int, ...]
+    n_folds: int = 5
+    tested: int | None = None
+    sample: int | None = None
+    n_counted: int = 10
+    memory: float = 2000.0
+
+    @property
+    def n_tested(self) -> int:
+        """Return how many folds are held out."""
+        return self.n_folds if self.tested is None else self.tested
+
+    def demand_memory(self, name: str, layers: Collection[HiddenLayer]) -> None:
+        """Raise DataFormatError when the sums of a task over the data set `name` would not fit into memory."""
+        parts = min(self.n_tested + 1, self.n_folds)
+        wanted = sum(16 * parts * (layer.n_hidden + 1)**2 for layer in layers) / 1e6
+        if wanted > self.memory:
+            raise DataFormatError(f'{name}: sums of at most {self.memory:,.0f} MB a task were expected, those of '
+                                  f'{len(layers)} kinds of nodes in {parts} folds take {wanted:,.0f} MB: search fewer '
+                                  'kinds or nodes, or raise --memory')
 
 
 @dataclass(frozen=True)
@@ -79,3 +118,17 @@ def load_task(path: str | PathLike) -> GridTask:
               for number, kind in enumerate(header['layers'])]
     return GridTask(Folds(**header['folds']), layers, [GridSteps(**steps) for steps in header['grids']],
                     {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']})
+
+
+def score_kind(kind: Kind, grid: FoldGrid, search: Search) -> list[NodeScore]:
+    """Return the NodeScore of every nu and L of one kind of nodes."""
+    sizes = sorted({min(size, len(grid.total.gram) - 1) for size in search.sizes})
+    cells = defaultdict(list)
+    for cell in grid.score(search.nus, sizes, range(search.n_tested)):
+        cells[cell.nu, cell.n_hidden].append(cell)
+    return [NodeScore(*kind, nu, size, tuple(found)) for (nu, size), found in cells.items()]
+
+
+def widen_weights(B: Floats, n_hidden: int) -> Floats:
+    """Give output weights rows of zeros for the nodes that they leave out; the bias stays last."""
+    return np.insert(B, [len(B) - 1] * (n_hidden + 1 - len(B)), 0.0, axis=0)
