@@ -2,6 +2,7 @@
 
     sh        commands of a shell, which must succeed
     console   commands, each behind a $, and what they print: the same words and numbers, see reference/console.py
+    console fails       the same, but each command must end with status 1 or 2
     python    statements, all blocks of a page in one namespace
     sh setup, hadoop, emr, network      not run here: lines of mr-elm must parse, targets of make exist
     text      not code
@@ -23,15 +24,16 @@ HOME = '/home/you'  # the folder of the reader, in what the pages show
 ANYWHERE_ELSE = [(re.compile(r'(?<=[\t "])([\d,]*):[\w+/]+=*'), r'\1:base64'),  # last digits depend on the processor
                  (re.compile(r'"blas": "[^"]*"'), '"blas": ""')]
 RECIPES = 'docs/extending.md'
-KINDS = {'sh', 'console', 'python', 'text', 'sh setup', 'sh hadoop', 'sh emr', 'sh network'}
-RUN_HERE = {'sh', 'console', 'python'}
+STATUSES = {'sh': {0}, 'console': {0}, 'console fails': {1, 2}}
+RUN_HERE = {'python', *STATUSES}
+KINDS = {*RUN_HERE, 'text', 'sh setup', 'sh hadoop', 'sh emr', 'sh network'}
 RUN = [page for page in PAGES if page != RECIPES and RUN_HERE & {tag for tag, _ in blocks_of(read_page(page))}]
 
 
-def run_in_shell(script, folder):
-    """Run commands in a shell; returns what they print."""
+def run_in_shell(script, folder, statuses):
+    """Run commands in a shell, which must end with one of some statuses; returns what they print."""
     done = run_script(script, folder)
-    assert done.returncode == 0, (script, done.stderr)
+    assert done.returncode in statuses, (script, done.stderr)
     return done.stderr + done.stdout
 
 
@@ -50,10 +52,10 @@ def run_page(page, folder):
         if tag == 'python':
             exec(compile(body, page, 'exec'), names)
         elif tag == 'sh':
-            run_in_shell(body, folder)
-        elif tag == 'console':
+            run_in_shell(body, folder, STATUSES[tag])
+        elif tag in STATUSES:
             for command, shown in shown_commands(body):
-                printed = run_in_shell(command, folder)
+                printed = run_in_shell(command, folder, STATUSES[tag])
                 assert differences(as_anywhere(shown), as_anywhere(printed, folder)) == [], command
     return names
 
