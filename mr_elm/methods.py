@@ -76,8 +76,8 @@ METHODS = {
          'rows.csv --model m.npz --auto -r local': 'choose map, scale, nu and L; all cores',
          'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'},
         Tuning('map, weight scale, nu and L, from one pass over the rows',
-               'Score every map, weight scale, nu and L by cross-validation from one pass over the rows, count the '
-               'rows that the best ones label right in a second; print the best.',
+               'Score every map, weight scale, nu and L by cross-validation from one pass over the rows. A second '
+               'pass counts the errors of the best ones. Print the best.',
                f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune', ('scale', 'seed', 'task'),
                {'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
                 'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),

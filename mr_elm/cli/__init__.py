@@ -11,44 +11,53 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning, describe_error
 
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
-    'layer': ('steps', 'by hand: write what the next stage of a training needs'),
-    'finish': ('steps', 'by hand: write the model, from the outputs of all stages'),
+    'layer': ('steps', 'by hand: write the input of the next stage of a training'),
+    'finish': ('steps', 'by hand: write the model from the outputs of all stages'),
     'tune': ('tune', 'choose kernel parameters and C by cross-validation'),
     'update': ('increment', 'add new rows to a model, without the old ones'),
-    'forget': ('increment', 'take rows away from a model'),
-    'merge': ('increment', 'add models that were trained apart'),
-    'predict': ('score', 'write the label of each row, with --scores its decision values'),
+    'forget': ('increment', 'remove rows from a model, as if it had never seen them'),
+    'merge': ('increment', 'combine models that were trained on different rows'),
+    'predict': ('score', 'write the label of each row, and its scores with --scores'),
     'evaluate': ('score', 'score a model on labelled rows'),
-    'inspect': ('score', 'show what a model file says of itself'),
-    'pack': ('data', 'keep rows as binary blocks, so that later jobs need not parse them'),
-    'bundle': ('bundle', 'make one archive of all that the nodes of a cluster need'),
+    'inspect': ('score', 'show what is in a model file'),
+    'pack': ('data', 'store rows as binary blocks, which later jobs read faster'),
+    'bundle': ('bundle', 'make an archive of all that the nodes of a cluster need'),
     'cost': ('cost', 'estimate the node-hours of a training on a rented cluster'),
     'speedup': ('scale', 'measure how much faster more nodes train on the same rows'),
     'sizeup': ('scale', 'measure how much longer the same nodes train on more rows'),
-    'scaleup': ('scale', 'measure whether more nodes train on more rows in the same time'),
-    'simulate': ('simulate', 'tell from such measurements how a larger cluster would do'),
-    'generate': ('data', 'write rows of a seeded generator, or replicate a file'),
-    'download': ('data', 'fetch a public data set and check it'),
+    'scaleup': ('scale', 'measure whether more nodes train on more rows in equal time'),
+    'simulate': ('simulate', 'predict from such measurements how a larger cluster scales'),
+    'generate': ('data', 'write rows of a random generator, or replicate a file'),
+    'download': ('data', 'download a public data set and check it'),
 }
+GREETING = """mr-elm learns to label rows, or to predict a number, with extreme learning
+machines. It reads CSV, LIBSVM or packed rows, on this machine or on Hadoop.
+The model is the same wherever it was trained, and no row is lost unnoticed.
+Later you can add rows to a model, or remove some, without reading the others.
+
+"""
 FIRST_STEPS = """first steps:
   mr-elm generate twonorm --rows 10000 --features 20 -o rows.csv
   mr-elm train pesvm rows.csv --model m.npz
   mr-elm evaluate m.npz rows.csv
 
-`mr-elm COMMAND --help` tells more; `mr-elm train --help` lists the methods."""
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status: 0 done, 1 failed, 2 wrong usage."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    if not argv or argv[0] in ('-h', '--help', 'help'):
-        print(list_commands(), file=sys.stdout if argv else sys.stderr)
-        return 0 if argv else 2
+    if not argv:
+        print(f'{GREETING}{FIRST_STEPS}`mr-elm --help` lists all commands.', file=sys.stderr)
+        return 2
+    if argv[0] in ('-h', '--help', '--help-all', 'help'):
+        print(list_commands())
+        return 0
     if argv[0] == '--version':
         print(read_version())
         return 0
     if argv[0] not in COMMANDS:
-        print(f'mr-elm: one of {", ".join(COMMANDS)} was expected, {argv[0]!r} came', file=sys.stderr)
+        print(f'mr-elm: unknown command {argv[0]!r}, `mr-elm --help` lists the commands', file=sys.stderr)
         return 2
     return run_command(argv)
 
@@ -63,8 +72,8 @@ def run_command(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         return 1
     except KeyboardInterrupt as error:
-        said, status = ('terminated', 143) if isinstance(error, Terminated) else ('interrupted', 130)
-        print(f'mr-elm: {add_notes(said, error)}', file=sys.stderr)
+        text, status = ('terminated', 143) if isinstance(error, Terminated) else ('interrupted', 130)
+        print(f'mr-elm: {add_notes(text, error)}', file=sys.stderr)
         return status
     except Exception as error:
         if '--debug' in argv:
@@ -89,7 +98,8 @@ def show_warning(message: Warning | str, category: type[Warning], filename: str,
 def list_commands() -> str:
     """List the commands."""
     lines = [f'  {name:10} {text}' for name, (_, text) in COMMANDS.items()]
-    return '\n'.join(['usage: mr-elm COMMAND ... [options] [runner options of mrjob]', '', *lines, '', FIRST_STEPS])
+    return '\n'.join(['usage: mr-elm COMMAND ... [options] [runner options of mrjob]', '', *lines, '',
+                      f'{FIRST_STEPS}`mr-elm COMMAND --help` tells more; `mr-elm train --help` lists the methods.'])
 
 
 def read_version() -> str:

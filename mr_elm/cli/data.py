@@ -93,4 +93,4 @@ def add_target_options(parser: Parser) -> None:
 
 def download(argv: Sequence[str]) -> int:
     """Fetch public data sets and check them."""
-    return registry.main(argv, 'mr-elm download')
+    return registry.main(['--help' if word == '--help-all' else word for word in argv], 'mr-elm download')

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from mr_elm.cli.options import Parser, above_zero
 from mr_elm.machines.options import Option, flag_of, option_fields
-from mr_elm.rows.row_arguments import positive
+from mr_elm.rows.row_arguments import AdvancedHelp, positive
 
 Options = TypeVar('Options')
 
@@ -26,7 +26,8 @@ def add_options(parser: Parser, kind: type, only: Container[str] | None = None) 
 def help_of(each: Field, option: Option) -> str:
     """Return the help of an option, its default behind it where that is one value."""
     text = option.help.replace('{choices}', ', '.join(option.choices))
-    return f'{text} (default: %(default)s)' if type(each.default) in (str, int, float) else text
+    text += ' (default: %(default)s)' if type(each.default) in (str, int, float) else ''
+    return AdvancedHelp(text) if option.advanced else text
 
 
 def reading_of(each: Field, option: Option) -> dict[str, Any]:

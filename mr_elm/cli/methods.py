@@ -15,7 +15,7 @@ def run_method(argv: Sequence[str], command: str, run: Callable[[str, Method, Se
     asked = argv[0] if argv else None
     if asked in lines:
         return run(asked, METHODS[asked], argv[1:])
-    if asked not in ('-h', '--help'):
+    if asked not in ('-h', '--help', '--help-all'):
         came = '' if asked is None else f', {asked!r} came'
         print(f'mr-elm {command}: one of {", ".join(lines)} was expected{came}', file=sys.stderr)
         return 2

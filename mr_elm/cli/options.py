@@ -14,7 +14,7 @@ from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import Reporter
 from mr_elm.files.storage import write_file
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument
+from mr_elm.rows.row_arguments import AdvancedHelp, add_no_label_argument, add_row_arguments, add_task_argument
 
 OUTPUT_DIR = '--output-dir'
 
@@ -23,12 +23,13 @@ class Parser(argparse.ArgumentParser):
     """Parse one command's options: no abbreviations, and mrjob's runner options set apart with their arity."""
 
     def __init__(self, command: str, description: str | None, runs_jobs: bool = True) -> None:
-        more = 'Any other runner option of mrjob may follow, such as --num-cores 4 or\n-D mapreduce.job.maps=8.'
-        parts = [examples_of(command), more if runs_jobs else '']
         super().__init__(prog=f'mr-elm {command}', usage=usage_of(command), description=fill(description or '', 78),
                          formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-                         epilog='\n\n'.join(filter(None, parts)))
+                         epilog=examples_of(command))
+        self.add_argument('--help-all', action=HelpAll, nargs=0, default=argparse.SUPPRESS,
+                          help='show all options and exit')
         self.runs_jobs = runs_jobs
+        self.shows_all = False
         self.groups: dict[str, Any] = {'': self}
 
     def group(self, title: str) -> Any:
@@ -36,6 +37,22 @@ class Parser(argparse.ArgumentParser):
         if title not in self.groups:
             self.groups[title] = self.add_argument_group(title)
         return self.groups[title]
+
+    def format_help(self) -> str:
+        """Return the help: the options that most people need, or all when --help-all asks for them."""
+        own = [action for action in self._actions if action.dest not in HELP]
+        common = [action for action in own if not isinstance(action.help, AdvancedHelp)]
+        if self.shows_all or len(common) == len(own):
+            return super().format_help() + (RUNNER_OPTIONS if self.runs_jobs else '')
+        formatter = self.formatter_class(self.prog)
+        formatter.add_usage(self.usage, (), ())
+        formatter.add_text(self.description)
+        formatter.start_section('most used arguments')
+        formatter.add_arguments(common)
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        formatter.add_text(f'`{self.prog} --help-all` shows all options.')
+        return formatter.format_help()
 
     def parse(self, argv: Sequence[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
         """Return (namespace, runner options of mrjob as a tuple). Exits with 2 on wrong usage."""
@@ -87,6 +104,21 @@ class Parser(argparse.ArgumentParser):
         return values
 
 
+class HelpAll(argparse.Action):
+    """Print the help with all options and exit."""
+
+    def __call__(self, parser: Any, *_: object) -> None:
+        """Print it."""
+        parser.shows_all = True
+        parser.print_help()
+        parser.exit()
+
+
+HELP = ('help', 'help_all')  # where argparse keeps what asks for help
+RUNNER_OPTIONS = """
+Any other runner option of mrjob may follow, such as --num-cores 4 or
+-D mapreduce.job.maps=8.
+"""
 REFUSED = {'-o': f': the output folder of mrjob is spelled {OUTPUT_DIR}', '--spark': '', '--steps': '',
            **dict.fromkeys(step_options(), '')}
 
@@ -117,23 +149,25 @@ def add_label_options(parser: Parser) -> None:
     """Add options for applying a model to rows."""
     add_no_label_argument(parser.add_argument)
     parser.add_argument('--ignore-extra-features', action='store_true',
-                        help='drop features that the model does not know (libsvm)')
+                        help=AdvancedHelp('libsvm: drop features that the model does not know'))
 
 
 def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
     group.add_argument('-r', '--runner', choices=tuple(ENGINES), default=DEFAULT_ENGINE, metavar='NAME',
-                       help='inline: in this process; local: all cores; hadoop: a cluster; emr: one of Amazon '
+                       help='where to run: inline (this process), local (all cores), hadoop or emr '
                        '(default: %(default)s)')
     python = group.add_mutually_exclusive_group()
-    python.add_argument('--python', metavar='PATH', help='hadoop, emr: the Python of the nodes, with numpy and scipy')
-    python.add_argument('--bundle', metavar='ARCHIVE', help='hadoop, emr: what tasks need, from `mr-elm bundle`')
+    python.add_argument('--python', metavar='PATH', help=AdvancedHelp('hadoop, emr: the Python of the nodes, with numpy '
+                        'and scipy'))
+    python.add_argument('--bundle', metavar='ARCHIVE', help=AdvancedHelp('hadoop, emr: what tasks need, from '
+                        '`mr-elm bundle`'))
     add_quiet_option(group)
-    group.add_argument('-v', '--verbose', action='store_true', help="print mrjob's log too")
+    group.add_argument('-v', '--verbose', action='store_true', help=AdvancedHelp("print mrjob's log too"))
     add_debug_option(group)
-    group.add_argument('--trace', metavar='FILE', help='append what each job took, seconds and bytes by stage: a JSON '
-                       'object a line')
+    group.add_argument('--trace', metavar='FILE', help=AdvancedHelp('append the seconds and bytes of each job to this file, '
+                       'one JSON object a line'))
 
 
 def add_quiet_option(parser: Any) -> None:
@@ -143,13 +177,14 @@ def add_quiet_option(parser: Any) -> None:
 
 def add_debug_option(parser: Any) -> None:
     """Add the option that shows where an error came from."""
-    parser.add_argument('--debug', action='store_true', help='show where an error came from')
+    parser.add_argument('--debug', action='store_true', help=AdvancedHelp('print a stack trace with an error'))
 
 
 def add_resume_option(parser: Parser) -> None:
     """Add going on with a run that was cut short."""
-    parser.add_argument('--resume', action='store_true', help='hadoop, emr: go on with a run that did not finish; jobs '
-                        'that OUTPUT.work, beside the output, records as finished are not run again')
+    parser.add_argument('--resume', action='store_true', help=AdvancedHelp(
+        'hadoop, emr: continue a run that did not finish; jobs that OUTPUT.work, beside the output, lists as finished '
+        'are not run again'))
 
 
 def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:

@@ -8,12 +8,14 @@ from unittest.mock import patch
 
 from mr_elm.cli import COMMANDS, main
 from mr_elm.cli.examples import EXAMPLES
+from mr_elm.cli.options import HELP
 from mr_elm.methods import METHODS
 
 HEAD = """# All commands and their options
 
 `make docs-commands` writes this page from the same tables that the command line is made of, `mr_elm/methods.py` and
-the options that it names. `mr-elm COMMAND --help` prints the same in a terminal.
+the options that it names. `mr-elm COMMAND --help-all` prints the same in a terminal; `--help` prints the options that
+most people need.
 """
 SHARED = {'input': 'Options of the input', 'runner': 'Options of the runner'}
 OTHERS = 'Other runner options of mrjob may be given too, such as `--num-cores 4` or `-D mapreduce.job.maps=8`.'
@@ -83,7 +85,7 @@ def groups_of(parser: argparse.ArgumentParser) -> list[tuple[str, argparse._Argu
 def rows_of(group: argparse._ArgumentGroup) -> list[str]:
     """Return a line of a table for each argument of a group."""
     return [f'| {names_of(action)} | {escape((action.help or "") % vars(action))} |'
-            for action in group._group_actions if action.dest != 'help']
+            for action in group._group_actions if action.dest not in HELP]
 
 
 def names_of(action: argparse.Action) -> str:

@@ -8,6 +8,7 @@ from mr_elm.cli.method_options import add_options, read_options
 from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options
 from mr_elm.cli.training import add_model_options
 from mr_elm.methods import METHODS, Method, load
+from mr_elm.rows.row_arguments import AdvancedHelp
 
 CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
@@ -35,8 +36,8 @@ def make_parser(name: str, method: Method) -> Parser:
     if method.auto:
         add_auto_options(parser.group(name))
     if method.living:
-        parser.group(name).add_argument('--like', metavar='MODEL', help='take scaling, nodes and the rest from a '
-                                        'model, so that both can be merged')
+        parser.group(name).add_argument('--like', metavar='MODEL', help=AdvancedHelp(
+            'take scaling, nodes and all options of the layer from this model, so that both models can be merged'))
     add_runner_options(parser)
     add_resume_option(parser)
     return parser
@@ -44,9 +45,9 @@ def make_parser(name: str, method: Method) -> Parser:
 
 def add_auto_options(group: Any) -> None:
     """Add that the training chooses the nodes itself."""
-    group.add_argument('--auto', action='store_true', help='choose map, weight scale, nu and L by rows held out')
-    group.add_argument('--budget', type=read_budget, metavar='L|Ts', help='of --auto: at most L nodes, as in '
-                       '2000, or about T seconds of one core, as in 60s (default: 3000)')
+    group.add_argument('--auto', action='store_true', help='choose map, weight scale, nu and L on held-out rows')
+    group.add_argument('--budget', type=read_budget, metavar='L|Ts', help=AdvancedHelp(
+        'of --auto: at most L nodes, as in 2000, or about T seconds of one core, as in 60s (default: 3000)'))
 
 
 def read_budget(text: str) -> dict[str, int]:

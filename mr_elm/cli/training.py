@@ -12,7 +12,7 @@ from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.row_arguments import AdvancedHelp, row_options
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ def add_model_options(parser: Parser, required: bool = True) -> None:
     """Add where the model goes."""
     group = parser.group('model')
     group.add_argument('--model', required=required, metavar='OUT.npz', help='where to write the model')
-    group.add_argument('--overwrite', action='store_true', help='replace a model that exists')
+    group.add_argument('--overwrite', action='store_true', help='replace an existing model')
     if required:
-        group.add_argument('--script', action='store_true', help='train nothing; print a shell script that does it '
-                           'stage by stage')
+        group.add_argument('--script', action='store_true', help=AdvancedHelp(
+            'train nothing; print a shell script that trains stage by stage'))
 
 
 def run(driver: Callable[..., tuple], options: Any, args: Any, passed: tuple[str, ...], **known: Any) -> None:

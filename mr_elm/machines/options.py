@@ -28,6 +28,7 @@ class Option:
     choices : names to choose from, or none. flag : as typed; '' for the field's name with dashes.
     metavar : stands for the value; '' for the choices, X for a number or N for a whole one.
     bounds : least and largest whole number; None for any above 0.
+    advanced : whether only --help-all shows it.
     """
 
     help: str
@@ -36,10 +37,11 @@ class Option:
     flag: str = ''
     metavar: str = ''
     bounds: tuple[int, int] | None = None
+    advanced: bool = False
 
 
 def option(default: Any, help: str, group: str = '', choices: Iterable[str] = (), **more: Any) -> Any:
-    """Make the field of an option. more : flag, metavar or bounds, see Option."""
+    """Make the field of an option. more : flag, metavar, bounds or advanced, see Option."""
     return field(default=default, metadata={'option': Option(help, group, tuple(choices), **more)})
 
 
@@ -55,12 +57,13 @@ def flag_of(each: Field) -> str:
 
 def weights_option(group: str) -> Any:
     """Make the option that says how nodes are drawn."""
-    return option('normal', 'normal: deviation S/sqrt(d); uniform: between -S and S', group, ('normal', 'uniform'))
+    return option('normal', 'how nodes are drawn. normal: standard deviation S/sqrt(d); uniform: between -S and S', group,
+                  ('normal', 'uniform'), advanced=True)
 
 
 def class_weight_option(group: str) -> Any:
     """Make the option that says what classes weigh."""
-    return option(None, 'let every class count the same', group, ('balanced',))
+    return option(None, 'balanced: every class has the same total weight', group, ('balanced',), advanced=True)
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,9 @@ class TrainingOptions:
     method: str = ''
     bad_rows: str = 'stop'
     task: str = 'classification'
-    scale: str = option('standard', 'how features are scaled first: {choices}', 'model', SCALES, metavar='NAME')
-    seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, LARGEST_SEED))
+    scale: str = option('standard', 'how features are scaled first: {choices}', 'model', SCALES, metavar='NAME',
+                        advanced=True)
+    seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, LARGEST_SEED), advanced=True)
 
     @property
     def numeric(self) -> bool:
@@ -103,9 +107,9 @@ class PESVMOptions(TrainingOptions):
     method: str = 'pesvm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
     map: str = option('sigmoid', 'hidden nodes: {choices}', '{method}', NODES, metavar='NAME')
-    n_hidden: int = option(1000, 'how many of them', '{method}', flag='--hidden', metavar='L')
-    weight_scale: float = option(1.0, 'deviation of the pre-activations on scaled rows; a Gaussian has sigma = '
-                                 'sqrt(d)/S', '{method}', metavar='S')
+    n_hidden: int = option(1000, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
+    weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows; a Gaussian has '
+                                 'sigma = sqrt(d)/S', '{method}', metavar='S', advanced=True)
     weights: str = weights_option('{method}')
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
@@ -134,8 +138,8 @@ class KernelOptions(TrainingOptions):
 
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
     sigma: float | None = option(None, 'width of the gaussian or laplacian kernel (default: sqrt(d))', 'kernel')
-    gamma: float | None = option(None, 'gaussian: 1 / (2 sigma^2), instead of --sigma', 'kernel')
-    degree: int | None = option(None, 'polynomial: of (1 + u.v)^degree (default: 3)', 'kernel')
+    gamma: float | None = option(None, 'gaussian: 1 / (2 sigma^2), instead of --sigma', 'kernel', advanced=True)
+    degree: int | None = option(None, 'polynomial: the degree in (1 + u.v)^degree (default: 3)', 'kernel', advanced=True)
     C: float = option(1.0, 'weight of the errors', 'kernel')
 
     def check(self) -> None:
@@ -161,19 +165,24 @@ class DualOptions(KernelOptions):
                          (*KERNELS, *RANDOM_NODES), metavar='NAME')
     C: float = option(1.0, 'bound of the dual variables', 'kernel')
     normalise: bool = False
-    n_hidden: int = option(1000, 'how many of them', 'random nodes', flag='--hidden', metavar='L')
-    weight_scale: float = option(1.0, 'deviation of the pre-activations on scaled rows', 'random nodes', metavar='S')
+    n_hidden: int = option(1000, 'how many hidden nodes', 'random nodes', flag='--hidden', metavar='L', advanced=True)
+    weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows', 'random nodes',
+                                 metavar='S', advanced=True)
     weights: str = weights_option('random nodes')
-    rule: str = option('block', 'how kernels are solved', 'solver', METHOD_RULES['sparse-elm'])
-    eps: float = option(1e-3, 'violation of the optimality conditions at which to stop', 'solver')
-    max_iter: int | None = option(None, "bound on iterations (default: the solver's own)", 'solver')
-    multiclass: str = option(SCHEMES[0], 'how two-class machines make several classes', 'solver', SCHEMES)
+    rule: str = option('block', 'algorithm that solves the dual', 'solver', METHOD_RULES['sparse-elm'], advanced=True)
+    eps: float = option(1e-3, 'stop at this violation of the optimality conditions', 'solver', advanced=True)
+    max_iter: int | None = option(None, "stop after so many iterations (default: the solver's own limit)", 'solver',
+                                  metavar='N', advanced=True)
+    multiclass: str = option(SCHEMES[0], 'how two-class machines decide between several classes', 'solver', SCHEMES,
+                             advanced=True)
     class_weight: str | None = class_weight_option('solver')
-    memory: float = option(1000.0, 'of a task, half of it for kernel values', 'solver', metavar='MB')
-    partitions: int = option(1, 'cut the rows of a machine into so many parts, solve these, then add the rows of all '
-                             'parts that contradict the result until the duality gap over all rows is closed',
-                             PARTITIONED, metavar='P')
-    gap: float = option(1e-3, 'that gap, relative to the objective', PARTITIONED)
+    memory: float = option(1000.0, 'memory of a task; half of it holds kernel values', 'solver', metavar='MB',
+                           advanced=True)
+    partitions: int = option(1, 'train on more rows than one task holds: solve P parts of the rows, then add rows that '
+                             'violate the result until the duality gap over all rows is closed',
+                             PARTITIONED, metavar='P', advanced=True)
+    gap: float = option(1e-3, 'of --partitions: the duality gap at which to stop, relative to the objective',
+                        PARTITIONED, advanced=True)
 
 
 @dataclass(frozen=True)
@@ -181,7 +190,7 @@ class OELMOptions(DualOptions):
     """Keep the parameters of the optimisation ELM; see `mr-elm train oelm --help`."""
 
     method: str = 'oelm'
-    rule: str = option('oelm', 'how kernels are solved', 'solver', METHOD_RULES['oelm'])
+    rule: str = option('oelm', 'algorithm that solves the dual', 'solver', METHOD_RULES['oelm'], advanced=True)
 
 
 @dataclass(frozen=True)
@@ -191,13 +200,13 @@ class SphereSVMOptions(DualOptions):
     method: str = 'sphere-svm'
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
     C: float = option(1.0, 'weight of the squared errors', 'kernel')
-    normalise: bool = option(False, 'divide K(u, v) by the root of K(u, u) K(v, v), which polynomial and linear need')
+    normalise: bool = option(False, 'divide K(u, v) by the root of K(u, u) K(v, v); polynomial and linear need it')
     n_hidden: int = 0
     weight_scale: float = 1.0
     weights: str = 'normal'
-    rule: str = option('exact', 'how kernels are solved', 'solver', METHOD_RULES['sphere-svm'])
-    eps: float = option(1e-3, 'gap at which to stop, relative to the objective; for --rule paper the eps of '
-                        'Algorithm 1', 'solver')
+    rule: str = option('exact', 'algorithm that solves the dual', 'solver', METHOD_RULES['sphere-svm'], advanced=True)
+    eps: float = option(1e-3, 'stop at this duality gap, relative to the objective; for --rule paper the eps of '
+                        'Algorithm 1', 'solver', advanced=True)
 
     def check(self) -> None:
         """Raise ValueError where the kernel is not normalised, or the rule cannot close a gap."""
@@ -219,21 +228,21 @@ class KELMOptions(KernelOptions):
     method: str = 'mr-kelm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
     class_weight: str | None = class_weight_option('')
-    solver: str | None = option(None, "cholesky: factorise the kernel matrix; svd: the paper's; cg: never store it, "
-                                'recompute it in each pass (default: cholesky where it fits into --memory, else cg)',
+    solver: str | None = option(None, 'cholesky, svd: store and factorise the kernel matrix; cg: recompute it in each '
+                                'pass (default: cholesky if --memory allows, else cg)',
                                 'solver', SOLVERS)
     emit: str | None = option(None, 'cholesky, svd: how tasks send the kernel matrix. rows: without a shuffle; tiles: '
                               'from columns, in tiles; entries: from columns, one by one, as in the paper (default: '
                               'rows, or tiles where the rows do not fit into a task)',
-                              'solver', ('rows', 'tiles', 'entries'))
-    rank: int | None = option(None, 'svd: so many eigenvalues, by passes over the data, instead of all; cg: of the '
-                              'preconditioner (default: twice the effective dimension, as --memory allows)',
-                              'solver', metavar='R')
-    tolerance: float = option(1e-8, 'cg: relative residual at which to stop', 'solver')
-    max_passes: int = option(200, 'cg: give up after so many', 'solver')
-    leave_one_out: bool = option(False, 'cholesky, svd: tell the leave-one-out score, in closed form', 'solver')
-    memory: float = option(4000.0, 'of this process, for the kernel matrix or the preconditioner', 'solver',
-                           metavar='MB')
+                              'solver', ('rows', 'tiles', 'entries'), advanced=True)
+    rank: int | None = option(None, 'svd: compute R eigenvalues, by passes over the data, instead of all; cg: the rank '
+                              'of the preconditioner (default: twice the effective dimension, as --memory allows)',
+                              'solver', metavar='R', advanced=True)
+    tolerance: float = option(1e-8, 'cg: stop at this relative residual', 'solver', advanced=True)
+    max_passes: int = option(200, 'cg: stop after so many passes', 'solver', advanced=True)
+    leave_one_out: bool = option(False, 'cholesky, svd: print the leave-one-out score too', 'solver')
+    memory: float = option(4000.0, 'memory of this process, for the kernel matrix or the preconditioner', 'solver',
+                           metavar='MB', advanced=True)
 
     def check(self) -> None:
         """Raise ValueError where an option belongs to another solver."""

@@ -10,7 +10,7 @@ from mr_elm.machines.options import class_weight_option, demand, option
 from mr_elm.scores.selection import GRIDS, candidates
 
 GRID = 'grid'
-OF_GRID = 'instead of those of the grid, as in 0.1,1,10'
+OF_GRID = 'values to try instead of those of the grid, as in 0.1,1,10'
 
 
 def sample_option(use: str) -> Any:
@@ -20,7 +20,7 @@ def sample_option(use: str) -> Any:
 
 def folds_option() -> Any:
     """Make the option that says how many folds there are."""
-    return option(5, 'how many', GRID, metavar='K')
+    return option(5, 'folds of the cross-validation', GRID, metavar='K')
 
 
 def table_option(what: str) -> Any:
@@ -42,8 +42,8 @@ class KernelSearch:
     grid: str = option('coarse', "coarse: five widths around sqrt(d), five C; paper: Bai et al.'s 14 x 14", GRID,
                        GRIDS)
     sigma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
-    gamma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
-    degree: tuple[float, ...] | None = option(None, OF_GRID, GRID)
+    gamma: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
+    degree: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
     C: tuple[float, ...] | None = option(None, OF_GRID, GRID)
     sample: int | None = sample_option('tune on')
     table: str | None = table_option('scores')
@@ -93,7 +93,7 @@ class DualSearch(KernelSearch):
 
     folds: int = folds_option()
     nested: int | None = option(None, 'double cross-validation: choose within each of K outer trainings, test outside',
-                                GRID, metavar='K')
+                                GRID, metavar='K', advanced=True)
 
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel, or there is one fold."""
@@ -106,7 +106,8 @@ class DualSearch(KernelSearch):
 class KELMSearch(KernelSearch):
     """Keep what to search by leave-one-out."""
 
-    memory: float = option(4000.0, 'of a task, for a kernel matrix and its eigenvectors', metavar='MB')
+    memory: float = option(4000.0, 'memory of a task, for a kernel matrix and its eigenvectors', metavar='MB',
+                           advanced=True)
 
     @property
     def of_training(self) -> dict[str, Any]:
@@ -119,18 +120,21 @@ class NodeSearch:
     """Keep what to search over hidden nodes: lists of maps, weight scales, nu and L, and how they are scored."""
 
     draws_targets: ClassVar[bool] = True
-    map: tuple[str, ...] = option(('sigmoid',), 'of {choices} (default: sigmoid)', GRID, NODES)
-    weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'default: 0.5,1,2', GRID)
-    nu: tuple[float, ...] = option(tuple(10.0**k for k in range(-4, 8)), 'default: 1e-4, 1e-3, ... 1e7', GRID)
-    hidden: tuple[int, ...] = option(tuple(range(100, 1001, 100)), 'default: 100, 200, ... 1000', GRID)
+    map: tuple[str, ...] = option(('sigmoid',), 'hidden nodes to try: {choices} (default: sigmoid)', GRID, NODES)
+    weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'values to try (default: 0.5,1,2)', GRID)
+    nu: tuple[float, ...] = option(tuple(10.0**k for k in range(-4, 8)), 'values to try (default: 1e-4,1e-3,...,1e7)',
+                                    GRID)
+    hidden: tuple[int, ...] = option(tuple(range(100, 1001, 100)), 'numbers of nodes to try (default: 100,200,...,1000)',
+                                     GRID)
     folds: int = folds_option()
-    weights: str = option('normal', 'how nodes are drawn', GRID, ('normal', 'uniform'))
+    weights: str = option('normal', 'how nodes are drawn', GRID, ('normal', 'uniform'), advanced=True)
     class_weight: str | None = class_weight_option(GRID)
-    count: int = option(10, 'cells whose held-out accuracy is counted in the second pass', GRID)
+    count: int = option(10, 'how many of the best cells a second pass scores on held-out rows', GRID,
+                        advanced=True)
     sample: int | None = sample_option('search on')
-    memory: float = option(2000.0, 'that the sums of a task may take', GRID, metavar='MB')
+    memory: float = option(2000.0, 'memory for the sums of a task', GRID, metavar='MB', advanced=True)
     table: str | None = table_option('cells')
-    figure: str | None = figure_option('nu against L, and the error over the scale')
+    figure: str | None = figure_option('the error over nu, L and the scale')
 
     @property
     def of_training(self) -> dict[str, Any]:

@@ -6,23 +6,27 @@ from mr_elm.io.formats import MAX_FEATURES, RowOptions
 from mr_elm.io.kinds import KINDS
 
 
+class AdvancedHelp(str):
+    """Hold the help of an option that `--help` leaves out and `--help-all` shows."""
+
+
 def add_row_arguments(add: Callable) -> None:
     """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
     add('--format', choices=('auto', *sorted(KINDS)), default='auto',
-        help='how rows are written (default: look)')
+        help=AdvancedHelp('how rows are written (default: look at the file)'))
     add('--delimiter', type=read_delimiter, default='auto', metavar='X',
-        help='one character, or "space" for white space (default: look)')
+        help=AdvancedHelp('one character, or "space" for white space (default: look at the file)'))
     add('--header', choices=('auto', 'yes', 'no'), default='auto',
-        help='whether the first line of a csv file names the columns (default: look)')
+        help=AdvancedHelp('whether the first line of a csv file names the columns (default: look at the file)'))
     add('--label-column', metavar='NAME|INDEX',
-        help='csv; counted from 0, or from the end when negative (default: the first)')
+        help='csv: name or index of the label column; 0 is the first, -1 the last (default: 0)')
     add('--weight-column', metavar='NAME|INDEX',
-        help='csv: how often a row counts; `none` where new rows have no weight')
-    add('--n-features', type=positive, metavar='D', help='width of the rows (default: look)')
+        help=AdvancedHelp('csv: how often each row counts; `none` if new rows have no weight'))
+    add('--n-features', type=positive, metavar='D', help=AdvancedHelp('features of a row (default: look at the file)'))
     add('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
-        help='largest index believed in libsvm text (default: %(default)s)')
+        help=AdvancedHelp('largest index that libsvm text may have (default: %(default)s)'))
     add('--bad-rows', choices=('stop', 'skip'), default='stop',
-        help='stop at a row that cannot be used, or count it and go on (default: %(default)s)')
+        help='stop at a bad row, or skip and count it (default: %(default)s)')
 
 
 def add_task_argument(add: Callable) -> None:

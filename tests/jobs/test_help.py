@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mr_elm.cli import COMMANDS, main
+from mr_elm.cli import COMMANDS
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.cli.train import LINES as TRAINED
 from mr_elm.cli.tune import LINES as TUNED
@@ -19,17 +19,56 @@ def names():
         yield from [command, *(f'{command} {method}' for method in OF_METHODS.get(command, ()))]
 
 
-@pytest.mark.parametrize('name', ['', *names(), 'generate replicate'])
-def test_help_fits_into_80_columns_and_shows_an_example(name, capsys, monkeypatch):
+@pytest.fixture
+def help_of(elm, monkeypatch):
+    """Return the help of a command at 80 columns, as a list of lines."""
     monkeypatch.setenv('COLUMNS', '80')
-    try:
-        assert main([*name.split(), '--help']) == 0
-    except SystemExit as stop:
-        assert stop.code == 0
-    text = capsys.readouterr().out
-    typed = [line for line in text.splitlines() if line.startswith('  mr-elm ')]
-    assert [line for line in text.splitlines() if len(line) > 80] == []
-    assert text.startswith('usage: mr-elm') and (typed or name in OF_METHODS)
+
+    def read(name, flag='--help'):
+        done = elm(*name.split(), flag)
+        assert done.status == 0 and done.err == ''
+        return done.out.splitlines()
+    return read
+
+
+@pytest.mark.parametrize('flag', ['--help', '--help-all'])
+@pytest.mark.parametrize('name', ['', *names(), 'generate replicate'])
+def test_help_fits_into_80_columns_and_shows_an_example(name, flag, help_of):
+    lines = help_of(name, flag)
+    typed = [line for line in lines if line.startswith('  mr-elm ')]
+    assert [line for line in lines if len(line) > 80] == []
+    assert lines[0].startswith('usage: mr-elm') and (typed or name in OF_METHODS)
+
+
+@pytest.mark.parametrize('name', ['', *names(), 'generate replicate'])
+def test_help_fits_one_screen_of_40_lines(name, help_of):
+    assert len(help_of(name)) <= 40
+
+
+@pytest.mark.parametrize('name', EXAMPLES)
+def test_help_all_shows_every_option_and_help_says_so(name, help_of, parser_of):
+    parser, _ = parser_of(name.split())
+    text = '\n'.join(help_of(name, '--help-all'))
+    flags = [flag for action in parser._actions for flag in action.option_strings]
+    assert len(flags) > 4 and [flag for flag in flags if flag not in text] == []
+    assert help_of(name)[-1] == f'`mr-elm {name} --help-all` shows all options.'
+
+
+@pytest.mark.parametrize('name', EXAMPLES)
+def test_help_shows_what_a_command_cannot_do_without(name, help_of, parser_of):
+    parser, _ = parser_of(name.split())
+    text = '\n'.join(help_of(name))
+    needed = [action.metavar if action.metavar and not action.option_strings else action.option_strings[0]
+              for action in parser._actions if action.required]
+    assert [word for word in needed if word not in text] == []
+
+
+def test_without_arguments_a_person_is_greeted_with_four_lines_and_three_commands(elm):
+    done = elm()
+    greeting, steps, rest = done.err.split('\n\n')
+    commands = [line for line in steps.splitlines() if line.startswith('  mr-elm ')]
+    assert (done.status, done.out, len(greeting.splitlines()), len(commands)) == (2, '', 4, 3)
+    assert '--help' in rest and max(map(len, done.err.splitlines())) <= 80
 
 
 @pytest.mark.parametrize('line', LINES)
