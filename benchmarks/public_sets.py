@@ -1,10 +1,17 @@
-"""Find public data sets in the folders that MR_ELM_DATA names (colon between), or among those of scikit-learn."""
+"""Find public data sets in the folders that MR_ELM_DATA names (colon between), or among those of scikit-learn.
+
+A set is a file NAME.libsvm, plain or compressed, or NAME.npz with the arrays X and y. The first folder that has a name
+counts.
+"""
 import os
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from mr_elm.typing import Labels, Rows
 
+PATTERNS = ('.libsvm*', '.npz')
 BUNDLED = {'iris': 'load_iris', 'wine': 'load_wine', 'digits': 'load_digits', 'wdbc': 'load_breast_cancer'}
 
 
@@ -14,8 +21,9 @@ def list_folders() -> list[Path]:
 
 
 def find_set(name: str) -> Path | None:
-    """Return the path of NAME.libsvm, plain or compressed, or None."""
-    return next((path for folder in list_folders() for path in sorted(folder.glob(f'{name}.libsvm*'))), None)
+    """Return the path of a set, or None."""
+    return next((path for folder in list_folders() for pattern in PATTERNS
+                 for path in sorted(folder.glob(name + pattern))), None)
 
 
 def is_there(name: str) -> bool:
@@ -32,21 +40,25 @@ def find_or_warn(name: str) -> bool:
 
 def list_sets() -> list[str]:
     """Return the names of all sets in the folders; those of scikit-learn when there are none."""
-    found = {path.name.partition('.libsvm')[0] for folder in list_folders() for path in folder.glob('*.libsvm*')}
+    found = {path.name.partition(pattern.rstrip('*'))[0] for folder in list_folders() for pattern in PATTERNS
+             for path in folder.glob('*' + pattern)}
     return sorted(found or BUNDLED)
 
 
 def read_set(name: str, classes: tuple | None = None) -> tuple[Rows, Labels]:
     """Read a set, or its rows of some classes: (X CSR, y). Raises FileNotFoundError when no folder has it."""
-    import numpy as np
     X, y = read_file(path) if (path := find_set(name)) else read_bundled(name)
     kept = slice(None) if classes is None else np.flatnonzero(np.isin(y, classes))
     return X[kept], y[kept]
 
 
 def read_file(path: Path) -> tuple[Rows, Labels]:
-    """Read a file of LIBSVM text."""
+    """Read a file of LIBSVM text or of arrays."""
+    from scipy.sparse import csr_matrix
     from sklearn.datasets import load_svmlight_file
+    if path.suffix == '.npz':
+        with np.load(path) as arrays:
+            return csr_matrix(arrays['X']), arrays['y']
     return load_svmlight_file(str(path))
 
 

@@ -12,13 +12,14 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.bench import auto, dual, hadoop, kelm, pesvm, sphere
 from benchmarks.bench.context import NORMAL, QUICK, SIZES, Bench
 from mr_elm.arithmetic import one_thread
 from mr_elm.scaling.machine import describe, describe_in_a_line
-from mr_elm.scaling.verdict import MISSED, VERDICTS, Claim, describe_claim, tabulate
+from mr_elm.scaling.verdict import MISSED, RULES, Claim, count_verdicts, read_claim, tabulate
 
 TOPICS = {'pesvm': pesvm, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto, 'hadoop': hadoop}
 ON_A_CLUSTER = ('hadoop',)
@@ -34,32 +35,31 @@ def choose_parts(names: list[str]) -> list[str]:
 
 
 class Report:
-    """Keep what was measured of each part, in OUT.json and OUT.md. size : of the rows, one of SIZES."""
+    """Keep what was measured of each part, and where, in OUT.json and OUT.md. size : of the rows, one of SIZES."""
 
     def __init__(self, path: str | Path, size: str = NORMAL) -> None:
         self.path, self.size = Path(path), size
-        self.found = json.loads(self.path.read_text())['parts'] if self.path.exists() else {}
+        self.found = json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def add(self, part: str, rows: list[Claim], seconds: float) -> None:
         """Keep the rows of a part in place of those that were there; one without rows, for want of data, is absent."""
-        found = {**self.found, part: {'seconds': round(seconds, 1), 'rows': [describe_claim(row) for row in rows]}}
+        kept = {'size': self.size, 'seconds': round(seconds, 1), 'machine': describe(), 'rows': list(map(asdict, rows))}
+        found = {**self.found, part: kept}
         self.found = {name: found[name] for name in PARTS if name in found and found[name]['rows']}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        kept = {'machine': describe(), 'size': self.size, 'parts': self.found}
-        self.path.write_text(json.dumps(kept, indent=1) + '\n')
+        self.path.write_text(json.dumps(self.found, indent=1) + '\n')
         self.path.with_suffix('.md').write_text(self.markdown())
 
-    def rows(self, parts: Iterable[str]) -> list[dict]:
-        """Return the rows of some parts, as dictionaries."""
-        return [row for part in parts if part in self.found for row in self.found[part]['rows']]
+    def claims(self, parts: Iterable[str]) -> list[Claim]:
+        """Return the claims of some parts."""
+        return [read_claim(row) for part in parts if part in self.found for row in self.found[part]['rows']]
 
     def markdown(self) -> str:
-        """Lay out all rows, with how many targets are held and what is not measured."""
-        rows = self.rows(self.found)
-        counts = ', '.join(f'{sum(row["verdict"] == verdict for row in rows)} {verdict}' for verdict in VERDICTS)
+        """Lay out all claims, with how many targets are held and what is not measured."""
+        claims = self.claims(self.found)
         seconds = sum(part['seconds'] for part in self.found.values())
-        lines = [f'{len(rows)} targets: {counts}. Measured in {seconds / 60:.0f} min on {describe_in_a_line()}.', '',
-                 tabulate(rows)]
+        lines = [f'{len(claims)} targets: {count_verdicts(claims)}. Measured in {seconds / 60:.0f} min on '
+                 f'{describe_in_a_line()}.', '', tabulate(claims), '', RULES]
         if self.size == QUICK:
             lines[1:1] = ['', 'Few rows, for a look: the targets are about more of them.']
         if absent := [part for part in PARTS if part not in self.found]:
@@ -76,7 +76,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument('--resume', action='store_true')
     given = parser.parse_intermixed_args(words)
     report, parts = Report(given.out, given.size), choose_parts(given.names)
-    with Bench(Path(given.out).parent, given.size) as bench, one_thread(), warnings.catch_warnings():
+    with Bench(given.size) as bench, one_thread(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for part in parts:
             if given.resume and part in report.found:
@@ -85,7 +85,7 @@ def main(words: list[str] | None = None) -> int:
             start = time.monotonic()
             report.add(part, PARTS[part](bench), time.monotonic() - start)
     print(report.markdown())
-    missed = any(row['verdict'] == MISSED for row in report.rows(parts))
+    missed = any(claim.verdict == MISSED for claim in report.claims(parts))
     return int(missed and given.size != QUICK)
 
 

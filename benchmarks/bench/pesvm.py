@@ -1,21 +1,23 @@
-"""Measure PESVM against bare arithmetic and against its rivals, on one thread.
+"""Measure PESVM against bare arithmetic and against its peers, on one thread.
 
-Every ratio is that of the least seconds of runs in turn. Data are generated, but for a9a, of a folder of MR_ELM_DATA.
+Every ratio is that of the least processor seconds of runs in turn; only training on two cores is timed by wall clock.
 """
 import io
 from dataclasses import astuple
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from benchmarks.bench.context import QUICK, Bench
-from benchmarks.public_sets import find_or_warn, read_set
+from benchmarks.bench.sets import judge_set, judge_sets, race
+from benchmarks.tables.peers import HPELM
 from mr_elm.data.generators import generate, write_rows
+from mr_elm.estimators import ESVMClassifier
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
@@ -26,16 +28,14 @@ from mr_elm.scaling.timing import (
     judge_ratio,
     measure_in_turn,
     measure_peak_memory,
+    processor_seconds,
     read_stage_seconds,
     run_mr_elm,
-    wall_seconds,
 )
-from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
-from mr_elm.solvers.ridge.esvm import TrainingRows, fit_esvm
+from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_least, at_most
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable
-from mr_elm.typing import Floats, Labels, Rows
+from mr_elm.typing import Floats
 
 D, L = 50, 1000
 
@@ -155,42 +155,26 @@ def compare_cores(bench: Bench) -> list[Claim]:
             judge_ratio('the same, Gram job alone', stages['local'], stages['inline'], at_least(1.7))]
 
 
-def compare_rivals(bench: Bench) -> list[Claim]:
-    """Time a fit in process against hpelm and scikit-learn."""
-    n = choose_rows(bench)
-    blocks = list(generate('ndc', n, D, 1))
-    rows = compare_on_set(f'{n:,} x {D} NDC', *(np.concatenate(part) for part in zip(*blocks, strict=True)))
-    return rows + (compare_on_set('a9a', *read_set('a9a')) if bench.size != QUICK and find_or_warn('a9a') else [])
+def compare_peers(bench: Bench) -> list[Claim]:
+    """Compare fits with those of hpelm and scikit-learn on every set, with as many nodes."""
+    rows: list[Claim] = []
+    for peer, make_peer in PEERS.items():
+        results = list(race(lambda d, make_peer=make_peer: {'': (ESVMClassifier(n_hidden=L), make_peer(d))}, bench))
+        rows += judge_sets(results, f'PESVM on all sets, times faster than {peer}, geometric mean', FASTER)
+        rows += [judge_set(result, 'PESVM', peer) for result in results]
+    return rows
 
 
-def compare_on_set(name: str, X: Rows, y: Labels) -> list[Claim]:
-    """Compare fits of one data set."""
+def make_sampler(n_features: int) -> Any:
+    """Return as many random features and a ridge regression of scikit-learn."""
     from sklearn.kernel_approximation import RBFSampler
     from sklearn.linear_model import RidgeClassifier
     from sklearn.pipeline import make_pipeline
-    dense = X.toarray() if hasattr(X, 'toarray') else X
-    targets = y[:, None].astype(float)
+    return make_pipeline(RBFSampler(n_components=L, gamma=1 / n_features, random_state=0), RidgeClassifier())
 
-    def ours() -> None:
-        statistics = ColumnStatistics.of(X)
-        layer = HiddenLayer('sigmoid', *draw_nodes('sigmoid', L, X.shape[1]), *choose_scaling('standard', statistics))
-        values, codes = np.unique(y, return_inverse=True)
-        table_of_labels = LabelTable({str(value): [1, [0, 0, k], 1.0] for k, value in enumerate(values)})
-        fit_esvm(layer, TrainingRows(X, codes, Classes.of(table_of_labels)))
 
-    def hpelm() -> None:
-        from hpelm import ELM
-        elm = ELM(X.shape[1], 1, precision='double')
-        elm.add_neurons(L, 'sigm')
-        elm.train(dense, targets, 'r')
-
-    def sklearn() -> None:
-        make_pipeline(RBFSampler(n_components=L, gamma=1 / X.shape[1], random_state=0), RidgeClassifier()).fit(X, y)
-
-    peers = {'hpelm': hpelm} if find_spec('hpelm') else {}
-    peers['RBFSampler + RidgeClassifier'] = sklearn
-    return [compare(f'fit on {name}, times faster than {peer}', ours, fit, at_least(1.0))
-            for peer, fit in peers.items()]
+PEERS = {**({'hpelm': lambda n_features: HPELM(L)} if find_spec('hpelm') else {}),
+         'RBFSampler + RidgeClassifier': make_sampler}
 
 
 def compare_memory(bench: Bench) -> list[Claim]:
@@ -210,7 +194,7 @@ def check_linear(bench: Bench) -> list[Claim]:
         return []
     files, sizes = bench.shared(Files), (100_000, 300_000, 1_000_000)
     packs = [files.packed(n) for n in sizes]
-    runs = measure_in_turn(packs, measure=lambda path: wall_seconds(lambda: train(path, files)))
+    runs = measure_in_turn(packs, measure=lambda path: processor_seconds(lambda: train(path, files)))
     a, b, c = map(min, runs)
     growth = (c - b) / (b - a) / 3.5
     note = f'{a:.2f} s, {b:.2f} s, {c:.2f} s'
@@ -219,5 +203,5 @@ def check_linear(bench: Bench) -> list[Claim]:
             Claim('the same, from below', growth, at_least(0.9), runs, note)]
 
 
-PARTS = {'map': compare_map, 'end-to-end': compare_commands, 'two-cores': compare_cores, 'rivals': compare_rivals,
+PARTS = {'map': compare_map, 'end-to-end': compare_commands, 'two-cores': compare_cores, 'peers': compare_peers,
          'memory': compare_memory, 'linear': check_linear}

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 from sklearn.preprocessing import MinMaxScaler
 
 from benchmarks.public_sets import find_set, is_there, read_bundled, read_set
-from benchmarks.tables.results import Results, summarise_all, write_table
+from benchmarks.tables.results import Results, Table, summarise_all
 from benchmarks.tables.sizes import count_support, measure_model
 from mr_elm.arithmetic import one_thread
 from mr_elm.typing import Floats, Labels
@@ -150,7 +150,12 @@ def measure_set(comparison: Comparison, name: str, n_trials: int, results: Resul
         waiting = [method for method in methods if trial not in results.trials(name, method)]
         if clock.is_over or not waiting:
             continue
-        data = prepare(X, y, comparison.split(y, trial), genes)
+        try:
+            data = prepare(X, y, comparison.split(y, trial), genes)
+        except ValueError as error:  # a class of one row has no halves
+            left_out.append(f'{name}: {error}'.splitlines()[0])
+            clock.waiting[name] = 0
+            return
         for method in waiting:
             if clock.is_over:
                 break
@@ -190,7 +195,7 @@ def count_waiting(comparison: Comparison, name: str, n_trials: int, results: Res
 
 def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: int = TRIALS,
         minutes: float | None = None) -> str:
-    """Measure what is not there yet of a table, within some minutes, and write OUT.md, OUT.csv and OUT.trials.csv."""
+    """Measure what is not there yet of a table, within some minutes, and write OUT.md, OUT.json and OUT.trials.csv."""
     names = names or comparison.sets
     here = [name for name in names if is_there(name)]
     left_out = [*comparison.absent, *(f'{name} is in no folder of MR_ELM_DATA' for name in names if name not in here)]
@@ -205,7 +210,7 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
     if clock.n_left:
         left_out.append(f'the time was up with {clock.n_left} trials to go: the same command goes on')
     rows = summarise_all(results, here, comparison.methods(2, 2))
-    return write_table(rows, Path(out), comparison.notes, left_out, comparison.claims)
+    return Table(rows, comparison.notes, left_out, list(comparison.claims), results.sessions.known).write(Path(out))
 
 
 def sort_by_size(names: list[str]) -> tuple[str, ...]:

@@ -1,27 +1,28 @@
-"""Keep measured trials in a CSV file, and lay their means out as CSV and Markdown."""
+"""Keep measured trials in a CSV file, and lay their means out as JSON and Markdown."""
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from mr_elm.scaling.machine import describe_in_a_line
-from mr_elm.scaling.verdict import describe_claim, tabulate
+from benchmarks.tables.claims import AsGood
+from mr_elm.scaling.machine import Sessions, list_machines
+from mr_elm.scaling.report import write_machines
+from mr_elm.scaling.verdict import RULES, Claim, tabulate
 
 COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'accuracy', 'train_seconds', 'test_seconds',
-           'model_bytes', 'n_support', 'parameters')
+           'model_bytes', 'n_support', 'parameters', 'session')
 MEANS = ('train_seconds', 'test_seconds', 'model_bytes', 'n_support')
-SUMMARY = ('set', 'n_classes', 'n_features', 'rows', 'method', 'trials', 'accuracy', 'deviation', *MEANS, 'parameters')
 
 
 class Results:
     """Keep one row a trial; a line that a killed run left unfinished is dropped."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.sessions, self.session = path, Sessions(path), ''
         path.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text() if path.exists() else ''
         whole = text[:text.rfind('\n') + 1] or ','.join(COLUMNS) + '\n'
@@ -30,9 +31,10 @@ class Results:
         self.rows = list(csv.DictReader(io.StringIO(whole)))
 
     def add(self, row: dict) -> None:
-        """Keep a trial, on disk too."""
+        """Keep a trial, on disk too, with the session that measures it."""
+        self.session = self.session or self.sessions.begin()
         line = io.StringIO()
-        csv.DictWriter(line, COLUMNS, lineterminator='\n').writerow(round_numbers(row))
+        csv.DictWriter(line, COLUMNS, lineterminator='\n').writerow(round_numbers({**row, 'session': self.session}))
         with open(self.path, 'a') as stream:
             stream.write(line.getvalue())
         self.rows += csv.DictReader(line.getvalue().splitlines(), COLUMNS)
@@ -63,8 +65,8 @@ def summarise(rows: list[dict]) -> dict:
                       for key, value in json.loads(first['parameters']).items())
     known = {name: [float(row[name]) for row in rows if row[name] != ''] for name in MEANS}
     return {**{name: first[name] for name in ('set', 'method', 'rows', 'n_features', 'n_classes')},
-            'trials': len(rows), 'accuracy': np.mean(accuracies), 'deviation': np.std(accuracies),
-            **{name: np.mean(values) if values else None for name, values in known.items()},
+            'trials': len(rows), 'accuracy': float(np.mean(accuracies)), 'deviation': float(np.std(accuracies)),
+            **{name: float(f'{np.mean(values):.6g}') if values else None for name, values in known.items()},
             'parameters': words if len(chosen) == 1 else 'chosen in each trial'}
 
 
@@ -74,18 +76,45 @@ def summarise_all(results: Results, names: list[str], methods: Iterable[str]) ->
     return [summarise(rows) for rows in found if rows]
 
 
-def write_table(rows: list[dict], out: Path, notes: str, left_out: list[str], claims: Sequence[Any] = ()) -> str:
-    """Write summary rows to OUT.csv and OUT.md; returns the Markdown. claims : of mean accuracies, such as AsGood."""
-    with open(out.with_suffix('.csv'), 'w', newline='') as stream:
-        writer = csv.DictWriter(stream, SUMMARY, lineterminator='\n')
-        writer.writeheader()
-        writer.writerows(map(round_numbers, rows))
-    parts = [notes, f'Measured on {describe_in_a_line()}.', write_overview(rows), judge_claims(claims, rows),
-             write_details(rows)]
-    if left_out:
-        parts.append('Left out:\n\n' + '\n'.join(f'* {reason}' for reason in left_out))
-    out.write_text('\n\n'.join(part for part in parts if part) + '\n')
-    return out.read_text()
+@dataclass(frozen=True)
+class Table:
+    """Hold a comparison as it was measured.
+
+    rows : of `summarise_all`. notes : the protocol. left_out : what was not compared, and why. claims : what is claimed
+    of mean accuracies. sessions : name -> machine.
+    """
+
+    rows: list[dict]
+    notes: str
+    left_out: list[str]
+    claims: list[AsGood]
+    sessions: dict[str, dict]
+
+    @classmethod
+    def from_json(cls, kept: dict) -> 'Table':
+        """Return the Table that `dataclasses.asdict` has turned into a dictionary."""
+        return cls(**{**kept, 'claims': [AsGood(**claim) for claim in kept['claims']]})
+
+    def write(self, out: Path) -> str:
+        """Write OUT.json and OUT.md; returns the Markdown."""
+        out.with_suffix('.json').write_text(json.dumps(asdict(self), indent=1) + '\n')
+        out.write_text('\n\n'.join([*self.describe(), write_details(self.rows), RULES]) + '\n')
+        return out.read_text()
+
+    def describe(self) -> list[str]:
+        """Return the paragraphs of a page: the protocol, the machines, accuracies, verdicts, what is left out."""
+        parts = [self.notes, '\n'.join(write_machines(list_machines(self.sessions.values()))).strip(),
+                 write_overview(self.rows), tabulate(self.judge()) if self.claims else '']
+        if self.left_out:
+            parts.append('Left out:\n\n' + '\n'.join(f'* {reason}' for reason in self.left_out))
+        return [part for part in parts if part]
+
+    def judge(self) -> list[Claim]:
+        """Return the Claims, over the sets that all methods did."""
+        names, methods, cells = index_rows(self.rows)
+        whole = list_whole_sets(names, methods, cells)
+        accuracies = {method: [cells[name, method]['accuracy'] for name in whole] for method in methods}
+        return [claim.row(accuracies) for claim in self.claims]
 
 
 def write_overview(rows: list[dict]) -> str:
@@ -110,14 +139,6 @@ def index_rows(rows: list[dict]) -> tuple[list[str], list[str], dict]:
 def list_whole_sets(names: list[str], methods: list[str], cells: dict) -> list[str]:
     """Return the sets that all methods did."""
     return [name for name in names if all((name, method) in cells for method in methods)]
-
-
-def judge_claims(claims: Sequence[Any], rows: list[dict]) -> str:
-    """Lay out claims with their verdicts, over the sets that all methods did; nothing without claims."""
-    names, methods, cells = index_rows(rows)
-    whole = list_whole_sets(names, methods, cells)
-    accuracies = {method: [cells[name, method]['accuracy'] for name in whole] for method in methods}
-    return tabulate(describe_claim(claim.row(accuracies)) for claim in claims) if claims else ''
 
 
 def write_accuracy(row: dict | None, best: float) -> str:

@@ -1,13 +1,16 @@
-"""Describe this machine and the versions of the software, for reports of measurements."""
+"""Describe this machine and the versions of the software, and keep them beside what was measured."""
+import json
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from mr_elm.arithmetic import describe_blas
 
+HARDWARE = ('processor', 'cores', 'memory')
 PACKAGES = ('numpy', 'scipy', 'numba', 'mrjob', 'scikit-learn', 'matplotlib', 'hpelm', 'scikit-lego')
 
 
@@ -17,15 +20,50 @@ def describe() -> dict[str, str]:
     memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
     return {'processor': name_processor(), 'cores': str(os.cpu_count()), 'memory': f'{memory / 2**30:.0f} GiB',
             'system': f'{platform.system()} {platform.release()}', 'Python': platform.python_version(),
-            'BLAS': describe_blas(), 'mr_elm': f'{version("mr_elm")} {read_commit()}'.strip(),
+            'BLAS': describe_blas(), 'mr_elm': version('mr_elm'), 'commit': read_commit(),
             **{name: found for name in PACKAGES if (found := version_of(name))},
             'when': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC')}
 
 
-def describe_in_a_line() -> str:
-    """Return the machine and the day, short."""
-    told = describe()
-    return f'{told["processor"]}, {told["cores"]} cores, {told["memory"]}, Python {told["Python"]}, {told["when"]}'
+def describe_in_a_line(machine: dict[str, str] | None = None) -> str:
+    """Return a machine of `describe`, this one by default, its commit and the time, short."""
+    told = machine or describe()
+    return (f'{told["processor"]}, {told["cores"]} cores, {told["memory"]}, Python {told["Python"]}, commit '
+            f'{told["commit"] or "unknown"}, {told["when"]}')
+
+
+class Sessions:
+    """Keep in a JSON file on which machine, with which software and when the runs of another file were measured.
+
+    known : name of a session -> `describe` of it.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).with_suffix('.sessions.json')
+        self.known: dict[str, dict] = json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def begin(self) -> str:
+        """Keep this machine, its software and the time; returns the name of the session."""
+        found = describe()
+        name = f'{found["commit"]} {found["when"]}'.strip()
+        self.known[name] = found
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps(self.known, indent=1) + '\n')
+        return name
+
+
+def list_machines(machines: Iterable[dict[str, str]]) -> list[str]:
+    """Return a line for each machine of `describe`, the newest first, with what differs from that one."""
+    ordered = sorted(machines, key=lambda machine: machine['when'], reverse=True)
+    return [describe_in_a_line(machine) + describe_difference(machine, ordered[0]) for machine in ordered]
+
+
+def describe_difference(machine: dict[str, str], newest: dict[str, str]) -> str:
+    """Return in words whether two parts were measured on different machines, versions or commits; '' if on the same."""
+    kinds = {'another machine': HARDWARE, 'another commit': ('commit',),
+             'other versions': set(newest) - {*HARDWARE, 'commit', 'when'}}
+    found = [kind for kind, names in kinds.items() if any(machine.get(name) != newest.get(name) for name in names)]
+    return f' ({", ".join(found)})' if found else ''
 
 
 def name_processor() -> str:

@@ -5,7 +5,7 @@ from statistics import median
 
 from mr_elm.scaling import verdict
 from mr_elm.scaling.aims import DEVIATION, SHARE, judge_curves
-from mr_elm.scaling.machine import describe_in_a_line
+from mr_elm.scaling.machine import list_machines
 from mr_elm.scaling.ratios import Ratio, make_curves, name_of, stage_medians
 from mr_elm.scaling.runs import Run
 
@@ -15,24 +15,40 @@ AIMS = {**{name: f'The aim is {share:.0%} of the ideal or more, on every runner.
         'sizeup': 'An increment is the seconds of another row, from size to size, over those from the first size to '
         f'the last. The aim is 1, give or take {DEVIATION:.0%}, on every runner.'}
 HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage', 'seconds', 'start', 'map',
-         'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs')
+         'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs', 'steadiness')
+DESCRIPTIONS = {
+    'speedup': 'how many times faster more nodes train on the same rows, beside the ideal',
+    'sizeup': 'how many times longer the same nodes train on more rows, beside the ideal',
+    'scaleup': 'the share of the speed that is left when rows grow with the nodes, beside the ideal'}
 
 
-def write_report(experiment: str, runs: list[Run], folder: Path) -> Path:
-    """Write EXPERIMENT.md below a folder; its path."""
+def write_report(experiment: str, runs: list[Run], sessions: dict[str, dict], folder: Path) -> Path:
+    """Write EXPERIMENT.md below a folder; its path. sessions : name -> machine, as of `machine.Sessions`."""
     path = folder / f'{experiment}.md'
-    lines = [f'# {experiment.capitalize()}', '', f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats. '
-             f'Runs over the same rows made the same model, to the bit. Written on {describe_in_a_line()}.', '',
-             f'![{experiment}]({experiment}.png)', '']
+    lines = [f'# {experiment.capitalize()}', '', *describe_runs(experiment, runs, sessions, f'{experiment}.png'),
+             verdict.RULES]
+    path.write_text('\n'.join(lines) + '\n')
+    return path
+
+
+def describe_runs(experiment: str, runs: list[Run], sessions: dict[str, dict], figure: str) -> list[str]:
+    """Return the lines of a page about runs of an experiment. figure : address of its figure."""
+    machines = list_machines(sessions[name] for name in dict.fromkeys(run.session for run in runs) if name in sessions)
+    lines = [f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats, by wall clock. '
+             'Runs over the same rows made the same model, to the bit.', '', *write_machines(machines),
+             f'![{DESCRIPTIONS[experiment]}]({figure})', '']
     if not all(run.maps for run in runs):
         lines += ['A map of 0 s is that of a runner that keeps no account of tasks: all of a job counts as start.', '']
     curves = make_curves(experiment, runs)
-    lines += [f'{AIMS[experiment]} A verdict needs runs that move by at most {verdict.STEADY:.0%}.', '',
-              verdict.tabulate(map(verdict.describe_claim, judge_curves(experiment, curves))), '']
+    lines += [AIMS[experiment], '', verdict.tabulate(judge_curves(experiment, curves)), '']
     for key, curve in curves.items():
-        lines += [f'## {name_of(experiment, key)}', '', *write_table(experiment, curve), '']
-    path.write_text('\n'.join(lines))
-    return path
+        lines += [f'### {name_of(experiment, key)}', '', *write_table(experiment, curve), '']
+    return lines
+
+
+def write_machines(machines: list[str]) -> list[str]:
+    """Return lines of Markdown that say where something was measured; none where nobody knows."""
+    return ['Measured on:', '', *(f'* {machine}' for machine in machines), ''] if machines else []
 
 
 def write_table(experiment: str, curve: list[Ratio]) -> list[str]:
@@ -48,7 +64,13 @@ def write_cells(ratio: Ratio) -> list[str]:
     return [str(run.nodes), f'{run.rows:,}', f'{ratio.value:.2f}', f'{ratio.least:.2f} to {ratio.largest:.2f}',
             f'{ratio.ideal:.2f}', f'{ratio.map_only:.2f}', f'{median(one.seconds for one in ratio.runs):.2f}',
             *(f'{seconds:.2f}' for seconds in stages.values()), *(f'{size:,.1f}' for size in megabytes),
-            str(len(ratio.runs))]
+            str(len(ratio.runs)), show_movement([one.seconds for one in ratio.runs])]
+
+
+def show_movement(seconds: list[float]) -> str:
+    """Say by how much the runs of a setting moved, in bold where that is too much to decide anything."""
+    text = verdict.describe_movement([seconds])
+    return text if verdict.is_steady([seconds]) else f'**{text}**'
 
 
 def write_row(texts: Iterable[str]) -> str:

@@ -26,7 +26,8 @@ class Run:
 
     seconds : all of it, as the user waits; those of its jobs are start + map + reduce, the rest is the driver's.
     maps, map_tasks : of all jobs; the seconds of the tasks, those of a job joined by `;`, jobs by `|`.
-    input_bytes, shuffle_bytes, output_bytes : of all jobs. model : digest of the arrays.
+    input_bytes, shuffle_bytes, output_bytes : of all jobs. model : digest of the arrays. session : when and where
+    it was measured, as of `machine.Sessions`.
     """
 
     experiment: str
@@ -49,6 +50,7 @@ class Run:
     maps: int
     map_tasks: str
     model: str
+    session: str = ''
 
     @property
     def key(self) -> tuple:

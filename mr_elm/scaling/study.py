@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from mr_elm.scaling.data import GeneratedRows
 from mr_elm.scaling.figures import draw
+from mr_elm.scaling.machine import Sessions
 from mr_elm.scaling.measure import measure
 from mr_elm.scaling.methods import METHODS, Problem
 from mr_elm.scaling.ratios import name_nodes
@@ -64,15 +65,17 @@ def run_study(experiment: str, options: Namespace, passed: Sequence[str] = ()) -
     runs = start_file(path, testbed.alias, () if options.resume else options.method)
     done = {run.key for run in runs}
     left = [point for point in points if key_of(point, testbed) not in done]
+    sessions = Sessions(path)
+    session = sessions.begin() if left else ''
     try:
         for point in show_progress(left, options.quiet):
-            runs.append(measure(point, testbed, rows, passed))
+            runs.append(replace(measure(point, testbed, rows, passed), session=session))
             append_run(path, runs[-1])
             demand_same_model(runs)
     finally:
         testbed.close()
     demand_same_model(runs)
-    return [path, *draw(experiment, runs, folder), write_report(experiment, runs, folder)]
+    return [path, *draw(experiment, runs, folder), write_report(experiment, runs, sessions.known, folder)]
 
 
 def start_file(path: Path, runner: str, methods: Sequence[str]) -> list[Run]:

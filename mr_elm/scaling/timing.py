@@ -1,5 +1,4 @@
 """Time two ways of doing the same thing, in turn, and compare them."""
-import json
 import os
 import re
 import subprocess
@@ -7,10 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
 from mr_elm.scaling.verdict import Aim, Claim
 
+LEAST = 0.1  # processor seconds of a run: the clock and the machine decide what is shorter
 ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
 
 
@@ -22,10 +23,22 @@ def wall_seconds(action: Callable) -> float:
 
 
 def processor_seconds(action: Callable) -> float:
-    """Return the processor seconds of this process that a call takes."""
-    start = time.process_time()
-    action()
-    return time.process_time() - start
+    """Return the processor seconds that a call takes: user and system, of this process and those that it starts.
+
+    A short action is called until LEAST seconds are spent; the mean counts.
+    """
+    start, calls, spent = read_processor_clock(), 0, 0.0
+    while spent < LEAST:
+        action()
+        calls += 1
+        spent = read_processor_clock() - start
+    return spent / calls
+
+
+def read_processor_clock() -> float:
+    """Return the processor seconds of this process so far, and of those that it has started and waited for."""
+    children = getrusage(RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def measure_in_turn(actions: Sequence[Any], repeats: int = 3, measure: Callable = wall_seconds) -> list[list[float]]:
@@ -46,22 +59,28 @@ def measure_processor(actions: Sequence[Callable]) -> list[list[float]]:
 
 
 def compare(name: str, ours: Callable, reference: Callable, aim: Aim) -> Claim:
-    """Run `ours` and `reference` once uncounted, then time them in turn: the Claim of their ratio."""
+    """Run `ours` and `reference` once uncounted, then thrice in turn: the Claim of the ratio of processor seconds."""
     for action in (ours, reference):
         action()  # the first run pays for pages, files and compiled code that later ones find
-    mine, theirs = measure_in_turn([ours, reference])
+    mine, theirs = measure_in_turn([ours, reference], measure=processor_seconds)
     return judge_ratio(name, mine, theirs, aim)
 
 
-def judge_ratio(name: str, ours: list[float], reference: list[float], aim: Aim, note: str = '') -> Claim:
+def judge_ratio(name: str, ours: list[float], reference: list[float], aim: Aim, note: str = '',
+                group: str = '') -> Claim:
     """Divide the least of our runs by the least of the reference's; the inverse for at-least aims.
 
-    ours, reference : seconds of the runs, made in turn. note : more to say beside the seconds.
+    ours, reference : seconds of the runs, made in turn. note : more to say beside the seconds. group : as of a Claim.
     """
     mine, theirs = min(ours), min(reference)
-    seconds = f'{mine:.2f} s against {theirs:.2f} s'
+    seconds = f'{show_seconds(mine)} against {show_seconds(theirs)}'
     return Claim(name, mine / theirs if aim.at_most else times_faster(ours, reference), aim, [ours, reference],
-                 f'{seconds}; {note}' if note else seconds)
+                 f'{seconds}; {note}' if note else seconds, group)
+
+
+def show_seconds(seconds: float) -> str:
+    """Write seconds with two decimals, or milliseconds."""
+    return f'{seconds:.2f} s' if seconds >= 1 else f'{1000 * seconds:.3g} ms'
 
 
 def times_faster(ours: list[float], reference: list[float]) -> float:
@@ -95,18 +114,3 @@ def measure_peak_memory(*args: object) -> int:
     done = subprocess.run(command, check=True, text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
     return int(done.stdout) * 1024
 
-
-class Seconds:
-    """Keep measured seconds in a JSON file, so that each is measured once."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
-
-    def of(self, key: str, action: Callable) -> float:
-        """Return the processor seconds of `action`, from the file when it has them."""
-        if key not in self.known:
-            self.known[key] = processor_seconds(action)
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(json.dumps(self.known, indent=1) + '\n')
-        return self.known[key]

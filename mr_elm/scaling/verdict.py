@@ -1,26 +1,42 @@
-"""Judge measured values by one rule: for benchmarks, tables of peers and scaling experiments."""
+"""Judge measured values by one set of rules: for benchmarks, tables of peers and scaling experiments."""
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import inf, isnan
 
 STEADY = 0.10  # the largest share by which repeated runs may differ
-VERDICTS = MET, MISSED, UNKNOWN = ('met', 'missed', 'not measurable')
+EVEN = 1 + STEADY  # who is faster than a peer by a smaller factor is neither faster nor slower
+VERDICTS = MET, IS_EVEN, MISSED, UNSTEADY, UNKNOWN = ('met', 'even', 'missed', 'unsteady', 'not measured')
 COUNTED = ()  # the runs of what is counted, not timed: it is the same in every run
+RULES = (f'The code computes every verdict by the same rules. A value that does not reach its target is **{MISSED}**, '
+         'and so is a comparison whose reference was not reached. '
+         f'A value that reaches its target is *{MET}* only if the runs are steady: at least two runs of each side, '
+         f'whose seconds differ by at most {STEADY:.0%}. Otherwise it is *{UNSTEADY}*. A race against a peer is '
+         f'*{IS_EVEN}* between {1 / EVEN:.2f} and {EVEN:.2f} times the speed of the peer. *{UNKNOWN.capitalize()}* '
+         'means that a value or its reference is absent.')
 
 
 @dataclass(frozen=True)
 class Aim:
-    """Describe which values are good enough. limit : the last of these. at_most : whether smaller values are too."""
+    """Describe which values are good enough.
+
+    limit : the last of these. at_most : whether smaller values are too. is_race : whether values within a factor of
+    EVEN of the limit decide nothing.
+    """
 
     limit: float
     at_most: bool
+    is_race: bool = False
 
     def __str__(self) -> str:
-        return f'{"at most" if self.at_most else "at least"} {self.limit:g}'
+        return 'faster' if self.is_race else f'{"at most" if self.at_most else "at least"} {self.limit:g}'
 
     def holds(self, value: float) -> bool:
         """Return whether a value is good enough."""
         return value <= self.limit if self.at_most else value >= self.limit
+
+    def is_even(self, value: float) -> bool:
+        """Return whether a value decides nothing in a race."""
+        return self.is_race and self.limit / EVEN <= value <= self.limit * EVEN
 
 
 def at_most(limit: float) -> Aim:
@@ -33,6 +49,9 @@ def at_least(limit: float) -> Aim:
     return Aim(limit, False)
 
 
+FASTER = Aim(1.0, False, is_race=True)  # than a peer: the value says how many times
+
+
 def measure_movement(runs: Iterable) -> float:
     """Return the share by which the largest run of a side exceeds its smallest, of the side where that is most.
 
@@ -42,17 +61,26 @@ def measure_movement(runs: Iterable) -> float:
     return max((max(side) / min(side) - 1 if len(side) > 1 and min(side) > 0 else inf for side in runs), default=0.0)
 
 
-def judge(value: float | None, aim: Aim, runs: Iterable) -> str:
-    """Return met, missed or not measurable.
+def is_steady(runs: Iterable) -> bool:
+    """Return whether the runs of every side differ by at most STEADY; see `measure_movement`."""
+    return measure_movement(runs) <= STEADY
 
-    value : what was measured; None where it could not be reached, which is a miss; NaN where there is nothing to
-    compare. aim : Aim. runs : those of each side, see `measure_movement`; beyond STEADY they decide nothing.
+
+def judge(value: float | None, aim: Aim, runs: Iterable) -> str:
+    """Return one of VERDICTS, by RULES.
+
+    value : what was measured; None where it could not be reached, NaN where there is nothing to compare. aim : Aim.
+    runs : those of each side, see `measure_movement`.
     """
     if value is None:
         return MISSED
-    if isnan(value) or measure_movement(runs) > STEADY:
+    if isnan(value):
         return UNKNOWN
-    return MET if aim.holds(value) else MISSED
+    if not (aim.holds(value) or aim.is_even(value)):
+        return MISSED
+    if not is_steady(runs):
+        return UNSTEADY
+    return IS_EVEN if aim.is_even(value) else MET
 
 
 @dataclass(frozen=True)
@@ -60,7 +88,8 @@ class Claim:
     """Report one claim: a value, what it must be, the runs behind it, and whether it held.
 
     value : a ratio, a share or a difference; None and NaN as in `judge`. aim : Aim. runs : list of numbers for each
-    side, or COUNTED. note : what a reader wants to know beside it, such as seconds.
+    side, or COUNTED. note : what a reader wants to know beside it, such as seconds. group : the comparison in whose row
+    of a figure the value is a dot, '' for none.
     """
 
     name: str
@@ -68,31 +97,41 @@ class Claim:
     aim: Aim
     runs: tuple | list
     note: str = ''
+    group: str = ''
 
     @property
     def verdict(self) -> str:
-        """Return met, missed or not measurable."""
+        """Return one of VERDICTS."""
         return judge(self.value, self.aim, self.runs)
 
     @property
     def steadiness(self) -> str:
         """Return in words by how much the runs moved; nothing for COUNTED."""
-        if self.runs == COUNTED:
-            return ''
-        moved = measure_movement(self.runs)
-        return 'steadiness unknown' if moved == inf else f'runs moved by {moved:.0%}'
+        return describe_movement(self.runs)
 
 
-def describe_claim(row: Claim) -> dict:
-    """Return a Claim as a dictionary, its aim, steadiness and verdict in words."""
-    return {**asdict(row), 'claim': str(row.aim), 'steadiness': row.steadiness, 'verdict': row.verdict}
+def describe_movement(runs: Iterable) -> str:
+    """Return in words by how much runs moved; nothing for COUNTED."""
+    moved = measure_movement(runs)
+    return '' if runs == COUNTED else 'one run' if moved == inf else f'runs moved by {moved:.0%}'
 
 
-def tabulate(rows: Iterable[dict]) -> str:
-    """Lay rows out as Markdown: dictionaries of `describe_claim`."""
+def read_claim(kept: dict) -> Claim:
+    """Return the Claim that `dataclasses.asdict` has turned into a dictionary, by way of JSON too."""
+    return Claim(**{**kept, 'aim': Aim(**kept['aim']), 'runs': kept['runs'] or COUNTED})
+
+
+def count_verdicts(claims: Iterable[Claim]) -> str:
+    """Return in words how many claims have which verdict."""
+    verdicts = [claim.verdict for claim in claims]
+    return ', '.join(f'{verdicts.count(verdict)} {verdict}' for verdict in VERDICTS if verdict in verdicts)
+
+
+def tabulate(claims: Iterable[Claim]) -> str:
+    """Lay claims out as Markdown."""
     lines = ['| what | measured | target | verdict | seconds and more |', '|---|---:|---|---|---|']
-    return '\n'.join(lines + [f'| {row["name"]} | {show_value(row["value"])} | {row["claim"]} | '
-                              f'{show_verdict(row["verdict"])} | {describe(row)} |' for row in rows])
+    return '\n'.join(lines + [f'| {claim.name} | {show_value(claim.value)} | {claim.aim} | '
+                              f'{show_verdict(claim.verdict)} | {describe(claim)} |' for claim in claims])
 
 
 def show_value(value: float | None) -> str:
@@ -107,6 +146,6 @@ def show_verdict(verdict: str) -> str:
     return f'**{verdict}**' if verdict == MISSED else verdict
 
 
-def describe(row: dict) -> str:
+def describe(claim: Claim) -> str:
     """Join what there is to say beside a value."""
-    return '; '.join(text for text in (row['note'], row.get('steadiness')) if text)
+    return '; '.join(text for text in (claim.note, claim.steadiness) if text)

@@ -1,0 +1,108 @@
+"""Race machines against their peers on every data set that there is: the same rows, the same settings.
+
+In processor seconds on one thread, on standardised features.
+"""
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from benchmarks.bench.context import FULL, NORMAL, QUICK, Bench
+from benchmarks.public_sets import list_sets, read_set
+from mr_elm.scaling.timing import measure_processor, times_faster
+from mr_elm.scaling.verdict import FASTER, Aim, Claim, is_steady
+from mr_elm.typing import Floats, Labels
+
+ROWS = {QUICK: 1_000, NORMAL: 3_000, FULL: None}  # of a set, at most
+FEW = ('iris', 'wine', 'magic', 'covtype-20k')
+
+
+@dataclass(frozen=True)
+class Result:
+    """Hold what one set gave. pairs : setting -> (our processor seconds, those of the peer), two runs each."""
+
+    name: str
+    n_rows: int
+    n_features: int
+    n_classes: int
+    pairs: dict[str, list[list[float]]]
+
+    @property
+    def shape(self) -> str:
+        """Return rows, features and classes in words."""
+        return f'{self.n_rows:,} x {self.n_features}, {self.n_classes} classes'
+
+
+def standardise(name: str, n_rows: int | None, classes: tuple | None = None) -> tuple[Floats, Labels]:
+    """Return (X, y) of some rows of a set, or of its rows of some classes, features of mean 0 and deviation 1."""
+    X, y = read_set(name, classes)
+    rows = np.random.default_rng(0).permutation(len(y))[:n_rows]
+    X, y = X[rows].toarray(), y[rows]
+    deviation = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1), y
+
+
+def race(settings: Callable, bench: Bench) -> Iterator[Result]:
+    """Measure fits of both sides on every set, in turn. settings : n_features -> name -> (our estimator, a peer)."""
+    for estimators in settings(8).values():
+        warm_up(estimators)
+    for name in (name for name in list_sets() if bench.size != QUICK or name in FEW):
+        X, y = standardise(name, ROWS[bench.size])
+        pairs = {setting: measure_processor([partial(estimator.fit, X, y) for estimator in estimators])
+                 for setting, estimators in settings(X.shape[1]).items()}
+        print(f'{name}: {describe_pairs(pairs)}', file=sys.stderr, flush=True)
+        yield Result(name, len(y), X.shape[1], len(np.unique(y)), pairs)
+
+
+def warm_up(estimators: Iterable) -> None:
+    """Fit both sides once uncounted, on generated rows of two and of three classes: the first fit loads code."""
+    X = np.random.default_rng(0).standard_normal((1500, 8))
+    for estimator in estimators:
+        for bounds in ([0.0], [-0.5, 0.5]):
+            estimator.fit(X, np.digitize(X[:, 0] * X[:, 1], bounds))
+
+
+def describe_pairs(pairs: dict[str, list[list[float]]]) -> str:
+    """Say how many times faster we are at each setting."""
+    return ', '.join(f'{setting}: {times_faster(*pair):.2f}'.removeprefix(': ') for setting, pair in pairs.items())
+
+
+def judge_set(result: Result, title: str, peer: str) -> Claim:
+    """Return the Claim that we are faster than a peer on one set, in the geometric mean over the settings."""
+    note = describe_pairs(result.pairs) if len(result.pairs) > 1 else ''
+    return judge_mean(f'{title} on {result.name}, {result.shape}, times faster than {peer}',
+                      list(result.pairs.values()), FASTER, note, f'{title} : {peer}')
+
+
+def judge_sets(results: list[Result], what: str, aim: Aim) -> list[Claim]:
+    """Return the Claim of the geometric mean over all settings of some sets; none without sets."""
+    if not results:
+        return []
+    pairs = [pair for result in results for pair in result.pairs.values()]
+    least = min(results, key=lambda result: mean_ratio(result.pairs.values()))
+    unsteady = sum(not is_steady(pair) for pair in pairs)
+    return [judge_mean(what, pairs, aim, f'{len(results)} sets, the least {mean_ratio(least.pairs.values()):.2f} on '
+                       f'{least.name}; {unsteady} of {len(pairs)} settings unsteady')]
+
+
+def judge_mean(name: str, pairs: list, aim: Aim, note: str, group: str = '') -> Claim:
+    """Return the Claim of the geometric mean of how many times faster ours are.
+
+    pairs : (our runs, a peer's) for each setting. The runs of the Claim are the means over the settings, run by run.
+    """
+    runs = [[geometric_mean(run) for run in zip(*side, strict=True)] for side in zip(*pairs, strict=True)]
+    return Claim(name, mean_ratio(pairs), aim, runs, note, group)
+
+
+def mean_ratio(pairs: Iterable) -> float:
+    """Return the geometric mean over settings of how many times faster ours are."""
+    return geometric_mean([times_faster(*pair) for pair in pairs])
+
+
+def geometric_mean(ratios: Iterable[float]) -> float:
+    """Return the geometric mean."""
+    ratios = list(ratios)
+    return prod(ratio ** (1 / len(ratios)) for ratio in ratios)
