@@ -4,14 +4,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key, split_key
+from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
+from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.streaming.stage import MRRows, read_json
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, Rows
 
 TILE = 512  # rows and columns of a tile
+ENTRY_BYTES = 57  # of one entry on the wire
+COLUMN_GROUPS = 16  # records that columns are cut into, at least, so that tasks can share them
 
 
 def tile_corners(n_rows: int) -> Iterator[tuple[int, int]]:
@@ -19,6 +23,32 @@ def tile_corners(n_rows: int) -> Iterator[tuple[int, int]]:
     for i in range(0, n_rows, TILE):
         for j in range(0, i + 1, TILE):
             yield i, j
+
+
+def cut_columns(X: Rows) -> Iterator[Block]:
+    """Yield the columns of the scaled rows X, (N, d), as the input of the stage: several features a block."""
+    n_rows, d = X.shape
+    step = max(1, min(RECORD_BYTES // (8 * n_rows), d // COLUMN_GROUPS))
+    if sp.issparse(X):
+        X = X.tocsc()
+    for first in range(0, d, step):
+        columns = X[:, first:first + step].T
+        yield Block(columns.toarray() if sp.issparse(columns) else columns)
+
+
+def choose_step(kernel: Kernel, X: Rows) -> float:
+    """Return the grid on which sums of all columns of X are exact: 2^-51 of their bound."""
+    bound = (4 if kernel.kind.of_distance else 1) * max(float(row_squares(X).max()), 1e-200)
+    return float(2.0 ** (np.ceil(np.log2(bound)) - 51))
+
+
+def predict_shuffle(n_rows: int, n_features: int, emit: str, n_maps: int) -> tuple[int, int]:
+    """Predict the bytes that the stage shuffles, and its records."""
+    pairs = n_rows * (n_rows + 1) // 2
+    if emit == 'entries':
+        return pairs * n_features * ENTRY_BYTES, pairs * n_features
+    n_tiles = n_maps * sum(1 for _ in tile_corners(n_rows))
+    return int(min(n_tiles * TILE**2, n_maps * n_rows**2) * NUMBER_BYTES), n_tiles
 
 
 def finish_totals(kernel: Kernel, totals: Floats, same: np.ndarray | bool) -> Floats:

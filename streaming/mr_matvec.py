@@ -3,11 +3,23 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key, split_key
+from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.solvers.shared.matrix_products import multiply_block, multiply_entries
 from mr_elm.streaming.stage import MRRows
+from mr_elm.typing import Floats
+
+
+def cut_rows(matrix: str, rows: Floats) -> Iterator[Block]:
+    """Yield the rows of U' or V as the input of the stage, labelled with the matrix and the number of the first row."""
+    step = max(1, RECORD_BYTES // (8 * rows.shape[1]))
+    for first in range(0, len(rows), step):
+        part = np.ascontiguousarray(rows[first:first + step])
+        yield Block(part, (f'{matrix} {first}',), np.zeros(len(part), np.int32))
 
 
 class MRMatvec(MRRows):

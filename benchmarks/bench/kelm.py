@@ -112,7 +112,7 @@ def compare_decompositions(bench: Bench) -> list[Claim]:
 def gather_rows(path: Path, engine: Engine, **options: Any) -> Iterator[Any]:
     """Bring rows to this process as training does; the context's value is a KernelData."""
     plan = plan_inputs([str(path)], RowOptions())
-    with gather_data(plan, KELMOptions(**options), engine, lambda plan, options, *_: options) as data:
+    with gather_data(plan, KELMOptions(**options), engine) as data:
         yield data
 
 

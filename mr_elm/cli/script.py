@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mr_elm.cli.steps import demand_other_names, name_of
-from mr_elm.drivers import kelm
 from mr_elm.engines import DEFAULT_ENGINE
 from mr_elm.io.formats import MAX_FEATURES
+from mr_elm.machines.kernel import settle
 from mr_elm.machines.options import DualOptions, KELMOptions, PESVMOptions
 from mr_elm.methods import DUAL, GRAM, KELM, METHODS
 from mr_elm.rows.inputs import InputPlan, plan_inputs
@@ -161,7 +161,7 @@ def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> 
 def choose_solver(plan: InputPlan, options: KELMOptions) -> KELMOptions:
     """Return the options with solver and emission chosen. Raises ValueError where that takes the number of rows."""
     if plan.manifest:
-        return kelm.settle(plan, options, plan.manifest['n_rows'], plan.manifest['n_features'])
+        return settle(plan.name, options, plan.manifest['n_rows'], plan.manifest['n_features'])
     if options.solver is None or options.emit is None and options.solver != 'cg' and not options.rank:
         raise ValueError('--script: --solver, and --emit unless it is cg, were expected for rows of text, because the '
                          'choice depends on the number of rows, which only a pack tells')

@@ -1,26 +1,20 @@
 """Train the kernel ELM: rows to the driver, Omega or its products by jobs, one small solve."""
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.kelm_data import KernelData, gather_data
 from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make_product
 from mr_elm.engines.base import Engine
-from mr_elm.errors import DataFormatError
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.machines.kernel import WHOLE, KernelMachine
+from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.model_arrays import kernel_arrays
-from mr_elm.machines.options import SOLVERS, KELMOptions
+from mr_elm.machines.options import KELMOptions
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.scores.selection import score_values
 from mr_elm.solvers.kernel.kelm import KernelSolution
 from mr_elm.solvers.kernel.kelm_cg import Preconditioner
-
-CACHE_BYTES = 1 << 30  # of X in the memory of each task
-MOST_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
 
 
 def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
@@ -28,41 +22,11 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
 
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
-    with gather_data(plan, options, engine, settle) as data:
+    with gather_data(plan, options, engine) as data:
         with one_thread():
-            solution, found = solve(data, make_machine(data.options, data.n_rows))
+            solution, found = solve(data, KernelMachine.of_options(data.options, data.n_rows))
         arrays = kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef)
         return describe(data, found), arrays, data.source.first
-
-
-def settle(plan: InputPlan, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:
-    """Choose solver and emission. Raises DataFormatError where N is too large for the one that was asked for."""
-    room = int(np.sqrt(options.memory * 1e6 / 8))
-    solver = options.solver or ('cholesky' if n_rows <= room else 'cg')
-    whole = 0 if solver == 'svd' and options.rank else WHOLE.get(solver, 0)
-    if whole * n_rows**2 * 8 > options.memory * 1e6:
-        raise DataFormatError(
-            f'{plan.name}: at most {int(room / np.sqrt(whole)):,} rows fit --solver {solver} in --memory '
-            f'{options.memory:g} MB, {n_rows:,} came: raise --memory to {-(-whole * 8 * n_rows**2 // 10**6)}, or take '
-            '--solver cg')
-    if not whole and count_vectors(options.memory, n_rows) < 1:
-        raise DataFormatError(f'{plan.name}: vectors of {n_rows:,} rows were expected to fit into half of --memory '
-                              f'{options.memory:g} MB: raise --memory')
-    emit = options.emit or ('rows' if 8 * n_rows * n_features <= CACHE_BYTES else 'tiles')
-    return replace(options, solver=solver, emit=emit)
-
-
-def count_vectors(memory: float, n_rows: int) -> int:
-    """Return how many vectors of N numbers fit into half of the memory, in MB."""
-    return int(memory * 1e6 / 2 / (8 * n_rows))
-
-
-def make_machine(options: KELMOptions, n_rows: int) -> KernelMachine:
-    """Make the KernelMachine that the options ask for."""
-    most = min(count_vectors(options.memory, n_rows), n_rows)
-    most_rank = most if options.rank else min(most, MOST_RANK)
-    return KernelMachine(options.C, options.solver or SOLVERS[0], options.rank, most_rank, options.tolerance,
-                         options.max_passes, options.leave_one_out, options.seed)
 
 
 def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dict[str, Any]]:
@@ -81,7 +45,8 @@ def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dic
         if machine.solver == 'svd':
             facts = {'rank': data.n_rows}
     if machine.leave_one_out:
-        facts['leave_one_out'] = score = data.score(T - solution.residuals)
+        facts['leave_one_out'] = score = score_values(
+            T - solution.residuals, data.rows.numbers, weights, data.task.n_classes)
         data.say('leave-one-out: ' + ', '.join(f'{name} {value:.6g}' for name, value in score.items()))
     return solution, facts
 

@@ -1,8 +1,8 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
-from mr_elm.drivers.kelm_data import begin
 from mr_elm.drivers.problems import score_candidates
+from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
-from mr_elm.machines.kernel import WHOLE, LeaveOneOutTask
+from mr_elm.machines.kernel import WHOLE, LeaveOneOutTask, state_rows
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.search_options import KELMSearch
 from mr_elm.passes.data_set import DataSet
@@ -17,7 +17,8 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
     data = DataSet(plan, engine, options.bad_rows)
-    summary, _, task, kernel = begin(data, options)
+    summary, classes = learn_rows(data, options.task)
+    task, kernel = state_rows(options, summary, classes)
     kernels, C_values = search.candidates(task.n_features)
     share = search.choose_share(plan.name, summary.n_rows, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')
     grid = task.extend(LeaveOneOutTask, share=share, kernel=kernel.name, kernels=kernels, C_values=C_values)

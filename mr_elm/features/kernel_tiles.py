@@ -83,6 +83,12 @@ def compute_lower_triangle(Z: Rows, kernel: Kernel) -> Floats:
     return out
 
 
+def place_tile(omega: Floats, row: int, column: int, tile: Floats) -> int:
+    """Put a tile into K(Z, Z); returns how many of its entries are in the lower triangle."""
+    omega[row:row + len(tile), column:column + tile.shape[1]] = tile
+    return int(np.clip(row + 1 + np.arange(len(tile)) - column, 0, tile.shape[1]).sum())
+
+
 def make_kernel_product(Z: Rows, kernel: Kernel) -> Callable[[Floats], Floats]:
     """Return the function V -> K(Z, Z) V, which recomputes the tiles of K and stores none."""
     tiles = KernelTiles(Z, kernel)

@@ -1,6 +1,7 @@
 """Send rows through the shuffle and put them back in input order."""
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,6 +29,12 @@ class GatheredRows:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    @cached_property
+    def first_of_splits(self) -> dict[tuple[int, ...], int]:
+        """Return (file, split start) -> number of the first row of the split; rows stand in input order."""
+        splits, firsts = np.unique(self.places[:, :2], axis=0, return_index=True)
+        return {tuple(split): int(first) for split, first in zip(splits.tolist(), firsts, strict=True)}
 
     def take(self, rows: np.ndarray | slice) -> 'GatheredRows':
         """Return some of the rows, by their numbers, a mask or a slice."""

@@ -3,17 +3,22 @@
 Whoever calls has Omega, or the function V (N, k) -> Omega V; weights and leave-one-out are seen to here.
 """
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from mr_elm.errors import DataFormatError
+from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
+from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import load_arrays, save_model
 from mr_elm.machines.gathering import GatheredRows
+from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.models import KernelModel, vector_arrays
 from mr_elm.scores.selection import score_values
@@ -36,10 +41,15 @@ from mr_elm.solvers.kernel.kelm_cg import (
     approximate_well,
     solve_cg,
 )
+from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows
 
 WHOLE = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps
+CACHE_BYTES = 1 << 30  # of X in the memory of each task
+MOST_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
 
 Product = Callable[[Floats], Floats]
 
@@ -64,6 +74,14 @@ class KernelMachine:
     max_passes: int = 200
     leave_one_out: bool = False
     seed: int = 0
+
+    @classmethod
+    def of_options(cls, options: KELMOptions, n_rows: int) -> 'KernelMachine':
+        """Make the machine that the options ask for."""
+        most = min(count_vectors(options.memory, n_rows), n_rows)
+        most_rank = most if options.rank else min(most, MOST_RANK)
+        return cls(options.C, options.solver or SOLVERS[0], options.rank, most_rank, options.tolerance,
+                   options.max_passes, options.leave_one_out, options.seed)
 
     @property
     def takes_passes(self) -> bool:
@@ -121,12 +139,56 @@ class KernelMachine:
         return approximate_well(rows.X, rows.kernel, self.C, (FIRST_RANK, most), s, self.seed)
 
 
+def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:
+    """Choose solver and emission. Raises DataFormatError where N is too large for the one that was asked for.
+
+    name : of the data set.
+    """
+    room = int(np.sqrt(options.memory * 1e6 / 8))
+    solver = options.solver or ('cholesky' if n_rows <= room else 'cg')
+    whole = 0 if solver == 'svd' and options.rank else WHOLE.get(solver, 0)
+    if whole * n_rows**2 * 8 > options.memory * 1e6:
+        raise DataFormatError(
+            f'{name}: at most {int(room / np.sqrt(whole)):,} rows fit --solver {solver} in --memory '
+            f'{options.memory:g} MB, {n_rows:,} came: raise --memory to {-(-whole * 8 * n_rows**2 // 10**6)}, or take '
+            '--solver cg')
+    if not whole and count_vectors(options.memory, n_rows) < 1:
+        raise DataFormatError(f'{name}: vectors of {n_rows:,} rows were expected to fit into half of --memory '
+                              f'{options.memory:g} MB: raise --memory')
+    emit = options.emit or ('rows' if 8 * n_rows * n_features <= CACHE_BYTES else 'tiles')
+    return replace(options, solver=solver, emit=emit)
+
+
+def count_vectors(memory: float, n_rows: int) -> int:
+    """Return how many vectors of N numbers fit into half of the memory, in MB."""
+    return int(memory * 1e6 / 2 / (8 * n_rows))
+
+
 def weigh_product(multiply: Product, s: Floats | None) -> Product:
     """Turn V -> Omega V into V -> s Omega s V; s (N,), or None for 1."""
     if s is None:
         return multiply
     column = s[:, None]
     return lambda V: column * multiply(column * V)
+
+
+def state_rows(options: KELMOptions, summary: Summary, classes: Classes | None) -> tuple[RowsTask, Kernel]:
+    """Put classes, weights and scaling into a RowsTask, and choose the kernel on scaled rows."""
+    offset, scale = choose_scaling(options.scale, summary.columns)
+    d = summary.columns.n_features
+    kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
+    if summary.sparse and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
+        offset = np.zeros(d)  # distances do not see it, and rows stay sparse
+    return RowsTask(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0,
+                    class_weights=class_weights(options.class_weight, classes), seed=options.seed,
+                    arrays={'feature_offset': offset, 'feature_scale': scale}), kernel
+
+
+def make_dense(rows: GatheredRows) -> GatheredRows:
+    """Make sparse rows dense where they fit."""
+    if not sp.issparse(rows.X) or 8 * rows.X.shape[0] * rows.X.shape[1] > DENSE_BYTES:
+        return rows
+    return replace(rows, X=rows.X.toarray())
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """Find the files of a data set, look at each once, and cut them into splits."""
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mr_elm.errors import DataFormatError
 from mr_elm.files.storage import Entry, Store, is_local, store_of
+from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import find_kind
-from mr_elm.io.packed import MANIFEST
+from mr_elm.io.packed import MANIFEST, encode_block
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import is_compressed, read_stream
 from mr_elm.rows.manifest import load_manifest
@@ -100,6 +101,13 @@ def plan_inputs(patterns: Sequence[str], options: RowOptions, closed: bool = Tru
     check_alike(files)
     pack = find_pack(files, closed)
     return InputPlan(files, pack, load_manifest(pack) if pack else None)
+
+
+def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
+    """Write blocks to a packed file and plan it as an input of jobs."""
+    with open(path, 'wb') as stream:
+        stream.writelines(encode_block(block) + b'\n' for block in blocks)
+    return plan_inputs([path], RowOptions(), closed=False)
 
 
 def expand_patterns(patterns: Sequence[str]) -> list[Entry]:

@@ -7,8 +7,8 @@ from reference.files import LOCAL
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
-from mr_elm.drivers.kelm_stages import plan_blocks
 from mr_elm.io.blocks import Block
+from mr_elm.rows.inputs import plan_blocks
 from mr_elm.streaming.mr_kernel import MRKernel
 
 N, D, C, SIGMA = 60, 4, 20.0, 1.7
@@ -150,7 +150,7 @@ def test_text_sparse_and_packed_rows_give_the_same_predictions(fit, elm, dense, 
 def test_rows_that_stay_sparse_are_the_dense_ones(fit, write, libsvm_of, table, monkeypatch):
     sparse = write('rows.libsvm', libsvm_of(table[1], table[0]))
     one = values(fit(sparse, *GAUSSIAN), table[0])
-    monkeypatch.setattr('mr_elm.drivers.kelm_data.DENSE_BYTES', 1)
+    monkeypatch.setattr('mr_elm.machines.kernel.DENSE_BYTES', 1)
     for options in (*(('--solver', solver, *more) for solver, more in SOLVERS.items()), ('--emit', 'tiles'),
                     ('--emit', 'entries')):
         header, arrays = fit(sparse, *GAUSSIAN, *options)
@@ -221,7 +221,7 @@ def test_rows_too_many_for_a_solver_are_refused_with_a_way_on(elm, packed, tmp_p
 
 
 def test_a_shuffle_beyond_the_disk_is_refused(elm, packed, tmp_path, monkeypatch):
-    monkeypatch.setattr('mr_elm.drivers.kelm_stages.ENTRY_BYTES', 10**15)
+    monkeypatch.setattr('mr_elm.streaming.mr_kernel.ENTRY_BYTES', 10**15)
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'entries', '--model', tmp_path / 'm.npz', '-q')
     assert done.status == 1 and '--emit entries shuffles' in done.err and '--emit rows' in done.err
 
