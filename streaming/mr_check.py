@@ -1,14 +1,15 @@
 """Hold a dual solution against all rows: the loss of each machine, and the rows that contradict it."""
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays
-from mr_elm.io.wire import make_key
+from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualTask
-from mr_elm.machines.gathering import GatheredRows, join_rows
+from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
 from mr_elm.models import read_model
 from mr_elm.streaming.problem_stage import ProblemStage
 from mr_elm.streaming.stage import demand_width
@@ -27,6 +28,26 @@ def choose_worst(margins: Floats, rows: GatheredRows, most: int) -> tuple[Floats
     """Return the rows with the smallest margins, at most so many, ties in input order, with their margins."""
     chosen = np.lexsort((*rows.places.T[::-1], margins))[:most]
     return margins[chosen], rows.take(chosen)
+
+
+def read_checks(pairs: Iterable[tuple[str, Any]],
+                most: int) -> tuple[dict[int, tuple[float, float]], list[GatheredRows]]:
+    """Read the output pairs: MACHINE -> (loss, least margin), and the worst violators of each machine that has any."""
+    sums: dict[int, tuple[float, float]] = {}
+    found: dict[int, list] = {}
+    for key, value in pairs:
+        kind, (machine,) = split_key(key)
+        if kind == 'loss':
+            sums[int(machine)] = value['loss'] / FINE, value['least']
+        else:
+            found.setdefault(int(machine), []).append(value)
+    return sums, [join_worst(found[number], most) for number in sorted(found)]
+
+
+def join_worst(pieces: list[list[np.ndarray]], most: int) -> GatheredRows:
+    """Join the violators of a machine that tasks wrote, and keep the worst of them."""
+    rows = join_rows([read_piece(piece[1:]) for piece in pieces])
+    return choose_worst(np.concatenate([piece[0] for piece in pieces]), rows, most)[1]
 
 
 class MRCheck(ProblemStage):

@@ -1,12 +1,13 @@
 """Train the two-class machines of a dual method, each in one reducer."""
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key
-from mr_elm.machines.dual_task import DualTask
+from mr_elm.io.wire import make_key, split_key
+from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.streaming.problem_stage import ProblemStage
 
@@ -66,6 +67,15 @@ class MRDual(ProblemStage):
             yield make_key('beta', *place), [trained.beta]
         for piece, part in trained.support.cut():
             yield make_key('support', *place), [trained.coefficients[part], *piece]
+
+
+def read_machines(pairs: Iterable[tuple[str, Any]]) -> dict[tuple[int, ...], TrainedMachine]:
+    """Read the output pairs: (MACHINE, PART) -> TrainedMachine."""
+    found: dict[tuple[int, ...], dict[str, list]] = {}
+    for key, value in pairs:
+        kind, place = split_key(key)
+        found.setdefault(tuple(map(int, place)), {}).setdefault(kind, []).append(value)
+    return {place: TrainedMachine.read(records) for place, records in found.items()}
 
 
 if __name__ == '__main__':

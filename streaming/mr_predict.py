@@ -2,14 +2,17 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
 
+from mr_elm.files.storage import Store, store_of
 from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key
+from mr_elm.io.wire import make_key, split_key
 from mr_elm.models import read_model
+from mr_elm.passes.finished import Finished
+from mr_elm.rows.accounting import Accounts
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
 
 
@@ -82,6 +85,42 @@ class MRPredict(MRRows):
     def drain(self) -> Iterable[Pair]:
         """Frame the records about the input like the rows."""
         return [(key, (facts, [])) for key, facts in super().drain()]
+
+
+def join_parts(finished: Finished, accounts: Accounts, out: BinaryIO) -> int:
+    """Copy the predictions of all parts in input order; returns how many."""
+    store, n_written = store_of(finished.folder), 0
+    places = {path: first_place(store, path) for path in finished.parts()}
+    for _, path in sorted((place, path) for path, place in places.items() if place is not None):
+        with store.open(path) as part:
+            for key, facts in frames(part):
+                n_lines = facts.pop('following')
+                if split_key(key)[0] == 'rows':
+                    out.writelines(without_tab(line) for line in islice(part, n_lines))
+                    n_written += n_lines
+                else:
+                    accounts.take(key, facts)
+    return n_written
+
+
+def without_tab(line: bytes) -> bytes:
+    """Drop the tab that Hadoop appends to a line without one."""
+    return line[:-2] + b'\n' if line.endswith(b'\t\n') else line
+
+
+def frames(part: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
+    """Yield (key, facts) of the records of a part; the caller reads the lines that belong to each."""
+    for line in part:
+        key, _, facts = line.partition(b'\t')
+        yield key.decode(), json.loads(facts)
+
+
+def first_place(store: Store, path: str) -> tuple[int, ...] | None:
+    """Return the place of the first record of a part, or None when it is empty."""
+    with store.open(path) as part:
+        for key, _ in frames(part):
+            return tuple(int(c) for c in split_key(key)[1][:2])
+    return None
 
 
 if __name__ == '__main__':

@@ -16,6 +16,7 @@ from mr_elm.cli.training import Output, output_of
 from mr_elm.drivers import increment
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
+from mr_elm.machines.living import demand_living
 from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.inputs import plan_inputs
 
@@ -74,5 +75,5 @@ def add_output_options(parser: Parser) -> None:
 def living_model(name: str) -> Iterator[tuple[str, HiddenNodeModel]]:
     """Read a model that keeps its sums, from wherever it is: (path of a copy, model)."""
     with fetched_model(name) as (path, model):
-        increment.demand_living(model, name)
+        demand_living(model, name)
         yield path, model

@@ -16,11 +16,11 @@ from mr_elm.cli.options import (
     write_rejected,
 )
 from mr_elm.drivers import score
-from mr_elm.drivers.increment import demand_living
 from mr_elm.engines.base import Engine
 from mr_elm.errors import ModelFormatError
 from mr_elm.files.storage import demand_free, fetch_file
 from mr_elm.io.formats import RowOptions
+from mr_elm.machines.living import demand_living
 from mr_elm.model_checks import check_report
 from mr_elm.models import Model, read_model, refusing
 from mr_elm.rows.accounting import Accounts

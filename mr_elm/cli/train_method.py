@@ -70,7 +70,7 @@ def auto_driver(parser: Parser, method: Method, given: Container[str],
         parser.error(f'{clash[0]}: --auto chooses it')
     if args.script:
         parser.error('--script: a training without --auto was expected, its stages depend on the rows')
-    from mr_elm.drivers.budget import Budget
+    from mr_elm.machines.budget import Budget
     return partial(load(method.auto), budget=Budget(**args.budget or {}))
 
 
@@ -78,7 +78,7 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
                args: argparse.Namespace, passed: tuple[str, ...]) -> None:
     """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
     from mr_elm.cli.increment import living_model
-    from mr_elm.drivers.pesvm import options_of
+    from mr_elm.machines.living import options_of
     if clash := [flag for flag in sorted(OF_THE_LAYER) if flag in given]:
         parser.error(f'{clash[0]}: --like or its own scaling and nodes were expected, both came')
     with living_model(args.like) as (_, model):

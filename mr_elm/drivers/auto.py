@@ -5,10 +5,10 @@ pay. All rows then choose nu by one fold held out, and give the model.
 """
 import numpy as np
 
-from mr_elm.drivers.budget import Budget
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.tune_pesvm import Kind, Search, evaluate_grid, train_best
 from mr_elm.engines.base import Engine
+from mr_elm.machines.budget import Budget
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan

@@ -11,13 +11,13 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.io.wire import make_key, split_key
+from mr_elm.io.wire import make_key
 from mr_elm.machines.dual_task import DualTask, TrainedMachine, state_task
 from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.streaming.mr_dual import MRDual
+from mr_elm.streaming.mr_dual import MRDual, read_machines
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 
@@ -58,12 +58,8 @@ def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: flo
 
 def solve_on_reducers(data: DataSet, task: DualTask) -> dict[tuple[int, ...], TrainedMachine]:
     """Run the job that trains all machines: (machine, part) -> TrainedMachine."""
-    found: dict[tuple[int, ...], dict[str, list]] = {}
     keys = [make_key('rows', *place) for place in product(range(task.scheme.n_machines), range(task.partitions))]
-    for key, value in run_problem(data, MRDual, task, 'machines', keys):
-        kind, place = split_key(key)
-        found.setdefault(tuple(map(int, place)), {}).setdefault(kind, []).append(value)
-    return {place: TrainedMachine.read(records) for place, records in found.items()}
+    return read_machines(run_problem(data, MRDual, task, 'machines', keys))
 
 
 def repeat_warnings(machines: Sequence[TrainedMachine], task: DualTask, classes: Classes) -> None:

@@ -10,21 +10,17 @@ and not an approximation by parts.
 import os
 import tempfile
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_arrays, save_model
-from mr_elm.io.wire import split_key
 from mr_elm.machines.dual_task import DualTask, TrainedMachine
-from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
+from mr_elm.machines.gathering import GatheredRows, join_once
 from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
-from mr_elm.streaming.mr_check import FINE, MRCheck, choose_worst
+from mr_elm.streaming.mr_check import MRCheck, read_checks
 
 ROUNDS = 50  # of training and checking, after which the gap stays open with a warning
 MOST = 2000  # violators that a machine adds in a round
@@ -72,12 +68,6 @@ def solve_and_check(data: DataSet, task: DualTask, working: GatheredRows,
             for machine, gap in zip(machines, gaps, strict=True)], violators
 
 
-def join_once(parts: Sequence[GatheredRows]) -> GatheredRows:
-    """Join rows, each row once, in input order."""
-    rows = join_rows(parts)
-    return rows.take(np.unique(rows.places, axis=0, return_index=True)[1])
-
-
 def demand_room(name: str, n_rows: int, room: int, memory: float) -> None:
     """Raise DataFormatError when the working set outgrows the memory, in MB."""
     if n_rows > room:
@@ -89,28 +79,16 @@ def demand_room(name: str, n_rows: int, room: int, memory: float) -> None:
 def check_all_rows(data: DataSet, task: DualTask, model: tuple[ModelHeader, dict], working: GatheredRows,
                    ) -> tuple[list[tuple[float, float]], list[GatheredRows]]:
     """Run the checking pass: (loss, least margin) of each machine, and the rows to add for each that has any."""
-    sums: dict[int, tuple[float, float]] = {}
-    found: dict[int, list] = {}
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'model', 'working')]
         task.save(paths[0])
         save_model(paths[1], *model)
         save_arrays(paths[2], {}, {'places': working.places})
         arguments = ['--problem', paths[0], '--model', paths[1], '--working', paths[2], '--most', str(MOST)]
-        for key, value in data.run(MRCheck, arguments, 'check'):
-            kind, (machine,) = split_key(key)
-            if kind == 'loss':
-                sums[int(machine)] = value['loss'] / FINE, value['least']
-            else:
-                found.setdefault(int(machine), []).append(value)
+        sums, violators = read_checks(data.run(MRCheck, arguments, 'check'), MOST)
     n_machines = task.scheme.n_machines
     if set(sums) != set(range(n_machines)):
         raise AccountingError(f'{data.plan.name}: the loss of each of {n_machines} machines was expected from '
                               f'the checking pass, {len(sums)} came: run it again')
-    return [sums[number] for number in range(n_machines)], [join_worst(found[number]) for number in sorted(found)]
+    return [sums[number] for number in range(n_machines)], violators
 
-
-def join_worst(pieces: list[list[np.ndarray]]) -> GatheredRows:
-    """Join the violators of a machine that tasks wrote, and keep the worst of them."""
-    rows = join_rows([read_piece(piece[1:]) for piece in pieces])
-    return choose_worst(np.concatenate([piece[0] for piece in pieces]), rows, MOST)[1]

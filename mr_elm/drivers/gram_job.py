@@ -6,12 +6,13 @@ from dataclasses import astuple
 from functools import cache
 from typing import Any
 
-from mr_elm.drivers.node_inputs import NodeInputs, kernel_width
+from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key
+from mr_elm.machines.nodes import kernel_width
 from mr_elm.models import layer_arrays
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.partition import find_fewest_tasks

@@ -5,13 +5,20 @@ from contextlib import contextmanager
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm import demand_grid, options_of, solve
+from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.summary import summarise
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
-from mr_elm.machines.living import Batch, LivingMachine, demand_same_nodes, join_classes, steps_of
-from mr_elm.model_checks import check_living
-from mr_elm.models import HiddenNodeModel, Model, refusing
+from mr_elm.machines.living import (
+    Batch,
+    LivingMachine,
+    demand_grid,
+    demand_same_nodes,
+    join_classes,
+    options_of,
+    steps_of,
+)
+from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.checks import check_labels
@@ -69,17 +76,6 @@ def merge(models: Sequence[HiddenNodeModel], names: Sequence[str], engine: Engin
         return solve(machine, engine)
 
 
-def demand_living(model: Model, name: str) -> None:
-    """Raise ModelFormatError when a model keeps no sums that rows could be added to."""
-    if 'gram' not in model.arrays:
-        raise ModelFormatError(f'{name}: a model of pesvm or elm was expected, {model.header.method} keeps no sums')
-    with refusing(name):
-        check_living(model.header)
-    if model.header.parameters['class_weight'] is not None:
-        raise ModelFormatError(f'{name}: a model without --class-weight was expected: the weights of classes change '
-                               'with every row, and those of all others would have to be seen again')
-
-
 def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, engine: Engine,
                  bad_rows: str) -> tuple[Batch, Accounts | None]:
     """Run the Gram job over rows on a model's nodes: their Batch, and the accounts of a first pass."""
@@ -90,9 +86,9 @@ def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, engine: Engine,
     if summary.columns.n_features > model.n_features:
         raise DataFormatError(f'{plan.name}: rows of {model.n_features} features were expected by the model, rows of '
                               f'{summary.columns.n_features} came')
-    steps = demand_grid(model, plan, summary, n_rows=model.header.n_rows_used)
+    steps = demand_grid(plan.name, model, summary, n_rows=model.header.n_rows_used)
     classes = None if options.numeric else join_classes(model.classes, summary.labels)
-    sums = sum_up(NodeInputs(data, options, summary, classes), model.layer, steps)
+    sums = sum_up(NodeInputs(options, summary, classes, data), model.layer, steps)
     check_counts(plan, classes, sums)
     known = [classes.index[name] for name in model.classes] if classes else [0]
     return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected,

@@ -14,7 +14,7 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.checks import demand_rows
-from mr_elm.rows.inputs import InputPlan, plan_inputs
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.manifest import write_manifest
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.sums.summary import Summary
@@ -72,26 +72,13 @@ def close_pack(text: DataSet, finished: Finished, options: RowOptions,
     folder, plan = finished.folder, text.plan
     packed = DataSet(plan_inputs([folder], replace(options, kind='packed'), closed=False), text.engine)
     summary = survey(packed)
-    accounts = packing_accounts(plan, packed.first or Accounts(plan))
+    accounts = Accounts.of_packing(plan, packed.first)
     accounts.map_input_records = finished.map_input_records
     text.reconcile(accounts)
     demand_rows(plan, summary)
     if accounts.used != summary.n_rows:
         raise AccountingError(f'{folder}: {accounts.used} rows were packed, {summary.n_rows} can be read back')
-    write_manifest(folder, summary.to_manifest({**facts, 'task': task_of(options), 'input': plan.input_facts,
+    task = 'regression' if options.numeric_labels else 'classification'
+    write_manifest(folder, summary.to_manifest({**facts, 'task': task, 'input': plan.input_facts,
                                                 'rejected': dict(accounts.reasons)}))
     return summary, accounts
-
-
-def task_of(options: RowOptions) -> str:
-    """Name what the labels are kept for."""
-    return 'regression' if options.numeric_labels else 'classification'
-
-
-def packing_accounts(plan: InputPlan, packed: Accounts) -> Accounts:
-    """Gather the accounts of the text from the end lines that the packing tasks left."""
-    accounts = Accounts(plan)
-    for counts in packed.counts.values():
-        for facts in counts['packing']:
-            accounts.keep(facts.pop('kind'), tuple(facts.pop('place')), facts)
-    return accounts

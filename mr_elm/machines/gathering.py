@@ -69,6 +69,12 @@ def join_rows(parts: Sequence[GatheredRows]) -> GatheredRows:
     return GatheredRows(places, numbers, weights, stack([part.X for part in parts]))
 
 
+def join_once(parts: Sequence[GatheredRows]) -> GatheredRows:
+    """Join rows, each row once, in input order."""
+    rows = join_rows(parts)
+    return rows.take(np.unique(rows.places, axis=0, return_index=True)[1])
+
+
 def gather(pieces: Iterable[list[np.ndarray]]) -> GatheredRows:
     """Join pieces in input order, so that the order in which they arrive does not show."""
     parts = sorted(map(read_piece, pieces), key=lambda part: part.places[0].tolist())

@@ -6,14 +6,18 @@ that come late, exact sums.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from itertools import compress
+from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import AccountingError, ModelFormatError
+from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
 from mr_elm.history import extend_history, make_event
-from mr_elm.models import HiddenNodeModel, layer_arrays
+from mr_elm.machines.nodes import grid_for
+from mr_elm.machines.options import PESVMOptions
+from mr_elm.model_checks import check_living
+from mr_elm.models import HiddenNodeModel, Model, layer_arrays, refusing
 from mr_elm.solvers.ridge.esvm import Sums, finish
 from mr_elm.solvers.ridge.increment import (
     add_sums,
@@ -27,6 +31,7 @@ from mr_elm.solvers.ridge.increment import (
 )
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, LabelTable
+from mr_elm.sums.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,27 @@ def steps_of(header: ModelHeader) -> GridSteps:
     return GridSteps(*header.parameters['grid'])
 
 
+def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
+    """Return the PESVMOptions that a model was trained with; `known` overrides."""
+    given = header.parameters
+    names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight')
+    return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
+                           'nu': given['nu' if header.method == 'pesvm' else 'C'], **known})
+
+
+def demand_grid(name: str, model: HiddenNodeModel, summary: Summary, weights: dict | None = None,
+                n_rows: int = 0) -> GridSteps:
+    """Return the grids of a model's sums. Raises DataFormatError when rows are too large to add to n_rows there.
+
+    name : of the data set. weights : of the labels, None when all count once.
+    """
+    steps = steps_of(model.header)
+    if not steps.holds(grid_for(model.layer, summary, weights), n_rows + summary.n_rows):
+        raise DataFormatError(f'{name}: numbers of about the size that the model was trained on were expected, they '
+                              'are millions of times larger')
+    return steps
+
+
 def join_grids(ours: GridSteps, theirs: GridSteps, n_rows: int) -> GridSteps:
     """Return the finer grids, on which the sums of both are exact; the coarser ones where n_rows rows are too large.
 
@@ -175,6 +201,17 @@ def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:
     """
     known = LabelTable({name: [0, [-1, 0, number]] for number, name in enumerate(names)})
     return Classes.of(known.merge(labels))
+
+
+def demand_living(model: Model, name: str) -> None:
+    """Raise ModelFormatError when a model keeps no sums that rows could be added to."""
+    if 'gram' not in model.arrays:
+        raise ModelFormatError(f'{name}: a model of pesvm or elm was expected, {model.header.method} keeps no sums')
+    with refusing(name):
+        check_living(model.header)
+    if model.header.parameters['class_weight'] is not None:
+        raise ModelFormatError(f'{name}: a model without --class-weight was expected: the weights of classes change '
+                               'with every row, and those of all others would have to be seen again')
 
 
 def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, other_name: str, hint: str = '') -> None:

@@ -54,6 +54,15 @@ class Accounts:
         self.rows: dict[Any, dict] = {}
         self.errors: dict[Any, dict] = {}
 
+    @classmethod
+    def of_packing(cls, plan: InputPlan, packed: 'Accounts | None') -> 'Accounts':
+        """Gather the accounts of packed text from the end lines that its tasks left; packed : those of the blocks."""
+        accounts = cls(plan)
+        for counts in packed.counts.values() if packed else ():
+            for facts in counts['packing']:
+                accounts.keep(facts.pop('kind'), tuple(facts.pop('place')), facts)
+        return accounts
+
     def take(self, key: str, value: Any) -> bool:
         """Keep a record if it is about the input; returns whether it was."""
         kind, coordinates = split_key(key)

@@ -1,0 +1,89 @@
+"""Choose hidden nodes and the grids of their sums from the statistics of the rows."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.scaling import choose_scaling
+from mr_elm.header import ModelHeader
+from mr_elm.history import make_event
+from mr_elm.machines.options import PESVMOptions
+from mr_elm.solvers.ridge.esvm import class_weights
+from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
+
+Self = TypeVar('Self', bound='NodeProblem')
+
+
+@dataclass(frozen=True)
+class NodeProblem:
+    """Hold what the nodes of a training depend on: PESVMOptions, Summary of the rows, Classes or None."""
+
+    options: PESVMOptions
+    summary: Summary
+    classes: Classes | None
+
+    @cached_property
+    def weights(self) -> dict | None:
+        """Return the weight of each label, None when all count once."""
+        return class_weights(self.options.class_weight, self.classes)
+
+    def with_options(self: Self, **changed: Any) -> Self:
+        """Return the same problem for a training with other options."""
+        return replace(self, options=replace(self.options, **changed))
+
+    def make_layer(self) -> HiddenLayer:
+        """Draw the nodes, or scale the first n_hidden landmarks."""
+        options = self.options
+        offset, scale = choose_scaling(options.scale, self.summary.columns)
+        d = self.summary.columns.n_features
+        if options.map == 'nystrom':
+            rows = self.summary.landmarks[:options.n_hidden]
+            rows = rows.toarray() if hasattr(rows, 'toarray') else rows
+            weights = (np.pad(rows, ((0, 0), (0, d - rows.shape[1]))) - offset) * scale
+            biases = np.full(len(weights), 2 * kernel_width(options, d)**2)
+        else:
+            weights, biases = draw_nodes(options.map, options.n_hidden, d, options.seed, options.weight_scale,
+                                         options.weights)
+        return HiddenLayer(options.map, weights, biases, offset, scale)
+
+    def choose_grid(self, layer: HiddenLayer) -> GridSteps:
+        """Choose the grids of the exact sums from bounds on nodes, targets and row weights."""
+        return grid_for(layer, self.summary, self.weights)
+
+    def describe(self, layer: HiddenLayer, steps: GridSteps, blas: Iterable[str]) -> ModelHeader:
+        """Make the header of a machine on these nodes and grids; None stands where the solver has its say."""
+        options, summary = self.options, self.summary
+        return ModelHeader(
+            method=options.method, task=options.task, classes=self.classes.names if self.classes else [],
+            n_features=layer.n_features, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
+            parameters={
+                'map': options.map, 'n_hidden': layer.n_hidden, 'seed': options.seed,
+                'nu' if options.method == 'pesvm' else 'C': options.nu,
+                'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
+                'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
+                'solver': None, 'condition': None, 'grid': list(astuple(steps)), 'blas': sorted(blas),
+                'input': summary.input, 'peak': None},
+            history=[make_event('train', summary.n_rows, summary.rejected)])
+
+
+def kernel_width(options: PESVMOptions, n_features: int) -> float:
+    """Return sigma = sqrt(d) / s, the Gaussian width that the weight scale s stands for."""
+    return float(np.sqrt(n_features) / options.weight_scale)
+
+
+def grid_for(layer: HiddenLayer, summary: Summary, weights: dict | None = None) -> GridSteps:
+    """Choose the grids of the exact sums of rows on a layer. weights : of the labels, None when all count once."""
+    node_bound = layer.bound(summary.columns.minimum, summary.columns.maximum)
+    weight_bound = max(weights.values()) if weights else 1.0
+    if summary.weights is not None:
+        weight_bound *= float(summary.weights.maximum[0])
+    target = summary.target
+    target_bound = 1.0 if target is None else float(max(abs(target.minimum[0]), abs(target.maximum[0])))
+    return GridSteps.of(node_bound, target_bound, weight_bound)
