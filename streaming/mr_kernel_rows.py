@@ -2,8 +2,6 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from mrjob.step import MRStep
-
 from mr_elm.features.kernel_tiles import TILE_ROWS
 from mr_elm.io.blocks import Block, widen
 from mr_elm.io.wire import make_key
@@ -27,16 +25,13 @@ class MRKernelRows(MRRows):
     """
 
     REQUIRED: tuple[str, ...] = ('rows', 'starts')
+    MAP_ONLY = True
 
     def configure_args(self) -> None:
         """Add X."""
         super().configure_args()
         self.add_file_arg('--rows', help='npz: kernel, scaling and all rows X, like a model')
         self.add_file_arg('--starts', help='JSON: [file, split start, number of its first row] for each split')
-
-    def steps(self) -> list[MRStep]:
-        """Map."""
-        return [MRStep(mapper=self.mapper)]
 
     def map_begin(self) -> None:
         """Load X."""

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from mrjob.protocol import RawValueProtocol
-from mrjob.step import MRStep
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
@@ -38,16 +37,13 @@ class MRPack(MRRows):
     """
 
     OUTPUT_PROTOCOL = LinesProtocol
+    MAP_ONLY = True
 
     def configure_args(self) -> None:
         """Add how features are kept."""
         super().configure_args()
         self.add_passthru_arg('--dtype', choices=('float32', 'float64'), default='float64',
                               help='how to keep features (default: %(default)s)')
-
-    def steps(self) -> list[Any]:
-        """Map."""
-        return [MRStep(mapper=self.mapper)]
 
     def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
         """Pack a block."""

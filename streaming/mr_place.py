@@ -2,8 +2,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from mrjob.step import MRStep
-
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
 from mr_elm.streaming.problem_stage import ProblemStage
@@ -23,9 +21,7 @@ class MRPlace(ProblemStage):
     Map:    scale each block.
     """
 
-    def steps(self) -> list[MRStep]:
-        """Map."""
-        return [MRStep(mapper=self.mapper)]
+    MAP_ONLY = True
 
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Scale a block."""

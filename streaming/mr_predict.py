@@ -5,7 +5,6 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from mrjob.protocol import RawValueProtocol
-from mrjob.step import MRStep
 
 from mr_elm.files.storage import Store, store_of
 from mr_elm.io.blocks import Block
@@ -43,6 +42,7 @@ class MRPredict(MRRows):
     """
 
     REQUIRED = ('model',)
+    MAP_ONLY = True
     OUTPUT_PROTOCOL = FramedProtocol
 
     def configure_args(self) -> None:
@@ -51,10 +51,6 @@ class MRPredict(MRRows):
         self.add_file_arg('--model', help='npz: the trained model')
         self.add_passthru_arg('--scores', action='store_true', default=False,
                               help='write the decision values behind the label')
-
-    def steps(self) -> list[Any]:
-        """Map."""
-        return [MRStep(mapper=self.mapper)]
 
     def map_begin(self) -> None:
         """Load the model."""

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import scipy.sparse as sp
 from mrjob.job import MRJob
 from mrjob.protocol import RawValueProtocol
+from mrjob.step import MRStep
 
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.engines.mrjob_private import ProofArguments
@@ -40,7 +41,7 @@ class MRRows(ProofArguments, MRJob):
 
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
     function of the values. A kind without a function is passed on as it is. A place is [FILE, START, FIRST].
-    REQUIRED names the options without which the stage cannot run.
+    REQUIRED names the options without which the stage cannot run. MAP_ONLY : there is no reduce step.
 
     Beside its own output a stage writes the records of RECORDS. A task never fails because of bad data: the driver
     reads these records and raises the same error on every runner.
@@ -51,6 +52,7 @@ class MRRows(ProofArguments, MRJob):
     OUTPUT_PROTOCOL = WireProtocol
     MERGE: dict = {}
     REQUIRED: tuple[str, ...] = ()
+    MAP_ONLY = False
 
     def __init__(self, args: list[str] | None = None) -> None:
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
@@ -75,6 +77,10 @@ class MRRows(ProofArguments, MRJob):
             add(self.add_passthru_arg)
         self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',
                               help='how many rows of text to read together (default: %(default)s)')
+
+    def steps(self) -> list[MRStep]:
+        """Map, and reduce unless the stage is MAP_ONLY."""
+        return [MRStep(mapper=self.mapper)] if self.MAP_ONLY else super().steps()
 
     def run_mapper(self, step_num: int = 0) -> None:
         """Run a map task; Hadoop is told that it lives."""

@@ -98,10 +98,6 @@ class WebHDFS(Filesystem):
         """Tell whether anything matches a glob."""
         return any(self.status(path) is not None for path in self.glob(path_glob))
 
-    def du(self, path_glob: str) -> int:
-        """Return the bytes of all files that match."""
-        return sum(self.json('GET', path, 'GETFILESTATUS')['FileStatus']['length'] for path in self.ls(path_glob))
-
     def _cat_file(self, path: str) -> Iterator[bytes]:
         with self.open(path) as stream:
             while chunk := stream.read(CHUNK):
@@ -128,10 +124,6 @@ class WebHDFS(Filesystem):
     def delete(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
         self.json('DELETE', path, 'DELETE', recursive='true')
-
-    def touchz(self, path: str) -> None:
-        """Make an empty file."""
-        self.call('PUT', path, 'CREATE', body=b'', overwrite='false').close()
 
     def rename(self, source: str, target: str) -> None:
         """Give a file another name. Raises OSError when the target exists."""

@@ -1,17 +1,15 @@
 """Ask the history server of Hadoop about jobs that have ended."""
 from __future__ import annotations
 
-import time
 import urllib.error
 import urllib.request
 from typing import Any
 
-from mr_elm.engines.hadoop.yarn import get_json
+from mr_elm.engines.hadoop.yarn import get_json, read_counters, wait_for_json
 from mr_elm.engines.trace import account
 from mr_elm.files.hadoop import find_home, read_configuration
 
 TIMEOUT = 10
-PATIENCE, PAUSE = 30, 0.5  # seconds until the server knows of a job that has ended, and between two questions
 
 
 def history_address() -> str | None:
@@ -24,23 +22,10 @@ def read_task_times(job: str) -> dict[str, object]:
     """Return what is known of the tasks of a job, see `trace.account`. Raises OSError when the server does not know."""
     base = f'http://{history_address()}/ws/v1/history/mapreduce/jobs/{job}'
     tasks = wait_for_json(f'{base}/tasks')['tasks']['task']
-    counters = {counter['name']: counter['totalCounterValue'] for group in
-                wait_for_json(f'{base}/counters')['jobCounters']['counterGroup'] for counter in group['counter']}
+    counters = wait_for_json(f'{base}/counters', read_counters)
     maps, reduces = ([(task['startTime'] / 1000, task['finishTime'] / 1000) for task in tasks if task['type'] == kind]
                      for kind in ('MAP', 'REDUCE'))
     return account(maps, reduces, counters.get('REDUCE_SHUFFLE_BYTES', 0), counters.get('HDFS_BYTES_WRITTEN', 0))
-
-
-def wait_for_json(address: str) -> Any:
-    """Fetch JSON from a server that may not know the answer yet. Raises OSError when it does not learn it."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return get_json(address)
-        except (OSError, ValueError):
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(PAUSE)
 
 
 def find_failed_attempt(history: str, job: str) -> dict[str, Any] | None:

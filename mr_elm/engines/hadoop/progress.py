@@ -5,7 +5,7 @@ import logging
 import re
 import time
 
-from mr_elm.engines.hadoop.yarn import get_json, manager_address
+from mr_elm.engines.hadoop.yarn import get_json, manager_address, read_counters
 from mr_elm.engines.progress import Reporter
 from mr_elm.files.hadoop import find_home, read_configuration
 
@@ -69,9 +69,6 @@ def rows_so_far(job: str | None) -> int | None:
     address = manager_address(read_configuration(find_home()))
     url = (f'http://{address}/proxy/{job.replace("job", "application", 1)}/ws/v1/mapreduce/jobs/{job}/counters')
     try:
-        groups = get_json(url, timeout=2)['jobCounters']['counterGroup']
+        return read_counters(get_json(url, timeout=2)).get('rows')
     except (OSError, ValueError, KeyError):
         return None
-    counters = {counter['name']: counter['totalCounterValue'] for group in groups
-                if group['counterGroupName'] == 'mr_elm' for counter in group['counter']}
-    return counters.get('rows')

@@ -15,7 +15,7 @@ FINAL = {'FINISHED', 'FAILED', 'KILLED'}
 PAUSE = 1.0
 TIMEOUT = 10
 CLIENT_TIMEOUT = 120
-HISTORY_SECONDS = 30  # how long the history server may take to hear of a job that has ended
+HISTORY_SECONDS, HISTORY_PAUSE = 30, 0.5  # until the history server knows of a job that has ended; between questions
 
 
 class Yarn:
@@ -56,15 +56,11 @@ class Yarn:
         """Ask the history server how many lines the map tasks of a job were given; None when it does not know."""
         address = self.properties.get('mapreduce.jobhistory.webapp.address')
         job = application.replace('application', 'job', 1)
-        deadline = time.monotonic() + HISTORY_SECONDS
-        while address and time.monotonic() < deadline:
-            try:
-                answer = get_json(f'http://{address}/ws/v1/history/mapreduce/jobs/{job}/counters')
-                return next(counter['totalCounterValue'] for group in answer['jobCounters']['counterGroup']
-                            for counter in group['counter'] if counter['name'] == 'MAP_INPUT_RECORDS')
-            except (OSError, ValueError, KeyError, StopIteration):
-                time.sleep(PAUSE)
-        return None
+        try:
+            return wait_for_json(f'http://{address}/ws/v1/history/mapreduce/jobs/{job}/counters',
+                                 lambda answer: read_counters(answer)['MAP_INPUT_RECORDS']) if address else None
+        except (OSError, ValueError, KeyError):
+            return None
 
 
 def still_running(jobs: dict[str, tuple[str, str]]) -> list[str]:
@@ -93,6 +89,27 @@ def get_json(address: str, timeout: float = TIMEOUT) -> Any:
             return json.load(answer)
     except urllib.error.URLError as error:
         raise OSError(f'{address}: an answer was expected ({error})') from None
+
+
+def wait_for_json(address: str, read: Callable[[Any], Any] = lambda answer: answer) -> Any:
+    """Fetch JSON from a server that may not know the answer yet, and return what `read` makes of it.
+
+    Raises OSError, ValueError or KeyError when the server does not learn it.
+    """
+    deadline = time.monotonic() + HISTORY_SECONDS
+    while True:
+        try:
+            return read(get_json(address))
+        except (OSError, ValueError, KeyError):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(HISTORY_PAUSE)
+
+
+def read_counters(answer: Any) -> dict[str, int]:
+    """Return the counters of a job, name -> value, of what Hadoop answers."""
+    return {counter['name']: counter['totalCounterValue'] for group in answer['jobCounters']['counterGroup']
+            for counter in group['counter']}
 
 
 def client(*words: str) -> str:
