@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import AccountingError
 from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
-from mr_elm.solvers.shared.matrix_products import multiply_block, multiply_entries
+from mr_elm.solvers.shared.matrix_products import U, V, multiply_block, multiply_entries
 from mr_elm.streaming.stage import MRRows
 from mr_elm.typing import Floats
 
@@ -75,6 +76,22 @@ class MRMatvec(MRRows):
             yield key, [math.fsum(float(value) for value, in values)]
         else:
             yield from super().reducer(key, values)
+
+
+def read_products(pairs: Iterable[tuple[str, Any]], of_U: tuple[int, ...],
+                  of_V: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """Read the output pairs: U'T and V S^-1, of these shapes. Raises AccountingError when a number is missing."""
+    found = {U: np.full(of_U, np.nan), V: np.full(of_V, np.nan)}
+    for key, (value,) in pairs:
+        kind, (matrix, *place) = split_key(key)
+        row, column = int(place[0]), int(place[-1])
+        if kind == 'entry':
+            found[matrix][row, column] = value
+        else:
+            found[matrix][row:row + len(value)] = value
+    if any(np.isnan(product).any() for product in found.values()):
+        raise AccountingError("every entry of U'T and V S^-1 was expected once, some are missing: run the stage again")
+    return found[U], found[V]
 
 
 if __name__ == '__main__':

@@ -1,14 +1,17 @@
 """Multiply the kernel matrix with vectors without ever storing it: a pass of conjugate gradients, or of the SVD."""
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import AccountingError
 from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays
-from mr_elm.io.wire import make_key
+from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.stage import demand_width
+from mr_elm.typing import Floats
 
 
 class MRProduct(MRKernelRows):
@@ -48,6 +51,23 @@ class MRProduct(MRKernelRows):
         rows = max(1, RECORD_BYTES // (8 * product.shape[1]))
         for start in range(0, len(product), rows):
             yield make_key('product', *place[:2], place[2] + start), [product[start:start + rows]]
+
+
+def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, ...],
+                 first_of_splits: Mapping[tuple[int, ...], int]) -> Floats:
+    """Read the output pairs: K V, of this shape. Raises AccountingError when rows are missing.
+
+    first_of_splits : (FILE, START) -> number of the first row of the split.
+    """
+    product, n_rows = np.empty(shape), 0
+    for key, (part,) in pairs:
+        file, start, ordinal = map(int, split_key(key)[1])
+        first = first_of_splits[file, start] + ordinal
+        product[first:first + len(part)] = part
+        n_rows += len(part)
+    if n_rows != len(product):
+        raise AccountingError(f'{len(product)} rows of a product were expected, {n_rows} came')
+    return product
 
 
 if __name__ == '__main__':

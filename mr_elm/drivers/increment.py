@@ -8,22 +8,13 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.summary import summarise
 from mr_elm.engines.base import Engine
-from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
-from mr_elm.machines.living import (
-    Batch,
-    LivingMachine,
-    demand_grid,
-    demand_same_nodes,
-    join_classes,
-    options_of,
-    steps_of,
-)
+from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_classes, merge_models, options_of
 from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.checks import check_labels
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.sums.statistics import LabelTable
 
 
 def update(model: HiddenNodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
@@ -63,15 +54,7 @@ def merge(models: Sequence[HiddenNodeModel], names: Sequence[str], engine: Engin
 
     names : of the files of the models. Raises ModelFormatError when their nodes differ, or their rows in size.
     """
-    machine = LivingMachine.of_model(models[0])
-    for model, name in zip(models[1:], names[1:], strict=True):
-        demand_same_nodes(models[0], model, names[0], name, f' (train with --like {names[0]})')
-        finer = steps_of(machine.header).finer(steps_of(model.header))
-        labels = LabelTable({label: [0, [0, 0, number]] for number, label in enumerate(model.classes)})
-        classes = None if model.numeric else join_classes(machine.header.classes, labels)
-        machine = machine.merge(LivingMachine.of_model(model), classes)
-        if steps_of(machine.header) != finer:
-            raise ModelFormatError(f'{name}: numbers of about the size that {names[0]} was trained on were expected')
+    machine = merge_models(models, names)
     with one_thread():
         return solve(machine, engine)
 

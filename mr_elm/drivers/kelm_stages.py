@@ -18,8 +18,8 @@ from mr_elm.rows.partition import count_tasks
 from mr_elm.solvers.shared.matrix_products import U, V
 from mr_elm.streaming.mr_kernel import MRKernel, choose_step, cut_columns, predict_shuffle, tile_corners
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
-from mr_elm.streaming.mr_matvec import MRMatvec, cut_rows
-from mr_elm.streaming.mr_product import MRProduct
+from mr_elm.streaming.mr_matvec import MRMatvec, cut_rows, read_products
+from mr_elm.streaming.mr_product import MRProduct, read_product
 from mr_elm.typing import Floats
 
 
@@ -89,15 +89,8 @@ def make_product(data: KernelData) -> Callable[[Floats], Floats]:
     def multiply(vectors: Floats) -> Floats:
         path = data.path('vectors.npz')
         save_arrays(path, {}, {'vectors': vectors})
-        product, n_rows = np.empty(vectors.shape), 0
-        for key, (part,) in data.source.run(MRProduct, ['--rows', data.rows_file, '--vectors', path], 'product'):
-            file, start, ordinal = map(int, split_key(key)[1])
-            first = data.rows.first_of_splits[file, start] + ordinal
-            product[first:first + len(part)] = part
-            n_rows += len(part)
-        if n_rows != data.n_rows:
-            raise AccountingError(f'{data.n_rows} rows of a product were expected, {n_rows} came')
-        return product
+        job = data.source.run(MRProduct, ['--rows', data.rows_file, '--vectors', path], 'product')
+        return read_product(job, vectors.shape, data.rows.first_of_splits)
 
     return multiply
 
@@ -118,14 +111,5 @@ def multiply_factors(data: KernelData, vectors: Floats, S: Floats, T: Floats) ->
     save_arrays(data.path('factors.npz'), {}, {'S': S, 'T': T})
     plan = plan_blocks(data.path('factors'), [*cut_rows(U, vectors.T), *cut_rows(V, vectors)])
     rows = DataSet(plan, data.source.engine, n_rows=len(vectors) + len(S))
-    found = {U: np.full((len(S), T.shape[1]), np.nan), V: np.full(vectors.shape, np.nan)}
-    for key, (value,) in rows.run(MRMatvec, ['--factors', data.path('factors.npz'), '--emit', emit], 'products'):
-        kind, (matrix, *place) = split_key(key)
-        row, column = int(place[0]), int(place[-1])
-        if kind == 'entry':
-            found[matrix][row, column] = value
-        else:
-            found[matrix][row:row + len(value)] = value
-    if any(np.isnan(product).any() for product in found.values()):
-        raise AccountingError("every entry of U'T and V S^-1 was expected once, some are missing: run the stage again")
-    return found[U], found[V]
+    job = rows.run(MRMatvec, ['--factors', data.path('factors.npz'), '--emit', emit], 'products')
+    return read_products(job, (len(S), T.shape[1]), vectors.shape)

@@ -1,8 +1,5 @@
 """Choose map, scale, nu and L of PESVM: one job builds the sums of every fold, the finisher scores every cell."""
-from collections import defaultdict
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import assemble_sums
@@ -13,11 +10,11 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.wire import split_key
-from mr_elm.machines.grid_task import Folds, GridTask, Kind, Search, score_kind, widen_weights
+from mr_elm.machines.grid_task import Folds, GridTask, Kind, Search, score_kind, state_finals
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.scores.selection import NodeScore, best_nodes, finalists
+from mr_elm.scores.selection import NodeScore, best_nodes
 from mr_elm.solvers.ridge.esvm import Sums, leading_sums
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, total_of
 from mr_elm.streaming.mr_folds import MRFolds
@@ -92,19 +89,10 @@ def count_hits(inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grid
 
     Returns the NodeScores again.
     """
-    chosen = defaultdict(list)
-    for score in finalists(scores, n_counted):
-        chosen[score.map, score.weight_scale].append(score)
-    layers, kinds = dict(zip(grids, task.layers, strict=True)), list(chosen)
-    weights = {}
-    for number, kind in enumerate(kinds):
-        cells = [(score.nu, score.n_hidden) for score in chosen[kind]]
-        for fold in range(task.folds.n_tested):
-            weights[number, fold] = np.hstack([widen_weights(B, layers[kind].n_hidden)
-                                               for B in grids[kind].weights(fold, cells)])
-    task, counted = GridTask(task.folds, [layers[kind] for kind in kinds], scores=weights), {}
+    task, chosen = state_finals(scores, task, grids, n_counted)
+    counted = {}
     for key, value in run_problem(inputs.data, MRHits, task, 'held-out rows'):
-        for score, correct in zip(chosen[kinds[int(split_key(key)[1][0])]], value['correct'], strict=True):
+        for score, correct in zip(chosen[int(split_key(key)[1][0])], value['correct'], strict=True):
             counted[id(score)] = replace(score, correct=correct, total=value['total'])
     return [counted.get(id(score), score) for score in scores]
 

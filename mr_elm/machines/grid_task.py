@@ -12,7 +12,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.store import load_arrays, save_arrays
-from mr_elm.scores.selection import NodeScore, fold_numbers, select_sample
+from mr_elm.scores.selection import NodeScore, finalists, fold_numbers, select_sample
 from mr_elm.solvers.ridge.fold_grid import FoldGrid
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
@@ -127,6 +127,24 @@ def score_kind(kind: Kind, grid: FoldGrid, search: Search) -> list[NodeScore]:
     for cell in grid.score(search.nus, sizes, range(search.n_tested)):
         cells[cell.nu, cell.n_hidden].append(cell)
     return [NodeScore(*kind, nu, size, tuple(found)) for (nu, size), found in cells.items()]
+
+
+def state_finals(scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Kind, FoldGrid],
+                 n_counted: int) -> tuple[GridTask, list[list[NodeScore]]]:
+    """Return the GridTask that scores the n_counted most promising candidates, and those on each of its layers.
+
+    task : with a layer for each of `grids`.
+    """
+    chosen = defaultdict(list)
+    for score in finalists(scores, n_counted):
+        chosen[score.map, score.weight_scale].append(score)
+    layers, weights = dict(zip(grids, task.layers, strict=True)), {}
+    for number, (kind, found) in enumerate(chosen.items()):
+        cells = [(score.nu, score.n_hidden) for score in found]
+        for fold in range(task.folds.n_tested):
+            weights[number, fold] = np.hstack([widen_weights(B, layers[kind].n_hidden)
+                                               for B in grids[kind].weights(fold, cells)])
+    return GridTask(task.folds, [layers[kind] for kind in chosen], scores=weights), list(chosen.values())
 
 
 def widen_weights(B: Floats, n_hidden: int) -> Floats:

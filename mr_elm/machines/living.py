@@ -143,6 +143,23 @@ class LivingMachine:
                                   f'{batch.n_rows} came')
 
 
+def merge_models(models: Sequence[HiddenNodeModel], names: Sequence[str]) -> LivingMachine:
+    """Return the machine of the rows of all models. names : of their files.
+
+    Raises ModelFormatError when their nodes differ, or their rows in size.
+    """
+    machine = LivingMachine.of_model(models[0])
+    for model, name in zip(models[1:], names[1:], strict=True):
+        demand_same_nodes(models[0], model, names[0], name, f' (train with --like {names[0]})')
+        finer = steps_of(machine.header).finer(steps_of(model.header))
+        labels = LabelTable({label: [0, [0, 0, number]] for number, label in enumerate(model.classes)})
+        classes = None if model.numeric else join_classes(machine.header.classes, labels)
+        machine = machine.merge(LivingMachine.of_model(model), classes)
+        if steps_of(machine.header) != finer:
+            raise ModelFormatError(f'{name}: numbers of about the size that {names[0]} was trained on were expected')
+    return machine
+
+
 def record(header: ModelHeader, batch: Batch, classes: Sequence[str], action: str) -> ModelHeader:
     """Write into a header what was done with a batch, and which classes there are now."""
     history = extend_history(header.history, make_event(action, batch.n_rows, dict(batch.rejected)))
