@@ -82,20 +82,10 @@ class MRRows(ProofArguments, MRJob):
         """Map, and reduce unless the stage is MAP_ONLY."""
         return [MRStep(mapper=self.mapper)] if self.MAP_ONLY else super().steps()
 
-    def run_mapper(self, step_num: int = 0) -> None:
-        """Run a map task; Hadoop is told that it lives."""
+    def execute(self) -> None:
+        """Run a task; Hadoop is told that it lives."""
         with report_alive():
-            super().run_mapper(step_num)
-
-    def run_combiner(self, step_num: int = 0) -> None:
-        """Run a combiner; Hadoop is told that it lives."""
-        with report_alive():
-            super().run_combiner(step_num)
-
-    def run_reducer(self, step_num: int = 0) -> None:
-        """Run a reduce task; Hadoop is told that it lives."""
-        with report_alive():
-            super().run_reducer(step_num)
+            super().execute()
 
     def mapper(self, _: object, line: object) -> None:
         """Stand for `map_pairs`, which does the work: mrjob wants to see a mapper."""
