@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 
+from mr_elm.errors import ConvergenceWarning
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
 from mr_elm.machines.dual_task import KernelGridTask
@@ -26,11 +27,13 @@ class MRGrid(ProblemStage):
     Input:  <split, rows>, text or packed
     Output: <scores TASK, JSON>
                 cells: a list with an object for each C and fold: C, fold, correct
-                and total rows of the fold, n_support, seconds
+                and total rows of the fold, n_support, seconds, n_iter, converged
+                warnings: texts of what numbers made doubtful, each once
 
     Map:    send each row of the sample to the tasks that use it:
             <rows TASK, [places, numbers, weights, X]>
-    Reduce: compute the kernel matrix; solve for rising C from the solution before.
+    Reduce: compute the kernel matrix; solve for rising C, by rules that can go on
+            from the solution before.
 
     Source: Bai et al., Sparse extreme learning machine for classification, 2014,
     section VI: the grid; the division into map and reduce is ours.
@@ -56,12 +59,14 @@ class MRGrid(ProblemStage):
 
     def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
         """Score a candidate."""
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')  # an unfinished cell's accuracy counts all the same
-            yield make_key('scores', *place), self.score(place[0], rows)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            cells = self.score(place[0], rows)
+        texts = {str(warning.message) for warning in caught if warning.category is not ConvergenceWarning}
+        yield make_key('scores', *place), {'cells': cells, 'warnings': sorted(texts)}
 
-    def score(self, number: int, rows: GatheredRows) -> dict:
-        """Cross-validate one candidate: a dictionary with the cells."""
+    def score(self, number: int, rows: GatheredRows) -> list[dict]:
+        """Cross-validate one candidate: the cells."""
         candidate = self.problem.candidates[number]
         problem = replace(self.problem, features={**self.problem.features, **candidate.kernel})
         n_folds, key = (problem.n_outer, OUTER) if candidate.tests_outer else (problem.n_folds, INNER)
@@ -72,7 +77,7 @@ class MRGrid(ProblemStage):
             LabelledKernel(source, rows.numbers.astype(int), rows.weights), problem.scheme,
             replace(problem.machine, settings=settings), candidate.C_values, folds,
             [candidate.outer] if candidate.tests_outer else range(n_folds))
-        return {'cells': [asdict(cell) for cell in cells]}
+        return [asdict(cell) for cell in cells]
 
 
 if __name__ == '__main__':

@@ -15,6 +15,8 @@ from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
 from mr_elm.scores.selection import LeftOut, Score
 
+SHOWN = ('accuracy', 'deviation', 'rmse')  # of the best candidate; the table has more
+
 
 def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None:
     """Score a grid, print the best candidate, and train with it on demand."""
@@ -35,8 +37,10 @@ def report(tuned: Any, search: Any) -> None:
         from mr_elm.figures.heatmap import draw
         with write_file(search.figure) as local:
             draw(tuned.scores, local)
-    values = {name: value for name, value in values_of(tuned.best).items() if name not in ('n_support', 'seconds')}
+    values = {name: value for name, value in values_of(tuned.best).items() if name in SHOWN}
     best = {**tuned.best.parameters, 'C': tuned.best.C, **values}
+    if tuned.solver:
+        best['solver'] = tuned.solver
     if tuned.outer:
         shares = [cell.correct / cell.total for cell in tuned.outer]
         best['nested'] = {'accuracy': float(np.mean(shares)), 'deviation': float(np.std(shares)),
@@ -49,4 +53,4 @@ def values_of(score: Score | LeftOut) -> dict[str, float | None]:
     if isinstance(score, LeftOut):
         return {'rmse': score.rmse} if score.accuracy is None else {'accuracy': score.accuracy}
     return {'accuracy': score.accuracy, 'deviation': score.deviation, 'n_support': score.n_support,
-            'seconds': score.seconds}
+            'n_iter': score.n_iter, 'n_unfinished': score.n_unfinished, 'seconds': score.seconds}

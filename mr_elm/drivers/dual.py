@@ -8,11 +8,12 @@ from mr_elm.drivers.dual_rounds import close_gap
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
+from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.io.wire import make_key
-from mr_elm.machines.dual_task import DualTask, TrainedMachine, state_task
+from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
 from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
@@ -20,6 +21,8 @@ from mr_elm.rows.inputs import InputPlan
 from mr_elm.streaming.mr_dual import MRDual, read_machines
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
+
+CERTIFIED = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'n_support', 'seconds')
 
 
 def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
@@ -36,6 +39,7 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
     else:
         machines = [parts[number, 0] for number in range(task.scheme.n_machines)]
     repeat_warnings(machines, task, classes)
+    say_steps(data.engine.reporter, machines)
     header = describe(task.model_header(classes.names), data, summary, options, machines)
     return header, task.model_arrays(machines), data.first
 
@@ -70,11 +74,21 @@ def repeat_warnings(machines: Sequence[TrainedMachine], task: DualTask, classes:
             warnings.warn(f'{task.scheme.describe_machine(number, classes.names)}: {text}', category, stacklevel=2)
 
 
+def say_steps(reporter: Reporter, machines: Sequence[TrainedMachine]) -> None:
+    """Say how many steps of each kind the active set rules made, and how long they took, over all machines."""
+    facts = [machine.certificate for machine in machines if STEPS[0] in machine.certificate]
+    kinds = [kind for kind in (facts[0]['steps'] if facts else ()) if any(fact['steps'][kind] for fact in facts)]
+    texts = [f'{sum(fact["steps"][kind] for fact in facts):,} {kind.replace("_", " ")} '
+             f'({sum(fact["step_seconds"][kind] for fact in facts):.2f} s)' for kind in kinds]
+    if texts:
+        reporter.say(f'steps: {", ".join(texts)}')
+
+
 def describe(header: ModelHeader, data: DataSet, summary: Summary, options: DualOptions,
              machines: Sequence[TrainedMachine]) -> ModelHeader:
     """Add to a header what the training was."""
     certificates = {name: [machine.certificate[name] for machine in machines]
-                    for name in ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'n_support', 'seconds')}
+                    for name in (*CERTIFIED, *(STEPS if STEPS[0] in machines[0].certificate else ()))}
     header = header.change_parameters(
         scale=options.scale, class_weight=options.class_weight, partitions=options.partitions,
         certificates=certificates, blas=sorted(data.blas), input=summary.input)

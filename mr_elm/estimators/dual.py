@@ -11,7 +11,7 @@ from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines
 from mr_elm.solvers.box.box_qp import Result, Settings
-from mr_elm.solvers.rules import METHOD_RULES
+from mr_elm.solvers.rules import choose_rule
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, votes_and_sums
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
@@ -26,7 +26,8 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     degree : of the polynomial (1 + u.v)^degree.
     n_hidden, seed : how many random nodes, and the seed that they and the order of passes are drawn by.
     C : > 0. class_weight : None, balanced or a dictionary.
-    rule : the solver. tol : violation of the optimality conditions. max_iter : None for the solver's own bound.
+    rule : the solver; None for the default of kernels or of random nodes. tol : violation of the optimality conditions.
+    max_iter : None for the solver's own bound.
     cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
     """
 
@@ -75,10 +76,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         return fit_machines(codes, scheme, solve)
 
     def _rule(self) -> str:
-        rules = METHOD_RULES[self._method]
-        if self.rule is not None and self.rule not in rules:
-            raise ValueError(f'rule: {" or ".join(rules)} was expected, {self.rule!r} came')
-        return self.rule or rules[0]
+        return choose_rule(self._method, self.rule, self.kernel in RANDOM_NODES)
 
     def _describe_solver(self) -> dict:
         return {'solver': self._rule(), 'eps': self.tol, 'max_iter': self.max_iter}
@@ -106,7 +104,8 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
 
 
 class SparseELMClassifier(DualClassifier):
-    """Train the sparse ELM. Parameters as in DualClassifier; rule : block or paper.
+    """Train the sparse ELM. Parameters as in DualClassifier; rule : block or paper, or on
+    random nodes coordinate, which is their default.
 
     Source: Bai et al., Sparse extreme learning machine for classification, 2014.
 
@@ -119,7 +118,8 @@ class SparseELMClassifier(DualClassifier):
 
 
 class OELMClassifier(DualClassifier):
-    """Train the optimisation ELM. Parameters as in DualClassifier; rule : oelm or bas.
+    """Train the optimisation ELM. Parameters as in DualClassifier; rule : oelm or bas, or on
+    random nodes coordinate, which is their default.
 
     Source: Zhao et al., An efficient active set method for optimization extreme learning machines.
     """

@@ -3,11 +3,11 @@
     f(x) = sum_i a_i t_i K(z_i, z)   or   f(x) = h(x) beta,  beta = sum_i a_i t_i h(x_i)          symbols: box_qp
 """
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
-from mr_elm.solvers.rules import solve_dual
+from mr_elm.solvers.rules import COORDINATE, solve_dual
 from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 from mr_elm.typing import Floats
 
@@ -34,7 +34,16 @@ class BoxMachine:
                    fold: int | None = None) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order and yield a PathPoint for each; see `path.walk_path`."""
         from mr_elm.solvers.box.path import walk_path
+        if self.rule != 'block':
+            return self.solve_each(source, targets, C_values, weights, fold)
         return walk_path(source, targets, C_values, weights, self.settings, fold)
+
+    def solve_each(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
+                   fold: int | None = None) -> 'Iterator[PathPoint]':
+        """Do what `solve_path` does by a rule that begins anew for every C."""
+        from mr_elm.solvers.box.path import PathPoint
+        for C in sorted(C_values):
+            yield PathPoint(C, fold, replace(self, C=C).solve(source, targets, weights))
 
     def compute_gap(self, certificate: dict, loss: float, least_margin: float) -> float:
         """Return the duality gap over all rows of a machine that was trained on some of them.
@@ -46,12 +55,14 @@ class BoxMachine:
 
 
 class NodeMachine(BoxMachine):
-    """Train a machine on the outputs of hidden nodes; there is one rule only."""
+    """Train a machine on the outputs of hidden nodes: by coordinate descent, or by a rule of kernels on H H'."""
 
     def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
         """Train on node outputs (n, L); returns a NodeResult."""
-        from mr_elm.solvers.box.node_dual import solve_node_dual
-        return solve_node_dual(source, targets, self.C, weights, self.settings)
+        from mr_elm.solvers.box.node_dual import solve_node_dual, solve_node_rows
+        if self.rule == COORDINATE:
+            return solve_node_dual(source, targets, self.C, weights, self.settings)
+        return solve_node_rows(source, targets, self.C, weights, self.settings, self.rule)
 
 
 class SphereMachine(BoxMachine):
@@ -65,6 +76,8 @@ class SphereMachine(BoxMachine):
                    fold: int | None = None) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order and yield a PathPoint for each; see `walk_sphere_path`."""
         from mr_elm.solvers.sphere.sphere_path import walk_sphere_path
+        if self.rule != 'exact':
+            return self.solve_each(source, targets, C_values, weights, fold)
         return walk_sphere_path(source, targets, C_values, weights, self.settings, fold)
 
     def compute_gap(self, certificate: dict, loss: float, least_margin: float) -> float:

@@ -25,6 +25,7 @@ from mr_elm.sums.statistics import Classes, ColumnStatistics
 from mr_elm.typing import Floats, Rows
 
 CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')
+STEPS = ('steps', 'step_seconds')  # of rules that count them
 COPIES = 3  # of a row in the memory of a task: as it comes, as the dual sees it, and as the solver keeps it
 
 
@@ -124,7 +125,8 @@ class DualTask(RowsTask):
             warnings.simplefilter('always')
             result = machine.solve(self.prepare_rows(rows.X), targets, rows.weights)
         used = np.flatnonzero(result.alpha)
-        facts = {name: np.asarray(getattr(result, name)).item() for name in CERTIFICATE}
+        facts: dict[str, Any] = {name: np.asarray(getattr(result, name)).item() for name in CERTIFICATE}
+        facts |= {name: getattr(result, name) for name in STEPS if getattr(result, name)}
         facts |= {'n_rows': len(rows), 'n_support': len(used), 'alpha_sum': float(result.alpha.sum()),
                   'warnings': [[warning.category.__name__, str(warning.message)] for warning in caught]}
         return TrainedMachine(facts, rows.take(used), (result.alpha * targets)[used], getattr(result, 'beta', None))
@@ -175,7 +177,7 @@ def state_task(options: DualOptions, columns: ColumnStatistics, classes: Classes
         method=options.method, index=classes.index, n_classes=len(classes.names),
         class_weights=class_weights(options.class_weight, classes), seed=options.seed, arrays=arrays,
         multiclass=options.multiclass, features=features, C=options.C,
-        rule=options.rule, eps=options.eps, max_iter=options.max_iter,
+        rule=options.chosen_rule, eps=options.eps, max_iter=options.max_iter,
         cache_bytes=int(options.memory * 1e6 / 2), partitions=options.partitions)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from mr_elm.features.hidden import NODES
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.scaling import SCALES
-from mr_elm.solvers.rules import METHOD_RULES
+from mr_elm.solvers.rules import COORDINATE, METHOD_RULES, choose_rule
 from mr_elm.solvers.shared.multiclass import SCHEMES
 
 RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
@@ -64,6 +64,14 @@ def weights_option(group: str) -> Any:
 def class_weight_option(group: str) -> Any:
     """Make the option that says what classes weigh."""
     return option(None, 'balanced: every class has the same total weight', group, ('balanced',), advanced=True)
+
+
+def rule_option(method: str) -> Any:
+    """Make the option that names the solver of a dual."""
+    rules = METHOD_RULES[method]
+    of_nodes = f', {COORDINATE} on random nodes, which it needs' if COORDINATE in rules else ''
+    return option(None, f'algorithm that solves the dual (default: {rules[0]}{of_nodes})', 'solver', rules,
+                  advanced=True)
 
 
 @dataclass(frozen=True)
@@ -169,7 +177,7 @@ class DualOptions(KernelOptions):
     weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows', 'random nodes',
                                  metavar='S', advanced=True)
     weights: str = weights_option('random nodes')
-    rule: str = option('block', 'algorithm that solves the dual', 'solver', METHOD_RULES['sparse-elm'], advanced=True)
+    rule: str | None = rule_option('sparse-elm')
     eps: float = option(1e-3, 'stop at this violation of the optimality conditions', 'solver', advanced=True)
     max_iter: int | None = option(None, "stop after so many iterations (default: the solver's own limit)", 'solver',
                                   metavar='N', advanced=True)
@@ -184,13 +192,26 @@ class DualOptions(KernelOptions):
     gap: float = option(1e-3, 'of --partitions: the duality gap at which to stop, relative to the objective',
                         PARTITIONED, advanced=True)
 
+    @property
+    def chosen_rule(self) -> str:
+        """Return the rule that solves."""
+        return choose_rule(self.method, self.rule, self.kernel in RANDOM_NODES)
+
+    def check(self) -> None:
+        """Raise ValueError where a parameter belongs to another kernel, or the rule to random nodes."""
+        super().check()
+        try:
+            choose_rule(self.method, self.rule, self.kernel in RANDOM_NODES)
+        except ValueError as error:
+            raise ValueError(f'--{error}') from None
+
 
 @dataclass(frozen=True)
 class OELMOptions(DualOptions):
     """Keep the parameters of the optimisation ELM; see `mr-elm train oelm --help`."""
 
     method: str = 'oelm'
-    rule: str = option('oelm', 'algorithm that solves the dual', 'solver', METHOD_RULES['oelm'], advanced=True)
+    rule: str | None = rule_option('oelm')
 
 
 @dataclass(frozen=True)
@@ -204,7 +225,7 @@ class SphereSVMOptions(DualOptions):
     n_hidden: int = 0
     weight_scale: float = 1.0
     weights: str = 'normal'
-    rule: str = option('exact', 'algorithm that solves the dual', 'solver', METHOD_RULES['sphere-svm'], advanced=True)
+    rule: str | None = rule_option('sphere-svm')
     eps: float = option(1e-3, 'stop at this duality gap, relative to the objective; for --rule paper the eps of '
                         'Algorithm 1', 'solver', advanced=True)
 
@@ -213,7 +234,7 @@ class SphereSVMOptions(DualOptions):
         super().check()
         demand(self.normalise or KERNELS[self.kernel].of_distance,
                f'--kernel {self.kernel}: a normalised kernel was expected, add --normalise')
-        demand(self.rule != 'paper' or self.partitions == 1,
+        demand(self.chosen_rule != 'paper' or self.partitions == 1,
                '--partitions: --rule exact was expected with it, paper closes no gap')
 
 

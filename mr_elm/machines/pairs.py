@@ -156,18 +156,21 @@ def cross_validate(kernel: LabelledKernel, scheme: ClassScheme, machine: BoxMach
             continue
         decisions = np.zeros((len(C_values), len(held), scheme.n_machines))
         used = np.zeros((len(C_values), len(folds)), bool)
-        seconds = np.zeros(len(C_values))
+        trained: list[list[Result]] = [[] for _ in C_values]
         for column, (rows, targets, part) in enumerate(machines):
             kept = np.where(folds[rows] == fold, 0.0, kernel.weights[rows])
             points = machine.solve_path(part, targets, C_values, kept, fold) if kept.any() else ()
             for number, point in enumerate(points):
                 decisions[number, :, column] = decide(point.result, kernel.source, part, rows, targets, held)
                 used[number, rows[point.result.alpha > 0]] = True
-                seconds[number] += point.result.seconds
+                trained[number].append(point.result)
         for number, C in enumerate(sorted(C_values)):
             found = class_numbers(decisions[number], scheme.n_classes, scheme.name)
             correct = int((found == kernel.codes[held]).sum())
-            yield Cell(C, int(fold), correct, len(held), int(used[number].sum()), float(seconds[number]))
+            results = trained[number]
+            yield Cell(C, int(fold), correct, len(held), int(used[number].sum()),
+                       float(sum(result.seconds for result in results)), sum(result.n_iter for result in results),
+                       all(result.converged for result in results))
 
 
 def decide(result: Result, source: Any, part: Any, rows: np.ndarray, targets: Floats, held: np.ndarray) -> Floats:

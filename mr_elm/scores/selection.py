@@ -25,6 +25,7 @@ class Cell:
     C : bound of the dual variables. fold : the fold held out.
     correct, total : rows of it that were labelled right, and all.
     n_support : support vectors of the training. seconds : of processor time.
+    n_iter : iterations as the solver counts them. converged : whether every machine reached eps.
     """
 
     C: float
@@ -33,6 +34,8 @@ class Cell:
     total: int
     n_support: int
     seconds: float
+    n_iter: int
+    converged: bool
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,16 @@ class Score:
     def seconds(self) -> float:
         """Return the processor time of all folds."""
         return sum(cell.seconds for cell in self.cells)
+
+    @property
+    def n_iter(self) -> int:
+        """Return the iterations of all folds."""
+        return sum(cell.n_iter for cell in self.cells)
+
+    @property
+    def n_unfinished(self) -> int:
+        """Count the folds whose training stopped before it reached eps."""
+        return sum(not cell.converged for cell in self.cells)
 
 
 @dataclass(frozen=True)
@@ -148,13 +161,14 @@ class LeftOut:
 class Tuned:
     """Hold the score of every candidate, the best one, and for double cross-validation a Cell an outer fold.
 
-    scores : list of Score, or of LeftOut. chosen : the best of each outer fold.
+    scores : list of Score, or of LeftOut. chosen : the best of each outer fold. solver : the rule that solved, or ''.
     """
 
     scores: list
     best: Score | LeftOut
     outer: tuple = ()
     chosen: tuple = ()
+    solver: str = ''
 
 
 def score_values(values: Floats, numbers: np.ndarray, weights: Floats | None, n_classes: int) -> dict[str, float]:

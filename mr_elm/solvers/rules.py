@@ -8,11 +8,31 @@ from mr_elm.solvers.sphere import sphere_svm
 RULES = {
     'block': ('box.block_rule', 'solve_by_blocks'),
     'paper': ('box.sparse_elm', 'solve_by_paper'),
+    'newton': ('box.active_set', 'solve_newton'),
     'oelm': ('box.active_set', 'solve_oelm'),
     'bas': ('box.active_set', 'solve_bas'),
 }
-# method -> its rules, the default first; SphereSVM is another problem
-METHOD_RULES = {'sparse-elm': ('block', 'paper'), 'oelm': ('oelm', 'bas'), 'sphere-svm': sphere_svm.RULES}
+COORDINATE = 'coordinate'  # on the outputs of random nodes only, see `node_dual`
+# method -> its rules, the default of kernels first; SphereSVM is another problem
+METHOD_RULES = {
+    'sparse-elm': ('block', 'paper', COORDINATE),
+    'oelm': ('newton', 'oelm', 'bas', COORDINATE),
+    'sphere-svm': sphere_svm.RULES,
+}
+
+
+def choose_rule(method: str, rule: str | None, on_nodes: bool) -> str:
+    """Return the rule that solves: the one asked for, or the default of kernels or of random nodes.
+
+    Raises ValueError for a rule that the method does not have, or that needs random nodes.
+    """
+    rules = METHOD_RULES[method]
+    chosen = rule or (COORDINATE if on_nodes and COORDINATE in rules else rules[0])
+    of_kernels = [name for name in rules if name != COORDINATE]
+    if chosen not in (rules if on_nodes else of_kernels):
+        where = '' if on_nodes or chosen != COORDINATE else ' with a kernel'
+        raise ValueError(f'rule: {" or ".join(rules if on_nodes else of_kernels)} was expected{where}, {rule!r} came')
+    return chosen
 
 
 def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = None) -> Result:

@@ -7,10 +7,9 @@ from sklearn.svm import LinearSVC
 
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.features.kernel_rows import NodeRows
-from mr_elm.solvers.box.box_qp import BoxQP, Settings
-from mr_elm.solvers.box.node_dual import solve_node_dual
-from mr_elm.solvers.rules import solve_dual
+from mr_elm.solvers.box.box_qp import Settings
+from mr_elm.solvers.box.node_dual import solve_node_dual, solve_node_rows
+from mr_elm.solvers.rules import RULES
 
 TIGHT = Settings(eps=1e-6)
 
@@ -34,12 +33,14 @@ def test_it_is_liblinear_without_an_intercept(C):
     assert np.allclose(H @ found.beta, H @ w, rtol=0, atol=0.02)
 
 
+@pytest.mark.parametrize('rule', RULES)
 @pytest.mark.parametrize('C', [0.1, 10])
-def test_it_agrees_with_the_block_rule(C):
-    H, t = node_outputs(300, seed=1)
-    by_nodes, by_rows = solve_node_dual(H, t, C, settings=TIGHT), solve_dual(BoxQP(NodeRows(H), t, C), 'block', TIGHT)
-    assert by_nodes.objective == pytest.approx(by_rows.objective, rel=1e-9)
-    assert np.allclose(by_nodes.decision, by_rows.decision, rtol=0, atol=1e-5)
+def test_it_agrees_with_every_rule_of_kernels(rule, C):
+    H, t = node_outputs(150, n_hidden=20, seed=1)
+    by_descent, by_rule = solve_node_dual(H, t, C, settings=TIGHT), solve_node_rows(H, t, C, None, TIGHT, rule)
+    assert by_descent.objective == pytest.approx(by_rule.objective, rel=1e-9)
+    for found in (by_descent, by_rule):
+        assert np.allclose(H @ found.beta, by_descent.decision, rtol=0, atol=1e-5)
 
 
 def test_its_certificate_holds():

@@ -14,7 +14,7 @@ the whole problem and in float64.
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -72,6 +72,7 @@ class Result:
     seconds : of this process's processor time.
     converged : whether violation <= eps.
     intercept : the bias; 0 for machines without one.
+    steps, step_seconds : of the active set rules, how many steps of each kind and their processor time.
     """
 
     alpha: np.ndarray
@@ -84,6 +85,8 @@ class Result:
     seconds: float
     converged: bool
     intercept: float = 0.0
+    steps: dict[str, int] = field(default_factory=dict)
+    step_seconds: dict[str, float] = field(default_factory=dict)
 
 
 class SolverWork(NamedTuple):

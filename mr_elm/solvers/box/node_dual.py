@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.features.kernels import multiply_transposed, row_squares
 from mr_elm.solvers.box import node_loops
 from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
 from mr_elm.solvers.box.box_qp import (
     TINY,
+    BoxQP,
     Result,
     Settings,
     SolverWork,
@@ -30,6 +32,7 @@ from mr_elm.solvers.box.box_qp import (
     upper_bounds,
     violations,
 )
+from mr_elm.solvers.rules import solve_dual
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats, Rows
 
@@ -104,6 +107,17 @@ def solve_node_dual(H: Rows, targets: Floats, C: float, weights: Floats | None =
         settings.tell(n_iter, point.alpha, gradient, point.upper)
     result = conclude(point, point.alpha, gradient, SolverWork(n_iter, 0, started), settings)
     return NodeResult(**vars(result), beta=point.beta)
+
+
+def solve_node_rows(H: Floats, targets: Floats, C: float, weights: Floats | None = None,
+                    settings: Settings | None = None, rule: str = 'block') -> NodeResult:
+    """Minimise the same by a rule of `rules.RULES`, which asks for rows of HH'; HH' itself is never formed.
+
+    H : (N, L) dense. rule : counts `n_iter` as it does on a kernel. Other arguments as in `solve_node_dual`.
+    """
+    problem = BoxQP(NodeRows(H), targets, C, weights)
+    result = solve_dual(problem, rule, settings)
+    return NodeResult(**vars(result), beta=(result.alpha * problem.targets) @ problem.rows.H)
 
 
 def find_moving(alpha: Floats, gradient: Floats, upper: Floats, worst: float) -> np.ndarray:

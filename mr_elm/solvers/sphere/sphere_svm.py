@@ -186,15 +186,16 @@ def solve_by_paper(problem: SphereProblem, settings: Settings, subset: int = SUB
     """Find an enclosing ball by Algorithm 1 on float64 kernel rows; `n_iter` counts its updates of two weights.
 
     subset : N_r, rows drawn at a time, with repetition; of no more rows than that, all are looked at.
-    attempts : N_a. Raises ValueError when rows have different weights: they are then not on one sphere.
+    attempts : N_a. Raises ValueError when rows that train have different weights: they are then not on one sphere.
     """
-    if np.ptp(problem.costs) > 0:
+    if np.ptp(problem.costs[problem.trains]) > 0:
         raise ValueError('rule: exact was expected for rows of different weights, paper came')
     started = time.process_time()
     search = SubsetSearch(problem, settings, subset, attempts)
     search.run(settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * problem.n_samples))
     _, product, n_rows = problem.products(search.a)
-    outside = np.sqrt(search.a @ product - 2 * product.min() + search.radius**2) / search.radius - 1
+    farthest = product[problem.trains].min()
+    outside = np.sqrt(search.a @ product - 2 * farthest + search.radius**2) / search.radius - 1
     work = SolverWork(search.steps, search.cache.n_computed + n_rows, started)
     return conclude(problem, settings, (search.a, product), work, max(float(outside), 0.0))
 
@@ -204,28 +205,27 @@ class SubsetSearch:
 
     def __init__(self, problem: SphereProblem, settings: Settings, subset: int, attempts: int) -> None:
         from mr_elm.solvers.shared.row_cache import RowCache
-        n = problem.n_samples
         self.problem, self.settings, self.attempts = problem, settings, attempts
+        self.trains = np.flatnonzero(problem.trains)
         self.cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
-        self.radius = float(np.sqrt(problem.tau + 1 + problem.ridge[0]))
+        self.ridge = float(problem.ridge[self.trains[0]])
+        self.radius = float(np.sqrt(problem.tau + 1 + self.ridge))
         self.random, self.subset = np.random.default_rng(settings.seed), subset
-        self.a, self.steps = np.zeros(n), 0
-        self.a[0] = 1.0
+        self.a, self.steps = np.zeros(problem.n_samples), 0
+        self.a[self.trains[0]] = 1.0
         self.p = problem.products(self.a)[1]
-        self.state = np.array([self.p[0], max(0.5, settings.eps), 0.0])  # |c|^2, e, attempts made
+        self.state = np.array([self.p[self.trains[0]], max(0.5, settings.eps), 0.0])  # |c|^2, e, attempts made
 
     def draw(self) -> np.ndarray:
         """Return subsets of row numbers, one a line."""
-        n = self.problem.n_samples
-        if n <= self.subset:
-            return np.tile(np.arange(n), (FEW_DRAWS, 1))
-        return self.random.integers(0, n, (FEW_DRAWS, self.subset))
+        if len(self.trains) <= self.subset:
+            return np.tile(self.trains, (FEW_DRAWS, 1))
+        return self.trains[self.random.integers(0, len(self.trains), (FEW_DRAWS, self.subset))]
 
     def run(self, limit: int) -> None:
         """Step until a pass over all rows finds none outside of (1 + eps) R, or the limit is reached."""
-        everything = np.arange(self.problem.n_samples)[None]
         while self.steps < limit:
-            if self.try_subsets(self.draw(), self.attempts, limit) and self.try_subsets(everything, 0, limit):
+            if self.try_subsets(self.draw(), self.attempts, limit) and self.try_subsets(self.trains[None], 0, limit):
                 return
 
     def try_subsets(self, draws: np.ndarray, attempts: int, limit: int) -> bool:
@@ -234,7 +234,7 @@ class SubsetSearch:
         p, at, said = self.problem, 0, sphere_loops.MISSING
         while said == sphere_loops.MISSING:
             at, self.steps, said, missing = sphere_loops.two_weight_steps(
-                self.cache.slab, self.cache.slot_of, p.targets, p.ridge[0], self.radius**2, self.a, self.p, self.state,
+                self.cache.slab, self.cache.slot_of, p.targets, self.ridge, self.radius**2, self.a, self.p, self.state,
                 self.settings.eps, draws, at, attempts, self.steps, limit)
             if said == sphere_loops.MISSING:
                 self.cache.ensure(np.unique(missing))
