@@ -63,8 +63,8 @@ def tuning_of_dual(what: str, examples: dict[str, str]) -> Tuning:
     return Tuning(
         what, 'Score a grid of kernel parameters and C by cross-validation, a reduce task for each kernel; print the '
         'best, and train with it when --model is given.', f'{SEARCHES}:DualSearch', 'mr_elm.drivers.tune:tune',
-        ('scale', 'seed', 'normalise', 'rule', 'eps', 'max_iter', 'multiclass', 'class_weight', 'memory', 'partitions',
-         'gap'), examples)
+        ('scale', 'seed', 'normalise', 'rule', 'subset', 'attempts', 'eps', 'max_iter', 'multiclass', 'class_weight',
+         'memory', 'partitions', 'gap'), examples)
 
 
 METHODS = {

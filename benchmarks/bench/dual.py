@@ -131,7 +131,8 @@ def compare_rules(name: str, problem: BoxQP, rule: str) -> list[Claim]:
     runs = measure_processor([partial(solve_dual, problem, one) for one in (rule, 'bas')])
     note = f'{describe_steps(found)} against {describe_steps(basic)}'
     return [judge_ratio(f'{name}, times faster than bas', runs[0], runs[1], FASTER, note, f'{rule} : bas'),
-            Claim(f'{name}, Newton systems over those of bas', found.n_iter / basic.n_iter, at_most(0.1), COUNTED, note)]
+            Claim(f'{name}, Newton systems over those of bas', found.n_iter / basic.n_iter, at_most(0.1), COUNTED,
+                  note)]
 
 
 def describe_steps(found: Result) -> str:

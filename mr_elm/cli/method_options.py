@@ -6,7 +6,7 @@ from dataclasses import Field
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
-from mr_elm.cli.options import Parser, above_zero
+from mr_elm.cli.options import Parser, above_zero, above_zero_or_infinite
 from mr_elm.machines.options import Option, flag_of, option_fields
 from mr_elm.rows.row_arguments import AdvancedHelp, positive
 
@@ -40,7 +40,7 @@ def reading_of(each: Field, option: Option) -> dict[str, Any]:
     if kind is str:
         return {'choices': option.choices or None, 'metavar': option.metavar or None}
     if kind is float:
-        return {'type': above_zero, 'metavar': option.metavar or 'X'}
+        return {'type': above_zero_or_infinite if option.infinite else above_zero, 'metavar': option.metavar or 'X'}
     return {'type': within(*option.bounds) if option.bounds else positive, 'metavar': option.metavar or 'N'}
 
 

@@ -140,6 +140,11 @@ def above_zero(text: str) -> float:
     return value
 
 
+def above_zero_or_infinite(text: str) -> float:
+    """Read a number above 0, or inf."""
+    return float('inf') if text == 'inf' else above_zero(text)
+
+
 def add_task_option(parser: Parser) -> None:
     """Add what the labels are."""
     add_task_argument(parser.add_argument)

@@ -120,7 +120,9 @@ def add_statistics(script: Script, plan: InputPlan, n_landmarks: int = 0, seed: 
 
 
 def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> None:
-    """Add the stages of PESVM and the unified ELM."""
+    """Add the stages of PESVM and the unified ELM. Raises ValueError for an infinite C, which takes the rows."""
+    if options.nu == float('inf'):
+        raise ValueError('--script: a finite --C was expected, the initial ELM takes the rows and no sums of them')
     nystrom = options.map == 'nystrom' and script.args.like is None
     add_statistics(script, plan, options.n_hidden if nystrom else 0, options.seed)
     script.add("E'E in tiles and the class sums", 'gram',

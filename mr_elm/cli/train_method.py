@@ -81,6 +81,8 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
     from mr_elm.machines.living import options_of
     if clash := [flag for flag in sorted(OF_THE_LAYER) if flag in given]:
         parser.error(f'{clash[0]}: --like or its own scaling and nodes were expected, both came')
+    if args.nu == float('inf'):
+        parser.error('--C: a finite number was expected with --like, the initial ELM keeps no sums')
     with living_model(args.like) as (_, model):
         nu = {'nu': args.nu} if '--nu' in given or '--C' in given else {}
         options = options_of(model.header, method=name, bad_rows=args.bad_rows, **nu)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers import initial_elm
 from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.engines.base import Engine
@@ -24,10 +25,12 @@ Made = tuple[ModelHeader, Mapping[str, np.ndarray]]
 def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: HiddenNodeModel | None = None) -> tuple:
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
+    options : of an infinite C, which is the initial ELM, the training is another one, see `initial_elm`.
     like : a model whose scaling, nodes and grids to take, or None to choose them by the rows.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
-    return train_on(DataSet(plan, engine, options.bad_rows), options, like)
+    data = DataSet(plan, engine, options.bad_rows)
+    return initial_elm.train(data, options) if np.isinf(options.nu) else train_on(data, options, like)
 
 
 def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None) -> tuple:

@@ -55,6 +55,8 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
         own = name if name in names else RENAMED.get(name, name)
         if own in names:
             shared[own] = value
+    if shared.get('C', 0) is None:  # JSON knows no infinite number
+        shared['C'] = float('inf')
     if isinstance(shared.get('class_weight'), dict):
         classes = dict(zip(model.classes, classes_of(model.classes).tolist(), strict=True))
         shared['class_weight'] = {classes[name]: value for name, value in shared['class_weight'].items()}

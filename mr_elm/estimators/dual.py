@@ -1,4 +1,5 @@
 """Offer the machines of the dual: sparse ELM, optimisation ELM and SphereSVM."""
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines
-from mr_elm.solvers.box.box_qp import Result, Settings
+from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.solvers.rules import choose_rule
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, votes_and_sums
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
@@ -64,8 +65,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     def _fit_machines(self, kind: type[BoxMachine], source: Any, codes: np.ndarray,
                       weights: Floats | None) -> JoinedMachines:
         """Train the machines of all classes over kernel rows, or over node outputs (N, L)."""
-        settings = Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed)
-        machine, scheme = kind(self.C, self._rule(), settings), ClassScheme(len(self.classes_), self.multiclass)
+        machine, scheme = kind(self.C, self._rule(), self._settings()), ClassScheme(len(self.classes_), self.multiclass)
 
         def solve(rows: np.ndarray, targets: Floats) -> Result:
             part = source
@@ -74,6 +74,9 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
             return machine.solve(part, targets, None if weights is None else weights[rows])
 
         return fit_machines(codes, scheme, solve)
+
+    def _settings(self) -> Settings:
+        return Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed)
 
     def _rule(self) -> str:
         return choose_rule(self._method, self.rule, self.kernel in RANDOM_NODES)
@@ -132,6 +135,7 @@ class SphereSVMClassifier(DualClassifier):
 
     normalise : divide K(u, v) by the root of K(u, u) K(v, v), which polynomial and linear need.
     rule : exact or paper. tol : relative gap of exact; eps of Algorithm 1 of paper.
+    subset, attempts : N_r and N_a of Algorithm 1, of rule paper only.
 
     Source: Strack et al., Sphere support vector machines for large classification tasks, 2013.
     """
@@ -142,7 +146,15 @@ class SphereSVMClassifier(DualClassifier):
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, normalise: bool = False, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
-                 class_weight: ClassWeight = None, seed: int = 0) -> None:
+                 class_weight: ClassWeight = None, seed: int = 0, subset: int = SUBSET,
+                 attempts: int = ATTEMPTS) -> None:
         super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
                          class_weight, seed)
-        self.normalise = normalise
+        self.normalise, self.subset, self.attempts = normalise, subset, attempts
+
+    def _settings(self) -> Settings:
+        return replace(super()._settings(), subset=self.subset, attempts=self.attempts)
+
+    def _describe_solver(self) -> dict:
+        drawn = {'subset': self.subset, 'attempts': self.attempts} if self._rule() == 'paper' else {}
+        return {**super()._describe_solver(), **drawn}

@@ -19,13 +19,16 @@ from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
+MAPS = (*RANDOM_NODES, 'identity')
+
 
 class LivingESVM(Convertible, BaseEstimator):
     """Keep the sums of the rows, and solve whenever they change. Rows are taken as they are: scale them before.
 
     Parameters
     ----------
-    map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric.
+    map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; identity: the
+        features themselves, as many nodes as there are features.
     n_hidden, seed : how many, and the seed that they are drawn by.
     nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
 
@@ -129,13 +132,13 @@ class LivingESVM(Convertible, BaseEstimator):
         names = ('map', 'n_hidden', 'nu', 'weight_scale', 'weights', 'seed')
         header = describe(self, batch.n_rows, {
             **{name: getattr(self, name) for name in names},
-            'sigma': float(np.sqrt(self.n_features_in_) / self.weight_scale), 'solver': None, 'condition': None,
-            'grid': list(astuple(batch.steps)), 'peak': size_of(batch.sums)})
+            'n_hidden': layer.n_hidden, 'sigma': float(np.sqrt(self.n_features_in_) / self.weight_scale),
+            'solver': None, 'condition': None, 'grid': list(astuple(batch.steps)), 'peak': size_of(batch.sums)})
         return LivingMachine(header, layer, batch.sums)
 
     def _make_layer(self) -> HiddenLayer:
-        if self.map not in RANDOM_NODES:
-            raise ValueError(f'map: one of {", ".join(RANDOM_NODES)} was expected, {self.map!r} came')
+        if self.map not in MAPS:
+            raise ValueError(f'map: one of {", ".join(MAPS)} was expected, {self.map!r} came')
         if not self.n_hidden >= 1:
             raise ValueError(f'n_hidden: a number of at least 1 was expected, {self.n_hidden} came')
         d = self.n_features_in_

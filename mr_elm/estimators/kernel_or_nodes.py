@@ -63,7 +63,8 @@ class KernelOrNodes(Convertible, BaseEstimator):
 
     def _keep(self, kind: type[Model], parameters: dict, arrays: dict, scheme: str = ONE_VS_ALL) -> None:
         """Make the model, with the header and arrays of a model file."""
-        parameters = {**parameters, **self._describe_solver(), 'C': self.C, 'seed': self.seed, 'multiclass': scheme}
+        C = self.C if np.isfinite(self.C) else None  # JSON knows no infinite number
+        parameters = {**parameters, **self._describe_solver(), 'C': C, 'seed': self.seed, 'multiclass': scheme}
         self.model_ = kind(describe(self, self.n_rows_, parameters), arrays)
 
     def _describe_solver(self) -> dict:

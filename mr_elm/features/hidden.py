@@ -62,6 +62,10 @@ def multiquadric(D: Floats, b: Floats) -> None:
     np.sqrt(D, out=D)
 
 
+def identity(Z: Floats, b: Floats) -> None:
+    """z, a node for each feature: the linear machine."""
+
+
 @dataclass(frozen=True)
 class NodeKind:
     """Say what a node computes.
@@ -86,6 +90,7 @@ NODES = {
     'rbf': NodeKind('distance', gaussian),
     'multiquadric': NodeKind('distance', multiquadric, bounded=False),
     'nystrom': NodeKind('distance', gaussian),
+    'identity': NodeKind('projection', identity, bounded=False),
 }
 
 
@@ -96,10 +101,13 @@ def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_
     weight_scale : s; pre-activations of standardised rows have deviation about s, and a Gaussian has width
         sigma = sqrt(d) / s.
     weights : normal (W normal with deviation s / sqrt(d), b uniform(-s, s)) or uniform (both uniform(-s, s)).
+    identity draws nothing: a node for each feature, whatever n_hidden is.
     For rff b is uniform(-pi, pi). For rbf and multiquadric W are centres spread like the rows, b their widths.
 
     Source: Huang et al., Extreme learning machine, 2006; Rahimi, Recht, Random features, 2007 (rff).
     """
+    if kind == 'identity':
+        return np.eye(n_features), np.zeros(n_features)
     s = weight_scale
     draw_weights, draw_biases = (np.random.default_rng([seed, stream]) for stream in (0, 1))
     if NODES[kind].family == 'distance':

@@ -19,7 +19,7 @@ from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import ClassScheme, join_columns
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.models import layer_arrays, layer_of
-from mr_elm.solvers.box.box_qp import Settings
+from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Settings
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.sums.statistics import Classes, ColumnStatistics
 from mr_elm.typing import Floats, Rows
@@ -61,6 +61,7 @@ class DualTask(RowsTask):
     method : sparse-elm, oelm or sphere-svm. multiclass : one-vs-one or one-vs-all.
     features : kernel, normalised and the kernel's parameters; or map, n_hidden, weight_scale and weights of nodes.
     C, rule, eps, max_iter, cache_bytes, seed : see BoxMachine and Settings.
+    subset, attempts : of Algorithm 1 of SphereSVM, see Settings.
     partitions : how many parts the rows of a machine are cut into.
     arrays : those of RowsTask, and the hidden nodes where there are some.
     """
@@ -74,6 +75,8 @@ class DualTask(RowsTask):
     max_iter: int | None
     cache_bytes: int
     partitions: int = 1
+    subset: int = SUBSET
+    attempts: int = ATTEMPTS
 
     @cached_property
     def scheme(self) -> ClassScheme:
@@ -97,7 +100,8 @@ class DualTask(RowsTask):
     @cached_property
     def machine(self) -> BoxMachine:
         """Return how each machine is trained."""
-        settings = Settings(self.eps, self.max_iter, self.cache_bytes, seed=self.seed)
+        settings = Settings(self.eps, self.max_iter, self.cache_bytes, seed=self.seed, subset=self.subset,
+                            attempts=self.attempts)
         kind = NodeMachine if self.kernel is None else find_machine(self.method)
         return kind(self.C, self.rule, settings)
 
@@ -147,6 +151,8 @@ class DualTask(RowsTask):
     def model_header(self, classes: list[str]) -> ModelHeader:
         """Make what a header needs for the model to predict; classes : their names."""
         parameters = {name: getattr(self, name) for name in ('C', 'eps', 'max_iter', 'seed', 'multiclass')}
+        if (self.method, self.rule) == ('sphere-svm', 'paper'):
+            parameters |= {'subset': self.subset, 'attempts': self.attempts}
         return ModelHeader.from_json({  # in the order of keys that files of these methods have
             'method': self.method, 'task': 'classification', 'classes': classes, 'n_features': self.n_features,
             'parameters': {**parameters, **self.features, 'solver': self.rule},
@@ -178,7 +184,8 @@ def state_task(options: DualOptions, columns: ColumnStatistics, classes: Classes
         class_weights=class_weights(options.class_weight, classes), seed=options.seed, arrays=arrays,
         multiclass=options.multiclass, features=features, C=options.C,
         rule=options.chosen_rule, eps=options.eps, max_iter=options.max_iter,
-        cache_bytes=int(options.memory * 1e6 / 2), partitions=options.partitions)
+        cache_bytes=int(options.memory * 1e6 / 2), partitions=options.partitions,
+        subset=options.subset or SUBSET, attempts=options.attempts or ATTEMPTS)
 
 
 class Candidate(NamedTuple):

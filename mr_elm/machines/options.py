@@ -10,10 +10,12 @@ from typing import Any
 from mr_elm.features.hidden import NODES
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.scaling import SCALES
+from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET
 from mr_elm.solvers.rules import COORDINATE, METHOD_RULES, choose_rule
 from mr_elm.solvers.shared.multiclass import SCHEMES
 
-RANDOM_NODES = tuple(kind for kind in NODES if kind != 'nystrom')
+RANDOM_NODES = tuple(kind for kind in NODES if kind not in ('nystrom', 'identity'))
+N_HIDDEN = 1000
 SOLVERS = ('cholesky', 'svd', 'cg')  # of the kernel ELM
 TASKS = ('classification', 'regression')
 LARGEST_SEED = 2**64 - 1
@@ -28,7 +30,7 @@ class Option:
     choices : names to choose from, or none. flag : as typed; '' for the field's name with dashes.
     metavar : stands for the value; '' for the choices, X for a number or N for a whole one.
     bounds : least and largest whole number; None for any above 0.
-    advanced : whether only --help-all shows it.
+    advanced : whether only --help-all shows it. infinite : whether a number may be inf.
     """
 
     help: str
@@ -38,10 +40,11 @@ class Option:
     metavar: str = ''
     bounds: tuple[int, int] | None = None
     advanced: bool = False
+    infinite: bool = False
 
 
 def option(default: Any, help: str, group: str = '', choices: Iterable[str] = (), **more: Any) -> Any:
-    """Make the field of an option. more : flag, metavar, bounds or advanced, see Option."""
+    """Make the field of an option. more : flag, metavar, bounds, advanced or infinite, see Option."""
     return field(default=default, metadata={'option': Option(help, group, tuple(choices), **more)})
 
 
@@ -114,17 +117,22 @@ class PESVMOptions(TrainingOptions):
 
     method: str = 'pesvm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
-    map: str = option('sigmoid', 'hidden nodes: {choices}', '{method}', NODES, metavar='NAME')
-    n_hidden: int = option(1000, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
+    map: str = option('sigmoid', 'hidden nodes: {choices}; identity: the scaled features themselves, as in the linear '
+                      'machine', '{method}', NODES, metavar='NAME')
+    n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
     weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows; a Gaussian has '
                                  'sigma = sqrt(d)/S', '{method}', metavar='S', advanced=True)
     weights: str = weights_option('{method}')
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
 
+    memory: float = 2000.0
+
     def check(self) -> None:
-        """Raise ValueError for class weights of a regression."""
+        """Raise ValueError for class weights of a regression, and for a number of nodes that there cannot be."""
         demand_classes(self.task, self.class_weight)
+        demand(self.map != 'identity' or self.n_hidden == N_HIDDEN,
+               '--hidden: --map identity was expected without it, its nodes are the features')
 
     @property
     def bias(self) -> bool:
@@ -137,7 +145,10 @@ class ELMOptions(PESVMOptions):
     """Keep the parameters of the unified ELM; see `mr-elm train elm --help`."""
 
     method: str = 'elm'
-    nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}', flag='--C')
+    nu: float = option(1.0, 'weight of the errors against the size of the output weights; inf: the initial ELM, '
+                       'pinv(H) T, which takes all rows into memory', '{method}', flag='--C', infinite=True)
+    memory: float = option(2000.0, '--C inf: of this process, for the outputs of all nodes on all rows', '{method}',
+                           metavar='MB', advanced=True)
 
 
 @dataclass(frozen=True)
@@ -173,6 +184,8 @@ class DualOptions(KernelOptions):
                          (*KERNELS, *RANDOM_NODES), metavar='NAME')
     C: float = option(1.0, 'bound of the dual variables', 'kernel')
     normalise: bool = False
+    subset: int | None = None
+    attempts: int | None = None
     n_hidden: int = option(1000, 'how many hidden nodes', 'random nodes', flag='--hidden', metavar='L', advanced=True)
     weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows', 'random nodes',
                                  metavar='S', advanced=True)
@@ -226,6 +239,10 @@ class SphereSVMOptions(DualOptions):
     weight_scale: float = 1.0
     weights: str = 'normal'
     rule: str | None = rule_option('sphere-svm')
+    subset: int | None = option(None, f'--rule paper: rows drawn at a time, N_r of Algorithm 1 (default: {SUBSET})',
+                                'solver', metavar='NR', advanced=True)
+    attempts: int | None = option(None, '--rule paper: subsets without a row outside of the ball before it shrinks, '
+                                  f'N_a of Algorithm 1 (default: {ATTEMPTS})', 'solver', metavar='NA', advanced=True)
     eps: float = option(1e-3, 'stop at this duality gap, relative to the objective; for --rule paper the eps of '
                         'Algorithm 1', 'solver', advanced=True)
 
@@ -236,6 +253,9 @@ class SphereSVMOptions(DualOptions):
                f'--kernel {self.kernel}: a normalised kernel was expected, add --normalise')
         demand(self.chosen_rule != 'paper' or self.partitions == 1,
                '--partitions: --rule exact was expected with it, paper closes no gap')
+        for name in ('subset', 'attempts'):
+            demand(getattr(self, name) is None or self.chosen_rule == 'paper',
+                   f'--{name}: --rule paper was expected with it, exact draws no subsets')
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mr_elm.errors import DataFormatError
-from mr_elm.features.hidden import NODES
 from mr_elm.features.kernels import KERNELS
-from mr_elm.machines.options import class_weight_option, demand, option
+from mr_elm.machines.options import RANDOM_NODES, class_weight_option, demand, option
 from mr_elm.scores.selection import GRIDS, candidates
 
 GRID = 'grid'
@@ -120,7 +119,8 @@ class NodeSearch:
     """Keep what to search over hidden nodes: lists of maps, weight scales, nu and L, and how they are scored."""
 
     draws_targets: ClassVar[bool] = True
-    map: tuple[str, ...] = option(('sigmoid',), 'hidden nodes to try: {choices} (default: sigmoid)', GRID, NODES)
+    map: tuple[str, ...] = option(('sigmoid',), 'hidden nodes to try: {choices} (default: sigmoid)', GRID,
+                                  (*RANDOM_NODES, 'nystrom'))
     weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'values to try (default: 0.5,1,2)', GRID)
     nu: tuple[float, ...] = option(tuple(10.0**k for k in range(-4, 8)), 'values to try (default: 1e-4,1e-3,...,1e7)',
                                     GRID)

@@ -20,7 +20,8 @@ def distances(Z, A):
 
 
 PROJECTIONS = {'sigmoid': lambda U: 1 / (1 + np.exp(-U)), 'tanh': np.tanh, 'sine': np.sin, 'rff': np.cos,
-               'relu': lambda U: np.where(U > 0, U, 0), 'hardlimit': lambda U: np.where(U >= 0, 1.0, 0.0)}
+               'relu': lambda U: np.where(U > 0, U, 0), 'hardlimit': lambda U: np.where(U >= 0, 1.0, 0.0),
+               'identity': lambda U: U}
 
 
 def expansion(header, arrays, X):
@@ -66,6 +67,14 @@ def table(rng):
 @pytest.mark.parametrize('kind', MAPS)
 def test_dense_rows_of_several_classes(trained, dense, table, kind, maps):
     check_closed_form(trained(dense, '--map', kind, '--nu', 3, '--weight-scale', 0.7, *maps(2)), *table)
+
+
+def test_the_linear_machine_has_a_node_for_each_feature(elm, dense, table, tmp_path, model_of, maps):
+    path = tmp_path / 'm.npz'
+    assert elm('train', 'pesvm', dense, '--map', 'identity', '--nu', 3, '--model', path, '-q', *maps(2)).err == ''
+    header, arrays = model_of(path)
+    assert header['parameters']['n_hidden'] == D and np.array_equal(arrays['hidden_weights'], np.eye(D))
+    check_closed_form((header, arrays), *table)
 
 
 @pytest.mark.parametrize('kind', MAPS)

@@ -9,7 +9,7 @@ from reference import dual as twin
 from mr_elm.estimators import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.solvers.rules import COORDINATE, METHOD_RULES
 
-SIGMA, C, L = 1.5, 2.0, 12
+SIGMA, C, L = 1.5, 50.0, 12
 ON = {'kernel': ('--sigma', SIGMA), 'nodes': ('--kernel', 'sigmoid', '--hidden', L)}
 ESTIMATORS = {'sparse-elm': SparseELMClassifier, 'oelm': OELMClassifier, 'sphere-svm': SphereSVMClassifier}
 PAIRS = [(method, on) for method in METHOD_RULES for on in ON if (method, on) != ('sphere-svm', 'nodes')]
@@ -26,16 +26,22 @@ def rules_of(method, on):
     return [rule for rule in METHOD_RULES[method] if on == 'nodes' or rule != COORDINATE]
 
 
+def count_work(n_iter, steps):
+    """Return what tells rules apart: iterations, and which kinds of steps they made."""
+    return n_iter, tuple(kind for kind, count in steps.items() if count)
+
+
 @pytest.mark.parametrize('method, on', PAIRS)
 def test_train_runs_the_rule_and_records_it(elm, dense, tmp_path, model_of, method, on):
-    iterations = {}
+    ways = {}
     for rule in rules_of(method, on):
         path = tmp_path / f'{rule}.npz'
         assert elm('train', method, dense, *ON[on], '--C', C, '--rule', rule, '--model', path, '-q').err == ''
         parameters = model_of(path)[0]['parameters']
         assert parameters['solver'] == rule
-        iterations[rule] = parameters['certificates']['n_iter'][0]
-    assert len(set(iterations.values())) == len(iterations)
+        certificates = parameters['certificates']
+        ways[rule] = count_work(certificates['n_iter'][0], certificates.get('steps', [{}])[0])
+    assert len(set(ways.values())) == len(ways)
 
 
 def test_the_paper_rule_on_nodes_is_algorithm_1(elm, dense, table, tmp_path, model_of):
@@ -53,8 +59,8 @@ def test_tune_runs_the_rule_and_says_which(elm, dense, tmp_path, method):
     iterations = {}
     for rule in rules_of(method, 'kernel'):
         out = tmp_path / f'{rule}.csv'
-        done = elm('tune', method, dense, '--sigma', SIGMA, '--C', '1,5', '--folds', 2, '--rule', rule, '--table', out,
-                   '-q')
+        grid = ('--sigma', SIGMA, '--C', '50,100', '--folds', 2, '--table', out)
+        done = elm('tune', method, dense, *grid, '--rule', rule, '-q')
         assert json.loads(done.out)['solver'] == rule and done.err == ''
         with open(out) as stream:
             iterations[rule] = [int(line['n_iter']) for line in csv.DictReader(stream)]
@@ -63,13 +69,13 @@ def test_tune_runs_the_rule_and_says_which(elm, dense, tmp_path, method):
 
 @pytest.mark.parametrize('method, on', PAIRS)
 def test_an_estimator_runs_the_rule_and_records_it(table, method, on):
-    iterations = {}
+    ways = {}
     for rule in rules_of(method, on):
         kernel = {'sigma': SIGMA} if on == 'kernel' else {'kernel': 'sigmoid', 'n_hidden': L}
         fitted = ESTIMATORS[method](**kernel, C=C, rule=rule).fit(*table)
         assert fitted.model_.header.parameters['solver'] == rule
-        iterations[rule] = fitted.n_iter_
-    assert len(set(iterations.values())) == len(iterations)
+        ways[rule] = count_work(fitted.n_iter_, fitted.results_[0].steps)
+    assert len(set(ways.values())) == len(ways)
 
 
 @pytest.mark.parametrize('command', ['train', 'tune'])

@@ -99,9 +99,27 @@ def test_double_cross_validation_chooses_C_and_gamma(elm, dense, maps):
     assert len(best['nested']['chosen']) == 2 and best['nested']['accuracy'] > 0.5
 
 
+def test_subsets_and_attempts_are_those_of_algorithm_1_and_recorded(fit, dense):
+    found = [fit(dense, *GAUSSIAN, '--rule', 'paper', *words)[0]['parameters']
+             for words in ((), ('--subset', 240, '--attempts', 1), ('--subset', 3, '--attempts', 50))]
+    assert [(given['subset'], given['attempts']) for given in found] == [(59, 20), (240, 1), (3, 50)]
+    assert len({tuple(given['certificates']['n_iter']) for given in found}) == 3
+    assert 'subset' not in fit(dense, *GAUSSIAN)[0]['parameters']
+
+
+def test_the_best_by_algorithm_1_is_trained_by_it(elm, dense, tmp_path, model_of):
+    path = tmp_path / 'best.npz'
+    words = ('--gamma', '0.05,0.5', '--C', 5, '--folds', 3, '--rule', 'paper', '--subset', 9, '--eps', 1e-2)
+    done = elm('tune', 'sphere-svm', dense, *words, '--model', path, '-q')
+    assert (done.status, json.loads(done.out)['solver']) == (0, 'paper')
+    assert [model_of(path)[0]['parameters'][name] for name in ('solver', 'subset', 'attempts')] == ['paper', 9, 20]
+
+
 @pytest.mark.parametrize('options, said', [
     (('--kernel', 'linear'), 'add --normalise'), (('--kernel', 'sigmoid'), '--kernel'), (('--C', 0), '--C'),
-    (('--rule', 'paper', '--partitions', 2), '--rule exact'), (('--rule', 'block'), '--rule')])
+    (('--rule', 'paper', '--partitions', 2), '--rule exact'), (('--subset', 9), '--rule paper'),
+    (('--attempts', 9, '--rule', 'exact'), '--rule paper'), (('--subset', 0, '--rule', 'paper'), '--subset'),
+    (('--rule', 'block'), '--rule')])
 def test_wrong_parameters_are_wrong_usage(elm, dense, tmp_path, options, said):
     done = elm('train', 'sphere-svm', dense, '--model', tmp_path / 'm.npz', *options)
     assert done.status == 2 and said in done.err

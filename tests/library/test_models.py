@@ -46,7 +46,7 @@ def decision_by_hand(model, X):
     return phi @ B[:-1] - B[-1]
 
 
-@pytest.mark.parametrize('kind', NODES)
+@pytest.mark.parametrize('kind', sorted(set(NODES) - {'identity'}))
 @pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
 def test_decision_values_are_nodes_times_weights_minus_the_bias(kind, wrap):
     model, X = make_model(kind, 3, 'abc'), np.random.default_rng(1).standard_normal((30, D))
@@ -121,7 +121,7 @@ def test_a_width_sigma_is_that_of_the_gaussian_kernel():
     assert np.allclose(layer.evaluate(X, np.empty((9, L))), kernel, rtol=1e-11)
 
 
-@pytest.mark.parametrize('kind', NODES)
+@pytest.mark.parametrize('kind', sorted(set(NODES) - {'identity'}))
 def test_a_saved_model_predicts_the_same_bits(kind, tmp_path):
     model, X = make_model(kind, 3, 'abc'), np.random.default_rng(1).standard_normal((30, D))
     save_model(tmp_path / 'm.npz', model.header, model.arrays)

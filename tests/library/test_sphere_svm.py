@@ -10,6 +10,7 @@ from mr_elm.estimators import SphereSVMClassifier
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.models import KernelModel
+from mr_elm.solvers.box import box_qp
 from mr_elm.solvers.box.box_qp import Settings
 from mr_elm.solvers.box.path import ready_rows
 from mr_elm.solvers.shared.split_cache import SplitCache, error_of_sum
@@ -108,7 +109,7 @@ def test_a_split_row_keeps_what_rounding_took():
 def test_the_paper_rule_is_algorithm_1(C):
     X, y = noisy_rows(59, seed=2)  # no more rows than a subset has: nothing is drawn
     B = sphere.ball_kernel(twin.gaussian(X, X, 0.4), y, C)
-    a, history = sphere.algorithm_1(B, 1e-4, [range(59)] * 100_000, sphere_svm.ATTEMPTS)
+    a, history = sphere.algorithm_1(B, 1e-4, [range(59)] * 100_000, box_qp.ATTEMPTS)
     found = solve_sphere(problem_of(X, y, C), 'paper', Settings(eps=1e-4))
     assert np.allclose(weights_of(found), a, rtol=0, atol=1e-9)
     assert found.n_iter == len(history) and (np.diff(history) <= 1e-12).all()
@@ -230,6 +231,14 @@ def test_bad_problems_are_refused(C, targets, reason):
         SphereProblem(PrecomputedRows(np.eye(2)), targets, C)
     with pytest.raises(ValueError, match="one of exact, paper was expected, 'fast' came"):
         solve_sphere(SphereProblem(PrecomputedRows(np.eye(2)), [1, -1], 1), 'fast')
+
+
+def test_a_subset_of_all_rows_takes_the_farthest_row_in_every_step():
+    X, y = noisy_rows(80, seed=13)
+    found = solve_sphere(problem_of(X, y, 10), 'paper', Settings(eps=1e-3, subset=80, attempts=1))
+    drawn = SphereSVMClassifier(gamma=0.4, C=10, rule='paper', subset=80, attempts=1).fit(X, y)
+    assert drawn.n_iter_ == found.n_iter and drawn.model_.header.parameters['subset'] == 80
+    assert SphereSVMClassifier(gamma=0.4, C=10, rule='paper', subset=2).fit(X, y).n_iter_ != found.n_iter
 
 
 @pytest.mark.parametrize('rule, most', [('exact', 1), ('paper', 30)])

@@ -27,6 +27,7 @@ NODES = {
     'rbf': lambda z, w, b: math.exp(-squared_distance(z, w) / b),
     'nystrom': lambda z, w, b: math.exp(-squared_distance(z, w) / b),
     'multiquadric': lambda z, w, b: math.sqrt(squared_distance(z, w) + b**2),
+    'identity': lambda z, w, b: dot(w, z) + b,
 }
 
 

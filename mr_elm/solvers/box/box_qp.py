@@ -23,6 +23,7 @@ import numpy as np
 from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.typing import Floats
 
+SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
 TINY = 1e-12  # of the largest K(x, x): a diagonal below this counts as this
 
 
@@ -35,6 +36,7 @@ class Settings:
     cache_bytes : memory for kernel rows.
     dtype : of kernel rows, float32, float64 or None, which takes float32 where its rounding cannot spoil eps.
     seed : of the order in which equal candidates are visited.
+    subset, attempts : N_r and N_a of Algorithm 1 of SphereSVM, both at least 1.
     report : function (iterations, gap) that is called now and then, so that a long run can show that it lives.
     """
 
@@ -44,12 +46,17 @@ class Settings:
     dtype: str | None = None
     seed: int = 0
     report: Callable | None = None
+    subset: int = SUBSET
+    attempts: int = ATTEMPTS
 
     def __post_init__(self) -> None:
         if not self.eps > 0:
             raise ValueError(f'eps: a number above 0 was expected, {self.eps} came')
         if self.max_iter is not None and self.max_iter < 1:
             raise ValueError(f'max_iter: a number of at least 1 was expected, {self.max_iter} came')
+        if min(self.subset, self.attempts) < 1:
+            raise ValueError('subset, attempts: numbers of at least 1 were expected, '
+                             f'{self.subset} and {self.attempts} came')
         if self.dtype not in (None, 'float32', 'float64'):
             raise ValueError(f'dtype: float32, float64 or None was expected, {self.dtype!r} came')
 

@@ -7,11 +7,13 @@ it is the same problem of sH and sT, s_i = sqrt(w_i), and A is s times the solut
 
     L <= N:       B = (I/C + H'H)^-1 H'T            otherwise:  B = H'(I/C + HH')^-1 T
     kernel form:  f(x) = K(x, X) A,  A = (I/C + Omega)^-1 T,  Omega = K(X, X)
+    C = inf, the initial ELM:  B = pinv(H) T
 
 Source: Huang et al., Extreme learning machine for regression and multiclass classification, 2012; Bai et al., 2014,
-eqs. 10-11.
+eqs. 9-11.
 """
 import numpy as np
+from scipy.linalg import lstsq
 
 from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C, unweigh, weigh
 from mr_elm.solvers.ridge.regularized import solve_regularized
@@ -19,18 +21,34 @@ from mr_elm.typing import Floats
 
 
 def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
-    """Return the output weights B, (L, K), from whichever side is smaller; with weights (N,), H is overwritten.
+    """Return the output weights B, (L, K), from the smaller side; with weights (N,) or C = inf H is overwritten.
 
     >>> H, T = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0], [1.0]])
     >>> solve_nodes(H, T, C=1.0).ravel().round(6).tolist()
     [0.5, 0.4]
     """
+    if np.isinf(C):
+        return solve_initial(H, T, weights)[0]
     s, T = weigh(None, T, weights)
     if s is not None:
         H *= s[:, None]
     if H.shape[1] <= H.shape[0]:
         return solve_targets(H.T @ H, H.T @ T, C)
     return H.T @ solve_targets(H @ H.T, T, C)
+
+
+def solve_initial(H: Floats, T: Floats, weights: Floats | None = None) -> tuple[Floats, int]:
+    """Return (B = pinv(H) T, the rank of H) by the singular value decomposition; H is overwritten.
+
+    Singular values below max(N, L) times the machine's precision times the largest one count as 0. Raises ValueError
+    when node outputs are not finite.
+    """
+    s, T = weigh(None, T, weights)
+    if s is not None:
+        H *= s[:, None]
+    cutoff = max(H.shape) * np.finfo(float).eps
+    beta, _, rank, _ = lstsq(H, T, cond=cutoff, overwrite_a=True, lapack_driver='gelsd')
+    return beta, int(rank)
 
 
 def solve_kernel(omega: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:

@@ -44,7 +44,6 @@ from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, check
 from mr_elm.typing import Floats
 
 RULES = ('exact', 'paper')
-SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
 SPARE = 0.08  # of eps, what the rounding of rows may add to the gap; see `sphere_search.NEGLIGIBLE`
 EVEN = 1e-5  # of the largest K(x, x): differences below this are rounding, of float32 too
 FEW_DRAWS = 512  # subsets drawn at a time
@@ -181,17 +180,16 @@ def conclude(problem: SphereProblem, settings: Settings, point: tuple[Floats, Fl
                   work.n_iter, work.n_kernel_rows, work.seconds, violation <= settings.eps, float(b @ targets))
 
 
-def solve_by_paper(problem: SphereProblem, settings: Settings, subset: int = SUBSET,
-                   attempts: int = ATTEMPTS) -> Result:
+def solve_by_paper(problem: SphereProblem, settings: Settings) -> Result:
     """Find an enclosing ball by Algorithm 1 on float64 kernel rows; `n_iter` counts its updates of two weights.
 
-    subset : N_r, rows drawn at a time, with repetition; of no more rows than that, all are looked at.
-    attempts : N_a. Raises ValueError when rows that train have different weights: they are then not on one sphere.
+    settings : its subset is N_r, rows drawn at a time, with repetition; of no more rows than that, all are looked at.
+    Its attempts are N_a. Raises ValueError when rows that train have different weights: they are not on one sphere.
     """
     if np.ptp(problem.costs[problem.trains]) > 0:
         raise ValueError('rule: exact was expected for rows of different weights, paper came')
     started = time.process_time()
-    search = SubsetSearch(problem, settings, subset, attempts)
+    search = SubsetSearch(problem, settings)
     search.run(settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * problem.n_samples))
     _, product, n_rows = problem.products(search.a)
     farthest = product[problem.trains].min()
@@ -203,14 +201,14 @@ def solve_by_paper(problem: SphereProblem, settings: Settings, subset: int = SUB
 class SubsetSearch:
     """Hold a run of Algorithm 1: weights a, p_i = c.x~_i for all rows, and the subsets to look at next."""
 
-    def __init__(self, problem: SphereProblem, settings: Settings, subset: int, attempts: int) -> None:
+    def __init__(self, problem: SphereProblem, settings: Settings) -> None:
         from mr_elm.solvers.shared.row_cache import RowCache
-        self.problem, self.settings, self.attempts = problem, settings, attempts
+        self.problem, self.settings = problem, settings
         self.trains = np.flatnonzero(problem.trains)
         self.cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
         self.ridge = float(problem.ridge[self.trains[0]])
         self.radius = float(np.sqrt(problem.tau + 1 + self.ridge))
-        self.random, self.subset = np.random.default_rng(settings.seed), subset
+        self.random = np.random.default_rng(settings.seed)
         self.a, self.steps = np.zeros(problem.n_samples), 0
         self.a[self.trains[0]] = 1.0
         self.p = problem.products(self.a)[1]
@@ -218,14 +216,16 @@ class SubsetSearch:
 
     def draw(self) -> np.ndarray:
         """Return subsets of row numbers, one a line."""
-        if len(self.trains) <= self.subset:
+        n, subset = len(self.trains), self.settings.subset
+        if n <= subset:
             return np.tile(self.trains, (FEW_DRAWS, 1))
-        return self.trains[self.random.integers(0, len(self.trains), (FEW_DRAWS, self.subset))]
+        return self.trains[self.random.integers(0, n, (FEW_DRAWS, subset))]
 
     def run(self, limit: int) -> None:
         """Step until a pass over all rows finds none outside of (1 + eps) R, or the limit is reached."""
+        attempts, everything = self.settings.attempts, self.trains[None]
         while self.steps < limit:
-            if self.try_subsets(self.draw(), self.attempts, limit) and self.try_subsets(self.trains[None], 0, limit):
+            if self.try_subsets(self.draw(), attempts, limit) and self.try_subsets(everything, 0, limit):
                 return
 
     def try_subsets(self, draws: np.ndarray, attempts: int, limit: int) -> bool:

@@ -1,0 +1,69 @@
+"""Train the initial ELM, `train elm --C inf`: rows to the driver, one singular value decomposition."""
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.drivers.problems import run_problem
+from mr_elm.errors import DataFormatError
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.header import ModelHeader
+from mr_elm.machines.gathering import GatheredRows, gather
+from mr_elm.machines.model_arrays import node_arrays
+from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.rows_task import RowsTask
+from mr_elm.passes.data_set import DataSet
+from mr_elm.solvers.ridge.elm import solve_initial
+from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.streaming.mr_place import MRPlace
+from mr_elm.sums.gram import GridSteps
+
+COPIES = 3  # of the node outputs in memory: their own, and two of the decomposition
+
+
+def train(data: DataSet, options: PESVMOptions) -> tuple:
+    """Train on a DataSet: (header, arrays) of the model, and the Accounts of the first pass over text.
+
+    The model keeps no sums, so that rows can neither be added nor be forgotten.
+    Raises DataFormatError when the rows cannot be used, or their node outputs do not fit into `options.memory`.
+    """
+    inputs = NodeInputs.learn(data, options, options.n_hidden if options.map == 'nystrom' else 0)
+    layer = inputs.make_layer()
+    demand_room(inputs, layer)
+    rows = gather_rows(inputs, layer)
+    with one_thread():
+        H = layer.evaluate(rows.X, np.empty((len(rows), layer.n_hidden)))
+        T = class_targets(rows.numbers, len(inputs.classes.names) if inputs.classes else 0)
+        beta, rank = solve_initial(H, T, rows.weights)
+    data.engine.reporter.say(f'svd of {len(rows):,} x {layer.n_hidden:,} node outputs: rank {rank:,}')
+    return describe(inputs, layer, rank), node_arrays(layer, beta), inputs.summary.accounts
+
+
+def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:
+    """Raise DataFormatError when the node outputs of all rows do not fit into the memory."""
+    n_rows, memory = inputs.summary.n_rows, inputs.options.memory
+    needed = COPIES * 8 * n_rows * layer.n_hidden / 1e6
+    if needed > memory:
+        raise DataFormatError(f'{inputs.plan.name}: {n_rows:,} x {layer.n_hidden:,} node outputs take '
+                              f'{needed:,.0f} MB, --memory {memory:g} MB was given: raise it, take fewer --hidden, or '
+                              'a finite --C, which needs only sums')
+
+
+def gather_rows(inputs: NodeInputs, layer: HiddenLayer) -> GatheredRows:
+    """Bring the rows to the driver as they are: the layer scales them."""
+    inputs.data.fix_width(layer.n_features)
+    classes = inputs.classes
+    unscaled = {'feature_offset': np.zeros(layer.n_features), 'feature_scale': np.ones(layer.n_features)}
+    task = RowsTask(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0,
+                    class_weights=inputs.weights, seed=inputs.options.seed, arrays=unscaled)
+    return gather(value for _, value in run_problem(inputs.data, MRPlace, task, 'rows'))
+
+
+def describe(inputs: NodeInputs, layer: HiddenLayer, rank: int) -> ModelHeader:
+    """Make the header; JSON knows no infinite number, so C is null."""
+    header = inputs.describe(layer, GridSteps.of(1.0))
+    given: dict[str, Any] = {**header.parameters, 'C': None, 'solver': 'svd', 'rank': rank}
+    left_out = ('condition', 'grid', 'peak')  # of a solve from sums
+    return replace(header, parameters={name: value for name, value in given.items() if name not in left_out})
