@@ -38,7 +38,7 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
         T = class_targets(rows.numbers, len(inputs.classes.names) if inputs.classes else 0)
         beta, rank = solve_initial(H, T, rows.weights)
     data.engine.reporter.say(f'svd of {len(rows):,} x {layer.n_hidden:,} node outputs: rank {rank:,}')
-    return describe(inputs, layer, rank), node_arrays(layer, beta), inputs.summary.accounts
+    return describe(inputs, layer, rank), node_arrays(layer, beta), data.first
 
 
 def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:
