@@ -38,3 +38,11 @@ def test_nothing_is_left_behind(elm, write, tmp_path, monkeypatch):
     assert elm('train', 'pesvm', rows, '--hidden', 3, '--model', tmp_path / 'm.npz', '--bad-rows', 'skip').status == 0
     assert elm('predict', tmp_path / 'm.npz', rows, '-o', tmp_path / 'out', '--bad-rows', 'skip', '-q').status == 0
     assert list((tmp_path / 'tmp').iterdir()) == []
+
+
+def test_where_there_is_no_hadoop_nothing_is_recorded(elm, write, tmp_path, monkeypatch):
+    monkeypatch.setenv('HADOOP_HOME', str(tmp_path / 'none'))
+    rows = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
+    done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop')
+    assert done.status == 1 and done.err.count('\n') == 1 and str(tmp_path / 'none') in done.err
+    assert list(tmp_path.glob('m.npz*')) == []

@@ -32,6 +32,12 @@ class Hadoop(Cluster):
 
     name, schemes, place = 'hadoop', ('hdfs', 's3a'), 'on HDFS'
 
+    def __enter__(self) -> Hadoop:
+        """Demand that there is a Hadoop, before anything is recorded of the run. Raises FileNotFoundError."""
+        find_command()
+        super().__enter__()
+        return self
+
     @cached_property
     def work(self) -> Work:
         """Return what the run keeps on HDFS."""
