@@ -1,20 +1,50 @@
-"""The README's first steps on a Hadoop, as they are printed there, but for starting and stopping it."""
+"""The blocks of the manual for a Hadoop, as they are printed there, but for starting and stopping it."""
+import doctest
+
 import pytest
-from reference.manual import BLOCKS, ROOT, commands
+from reference.manual import ROOT, blocks_of, commands_on_hadoop, read_page, run_script
 
 pytestmark = pytest.mark.long
-FIRST = next(body for tag, body in BLOCKS if tag == 'sh hadoop')
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-def test_the_first_steps_on_a_cluster_run_as_printed(cluster, tmp_path, monkeypatch):
+@pytest.fixture
+def reader(cluster, tmp_path, monkeypatch):
+    """Return a function that runs a script as a reader would, in a folder with the cluster's files."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / 'hadoop-conf').symlink_to(ROOT / 'hadoop-conf')
+    for name in ('hadoop-conf', 'Makefile'):
+        (tmp_path / name).symlink_to(ROOT / name)
+
+    def run(script):
+        return run_script(script, tmp_path, HADOOP_HOME=str(cluster.home), PORT_BASE=str(cluster.port),
+                          HADOOP_STATE=str(tmp_path / 'another'))
+    yield run
+    cluster.hadoop('fs', '-rm', '-r', '-f', '-skipTrash', '/data', '/models')
+
+
+def scripts_of(page):
+    """List the scripts of a page for a Hadoop that runs already; of the README the first."""
+    scripts = [body for tag, body in blocks_of(read_page(page)) if tag == 'sh hadoop']
+    return [''.join(line for line in script.splitlines(keepends=True) if not line.startswith('make '))
+            for script in (scripts[:1] if page == 'README.md' else scripts)]
+
+
+@pytest.mark.parametrize('page', ['README.md', 'docs/hadoop.md'])
+def test_the_steps_on_a_cluster_run_as_printed(page, cluster, reader, tmp_path):
     cluster.done('generate', 'twonorm', '--rows', 5000, '--features', 20, '-o', 'rows.csv', runner=None)
-    printed = [words for words in commands(FIRST) if words[0] == 'mr-elm']
-    try:
-        for words in printed:
-            cluster.done(*words[1:], runner=None)
-    finally:
-        cluster.hadoop('fs', '-rm', '-r', '-f', '-skipTrash', '/data', '/models')
-    assert [words[1] for words in printed] == ['pack', 'train', 'predict']
+    for script in scripts_of(page):
+        done = reader(script)
+        assert done.returncode == 0, done.stderr
     assert len((tmp_path / 'labels-of-rows.txt').read_text().splitlines()) == 5000
+
+
+@pytest.mark.parametrize('page', ['docs/hadoop.md', 'docs/trouble.md'])
+def test_commands_on_a_cluster_print_what_is_shown(page, cluster, reader, tmp_path):
+    cluster.done('generate', 'blobs', '--rows', 1000, '--features', 4, '--classes', 3, '-o', 'rows.csv', runner=None)
+    with cluster.started('train', 'pesvm', 'rows.csv', '--model', 'stopped.npz') as process:
+        cluster.until((tmp_path / 'stopped.npz.work').exists)
+        process.kill()
+    for command, shown in commands_on_hadoop(page):
+        done = reader(command)
+        printed = done.stderr + done.stdout
+        assert doctest.OutputChecker().check_output(shown, printed, OPTIONS), (command, printed)

@@ -5,6 +5,7 @@
     console fails       the same, but each command must end with status 1 or 2
     python    statements, all blocks of a page in one namespace
     sh setup, hadoop, emr, network      not run here: lines of mr-elm must parse, targets of make exist
+    console hadoop      the same; `...` stands for anything that is printed
     text      not code
 
 `tests/test_extending.py` runs the recipes of docs/extending.md, `tests/cluster` the blocks for a Hadoop.
@@ -13,7 +14,16 @@ import re
 
 import pytest
 from reference.console import differences
-from reference.manual import PAGES, ROOT, blocks_of, commands, read_page, run_script, shown_commands
+from reference.manual import (
+    PAGES,
+    ROOT,
+    blocks_of,
+    commands,
+    commands_on_hadoop,
+    read_page,
+    run_script,
+    shown_commands,
+)
 
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.data.registry import DATA_SETS
@@ -26,7 +36,7 @@ ANYWHERE_ELSE = [(re.compile(r'(?<=[\t "])([\d,]*):[\w+/]+=*'), r'\1:base64'),  
 RECIPES = 'docs/extending.md'
 STATUSES = {'sh': {0}, 'console': {0}, 'console fails': {1, 2}}
 RUN_HERE = {'python', *STATUSES}
-KINDS = {*RUN_HERE, 'text', 'sh setup', 'sh hadoop', 'sh emr', 'sh network'}
+KINDS = {*RUN_HERE, 'text', 'sh setup', 'sh hadoop', 'sh emr', 'sh network', 'console hadoop'}
 RUN = [page for page in PAGES if page != RECIPES and RUN_HERE & {tag for tag, _ in blocks_of(read_page(page))}]
 
 
@@ -89,6 +99,7 @@ def test_the_reader_and_the_writer_of_the_page_on_the_wire_agree_with_ours(tmp_p
 def test_blocks_that_need_more_are_understood(page, parse):
     targets = re.findall(r'^([a-z-]+):', (ROOT / 'Makefile').read_text(encoding='utf-8'), flags=re.MULTILINE)
     scripts = [body for tag, body in blocks_of(read_page(page)) if tag.startswith('sh ')]
+    scripts += [command for command, _ in commands_on_hadoop(page)]
     for words in (words for script in scripts for words in commands(script)):
         if words[0] == 'make':
             assert {word for word in words[1:] if '=' not in word} <= set(targets)

@@ -40,6 +40,12 @@ def shown_commands(body):
         yield command, shown
 
 
+def commands_on_hadoop(page):
+    """List (command, what it prints) of the consoles of a page that need a Hadoop."""
+    bodies = [body for tag, body in blocks_of(read_page(page)) if tag == 'console hadoop']
+    return [pair for body in bodies for pair in shown_commands(body)]
+
+
 def run_script(script, folder, **environ):
     """Run a script of the shell in a folder, with the programs of this Python; returns the completed process."""
     path = f'{os.path.dirname(sys.executable)}:{os.environ["PATH"]}'
