@@ -5,7 +5,7 @@
     console fails       the same, but each command must end with status 1 or 2
     python    statements, all blocks of a page in one namespace
     sh setup, hadoop, emr, network      not run here: lines of mr-elm must parse, targets of make exist
-    console hadoop      the same; `...` stands for anything that is printed
+    console hadoop      not run here either; `...` in what is printed stands for anything
     text      not code
 
 `tests/test_extending.py` runs the recipes of docs/extending.md, `tests/cluster` the blocks for a Hadoop.
