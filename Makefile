@@ -56,9 +56,12 @@ lint: $(STAMP) ## check style and types
 docs-commands: $(STAMP) ## write the page of all commands and options (docs/commands.md)
 	$(BIN)/python -m mr_elm.cli.reference docs/commands.md
 
-docs: $(STAMP) docs-commands ## build the documentation of the library (build/docs)
+docs: $(STAMP) docs-commands ## build the manual and the API as a site (build/docs/index.html)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
-	$(BIN)/python -W error::UserWarning -m pdoc --template-directory docs --output-directory build/docs mr_elm mr_elm.data mr_elm.streaming
+	rm -rf build/docs
+	mkdir -p build/docs-source
+	$(BIN)/python -m sphinx -q -W --keep-going -E -j auto -c docs/site -d build/docs-trees build/docs-source build/docs
+	$(BIN)/python docs/site/links.py build/docs
 
 dist: $(STAMP) ## build sdist and wheel, and take the first steps of the README by the wheel alone (build/dist)
 	rm -rf build/dist build/lib build/bdist.* build/wheel-venv

@@ -107,7 +107,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
 
 
 class SparseELMClassifier(DualClassifier):
-    """Train the sparse ELM. Parameters as in DualClassifier; rule : block or paper, or on
+    """Train the sparse ELM. Parameters as in `DualClassifier`; rule : block or paper, or on
     random nodes coordinate, which is their default.
 
     Source: Bai et al., Sparse extreme learning machine for classification, 2014.
@@ -121,7 +121,7 @@ class SparseELMClassifier(DualClassifier):
 
 
 class OELMClassifier(DualClassifier):
-    """Train the optimisation ELM. Parameters as in DualClassifier; rule : oelm or bas, or on
+    """Train the optimisation ELM. Parameters as in `DualClassifier`; rule : newton, oelm or bas, or on
     random nodes coordinate, which is their default.
 
     Source: Zhao et al., An efficient active set method for optimization extreme learning machines.
@@ -131,7 +131,7 @@ class OELMClassifier(DualClassifier):
 
 
 class SphereSVMClassifier(DualClassifier):
-    """Train SphereSVM. Parameters as in DualClassifier, but kernels only, and normalised ones.
+    """Train SphereSVM. Parameters as in `DualClassifier`, but kernels only, and normalised ones.
 
     normalise : divide K(u, v) by the root of K(u, u) K(v, v), which polynomial and linear need.
     rule : exact or paper. tol : relative gap of exact; eps of Algorithm 1 of paper.

@@ -10,7 +10,7 @@ from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
 class UnifiedELM(KernelOrNodes):
-    """Fit the closed form on targets T, (n, K). Parameters as in DualClassifier."""
+    """Fit the closed form on targets T, (n, K). Parameters as in `DualClassifier`."""
 
     _method = 'elm'
 
@@ -32,7 +32,7 @@ class UnifiedELM(KernelOrNodes):
 
 
 class ELMClassifier(OneVsAll, UnifiedELM):
-    """Train the unified ELM for classes: targets of +-1, all classes in one solve. Parameters as in DualClassifier."""
+    """Train the unified ELM for classes: targets of +-1, all in one solve. Parameters as in `DualClassifier`."""
 
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0) -> None:
@@ -49,7 +49,7 @@ class ELMClassifier(OneVsAll, UnifiedELM):
 
 
 class ELMRegressor(Targets, UnifiedELM):
-    """Train the unified ELM for real targets. Parameters as in DualClassifier."""
+    """Train the unified ELM for real targets. Parameters as in `DualClassifier`."""
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':
         """Fit. Sets model_."""

@@ -90,7 +90,7 @@ class LivingESVM(Convertible, BaseEstimator):
         return self._take(self._machine().merge(other.machine_, name_classes(labels)), labels)
 
     def to_model(self) -> HiddenNodeModel:
-        """Return the fitted model with its sums, for `mr-elm update`, `forget` and `merge`; see Convertible."""
+        """Return the fitted model with its sums, for `mr-elm update`, `forget` and `merge`; see `Convertible`."""
         check_is_fitted(self)
         return self.machine_.keep_sums(self.model_)
 
@@ -178,7 +178,7 @@ class LivingESVM(Convertible, BaseEstimator):
 class ESVMClassifier(OneVsAll, LivingESVM):
     """Train the extreme SVM for classes.
 
-    Parameters as in LivingESVM; class_weight : None, a dictionary, or balanced, which only `fit` knows.
+    Parameters as in `LivingESVM`; class_weight : None, a dictionary, or balanced, which only `fit` knows.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -240,7 +240,7 @@ def name_classes(labels: Any) -> Classes | None:
 
 
 class ESVMRegressor(RegressorMixin, LivingESVM):
-    """Train the extreme SVM for real targets. Parameters as in LivingESVM."""
+    """Train the extreme SVM for real targets. Parameters as in `LivingESVM`."""
 
     _numeric = True
 

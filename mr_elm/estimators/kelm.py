@@ -79,7 +79,7 @@ class KernelELM(KernelOrNodes):
 class KernelELMClassifier(OneVsAll, KernelELM):
     """Train the kernel ELM for classes: targets of +-1, all classes in one solve.
 
-    Parameters as in KernelELM; class_weight : None, balanced or a dictionary.
+    Parameters as in `KernelELM`; class_weight : None, balanced or a dictionary.
     """
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
@@ -102,7 +102,7 @@ class KernelELMClassifier(OneVsAll, KernelELM):
 
 
 class KernelELMRegressor(Targets, KernelELM):
-    """Train the kernel ELM for real targets. Parameters as in KernelELM.
+    """Train the kernel ELM for real targets. Parameters as in `KernelELM`.
 
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> model = KernelELMRegressor('polynomial', degree=2, C=1e6).fit(X, [0, 1, 4, 9])
