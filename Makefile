@@ -6,7 +6,7 @@ STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo boundaries test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
-.PHONY: soak table-sparse-elm table-sphere-svm report test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
+.PHONY: soak table-sparse-elm table-sphere-svm results test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
 export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
@@ -101,8 +101,8 @@ table-sphere-svm: $(STAMP) ## the same for SphereSVM, L1- and L2-SVM, by double 
 	@$(PEERS)
 	@$(TABLE).sphere_svm build/table-sphere-svm.md
 
-report: $(STAMP) ## gather all tables and figures of build/ on one page (build/report.html)
-	@$(BIN)/python -m benchmarks.report build/report.html
+results: $(STAMP) ## write the pages and figures of what lies in build/ (docs/results)
+	@$(BIN)/python -m benchmarks.results build docs/results
 
 BENCH_CLUSTER = $(PYTHON) hadoop-conf/cluster.py --state build/hadoop-bench
 

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from mr_elm.estimators import (
     ELMClassifier,
@@ -20,6 +21,8 @@ from mr_elm.typing import Floats
 
 EDGE = 4  # of the square that rows are drawn from
 WIDTH = 1
+SHADES = (-1.5, -1, -0.5, 0, 0.5, 1, 1.5)
+COLOURS = 64  # of the picture: with few of them the file is small
 METHODS: dict[str, Any] = {
     'pesvm: 200 sigmoid nodes': ESVMClassifier(n_hidden=200, weight_scale=2, nu=1e4),
     'elm: 200 rbf nodes': ELMClassifier('rbf', n_hidden=200, C=1e6),
@@ -61,10 +64,12 @@ def describe_kept(estimator: Any) -> str:
 
 def draw(fitted: dict, X: Floats, y: np.ndarray, test: tuple, path: str) -> None:
     """Draw the decision values of every estimator over the plane, boundary and margin, rows and support vectors."""
-    with open_figure(path, rows=2, columns=3, dpi=120, figsize=(12, 8.2), sharex=True, sharey=True) as (_, panels):
+    with open_figure(path, rows=2, columns=3, dpi=100, figsize=(12, 8.2), sharex=True, sharey=True) as (_, panels):
         for axes, (title, estimator) in zip(panels.flat, fitted.items(), strict=True):
             draw_panel(axes, estimator, X, y)
             axes.set_title(f'{title}\n{estimator.score(*test):.1%} right{describe_kept(estimator)}', fontsize=10)
+    with Image.open(path) as picture:
+        picture.quantize(COLOURS).save(path, optimize=True)
 
 
 def draw_panel(axes: Any, estimator: Any, X: Floats, y: np.ndarray) -> None:
@@ -72,14 +77,14 @@ def draw_panel(axes: Any, estimator: Any, X: Floats, y: np.ndarray) -> None:
     across = np.linspace(-EDGE, EDGE, 150)
     grid = np.stack(np.meshgrid(across, across), axis=-1).reshape(-1, 2)
     values = estimator.decision_function(grid).reshape(len(across), -1)
-    axes.contourf(across, across, np.clip(values, -1.5, 1.5), levels=21, cmap='RdBu', alpha=0.7)
+    axes.contourf(across, across, np.clip(values, -1.5, 1.5), levels=SHADES, cmap='Blues', alpha=0.55)
     axes.contour(across, across, values, levels=[-1, 0, 1], colors='k', linestyles=['--', '-', '--'],
                  linewidths=[0.7, 1.6, 0.7])
     vectors = estimator.model_.arrays.get('support_vectors', np.empty((0, 2)))
     if len(vectors) < len(X):  # a ring around every row says nothing
-        axes.plot(*vectors.T, 'o', markersize=7, markerfacecolor='none', markeredgecolor='k', markeredgewidth=0.6)
-    for label, color in ((-1, 'firebrick'), (1, 'navy')):
-        axes.plot(*X[y == label].T, 'o', color=color, markersize=2.5)
+        axes.plot(*vectors.T, 'o', markersize=8, markerfacecolor='none', markeredgecolor='#d1495b', markeredgewidth=1)
+    for label, mark, color in ((-1, 'o', 'white'), (1, '^', 'black')):
+        axes.plot(*X[y == label].T, mark, color=color, markersize=3.5, markeredgecolor='black', markeredgewidth=0.5)
     axes.set_aspect('equal')
 
 

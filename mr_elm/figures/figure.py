@@ -15,10 +15,14 @@ def open_figure(*paths: str | Path, rows: int = 1, columns: int = 1, dpi: int = 
     import matplotlib
     matplotlib.use('Agg')
     from matplotlib import pyplot
+    pyplot.rcParams['svg.hashsalt'] = 'mr_elm'  # the same drawing is the same file
     figure, axes = pyplot.subplots(rows, columns, layout='constrained', **look)
     try:
         yield figure, axes
         for path in paths:
-            figure.savefig(path, dpi=dpi, format='svg' if str(path).endswith('.svg') else 'png')
+            if str(path).endswith('.svg'):
+                figure.savefig(path, format='svg', metadata={'Date': None})
+            else:
+                figure.savefig(path, dpi=dpi, format='png')
     finally:
         pyplot.close(figure)

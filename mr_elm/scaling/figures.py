@@ -8,14 +8,16 @@ from mr_elm.scaling.ratios import STAGES, Ratio, abbreviate, make_curves, name_n
 from mr_elm.scaling.runs import Run
 
 COLOURS = ('#1b6ca8', '#d1495b', '#2e933c', '#edae49', '#7b4b94', '#4a4a4a')
+MARKERS = 'osD^vP'  # curves differ in black and white too, and stages by their hatches
 STAGE_COLOURS = {'start': '#c9ced6', 'map': '#1b6ca8', 'reduce': '#edae49', 'driver': '#7a8594'}
+HATCHES = {'start': '', 'map': '', 'reduce': '////', 'driver': '...'}
 AXES = {'speedup': ('nodes', 'times faster than on the fewest'), 'sizeup': ('times the rows', 'times the seconds'),
         'scaleup': ('nodes, and times the rows', 'share of the speed kept')}
 
 
-def draw(experiment: str, runs: list[Run], folder: Path) -> list[Path]:
-    """Draw the figure of an experiment; the paths of its png and svg."""
-    curves, paths = make_curves(experiment, runs), [folder / f'{experiment}.{kind}' for kind in ('png', 'svg')]
+def draw(experiment: str, runs: list[Run], folder: Path, kinds: tuple = ('png', 'svg')) -> list[Path]:
+    """Draw the figure of an experiment; the paths of its files, one of each kind."""
+    curves, paths = make_curves(experiment, runs), [folder / f'{experiment}.{kind}' for kind in kinds]
     with open_figure(*paths, columns=2, figsize=(11.5, 4.6), width_ratios=(1, 1.15)) as (figure, (left, right)):
         draw_curves(left, experiment, curves)
         draw_stages(right, curves)
@@ -28,12 +30,13 @@ def draw_curves(axes: Any, experiment: str, curves: dict[tuple, list[Ratio]]) ->
     ideals = {tuple((ratio.x, ratio.ideal) for ratio in curve) for curve in curves.values()}
     for number, ideal in enumerate(sorted(ideals)):
         axes.plot(*zip(*ideal, strict=True), '--', color='#9aa0a6', linewidth=1.2, label=None if number else 'ideal')
-    for colour, (key, curve) in zip(COLOURS * len(curves), curves.items(), strict=False):
+    looks = zip(COLOURS * len(curves), MARKERS * len(curves), curves.items(), strict=False)
+    for colour, marker, (key, curve) in looks:
         x, y = [ratio.x for ratio in curve], [ratio.value for ratio in curve]
         spread = [[r.value - r.least for r in curve], [r.largest - r.value for r in curve]]
         axes.plot(x, [ratio.map_only for ratio in curve], ':', marker='.', color=colour, linewidth=1.2)
-        axes.errorbar(x, y, spread, marker='o', color=colour, capsize=4, linewidth=2, elinewidth=1.2)
-        axes.plot([], [], marker='o', color=colour, linewidth=2,
+        axes.errorbar(x, y, spread, marker=marker, color=colour, capsize=4, linewidth=2, elinewidth=1.2)
+        axes.plot([], [], marker=marker, color=colour, linewidth=2,
                   label=name_of(experiment, key))  # a mark without the spread's bar
         axes.annotate(f'{y[-1]:.2f}', (x[-1], y[-1]), xytext=(7, -3), textcoords='offset points', color=colour)
     axes.plot([], [], ':', marker='.', color='#4a4a4a', linewidth=1.2, label='the map stage alone')
@@ -57,7 +60,8 @@ def draw_stages(axes: Any, curves: dict[tuple, list[Ratio]]) -> None:
     left = [0.0] * len(bars)
     for stage, name in STAGES.items():
         widths = [max(stages[stage], 0.0) for _, stages in bars]
-        axes.barh(at, widths, left=left, color=STAGE_COLOURS[stage], label=name, height=0.62)
+        axes.barh(at, widths, left=left, color=STAGE_COLOURS[stage], hatch=HATCHES[stage],
+                  edgecolor='white', linewidth=0.5, label=name, height=0.62)
         left = [a + b for a, b in zip(left, widths, strict=True)]
     for y, total in zip(at, left, strict=True):
         axes.annotate(f'{total:.1f} s', (total, y), xytext=(4, -3), textcoords='offset points', fontsize=9)

@@ -53,9 +53,14 @@ class Sessions:
 
 
 def list_machines(machines: Iterable[dict[str, str]]) -> list[str]:
-    """Return a line for each machine of `describe`, the newest first, with what differs from that one."""
-    ordered = sorted(machines, key=lambda machine: machine['when'], reverse=True)
-    return [describe_in_a_line(machine) + describe_difference(machine, ordered[0]) for machine in ordered]
+    """Return a line for each machine, commit and set of versions, the newest first, with what differs from that one.
+
+    machines : of `describe`; of those that differ in the time alone, the newest counts.
+    """
+    ordered = sorted(machines, key=lambda machine: machine['when'])
+    newest = {tuple(text for name, text in machine.items() if name != 'when'): machine for machine in ordered}
+    return [describe_in_a_line(machine) + describe_difference(machine, ordered[-1])
+            for machine in sorted(newest.values(), key=lambda machine: machine['when'], reverse=True)]
 
 
 def describe_difference(machine: dict[str, str], newest: dict[str, str]) -> str:

@@ -3,17 +3,20 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
 
 from benchmarks.bench import __main__ as bench
 from benchmarks.bench import kelm
-from benchmarks.bench.dual import judge_mean
+from benchmarks.bench.context import Bench
+from benchmarks.bench.sets import judge_mean, judge_set, judge_sets, race
 from benchmarks.bench.sphere import compare_on_set
 from mr_elm.engines import make_engine
 from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
 
 HELD = Claim('a', 0.5, at_most(1.0), [[1.0, 1.02], [2.0, 2.0]], '1 s')
 MISSED = Claim('b', 2.0, at_least(3.0), COUNTED, '2 s')
-UNKNOWN = Claim('c', 9.0, at_most(1.0), [[9.0, 9.0], [1.0, 1.2]], '9 s')
+MOVED = Claim('c', 0.9, at_most(1.0), [[9.0, 9.0], [1.0, 1.2]], '9 s')
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def parts(monkeypatch):
     def part(name, *rows):
         return name, lambda bench: ran.append(name) or list(rows)
 
-    for name, run in (part('pesvm/map', HELD), part('dual/grid', MISSED), part('kelm/fit', UNKNOWN)):
+    for name, run in (part('pesvm/map', HELD), part('dual/grid', MISSED), part('kelm/fit', MOVED)):
         monkeypatch.setitem(bench.PARTS, name, run)
     return ran
 
@@ -33,15 +36,15 @@ def test_the_table_marks_what_was_missed(tmp_path, parts, capsys):
     assert bench.main([str(tmp_path / 'b.json'), 'pesvm/map', 'dual/grid', 'kelm/fit']) == 1
     said = capsys.readouterr().out
     assert said.strip() == (tmp_path / 'b.md').read_text().strip()
-    assert '3 targets: 1 met, 1 missed, 1 not measurable' in said
+    assert '3 targets: 1 met, 1 missed, 1 unsteady' in said
     assert '| a | 0.50 | at most 1 | met | 1 s; runs moved by 2% |' in said
     assert '| b | 2.00 | at least 3 | **missed** | 2 s |' in said
-    assert '| c | 9.00 | at most 1 | not measurable | 9 s; runs moved by 20% |' in said
+    assert '| c | 0.90 | at most 1 | unsteady | 9 s; runs moved by 20% |' in said
     assert 'Not measured: ' in said and 'hadoop/bare' in said
     found = json.loads((tmp_path / 'b.json').read_text())
-    assert [row['verdict'] for part in found['parts'].values() for row in part['rows']] == [
-        'met', 'missed', 'not measurable']
-    assert found['machine']['numpy']
+    assert list(found) == ['pesvm/map', 'dual/grid', 'kelm/fit']
+    for part in found.values():
+        assert all(part['machine'][name] for name in ('processor', 'cores', 'memory', 'numpy', 'BLAS', 'when'))
 
 
 def test_the_status_is_that_of_the_parts_measured_now(tmp_path, parts):
@@ -49,7 +52,7 @@ def test_the_status_is_that_of_the_parts_measured_now(tmp_path, parts):
     assert bench.main([out, 'dual/grid']) == 1
     assert bench.main([out, 'dual/grid', '--size', 'quick']) == 0
     assert bench.main([out, 'pesvm/map', 'kelm/fit']) == 0
-    assert set(json.loads((tmp_path / 'b.json').read_text())['parts']) == {'dual/grid', 'pesvm/map', 'kelm/fit'}
+    assert set(json.loads((tmp_path / 'b.json').read_text())) == {'dual/grid', 'pesvm/map', 'kelm/fit'}
 
 
 def test_a_resumed_run_measures_only_what_is_not_there(tmp_path, parts):
@@ -69,7 +72,7 @@ def test_without_names_all_is_measured_that_needs_no_cluster():
 
 def test_a_real_part_compares_two_real_fits(tmp_path):
     bench.main([str(tmp_path / 'b.json'), 'kelm/decompositions', '--size', 'quick'])
-    rows = json.loads((tmp_path / 'b.json').read_text())['parts']['kelm/decompositions']['rows']
+    rows = json.loads((tmp_path / 'b.json').read_text())['kelm/decompositions']['rows']
     assert len(rows) == 2 and all(row['value'] > 0 for row in rows)
 
 
@@ -85,10 +88,23 @@ def test_stages_of_the_kernel_machine_are_called_as_training_calls_them(tmp_path
 
 def test_a_mean_over_settings_is_geometric_and_moves_as_its_runs_do():
     pairs = [([1.0, 1.05], [4.0, 4.2]), ([2.0, 2.1], [2.0, 2.1])]
-    row = judge_mean('fit', pairs, 1.5, '')
+    row = judge_mean('fit', pairs, at_least(1.5), '')
     assert row.value == pytest.approx(2.0) and row.verdict == 'met'
-    moved = judge_mean('fit', [*pairs, ([1.0, 2.0], [4.0, 4.0])], 1.5, '')
-    assert moved.verdict == 'not measurable'
+    moved = judge_mean('fit', [*pairs, ([1.0, 2.0], [4.0, 4.0])], at_least(1.5), '')
+    assert moved.verdict == 'unsteady'
+
+
+def test_every_set_is_raced_and_the_mean_is_over_all_of_them(monkeypatch):
+    monkeypatch.delenv('MR_ELM_DATA', raising=False)
+    with Bench('normal') as bench:
+        results = list(race(lambda d: {f'{d} features': (GaussianNB(), DummyClassifier())}, bench))
+    assert [(one.name, one.n_rows, one.n_features, one.n_classes) for one in results] == [
+        ('digits', 1797, 64, 10), ('iris', 150, 4, 3), ('wdbc', 569, 30, 2), ('wine', 178, 13, 3)]
+    mean, = judge_sets(results, 'all', at_least(1.0))
+    each = [judge_set(one, 'ours', 'peer') for one in results]
+    assert mean.value == pytest.approx(np.exp(np.mean(np.log([row.value for row in each]))))
+    assert {row.group for row in each} == {'ours : peer'} and mean.group == ''
+    assert f'4 sets, the least {min(row.value for row in each):.2f} on ' in mean.note
 
 
 @pytest.mark.parametrize('distance, reached', [(0.5, False), (6.0, True)])

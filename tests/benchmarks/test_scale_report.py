@@ -2,7 +2,9 @@
 import pytest
 from reference.scale_runs import run_of
 
+from mr_elm.scaling.machine import describe
 from mr_elm.scaling.report import write_report
+from mr_elm.scaling.verdict import RULES
 
 
 def runs_of(experiment, places, runner='local', **other):
@@ -16,7 +18,7 @@ def runs_of(experiment, places, runner='local', **other):
 def verdicts(tmp_path):
     """Write the page of some runs: (measured, aim, verdict) for each line of its table of verdicts."""
     def read(experiment, runs):
-        lines = write_report(experiment, runs, tmp_path).read_text().splitlines()
+        lines = write_report(experiment, runs, {}, tmp_path).read_text().splitlines()
         start = next(i for i, line in enumerate(lines) if line.startswith('| what | measured | target | verdict |'))
         rows = lines[start + 2:lines.index('', start)]
         return [tuple(cell.strip() for cell in row.split('|')[2:5]) for row in rows]
@@ -57,15 +59,28 @@ def test_increments_of_sizeup_are_to_be_alike_on_every_runner(verdicts, seconds,
 
 
 @pytest.mark.parametrize('first, second', [((10.0, 11.2), 5.0), (10.0, (5.0, 5.6))])
-def test_a_place_whose_runs_moved_is_not_measurable(verdicts, first, second):
+def test_a_setting_whose_runs_moved_is_unsteady_and_says_so(verdicts, tmp_path, first, second):
     (_, _, found), = verdicts('speedup', runs_of('speedup', [(1, 100, first), (2, 100, second)]))
-    assert found == 'not measurable'
+    text = (tmp_path / 'speedup.md').read_text()
+    assert found == 'unsteady' and text.count(' | **runs moved by 12%** |') == 1 and text.endswith(RULES + '\n')
 
 
-def test_a_sizeup_is_not_measurable_when_runs_of_any_size_moved(verdicts):
+def test_each_run_names_the_machine_and_commit_that_it_was_measured_on(tmp_path):
+    def machine(**other):
+        return {**describe(), 'commit': 'abc', 'when': '2026-01-01 10:00 UTC', **other}
+
+    sessions = {'first': machine(), 'second': machine(commit='def', cores='99', when='2026-01-02 10:00 UTC'),
+                'unused': machine(commit='xyz')}
+    runs = [run_of(session='first'), run_of(nodes=2, session='second')]
+    text = write_report('speedup', runs, sessions, tmp_path).read_text()
+    assert 'commit def, 2026-01-02 10:00 UTC\n' in text and 'xyz' not in text
+    assert 'commit abc, 2026-01-01 10:00 UTC (another machine, another commit)\n' in text
+
+
+def test_a_sizeup_is_unsteady_when_runs_of_any_size_moved(verdicts):
     runs = runs_of('sizeup', [(1, 100, 1.0), (1, 200, (2.0, 2.3)), (1, 400, 4.15)])
     (_, _, found), = verdicts('sizeup', runs)
-    assert found == 'not measurable'
+    assert found == 'unsteady'
 
 
 def test_increments_are_those_of_medians(verdicts):
@@ -76,11 +91,11 @@ def test_increments_are_those_of_medians(verdicts):
 
 def test_one_run_of_a_place_decides_nothing(verdicts):
     runs = [run_of(nodes=1, seconds=10.0), run_of(nodes=2, seconds=5.0)]
-    assert verdicts('speedup', runs) == [('2.00', 'at least 1.6', 'not measurable')]
+    assert verdicts('speedup', runs) == [('2.00', 'at least 1.6', 'unsteady')]
 
 
 @pytest.mark.parametrize('experiment, places', [('speedup', 1), ('scaleup', 1), ('sizeup', 2)])
 def test_too_few_places_decide_nothing(verdicts, experiment, places):
     runs = runs_of(experiment, [(1, 100 * m, 10.0 * m) for m in range(1, places + 1)])
     (measured, _, found), = verdicts(experiment, runs)
-    assert (measured, found) == ('', 'not measurable')
+    assert (measured, found) == ('', 'not measured')

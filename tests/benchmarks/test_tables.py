@@ -1,5 +1,6 @@
 """Tables against peers: every trial is kept, a stopped run goes on, what is absent is named."""
 import csv
+import json
 from importlib.util import find_spec
 
 import pytest
@@ -10,7 +11,7 @@ from sklearn.svm import SVC
 from benchmarks.tables import everything, sparse_elm, sphere_svm
 from benchmarks.tables.claims import AsGood
 from benchmarks.tables.harness import Comparison, run, split_halves
-from benchmarks.tables.results import judge_claims
+from benchmarks.tables.results import Table
 from benchmarks.tables.sizes import measure_model
 from benchmarks.tables.sphere_svm import split_outer
 from mr_elm.estimators import SparseELMClassifier
@@ -31,10 +32,11 @@ def trials_of(folder):
         return list(csv.DictReader(stream))
 
 
-def summary_rows(**accuracies):
-    """Make rows of a summary: method -> its accuracies, a set each."""
-    return [{'set': str(number), 'method': method, 'accuracy': accuracy}
+def judge(**accuracies):
+    """Judge that `ours` is as good as `peer`: method -> its accuracies, a set each."""
+    rows = [{'set': str(number), 'method': method, 'accuracy': accuracy}
             for method, values in accuracies.items() for number, accuracy in enumerate(values)]
+    return Table(rows, 'Halves.', [], [AsGood('ours', 'peer')], {}).judge()
 
 
 def test_a_stopped_run_goes_on_and_measures_nothing_twice(tmp_path):
@@ -47,12 +49,14 @@ def test_a_stopped_run_goes_on_and_measures_nothing_twice(tmp_path):
     assert after[:3] == before[:3]
     assert sorted((row['set'], row['method'], row['trial']) for row in after) == sorted(
         (name, method, trial) for name in ('iris', 'wine') for method in methods(2, 2) for trial in '01')
-    with open(tmp_path / 'table.csv', newline='') as stream:
-        for row in csv.DictReader(stream):
-            mine = [float(trial['accuracy']) for trial in after if trial['set'] == row['set']
-                    and trial['method'] == row['method']]
-            assert float(row['accuracy']) == pytest.approx(sum(mine) / 2, abs=1e-5)
-            assert float(row['accuracy']) > 0.8
+    kept = json.loads((tmp_path / 'table.json').read_text())
+    for row in kept['rows']:
+        mine = [float(trial['accuracy']) for trial in after if trial['set'] == row['set']
+                and trial['method'] == row['method']]
+        assert row['accuracy'] == pytest.approx(sum(mine) / 2, abs=1e-5)
+        assert row['accuracy'] > 0.8
+    assert {trial['session'] for trial in after} == set(kept['sessions'])
+    assert text.startswith('\n\n'.join(Table.from_json(kept).describe()))
     assert '| mean of 2 sets |' in text and 'Left out' not in text
     assert '| sparse ELM, points of accuracy below SVC | ' in text
 
@@ -67,6 +71,14 @@ def test_what_could_not_be_compared_is_named(tmp_path):
     left_out = text.partition('Left out:')[2]
     assert all(words in left_out for words in ('nowhere', 'broken on iris: ', 'hpelm is not installed'))
     assert {row['method'] for row in trials_of(tmp_path)} == {'sparse ELM', 'SVC'}
+
+
+def test_a_set_that_cannot_be_halved_is_named(tmp_path, monkeypatch):
+    (tmp_path / 'single.libsvm').write_text('0 1:1\n0 1:2\n1 1:3\n')
+    monkeypatch.setenv('MR_ELM_DATA', str(tmp_path))
+    text = run(Comparison(('single', 'iris'), split_halves, methods, 'Halves.'), tmp_path / 'table.md', n_trials=1)
+    assert '* single: ' in text.partition('Left out:')[2] and 'trials to go' not in text
+    assert {row['set'] for row in trials_of(tmp_path)} == {'iris'}
 
 
 def test_a_run_whose_time_is_up_says_so(tmp_path):
@@ -90,22 +102,21 @@ def test_every_machine_has_a_size_and_every_peer_is_there_or_named():
     assert ('hpelm' in machines) == bool(find_spec('hpelm')) == (not everything.ABSENT)
 
 
-@pytest.mark.parametrize('ours, behind, verdict', [((0.9, 0.792), '0.40', 'met'), ((0.9, 0.788), '0.60', '**missed**'),
+@pytest.mark.parametrize('ours, behind, verdict', [((0.9, 0.792), '0.40', 'met'), ((0.9, 0.788), '0.60', 'missed'),
                                                    ((0.9, 0.9), '-5.00', 'met')])
 def test_a_machine_is_as_good_as_a_peer_within_half_a_point_of_mean_accuracy(ours, behind, verdict):
-    rows = summary_rows(ours=ours, peer=(0.9, 0.8))
-    assert f'| ours, points of accuracy below peer | {behind} | at most 0.5 | {verdict} |' in judge_claims(
-        [AsGood('ours', 'peer')], rows)
+    claim, = judge(ours=ours, peer=(0.9, 0.8))
+    assert (f'{claim.value:.2f}', str(claim.aim), claim.verdict) == (behind, 'at most 0.5', verdict)
 
 
 def test_only_sets_that_all_methods_did_count_for_a_claim():
-    rows = summary_rows(ours=(0.9, 0.5), peer=(0.9, 0.9), other=(0.1,))
-    assert '| 0.00 | at most 0.5 | met | 90.00 % against 90.00 %, mean of 1 sets |' in judge_claims(
-        [AsGood('ours', 'peer')], rows)
+    claim, = judge(ours=(0.9, 0.5), peer=(0.9, 0.9), other=(0.1,))
+    assert claim.value == 0 and claim.note == '90.00 % against 90.00 %, mean of 1 sets'
 
 
-def test_a_claim_without_its_peer_is_not_measurable():
-    assert '|  | at most 0.5 | not measurable |' in judge_claims([AsGood('ours', 'peer')], summary_rows(ours=(0.9,)))
+def test_a_claim_without_its_peer_is_not_measured():
+    claim, = judge(ours=(0.9,))
+    assert claim.verdict == 'not measured'
 
 
 @pytest.mark.parametrize('table', [everything, sparse_elm, sphere_svm])

@@ -1,5 +1,6 @@
 """Speedup, sizeup and scaleup: what is run, what is written down, and what comes out of it."""
 import csv
+import json
 from argparse import Namespace
 from dataclasses import replace
 
@@ -37,6 +38,18 @@ def test_a_run_is_a_line_whose_stages_add_up(measured):
     assert runs[0].model == runs[1].model and runs[1].shuffle_bytes > 1.5 * runs[0].shuffle_bytes > 0
 
 
+def test_every_run_names_the_session_that_says_where_it_was_measured(measured):
+    sessions = json.loads((measured / 'speedup.sessions.json').read_text())
+    machine, = (sessions[name] for name in {run.session for run in read_runs(measured / 'speedup.csv')})
+    assert all(machine[name] for name in ('processor', 'cores', 'memory', 'Python', 'numpy', 'BLAS', 'when'))
+    assert machine['when'] in (measured / 'speedup.md').read_text()
+
+
+def without_sessions(path):
+    """Return the runs of a file without their sessions, which differ with the time."""
+    return [replace(run, session='') for run in read_runs(path)]
+
+
 def test_figures_and_a_page_come_with_it(measured):
     assert (measured / 'speedup.png').read_bytes()[:4] == b'\x89PNG'
     assert '</svg>' in (measured / 'speedup.svg').read_text()
@@ -56,7 +69,7 @@ def test_resume_runs_what_is_not_there(measured, elm, tmp_path, monkeypatch):
     monkeypatch.setattr(study, 'draw', lambda *_: [])
     words = ('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
     assert elm(*words, '--resume').status == 0 and asked == [2]
-    assert read_runs(tmp_path / 'speedup.csv') == [one, two]
+    assert without_sessions(tmp_path / 'speedup.csv') == [replace(run, session='') for run in (one, two)]
     assert elm(*words, '--resume').status == 0 and asked == [2]
     assert elm(*words).status == 0 and asked == [2, 1, 2]
 
@@ -67,7 +80,7 @@ def test_runs_of_other_runners_and_methods_stay(elm, tmp_path, monkeypatch):
     monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(seconds=1.0))
     monkeypatch.setattr(study, 'draw', lambda *_: [])
     assert elm('speedup', '--nodes', 1, '-o', tmp_path, *SMALL).status == 0
-    assert read_runs(tmp_path / 'speedup.csv') == [*others, run_of(seconds=1.0)]
+    assert without_sessions(tmp_path / 'speedup.csv') == [*others, run_of(seconds=1.0)]
 
 
 def test_another_model_of_the_same_rows_is_an_error(elm, tmp_path, monkeypatch):

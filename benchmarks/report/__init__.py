@@ -1,1 +1,0 @@
-"""One page of everything that was measured: no server, nothing from elsewhere."""

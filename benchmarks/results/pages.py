@@ -1,0 +1,131 @@
+"""Write the pages of what was measured: each is a function of the data alone."""
+from collections.abc import Iterable
+from textwrap import fill
+
+from benchmarks.bench.__main__ import PARTS
+from benchmarks.bench.context import NORMAL
+from benchmarks.results.store import TABLES, Measured
+from mr_elm.scaling.machine import describe_difference, describe_in_a_line, list_machines
+from mr_elm.scaling.report import describe_runs
+from mr_elm.scaling.verdict import RULES, Claim, count_verdicts, tabulate
+
+WIDTH = 120
+HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
+TOPICS = {'pesvm': 'PESVM', 'dual': 'Sparse ELM and OELM', 'sphere': 'SphereSVM', 'kelm': 'Kernel ELM',
+          'auto': 'Choosing parameters, and updates', 'hadoop': 'On Hadoop'}
+SPEED_TEXT = ('how many times faster each method trains than its peers, on a logarithmic scale: a dot for each data '
+              'set, hollow where runs were not steady, a bar at the median, and a line where both are equal')
+ACCURACY_TEXT = ('points of accuracy of each method above its peers: a dot for each data set, a bar at the median, '
+                 'and a line where both are equal')
+BOUNDARIES_TEXT = 'the boundary that each method draws between two tangled classes, with its accuracy'
+SEEDS = {
+    'random nodes and landmarks': '0; in a trial of a table, its number',
+    'generated rows': '1; 2 for rows that come later; 0 and 1 where the kernel ELM is compared with bare arithmetic',
+    'halves of a trial': 'its number; outer folds: 0',
+    'folds': 'a hash of the row with 0',
+    'samples of large sets, and rows on which parameters are chosen': '0'}
+COMMANDS = {'speed': '`make bench`, and `make bench-hadoop` for the part on Hadoop',
+            'accuracy': '`make tables table-sparse-elm table-sphere-svm`',
+            'scaling': '`make speedup sizeup scaleup`, with `RUNNER=hadoop` for Hadoop'}
+
+
+def write_page(title: str, *parts: str) -> str:
+    """Join the parts of a page behind its head."""
+    return '\n\n'.join([f'# {title}', HEAD, *(wrap(part.strip('\n')) for part in parts if part)]) + '\n'
+
+
+def wrap(text: str) -> str:
+    """Break the lines of a text, but not those of tables, figures and titles."""
+    return '\n'.join(line if line[:1] in '|!#' else fill(line, WIDTH, subsequent_indent='  ' * line.startswith('* '),
+                                                         break_long_words=False, break_on_hyphens=False)
+                     for line in text.split('\n'))
+
+
+def write_speed(measured: Measured) -> str:
+    """Write the page of all targets of speed, a section a topic and a table a part."""
+    parts = [f'![{SPEED_TEXT}](speed.svg)' if measured.groups() else '', RULES, describe_setting()]
+    newest = find_newest(measured)
+    for topic, title in TOPICS.items():
+        names = [name for name in measured.bench if name.partition('/')[0] == topic]
+        parts += [f'## {title}'] if names else []
+        parts += [text for name in names for text in write_part(name, measured, newest)]
+    return write_page('Speed', *parts, list_absent(measured))
+
+
+def describe_setting() -> str:
+    """Say what holds for all comparisons of the benchmark."""
+    return ('Both sides of a comparison get the same rows. They run in turn, equally often, and after a first run that '
+            'is not counted. Seconds are processor seconds, user and system, of one thread, and the least of each side '
+            'count; training on two cores and on Hadoop is timed by wall clock. The runs of a mean over settings are '
+            'the means of single runs.')
+
+
+def find_newest(measured: Measured) -> dict[str, str]:
+    """Return the machine of the part that was measured last."""
+    return max(measured.machines(), key=lambda machine: machine['when'], default={})
+
+
+def write_part(name: str, measured: Measured, newest: dict[str, str]) -> list[str]:
+    """Return the paragraphs of one part: where it was measured, and its table."""
+    part = measured.bench[name]
+    size = '' if part['size'] == NORMAL else f', size {part["size"]}'
+    machine = describe_in_a_line(part['machine']) + describe_difference(part['machine'], newest)
+    return [f'### {name}', f'Measured on {machine}{size}.', tabulate(measured.claims(name))]
+
+
+def list_absent(measured: Measured) -> str:
+    """Name the parts that were not measured."""
+    absent = [name for name in PARTS if name not in measured.bench]
+    return f'Not measured: {", ".join(absent)}.' if absent else ''
+
+
+def write_accuracy(measured: Measured) -> str:
+    """Write the page of accuracies, a section a table."""
+    parts = [f'![{ACCURACY_TEXT}](accuracy.svg)' if measured.differences() else '', RULES]
+    for name, title in TABLES.items():
+        table = measured.tables.get(name)
+        parts += [f'## {title}', *(table.describe() if table else [f'Not measured; `make {name}` does it.'])]
+    return write_page('Accuracy', *parts)
+
+
+def write_scaling(measured: Measured) -> str:
+    """Write the page of speedup, sizeup and scaleup."""
+    parts = [RULES]
+    for experiment, runs in measured.runs.items():
+        lines = describe_runs(experiment, runs, measured.sessions[experiment], f'{experiment}.svg')
+        parts += [f'## {experiment.capitalize()}', '\n'.join(lines)]
+    return write_page('Scaling', *parts, '' if measured.runs else 'Nothing was measured yet.')
+
+
+def write_index(measured: Measured) -> str:
+    """Write the page that leads to the others: verdicts, machines, versions, seeds."""
+    speed = [claim for part in measured.bench for claim in measured.claims(part)]
+    accuracy = [claim for table in measured.tables.values() for claim in table.judge()]
+    lines = [write_link('speed', 'how fast each method trains, against its peers and against bare arithmetic', speed),
+             write_link('accuracy', 'how often each method is right, against its peers', accuracy),
+             write_link('scaling', 'speedup, sizeup and scaleup', measured.judge_scaling())]
+    machines = list_machines(measured.machines())
+    versions = describe_versions(find_newest(measured))
+    return write_page(
+        'Results', '\n'.join(lines), RULES, '## Machines and versions',
+        'Each part names the machine, the commit and the time at which it was measured. In all, with the last time:',
+        '\n'.join(f'* {machine}' for machine in machines),
+        f'Versions of the newest part: {versions}.' if versions else '',
+        '## Seeds', '\n'.join(f'* {what}: {seed}' for what, seed in SEEDS.items()),
+        '## Boundaries', '`make boundaries` draws what each method makes of 400 rows of two tangled classes.',
+        f'![{BOUNDARIES_TEXT}](boundaries.png)')
+
+
+def write_link(name: str, about: str, claims: Iterable[Claim]) -> str:
+    """Write a line that leads to a page, with its verdicts and the command that measures."""
+    counts = count_verdicts(claims)
+    return f'* [{name.capitalize()}]({name}.md): {about} ({counts or "not measured"}). By {COMMANDS[name]}.'
+
+
+def describe_versions(machine: dict[str, str]) -> str:
+    """Name the software of a part."""
+    return ', '.join(f'{name} {version}' for name, version in machine.items()
+                     if name not in ('processor', 'cores', 'memory', 'when'))
+
+
+PAGES = {'index.md': write_index, 'speed.md': write_speed, 'accuracy.md': write_accuracy, 'scaling.md': write_scaling}

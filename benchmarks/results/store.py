@@ -1,0 +1,74 @@
+"""Read what was measured: the data that the pages are written from."""
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.bench.__main__ import PARTS
+from benchmarks.tables.results import Table, index_rows
+from mr_elm.scaling.aims import judge_curves
+from mr_elm.scaling.ratios import make_curves
+from mr_elm.scaling.report import MEANING
+from mr_elm.scaling.runs import Run, group_by, read_runs
+from mr_elm.scaling.verdict import Claim, read_claim
+
+BENCH = 'bench.json'
+TABLES = {'tables': 'All machines and their peers', 'table-sparse-elm': 'Sparse ELM, unified ELM and SVC',
+          'table-sphere-svm': 'SphereSVM, L1- and L2-SVM'}
+COPIED = (*(f'{name}.json' for name in TABLES),
+          *(f'{experiment}{end}' for experiment in MEANING for end in ('.csv', '.sessions.json')))
+SVC = 'SVC'
+OURS = ('sparse ELM', 'SphereSVM', 'kernel ELM', 'PESVM')
+PEERS_OF_PESVM = ('hpelm', 'RBFSampler + ridge', 'Nystroem + ridge', 'LinearSVC', 'MLP')
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Hold all that was measured.
+
+    bench : part -> size, seconds, machine and rows. tables : name of TABLES -> Table. runs : experiment -> runs.
+    sessions : experiment -> session -> machine.
+    """
+
+    bench: dict[str, dict]
+    tables: dict[str, Table]
+    runs: dict[str, list[Run]]
+    sessions: dict[str, dict]
+
+    @classmethod
+    def read(cls, folder: Path) -> 'Measured':
+        """Read the data of a folder."""
+        known = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob('*.json'))}
+        return cls({part: known[BENCH][part] for part in PARTS if part in known[BENCH]},
+                   {name: Table.from_json(known[f'{name}.json']) for name in TABLES if f'{name}.json' in known},
+                   {name: read_runs(folder / f'{name}.csv') for name in MEANING if (folder / f'{name}.csv').exists()},
+                   {name: known.get(f'{name}.sessions.json', {}) for name in MEANING})
+
+    def claims(self, part: str) -> list[Claim]:
+        """Return the claims of a part of the benchmark."""
+        return [read_claim(row) for row in self.bench[part]['rows']]
+
+    def machines(self) -> list[dict[str, str]]:
+        """Return the machines of all parts."""
+        sessions = [*self.sessions.values(), *(table.sessions for table in self.tables.values())]
+        return [*(part['machine'] for part in self.bench.values()),
+                *(machine for known in sessions for machine in known.values())]
+
+    def groups(self) -> dict[str, list[Claim]]:
+        """Return comparison -> its claims, one a data set, as the figure of speed shows them."""
+        claims = [claim for part in self.bench for claim in self.claims(part) if claim.group and claim.value]
+        return group_by(claims, lambda claim: claim.group)
+
+    def judge_scaling(self) -> list[Claim]:
+        """Return the claims of speedup, sizeup and scaleup."""
+        return [claim for name, runs in self.runs.items() for claim in judge_curves(name, make_curves(name, runs))]
+
+    def differences(self) -> dict[str, list[float]]:
+        """Return comparison -> points of accuracy above the peer, one a data set, as the figure of accuracy shows."""
+        if 'tables' not in self.tables:
+            return {}
+        names, _, cells = index_rows(self.tables['tables'].rows)
+        pairs = [*((ours, SVC) for ours in OURS), *(('PESVM', peer) for peer in PEERS_OF_PESVM)]
+        found = {f'{ours} : {peer}': [100 * (cells[name, ours]['accuracy'] - cells[name, peer]['accuracy'])
+                                      for name in names if {(name, ours), (name, peer)} <= set(cells)]
+                 for ours, peer in pairs}
+        return {name: values for name, values in found.items() if values}

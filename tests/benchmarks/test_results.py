@@ -1,0 +1,65 @@
+"""The pages of results: functions of the data beside them, with verdicts that the rules of the code give."""
+import json
+import re
+from dataclasses import asdict
+
+import pytest
+from reference.manual import ROOT
+from reference.scale_runs import run_of
+
+from benchmarks.results.__main__ import main
+from benchmarks.results.pages import PAGES
+from benchmarks.results.store import COPIED, Measured
+from mr_elm.scaling.machine import describe
+from mr_elm.scaling.runs import write_runs
+from mr_elm.scaling.verdict import FASTER, Claim
+
+RESULTS = ROOT / 'docs' / 'results'
+WHEN = {'abc': '2026-01-01 10:00 UTC', 'def': '2026-01-02 10:00 UTC'}
+FIGURES = re.compile(r'!\[([^]]+)\]\(([^)]+)\)')
+
+
+def write_part(folder, name, commit):
+    """Write bench.json of one part with one claim."""
+    claim = Claim('fit', 2.0, FASTER, [[1.0, 1.0], [2.0, 2.0]], group='ours : peer')
+    machine = {**describe(), 'commit': commit, 'when': WHEN[commit]}
+    (folder / 'bench.json').write_text(json.dumps({name: {'size': 'normal', 'seconds': 1.0, 'machine': machine,
+                                                          'rows': [asdict(claim)]}}))
+
+
+@pytest.mark.parametrize('name', PAGES)
+def test_a_page_is_what_the_generator_writes_from_the_data_beside_it(name):
+    page = (RESULTS / name).read_text(encoding='utf-8')
+    assert page == PAGES[name](Measured.read(RESULTS / 'data')), 'run `make results`'
+    assert 'make results' in page.splitlines()[2]
+
+
+def test_every_figure_is_there_small_and_described():
+    shown = [found for name in PAGES for found in FIGURES.findall((RESULTS / name).read_text(encoding='utf-8'))]
+    assert {'speed.svg', 'accuracy.svg', 'boundaries.png'} <= {figure for _, figure in shown}
+    for text, figure in shown:
+        assert len(text) > 30 and (RESULTS / figure).stat().st_size < 200_000
+    drawn = {path.name for pattern in ('*.svg', '*.png') for path in RESULTS.glob(pattern)}
+    assert drawn == {figure for _, figure in shown}
+
+
+def test_pages_name_no_folder_of_the_machine_that_measured():
+    for path in (*RESULTS.glob('*.md'), *RESULTS.glob('data/*')):
+        assert not re.search(r'/(home|root|tmp|work)/', path.read_text(encoding='utf-8')), path
+
+
+def test_new_data_take_the_place_of_old_and_what_was_not_measured_again_stays(tmp_path):
+    (tmp_path / 'build').mkdir()
+    main(str(tmp_path / 'build'), str(tmp_path / 'docs'))
+    write_part(tmp_path / 'build', 'kelm/fit', 'abc')
+    write_runs(tmp_path / 'build' / 'speedup.csv', [run_of(), run_of(nodes=2, seconds=6.0)])
+    main(str(tmp_path / 'build'), str(tmp_path / 'docs'))
+    write_part(tmp_path / 'build', 'dual/a9a', 'def')
+    (tmp_path / 'build' / 'speedup.csv').unlink()
+    main(str(tmp_path / 'build'), str(tmp_path / 'docs'))
+    speed, scaling = ((tmp_path / 'docs' / name).read_text() for name in ('speed.md', 'scaling.md'))
+    assert '### dual/a9a' in speed and '### kelm/fit' in speed and 'hadoop/bare' in speed.partition('Not measured: ')[2]
+    assert 'commit def, 2026-01-02 10:00 UTC.' in speed
+    assert 'commit abc, 2026-01-01 10:00 UTC (another commit).' in ' '.join(speed.split())
+    assert '| speedup(2), pesvm, local, 100 rows, d = 4, L = 6 | 1.67 | at least 1.6 | unsteady |' in scaling
+    assert (tmp_path / 'docs' / 'speedup.svg').exists() and 'speedup.csv' in COPIED
