@@ -18,9 +18,11 @@ AXES = {'speedup': ('nodes', 'times faster than on the fewest'), 'sizeup': ('tim
 def draw(experiment: str, runs: list[Run], folder: Path, kinds: tuple = ('png', 'svg')) -> list[Path]:
     """Draw the figure of an experiment; the paths of its files, one of each kind."""
     curves, paths = make_curves(experiment, runs), [folder / f'{experiment}.{kind}' for kind in kinds]
-    with open_figure(*paths, columns=2, figsize=(11.5, 4.6), width_ratios=(1, 1.15)) as (figure, (left, right)):
-        draw_curves(left, experiment, curves)
-        draw_stages(right, curves)
+    n_bars = sum(map(len, curves.values()))
+    heights = 3.6, 1 + 0.35 * n_bars  # one below the other: readable on a narrow screen too
+    with open_figure(*paths, rows=2, figsize=(7, sum(heights)), height_ratios=heights) as (figure, (top, bottom)):
+        draw_curves(top, experiment, curves)
+        draw_stages(bottom, curves)
         figure.suptitle(f'{experiment.capitalize()}, measured', fontsize=13, x=0.02, ha='left', weight='bold')
     return paths
 
@@ -68,8 +70,8 @@ def draw_stages(axes: Any, curves: dict[tuple, list[Ratio]]) -> None:
     axes.set_yticks(at, [name for name, _ in bars])
     axes.margins(x=0.12)
     axes.set(xlabel='seconds, medians by stage')
-    axes.legend(frameon=False, fontsize=9, loc='upper center', bbox_to_anchor=(0.45, 1.13), ncols=4,
-                columnspacing=1, handlelength=1)
+    axes.legend(frameon=False, fontsize=9, loc='upper center', bbox_to_anchor=(0.45, -0.1 - 0.6 / len(bars)),
+                ncols=4, columnspacing=1, handlelength=1)
     clean(axes)
 
 
