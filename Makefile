@@ -75,7 +75,7 @@ dist: $(STAMP) ## build sdist and wheel, and take the first steps of the README 
 PEERS = $(BIN)/python -m pip install --quiet --editable '.[bench]' || echo 'peers are missing' >&2
 BENCH = $(BIN)/python -m benchmarks.bench
 
-bench: $(STAMP) ## measure all that is claimed of speed, in about 40 minutes (build/bench.md, .json)
+bench: $(STAMP) ## measure all that is claimed of speed, in an hour or two (build/bench.md, .json)
 	@$(PEERS)
 	@$(BENCH) build/bench.json
 

@@ -80,7 +80,7 @@ def judge_ratio(name: str, ours: list[float], reference: list[float], aim: Aim, 
 
 def show_seconds(seconds: float) -> str:
     """Write seconds with two decimals, or milliseconds."""
-    return f'{seconds:.2f} s' if seconds >= 1 else f'{1000 * seconds:.3g} ms'
+    return f'{seconds:.2f} s' if seconds >= 0.9995 else f'{1000 * seconds:.3g} ms'
 
 
 def times_faster(ours: list[float], reference: list[float]) -> float:

@@ -6,7 +6,14 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
-from mr_elm.scaling.timing import compare, judge_ratio, measure_in_turn, measure_processor, processor_seconds
+from mr_elm.scaling.timing import (
+    compare,
+    judge_ratio,
+    measure_in_turn,
+    measure_processor,
+    processor_seconds,
+    show_seconds,
+)
 from mr_elm.scaling.verdict import at_least, at_most
 
 WARM = 0.01  # seconds of an uncounted run: less than any that counts, so that counting it would show
@@ -82,6 +89,11 @@ def test_a_ratio_is_that_of_the_least_of_both_sides(actions, aim, value):
     assert row.note == '1.00 s against 2.00 s'
     slower = judge_ratio('fit', [4.0, 4.3], [2.0, 2.1], aim)
     assert slower.value == pytest.approx(1 / value) and slower.verdict == 'missed'
+
+
+@pytest.mark.parametrize('seconds, text', [(1.0 - 1e-9, '1.00 s'), (0.99, '990 ms'), (0.00123, '1.23 ms')])
+def test_seconds_are_written_with_three_digits(seconds, text):
+    assert show_seconds(seconds) == text
 
 
 @pytest.mark.parametrize('ours, peer, verdict', [
