@@ -1,13 +1,14 @@
 """Write the pages of what was measured: each is a function of the data alone."""
 from collections.abc import Iterable
+from statistics import median
 from textwrap import fill
 
 from benchmarks.bench.__main__ import PARTS
 from benchmarks.bench.context import NORMAL
 from benchmarks.results.store import TABLES, Measured
 from mr_elm.scaling.machine import describe_difference, describe_in_a_line, list_machines
-from mr_elm.scaling.report import describe_runs
-from mr_elm.scaling.verdict import RULES, Claim, count_verdicts, tabulate
+from mr_elm.scaling.report import describe_runs, write_row
+from mr_elm.scaling.verdict import RULES, VERDICTS, Claim, count_verdicts, tabulate
 
 WIDTH = 120
 HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
@@ -43,7 +44,8 @@ def wrap(text: str) -> str:
 
 def write_speed(measured: Measured) -> str:
     """Write the page of all targets of speed, a section a topic and a table a part."""
-    parts = [f'![{SPEED_TEXT}](speed.svg)' if measured.groups() else '', RULES, describe_setting()]
+    parts = [f'![{SPEED_TEXT}](speed.svg)', summarise_speed(measured.groups())] if measured.groups() else []
+    parts += [RULES, describe_setting()]
     newest = find_newest(measured)
     for topic, title in TOPICS.items():
         names = [name for name in measured.bench if name.partition('/')[0] == topic]
@@ -58,6 +60,25 @@ def describe_setting() -> str:
             'is not counted. Seconds are processor seconds, user and system, of one thread, and the least of each side '
             'count; training on two cores and on Hadoop is timed by wall clock. The runs of a mean over settings are '
             'the means of single runs.')
+
+
+def summarise_speed(groups: dict[str, list[Claim]]) -> str:
+    """Count the verdicts of each comparison, and give the median of its values: what the figure shows, as a table."""
+    lines = [write_row(('comparison', 'median, times faster', 'least', 'most', *VERDICTS[:4])), '|---|' + '---:|' * 7]
+    for name, claims in groups.items():
+        values, verdicts = [claim.value or 0 for claim in claims], [claim.verdict for claim in claims]
+        lines.append(write_row((name.replace(' : ', ' against '), f'{median(values):.2f}', f'{min(values):.2f}',
+                                f'{max(values):.2f}', *(str(verdicts.count(verdict)) for verdict in VERDICTS[:4]))))
+    return '\n'.join(lines)
+
+
+def summarise_accuracy(differences: dict[str, list[float]]) -> str:
+    """Count on how many sets each method is ahead of a peer, and give the median of the differences."""
+    lines = [write_row(('comparison', 'median, points', 'sets', 'ahead', 'equal', 'behind')), '|---|' + '---:|' * 5]
+    for name, values in differences.items():
+        counts = len(values), sum(v > 0 for v in values), values.count(0), sum(v < 0 for v in values)
+        lines.append(write_row((name.replace(' : ', ' against '), f'{median(values):+.2f}', *map(str, counts))))
+    return '\n'.join(lines)
 
 
 def find_newest(measured: Measured) -> dict[str, str]:
@@ -81,7 +102,9 @@ def list_absent(measured: Measured) -> str:
 
 def write_accuracy(measured: Measured) -> str:
     """Write the page of accuracies, a section a table."""
-    parts = [f'![{ACCURACY_TEXT}](accuracy.svg)' if measured.differences() else '', RULES]
+    differences = measured.differences()
+    parts = [f'![{ACCURACY_TEXT}](accuracy.svg)', summarise_accuracy(differences)] if differences else []
+    parts += [RULES]
     for name, title in TABLES.items():
         table = measured.tables.get(name)
         parts += [f'## {title}', *(table.describe() if table else [f'Not measured; `make {name}` does it.'])]
