@@ -63,7 +63,7 @@ def gather_rows(inputs: NodeInputs, layer: HiddenLayer) -> GatheredRows:
 
 def describe(inputs: NodeInputs, layer: HiddenLayer, rank: int) -> ModelHeader:
     """Make the header; JSON knows no infinite number, so C is null."""
-    header = inputs.describe(layer, GridSteps.of(1.0))
+    header = inputs.describe(layer, GridSteps.of(1.0), inputs.data.blas)
     given: dict[str, Any] = {**header.parameters, 'C': None, 'solver': 'svd', 'rank': rank}
     left_out = ('condition', 'grid', 'peak')  # of a solve from sums
     return replace(header, parameters={name: value for name, value in given.items() if name not in left_out})
