@@ -102,7 +102,7 @@ table-sphere-svm: $(STAMP) ## the same for SphereSVM, L1- and L2-SVM, by double 
 	@$(TABLE).sphere_svm build/table-sphere-svm.md
 
 results: $(STAMP) ## write the pages and figures of what lies in build/ (docs/results)
-	@$(BIN)/python -m benchmarks.results build docs/results
+	@$(BIN)/python -m benchmarks.results build docs/results README.md
 
 BENCH_CLUSTER = $(PYTHON) hadoop-conf/cluster.py --state build/hadoop-bench
 

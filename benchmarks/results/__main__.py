@@ -1,9 +1,9 @@
 """Write the pages and figures of what was measured from the data in a folder, and keep the data beside them.
 
-    python -m benchmarks.results build docs/results
+    python -m benchmarks.results build docs/results README.md
 
 Takes what `make bench`, `make tables` and `make speedup sizeup scaleup` have left in the first folder. What is not
-there stays as it is in docs/results/data.
+there stays as it is in docs/results/data. The README quotes the table of speeds between two marks.
 """
 import json
 import shutil
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from benchmarks import boundaries
 from benchmarks.results.figures import draw_accuracy, draw_speed
-from benchmarks.results.pages import PAGES
+from benchmarks.results.pages import PAGES, replace_quotation, summarise_speed
 from benchmarks.results.store import BENCH, COPIED, Measured
 from mr_elm.scaling.figures import draw
 
 
-def main(source: str, target: str) -> None:
-    """Take over new data, and write all pages and figures."""
+def main(source: str, target: str, readme: str = '') -> None:
+    """Take over new data, and write all pages and figures, and the table that the README quotes."""
     folder = Path(target)
     take_over(Path(source), folder / 'data')
     measured = Measured.read(folder / 'data')
@@ -26,6 +26,9 @@ def main(source: str, target: str) -> None:
         (folder / name).write_text(write(measured), encoding='utf-8')
         print(folder / name)
     draw_figures(measured, folder)
+    if readme:
+        text = Path(readme).read_text(encoding='utf-8')
+        Path(readme).write_text(replace_quotation(text, summarise_speed(measured.groups())), encoding='utf-8')
 
 
 def take_over(source: Path, data: Path) -> None:

@@ -14,6 +14,7 @@ WIDTH = 120
 HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
 TOPICS = {'pesvm': 'PESVM', 'dual': 'Sparse ELM and OELM', 'sphere': 'SphereSVM', 'kelm': 'Kernel ELM',
           'auto': 'Choosing parameters, and updates', 'hadoop': 'On Hadoop'}
+MARKS = '<!-- `make results` writes this table -->', '<!-- end of the table -->'
 SPEED_TEXT = ('how many times faster each method trains than its peers, on a logarithmic scale: a dot for each data '
               'set, hollow where runs were not steady, a bar at the median, and a line where both are equal')
 ACCURACY_TEXT = ('points of accuracy of each method above its peers: a dot for each data set, a bar at the median, '
@@ -70,6 +71,13 @@ def summarise_speed(groups: dict[str, list[Claim]]) -> str:
         lines.append(write_row((name.replace(' : ', ' against '), f'{median(values):.2f}', f'{min(values):.2f}',
                                 f'{max(values):.2f}', *(str(verdicts.count(verdict)) for verdict in VERDICTS[:4]))))
     return '\n'.join(lines)
+
+
+def replace_quotation(page: str, table: str) -> str:
+    """Return a page with a table between the two marks of a quotation."""
+    before, begin, rest = page.partition(MARKS[0])
+    _, end, behind = rest.partition(MARKS[1])
+    return f'{before}{begin}\n\n{table}\n\n{end}{behind}'
 
 
 def summarise_accuracy(differences: dict[str, list[float]]) -> str:

@@ -4,11 +4,11 @@ import re
 from dataclasses import asdict
 
 import pytest
-from reference.manual import ROOT
+from reference.manual import ROOT, read_page
 from reference.scale_runs import run_of
 
 from benchmarks.results.__main__ import main
-from benchmarks.results.pages import PAGES
+from benchmarks.results.pages import PAGES, replace_quotation, summarise_speed
 from benchmarks.results.store import COPIED, Measured
 from mr_elm.scaling.machine import describe
 from mr_elm.scaling.runs import write_runs
@@ -32,6 +32,12 @@ def test_a_page_is_what_the_generator_writes_from_the_data_beside_it(name):
     page = (RESULTS / name).read_text(encoding='utf-8')
     assert page == PAGES[name](Measured.read(RESULTS / 'data')), 'run `make results`'
     assert 'make results' in page.splitlines()[2]
+
+
+def test_the_readme_quotes_the_table_of_speeds():
+    table = summarise_speed(Measured.read(RESULTS / 'data').groups())
+    readme = read_page('README.md')
+    assert f'\n{table}\n' in readme and replace_quotation(readme, table) == readme, 'run `make results`'
 
 
 def test_every_figure_is_there_small_and_described():
