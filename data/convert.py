@@ -44,7 +44,7 @@ def to_libsvm(content: bytes, recipe: Recipe) -> bytes:
         try:
             rows.append(_libsvm_row(fields, classes, recipe))
         except ValueError as error:
-            raise DataFormatError(f'wanted a row of a {recipe.layout} file, but line {number} has {error}') from error
+            raise DataFormatError(f'expected a row of a {recipe.layout} file, but line {number} has {error}') from error
     return ''.join(row for row in rows if row).encode('ascii')
 
 

@@ -26,7 +26,7 @@ def download(name: str, folder: str | Path, url: str | None = None) -> Path:
     OSError when nothing can be fetched or written.
     """
     if name not in DATA_SETS:
-        raise ValueError(f'wanted the name of a data set in the registry, not {name!r}')
+        raise ValueError(f'expected the name of a data set in the registry, found {name!r}')
     data_set = DATA_SETS[name]
     path = Path(folder) / f'{name}.libsvm'
     if path.exists() and _digest(path.read_bytes()) == data_set.sha256:
@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None, prog: str = 'mr_elm.data.download') -> i
     if unknown:
         parser.error(f'no data set is called {", ".join(unknown)}; --list shows the names')
     if not options.names and not options.list:
-        parser.error('wanted the name of a data set, or --list')
+        parser.error('expected the name of a data set, or --list')
     if options.list:
         print('\n'.join(list_sets()))
     try:
@@ -83,7 +83,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 def _fetch(url: str) -> bytes:
     scheme = urllib.parse.urlsplit(url).scheme
     if scheme not in _SCHEMES:
-        raise ValueError(f'wanted an https or a file URL, not {url!r}')
+        raise ValueError(f'expected an https or a file URL, found {url!r}')
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
             return response.read()
@@ -99,7 +99,7 @@ def _digest(content: bytes) -> str:
 def _demand_digest(text: bytes, data_set: PublicSet, source: str) -> None:
     found = _digest(text)
     if found != data_set.sha256:
-        raise DataFormatError(f'wanted {data_set.name} with sha256 {data_set.sha256}, but {source} gives {found}')
+        raise DataFormatError(f'expected {data_set.name} with sha256 {data_set.sha256}, but {source} gives {found}')
 
 
 if __name__ == '__main__':

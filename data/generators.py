@@ -173,7 +173,7 @@ def write_whole(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     """
     path = Path(path)
     if path.exists() and not overwrite:
-        raise FileExistsError(f'wanted a new file, but {path} exists: choose another name or allow overwriting')
+        raise FileExistsError(f'expected a new file, but {path} exists: choose another name or allow overwriting')
     temporary = path.with_name(f'.{path.name}.{os.getpid()}.part')
     try:
         yield temporary
@@ -269,6 +269,6 @@ def _whole_lines(path: str | Path, skip_first: bool) -> Iterator[bytes]:
                 last = chunk
                 yield chunk
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataFormatError(f'wanted a whole gzip file, but {path} is damaged: {error}') from error
+        raise DataFormatError(f'expected a whole gzip file, but {path} is damaged: {error}') from error
     if not last.endswith(b'\n'):
         yield b'\n'

@@ -15,7 +15,7 @@ SPARSE_PARTS = tuple(f'support_vectors_{part}' for part in ('data', 'indices', '
 def demand(fine: object, what: str, found: object) -> None:
     """Raise ValueError unless something is as expected. what : the name and what was expected."""
     if not fine:
-        raise ValueError(f'{what} was expected, {found!r:.40} came')
+        raise ValueError(f'expected {what}, found {found!r:.40}')
 
 
 def is_whole(value: object, least: int = 0) -> bool:
@@ -75,10 +75,9 @@ def check_arrays(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[in
     for name, shape in shapes.items():
         array = arrays[name]
         if array.shape != shape or array.dtype != np.float64:
-            raise ValueError(f'{name} of shape {shape} in float64 was expected, shape {array.shape} in '
-                             f'{array.dtype} came')
+            raise ValueError(f'expected {name} of shape {shape} in float64, found shape {array.shape} in {array.dtype}')
         if not np.isfinite(array).all():
-            raise ValueError(f'{name} of finite numbers was expected, others came')
+            raise ValueError(f'expected finite numbers in {name}, found others')
 
 
 def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_classes: int) -> None:

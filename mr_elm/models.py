@@ -165,7 +165,7 @@ class KernelModel(Model):
         """
         X = widen(X, self.n_features)
         if X.shape[1] != self.n_features:
-            raise ValueError(f'rows of {self.n_features} features were expected, rows of {X.shape[1]} came')
+            raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
         scores = np.tile(self.arrays['intercept'], (X.shape[0], 1)).astype(float)
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
@@ -209,7 +209,7 @@ def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) ->
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
     kind = parameters['map']
     if kind not in NODES:
-        raise ModelFormatError(f'a hidden layer of kind {", ".join(NODES)} was expected, {kind!r} came')
+        raise ModelFormatError(f'expected a hidden layer of kind {", ".join(NODES)}, found {kind!r}')
     if kind == 'nystrom':
         weights = arrays['landmarks']
         biases = np.full(len(weights), 2 * float(parameters['sigma'])**2)
@@ -245,8 +245,7 @@ def refusing(path: str | PathLike) -> Iterator[None]:
     except ModelFormatError as error:
         raise ModelFormatError(f'{path}: {error}') from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-        raise ModelFormatError(f'{path}: a whole model was expected, parts are missing or do not fit '
-                               f'({error})') from None
+        raise ModelFormatError(f'{path}: expected a whole model, parts are missing or do not fit ({error})') from None
 
 
 def load_layer(path: str | PathLike) -> HiddenLayer:
@@ -265,7 +264,7 @@ def read_model(path: str | PathLike, name: str | None = None) -> Model:
     header, arrays = load_arrays(path, name)
     path = name or path
     if header.get('method') not in METHODS:
-        raise ModelFormatError(f'{path}: a model of {", ".join(METHODS)} was expected, {header.get("method")!r} came')
+        raise ModelFormatError(f'{path}: expected a model of {", ".join(METHODS)}, found {header.get("method")!r}')
     with refusing(path):
         kind = KernelModel if 'kernel' in header['parameters'] else HiddenNodeModel
         model = kind(ModelHeader.from_json(header), arrays)

@@ -72,7 +72,7 @@ class MREvaluate(MRRows):
         """Score a block."""
         demand_width(block.X, self.model.n_features)
         if block.codes is None:
-            raise DataFormatError('labels were expected, the rows have none')
+            raise DataFormatError('expected labels, the rows have none')
         said = self.model.predict(block.X) if self.press is None else self.press.predict(block)
         if self.model.numeric:
             new = Residuals.of(block.targets, said)

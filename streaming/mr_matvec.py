@@ -90,7 +90,7 @@ def read_products(pairs: Iterable[tuple[str, Any]], of_U: tuple[int, ...],
         else:
             found[matrix][row:row + len(value)] = value
     if any(np.isnan(product).any() for product in found.values()):
-        raise AccountingError("every entry of U'T and V S^-1 was expected once, some are missing: run the stage again")
+        raise AccountingError("expected every entry of U'T and V S^-1 once, some are missing: run the stage again")
     return found[U], found[V]
 
 

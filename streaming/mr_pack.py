@@ -49,7 +49,7 @@ class MRPack(MRRows):
         """Pack a block."""
         values = block.X.data if sp.issparse(block.X) else block.X
         if self.options.dtype == 'float32' and np.abs(values).max(initial=0) > np.finfo('float32').max:
-            raise DataFormatError('numbers within the range of float32 were expected, larger ones came')
+            raise DataFormatError('expected numbers within the range of float32, found larger ones')
         for piece in cut_to_records(block):
             yield '', encode_block(piece, self.options.dtype, self.numeric)
 

@@ -66,7 +66,7 @@ def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, ...],
         product[first:first + len(part)] = part
         n_rows += len(part)
     if n_rows != len(product):
-        raise AccountingError(f'{len(product)} rows of a product were expected, {n_rows} came')
+        raise AccountingError(f'expected {len(product)} rows of a product, found {n_rows}')
     return product
 
 

@@ -132,8 +132,8 @@ def merged(statistics: ColumnStatistics | None, X: Any, weights: Floats | None =
 def check_classes(labels: LabelTable, where: str = '') -> None:
     """Raise DataFormatError when a LabelTable, of one task or of all, is too long to be one of classes."""
     if len(labels.entries) > MAX_CLASSES:
-        raise DataFormatError(f'{where}at most {MAX_CLASSES} classes were expected, there are more different labels: '
-                              'is this a regression (--task regression) or another column (--label-column)?')
+        raise DataFormatError(f'{where}expected at most {MAX_CLASSES} classes, found more different labels: is this a '
+                              'regression (--task regression) or another column (--label-column)?')
 
 
 if __name__ == '__main__':

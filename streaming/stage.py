@@ -114,7 +114,7 @@ class MRRows(ProofArguments, MRJob):
         """Exit with status 2 when a required option is missing."""
         for name in self.REQUIRED:
             if getattr(self.options, name) is None:
-                self.arg_parser.error(f'--{name.replace("_", "-")}: a file was expected, none was named')
+                self.arg_parser.error(f'--{name.replace("_", "-")}: expected a file, found none')
 
     def look(self) -> dict[str, Any]:
         """Make the plan of a task that was given none: one file, in the format that its first lines and options say."""
@@ -234,7 +234,7 @@ def demand_width(X: Rows, n_features: int) -> None:
     """Raise DataFormatError when rows, which may be packed ones, do not fit a model; sparse ones may be narrower."""
     width = X.shape[1]
     if width > n_features or width < n_features and not sp.issparse(X):
-        raise DataFormatError(f'rows of {n_features} features were expected, rows of {width} came')
+        raise DataFormatError(f'expected rows of {n_features} features, found rows of {width}')
 
 
 def find_file(files: list[dict[str, Any]], uri: str) -> int:
@@ -243,7 +243,7 @@ def find_file(files: list[dict[str, Any]], uri: str) -> int:
     for number, file in enumerate(files):
         if plain_path(file['uri']) == wanted:
             return number
-    raise DataFormatError(f'{uri}: one of the planned input files was expected')
+    raise DataFormatError(f'{uri}: expected one of the planned input files')
 
 
 def plain_path(uri: str) -> str:

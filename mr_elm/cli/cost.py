@@ -34,7 +34,7 @@ def cost(argv: Sequence[str]) -> None:
     add_debug_option(parser)
     args, _ = parser.parse(argv)
     if not args.counters and not (args.rows and args.features):
-        parser.error('--rows and --features were expected, or --counters')
+        parser.error('expected --rows and --features, or --counters')
     used = read_counters(args.counters) if args.counters else measure(args.features, args.hidden, args.packed)
     found = {'jobs': used.n_jobs, 'core_hours': used.core_seconds / 3600} if args.counters else {}
     found |= estimate(args.rows or used.n_rows, used.seconds_a_row, used.n_jobs,
@@ -50,5 +50,5 @@ def read_price(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f'dollars were expected, {text!r} came')
+        raise argparse.ArgumentTypeError(f'expected a price in dollars, found {text!r}')
     return value

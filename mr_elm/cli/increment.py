@@ -40,7 +40,7 @@ def merge(argv: Sequence[str]) -> None:
     add_debug_option(parser)
     args, _ = parser.parse(argv)
     if len(args.inputs) < 2:
-        parser.error(f'at least two models were expected, {len(args.inputs)} came')
+        parser.error(f'expected at least two models, found {len(args.inputs)}')
     output, engine = Output(args.model, args.overwrite), make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
     with ExitStack() as stack:

@@ -54,7 +54,7 @@ def within(low: int, high: int) -> Callable[[str], int]:
     """Return a reader of whole numbers from low to high."""
     def read(text: str) -> int:
         if not text.isdecimal() or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f'a whole number from {low} to {high} was expected, {text!r} came')
+            raise argparse.ArgumentTypeError(f'expected a whole number from {low} to {high}, found {text!r}')
         return int(text)
     return read
 
@@ -66,7 +66,7 @@ def read_numbers(text: str) -> tuple[float, ...]:
     except ValueError:
         values = [0.0]
     if not all(value > 0 and math.isfinite(value) for value in values):
-        raise argparse.ArgumentTypeError(f'numbers above 0 with commas between were expected, {text!r} came')
+        raise argparse.ArgumentTypeError(f'expected numbers above 0, separated by commas, found {text!r}')
     return tuple(values)
 
 
@@ -80,7 +80,8 @@ def reader_of_names(choices: tuple[str, ...]) -> Callable[[str], tuple[str, ...]
     def read(text: str) -> tuple[str, ...]:
         names = text.split(',')
         if unknown := [name for name in names if name not in choices]:
-            raise argparse.ArgumentTypeError(f'names of {", ".join(choices)} were expected, {unknown[0]!r} came')
+            raise argparse.ArgumentTypeError(f'expected names of {", ".join(choices)}, separated by commas, found '
+                                             f'{unknown[0]!r}')
         return tuple(dict.fromkeys(names))
     return read
 

@@ -16,8 +16,8 @@ def run_method(argv: Sequence[str], command: str, run: Callable[[str, Method, Se
     if asked in lines:
         return run(asked, METHODS[asked], argv[1:])
     if asked not in ('-h', '--help', '--help-all'):
-        came = '' if asked is None else f', {asked!r} came'
-        print(f'mr-elm {command}: one of {", ".join(lines)} was expected{came}', file=sys.stderr)
+        came = '' if asked is None else f', found {asked!r}'
+        print(f'mr-elm {command}: expected one of {", ".join(lines)}{came}', file=sys.stderr)
         return 2
     print('\n'.join([f'usage: mr-elm {command} METHOD INPUT... [options]', '',
                      *(f'  {name:10} {what}' for name, what in lines.items()), '',

@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
         common = [action for action in own if not isinstance(action.help, AdvancedHelp)]
         if self.shows_all or len(common) == len(own):
             return super().format_help() + (RUNNER_OPTIONS if self.runs_jobs else '')
-        formatter = self.formatter_class(self.prog)
+        formatter = argparse.RawDescriptionHelpFormatter(self.prog)
         formatter.add_usage(self.usage, (), ())
         formatter.add_text(self.description)
         formatter.start_section('most used arguments')
@@ -58,7 +58,7 @@ class Parser(argparse.ArgumentParser):
         """Return (namespace, runner options of mrjob as a tuple). Exits with 2 on wrong usage."""
         own, passed = self.separate(argv)
         if passed and not self.runs_jobs:
-            self.error(f'{passed[0]}: this command runs no job, mrjob has no say in it')
+            self.error(f'{passed[0]}: this command runs no job and takes no option of mrjob')
         args = self.parse_intermixed_args(own)
         if self.runs_jobs:
             make_engine(args.runner, tuple(passed)).prepare(args.inputs)
@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
                 own.append(token)
                 own += self.take_value(token, tokens)
             elif name in REFUSED:
-                self.error(f'{name} is not for users of mr-elm{REFUSED[name]}')
+                self.error(f'{name}: mr-elm does not take this option{REFUSED[name]}')
             elif name in theirs:
                 passed += [token, *([] if '=' in token else self.take(theirs[name], tokens, name))]
             elif token[:2] in theirs and len(token) > 2 and not token.startswith('--'):
@@ -100,7 +100,7 @@ class Parser(argparse.ArgumentParser):
         """Take the next n tokens."""
         values = [value for _, value in zip(range(n), tokens, strict=False)]
         if len(values) < n:
-            self.error(f'{name}: a value was expected')
+            self.error(f'{name}: expected a value, found none')
         return values
 
 
@@ -119,7 +119,7 @@ RUNNER_OPTIONS = """
 Any other runner option of mrjob may follow, such as --num-cores 4 or
 -D mapreduce.job.maps=8.
 """
-REFUSED = {'-o': f': the output folder of mrjob is spelled {OUTPUT_DIR}', '--spark': '', '--steps': '',
+REFUSED = {'-o': f', the output folder of a job is {OUTPUT_DIR}', '--spark': '', '--steps': '',
            **dict.fromkeys(step_options(), '')}
 
 
@@ -136,7 +136,7 @@ def above_zero(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float('inf'):
-        raise argparse.ArgumentTypeError(f'a number above 0 was expected, {text!r} came')
+        raise argparse.ArgumentTypeError(f'expected a number above 0, found {text!r}')
     return value
 
 
@@ -164,15 +164,15 @@ def add_runner_options(parser: Parser) -> None:
                        help='where to run: inline (this process), local (all cores), hadoop or emr '
                        '(default: %(default)s)')
     python = group.add_mutually_exclusive_group()
-    python.add_argument('--python', metavar='PATH', help=AdvancedHelp('hadoop, emr: the Python of the nodes, with numpy '
-                        'and scipy'))
-    python.add_argument('--bundle', metavar='ARCHIVE', help=AdvancedHelp('hadoop, emr: what tasks need, from '
-                        '`mr-elm bundle`'))
+    python.add_argument('--python', metavar='PATH',
+                        help=AdvancedHelp('hadoop, emr: the Python of the nodes, with numpy and scipy'))
+    python.add_argument('--bundle', metavar='ARCHIVE',
+                        help=AdvancedHelp('hadoop, emr: what tasks need, from `mr-elm bundle`'))
     add_quiet_option(group)
     group.add_argument('-v', '--verbose', action='store_true', help=AdvancedHelp("print mrjob's log too"))
     add_debug_option(group)
-    group.add_argument('--trace', metavar='FILE', help=AdvancedHelp('append the seconds and bytes of each job to this file, '
-                       'one JSON object a line'))
+    group.add_argument('--trace', metavar='FILE', help=AdvancedHelp(
+        'append the seconds and bytes of each job to this file, one JSON object a line'))
 
 
 def add_quiet_option(parser: Any) -> None:

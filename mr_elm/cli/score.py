@@ -94,7 +94,7 @@ def fetched_model(name: str) -> Iterator[tuple[str, Any]]:
                 check_report(model.header)
             yield path, model
     except IsADirectoryError:
-        raise ModelFormatError(f'{name}: a model file was expected, it is a folder') from None
+        raise ModelFormatError(f'{name}: expected a model file, found a folder') from None
 
 
 def model_parser(command: str, description: str) -> Parser:

@@ -33,9 +33,9 @@ def print_script(words: Sequence[str], options: Any, args: argparse.Namespace, p
                  **known: Any) -> None:
     """Print the script of a training. words : those of the training, the method first."""
     if clash := [option for name, option in TRAIN_ONLY.items() if getattr(args, name)]:
-        raise ValueError(f'{clash[0]}: a training without it was expected by --script, whose stages run one by one')
+        raise ValueError(f'{clash[0]}: cannot be used with --script, whose stages run one by one')
     if any(word.partition('=')[0] == '--output-dir' for word in passed):
-        raise ValueError('--output-dir: a training without it was expected by --script, each stage writes one file')
+        raise ValueError('--output-dir: cannot be used with --script, each stage writes one file')
     plan = plan_inputs(args.inputs, row_options(args, **known))
     demand_other_names(plan, name_of(args))
     script = Script(words, args, passed, known)
@@ -122,7 +122,7 @@ def add_statistics(script: Script, plan: InputPlan, n_landmarks: int = 0, seed: 
 def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> None:
     """Add the stages of PESVM and the unified ELM. Raises ValueError for an infinite C, which takes the rows."""
     if options.nu == float('inf'):
-        raise ValueError('--script: a finite --C was expected, the initial ELM takes the rows and no sums of them')
+        raise ValueError('--script: expected a finite --C, the initial ELM takes the rows and no sums of them')
     nystrom = options.map == 'nystrom' and script.args.like is None
     add_statistics(script, plan, options.n_hidden if nystrom else 0, options.seed)
     script.add("E'E in tiles and the class sums", 'gram',
@@ -165,8 +165,8 @@ def choose_solver(plan: InputPlan, options: KELMOptions) -> KELMOptions:
     if plan.manifest:
         return settle(plan.name, options, plan.manifest['n_rows'], plan.manifest['n_features'])
     if options.solver is None or options.emit is None and options.solver != 'cg' and not options.rank:
-        raise ValueError('--script: --solver, and --emit unless it is cg, were expected for rows of text, because the '
-                         'choice depends on the number of rows, which only a pack tells')
+        raise ValueError('--script: expected --solver, and --emit unless it is cg, for rows of text: the choice '
+                         'depends on the number of rows, which only a pack knows')
     return options
 
 

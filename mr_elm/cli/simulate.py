@@ -19,7 +19,7 @@ LARGEST = 10**15
 def simulate(argv: Sequence[str]) -> None:
     """Fit a cost model to measured runs, check it against them, and draw what it says of a larger cluster."""
     parser = Parser('simulate', f'{simulate.__doc__} Map tasks are dealt out by list scheduling, with stragglers and '
-                    'their speculative copies. What comes out is simulated, and marked so.', runs_jobs=False)
+                    'their speculative copies. The results are simulated, and marked so.', runs_jobs=False)
     parser.add_argument('--trace', nargs='+', required=True, metavar='CSV',
                         help='runs of mr-elm speedup, sizeup or scaleup')
     parser.add_argument('--nodes', type=read_span, default=(1, 1000), metavar='A..B',
@@ -42,7 +42,7 @@ def simulate(argv: Sequence[str]) -> None:
     add_debug_option(parser)
     args, _ = parser.parse(argv)
     if not 0 <= args.stragglers <= 1:
-        parser.error(f'--stragglers: a share from 0 to 1 was expected, {args.stragglers:g} came')
+        parser.error(f'--stragglers: expected a share from 0 to 1, found {args.stragglers:g}')
     cluster = SimulatedCluster(args.slots, args.split * 1e6, args.bandwidth * 1e9 / 8, args.stragglers, args.slowdown,
                                not args.no_speculation)
     runs = [run for path in args.trace for run in read_runs(path)]
@@ -61,5 +61,6 @@ def read_span(text: str) -> tuple[int, int]:
     except (ValueError, OverflowError):
         found = 0, 0
     if not 1 <= found[0] <= found[1] <= LARGEST:
-        raise argparse.ArgumentTypeError(f'A..B, from 1 to {log10(LARGEST):.0f} digits, was expected, {text!r} came')
+        raise argparse.ArgumentTypeError(f'expected A..B, whole numbers from 1 to 1e{log10(LARGEST):.0f}, found '
+                                         f'{text!r}')
     return found

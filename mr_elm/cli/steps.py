@@ -29,8 +29,7 @@ FORMAT = 'mr_elm-training'
 def layer(argv: Sequence[str]) -> int | None:
     """Write what the next stage needs, and its name to MODELNAME.next."""
     if argv[:1] and not argv[0].startswith('-') and argv[0] not in LINES and not argv[0].endswith('.json'):
-        raise ValueError(f'one of {", ".join(LINES)}, or a file MODELNAME.training.json, was expected, {argv[0]!r} '
-                         'came')
+        raise ValueError(f'expected one of {", ".join(LINES)}, or a file MODELNAME.training.json, found {argv[0]!r}')
     if argv[:1] and argv[0] in LINES:
         return run_method(argv, 'layer', partial(read_training, partial(begin, argv)), LINES)
     args = step_parser('layer', LAYER).parse(argv)[0]
@@ -57,7 +56,7 @@ def begin(words: Sequence[str], driver: Driver, options: Any, args: argparse.Nam
           **known: Any) -> None:
     """Plan the inputs of a training, keep what it is in MODELNAME.training.json, and prepare its first stage."""
     if METHODS[words[0]].auto and args.auto:
-        raise ValueError('--auto: a training with known stages was expected, those of --auto depend on the rows')
+        raise ValueError('--auto: cannot be used here, its stages depend on the rows')
     output_of(args).demand_free()
     plan = plan_inputs(args.inputs, row_options(args, **known))
     demand_other_names(plan, name_of(args))
@@ -89,7 +88,7 @@ def read_record(path: str) -> dict[str, Any]:
         if missing := {'words', 'plan'} - set(record):
             raise ValueError(f'without {", ".join(sorted(missing))}')
     except (ValueError, KeyError, TypeError) as error:
-        raise DataFormatError(f'{path}: a file of `mr-elm layer METHOD ...` was expected ({error})') from None
+        raise DataFormatError(f'{path}: expected a file of `mr-elm layer METHOD ...` ({error})') from None
     return record
 
 
@@ -122,7 +121,7 @@ def replay_driver(driver: Driver, plan: InputPlan, options: Any, replay: Replay)
     except (KeyError, IndexError) as error:
         if not replay.taken:
             raise
-        raise AccountingError(f'{replay.taken[-1]}: the whole output of a stage was expected, lines are missing '
+        raise AccountingError(f'{replay.taken[-1]}: expected the whole output of a stage, lines are missing '
                               f'({error})') from error
     replay.demand_all_taken()
     return made
@@ -133,8 +132,8 @@ def demand_other_names(plan: InputPlan, prefix: str) -> None:
     for file in plan.files:
         folder, name = os.path.split(file.path)
         if name.startswith(f'{prefix}.') and folder == os.getcwd():
-            raise ValueError(f'{file.path}: an input whose name does not begin with {prefix}. was expected, the files '
-                             'of the training have such names: give the model another name')
+            raise ValueError(f'{file.path}: the training writes files whose names begin with {prefix}., and so does '
+                             'the name of this input: give the model another name')
 
 
 def make_replay(args: argparse.Namespace, plan: InputPlan, outputs: tuple[str, ...]) -> Replay:

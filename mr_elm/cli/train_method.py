@@ -54,8 +54,8 @@ def read_budget(text: str) -> dict[str, int]:
     """Read --budget: a number of nodes, or of seconds with an s behind it; the arguments of a Budget."""
     number = text.removesuffix('s')
     if not number.isdecimal() or int(number) < 1:
-        raise argparse.ArgumentTypeError(f'a number of hidden nodes, as in 2000, or of seconds, as in 60s, was '
-                                         f'expected, {text!r} came')
+        raise argparse.ArgumentTypeError('expected a number of hidden nodes, such as 2000, or of seconds, such as '
+                                         f'60s, found {text!r}')
     return {'seconds' if text.endswith('s') else 'nodes': int(number)}
 
 
@@ -64,12 +64,12 @@ def auto_driver(parser: Parser, method: Method, given: Container[str],
     """Return the training of --auto, or None. Exits with status 2 if an option that --auto chooses was given."""
     if not args.auto:
         if '--budget' in given:
-            parser.error('--budget: --auto was expected with it')
+            parser.error('--budget: only --auto has one, add --auto')
         return None
     if clash := [flag for flag in sorted(CHOSEN) if flag in given]:
-        parser.error(f'{clash[0]}: --auto chooses it')
+        parser.error(f'{clash[0]}: cannot be used with --auto, which chooses it')
     if args.script:
-        parser.error('--script: a training without --auto was expected, its stages depend on the rows')
+        parser.error('--script: cannot be used with --auto, whose stages depend on the rows')
     from mr_elm.machines.budget import Budget
     return partial(load(method.auto), budget=Budget(**args.budget or {}))
 
@@ -80,9 +80,9 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
     from mr_elm.cli.increment import living_model
     from mr_elm.machines.living import options_of
     if clash := [flag for flag in sorted(OF_THE_LAYER) if flag in given]:
-        parser.error(f'{clash[0]}: --like or its own scaling and nodes were expected, both came')
+        parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
     if args.nu == float('inf'):
-        parser.error('--C: a finite number was expected with --like, the initial ELM keeps no sums')
+        parser.error('--C: expected a finite number with --like, the initial ELM keeps no sums')
     with living_model(args.like) as (_, model):
         nu = {'nu': args.nu} if '--nu' in given or '--C' in given else {}
         options = options_of(model.header, method=name, bad_rows=args.bad_rows, **nu)

@@ -20,7 +20,7 @@ def read_tuning(name: str, method: Method, tuning: Tuning,
     options = read_options(parser, load(method.options), args, tuning.options, bad_rows=args.bad_rows,
                            **search.of_training)
     if search.figure and options.numeric and not search.draws_targets:
-        parser.error('--figure: classes were expected, --task is regression')
+        parser.error('--figure: cannot be drawn with --task regression, expected classes')
     if args.model is not None:
         output_of(args).demand_free()
     for path in (search.table, search.figure):

@@ -55,9 +55,9 @@ def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: flo
     largest = task.scheme.count_rows(classes.counts)
     needed = -(-largest // task.partitions)
     if needed > task.room:
-        raise DataFormatError(f'{plan.name}: at most {task.room:,} rows of {task.width:,} numbers fit into half of '
-                              f'--memory {memory:g} MB, a machine has {needed:,}: raise --memory, or cut them '
-                              f'by --partitions {-(-largest // max(task.room, 1))}')
+        raise DataFormatError(f'{plan.name}: a machine has {needed:,} rows of {task.width:,} numbers, at most '
+                              f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory, or use '
+                              f'--partitions {-(-largest // max(task.room, 1))}')
 
 
 def solve_on_reducers(data: DataSet, task: DualTask) -> dict[tuple[int, ...], TrainedMachine]:

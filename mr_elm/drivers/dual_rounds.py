@@ -49,8 +49,8 @@ def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], Traine
             task = replace(task, eps=task.eps / 10)
         else:
             break
-    warnings.warn(f'the duality gap over all rows is {share:.2e} of the objective after {number} rounds, '
-                  f'{options.gap:g} was wanted', ConvergenceWarning, stacklevel=2)
+    warnings.warn(f'the duality gap over all rows is {share:.2e} of the objective after {number} rounds, expected at '
+                  f'most {options.gap:g}', ConvergenceWarning, stacklevel=2)
     return machines
 
 
@@ -71,9 +71,8 @@ def solve_and_check(data: DataSet, task: DualTask, working: GatheredRows,
 def demand_room(name: str, n_rows: int, room: int, memory: float) -> None:
     """Raise DataFormatError when the working set outgrows the memory, in MB."""
     if n_rows > room:
-        raise DataFormatError(f'{name}: a working set of at most {room:,} rows was expected, as fits into half of '
-                              f'--memory {memory:g} MB, {n_rows:,} rows are support vectors or may be: '
-                              'raise --memory or lower C')
+        raise DataFormatError(f'{name}: {n_rows:,} rows are or may be support vectors, at most {room:,} fit into half '
+                              f'of --memory {memory:g} MB: raise --memory or lower C')
 
 
 def check_all_rows(data: DataSet, task: DualTask, model: tuple[ModelHeader, dict], working: GatheredRows,
@@ -88,7 +87,7 @@ def check_all_rows(data: DataSet, task: DualTask, model: tuple[ModelHeader, dict
         sums, violators = read_checks(data.run(MRCheck, arguments, 'check'), MOST)
     n_machines = task.scheme.n_machines
     if set(sums) != set(range(n_machines)):
-        raise AccountingError(f'{data.plan.name}: the loss of each of {n_machines} machines was expected from '
-                              f'the checking pass, {len(sums)} came: run it again')
+        raise AccountingError(f'{data.plan.name}: expected the loss of {n_machines} machines from the checking pass, '
+                              f'found {len(sums)}: run it again')
     return [sums[number] for number in range(n_machines)], violators
 

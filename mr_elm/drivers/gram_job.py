@@ -54,8 +54,8 @@ def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterat
 def check_counts(plan: InputPlan, classes: Classes | None, sums: Sums) -> None:
     """Raise AccountingError when the Gram job saw other labels than the pass before."""
     if classes and sums.counts.tolist() != classes.counts:
-        raise AccountingError(f'{plan.name}: as many rows of each class were expected in every pass, other numbers '
-                              'came: the data changed meanwhile')
+        raise AccountingError(f'{plan.name}: expected the same number of rows of each class in every pass, found '
+                              'other numbers: the data changed between passes')
 
 
 @cache

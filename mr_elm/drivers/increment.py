@@ -67,8 +67,8 @@ def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, engine: Engine,
     summary = summarise(data)
     check_labels(plan, summary, options.task)
     if summary.columns.n_features > model.n_features:
-        raise DataFormatError(f'{plan.name}: rows of {model.n_features} features were expected by the model, rows of '
-                              f'{summary.columns.n_features} came')
+        raise DataFormatError(f'{plan.name}: expected rows of {model.n_features} features, as the model has, found '
+                              f'rows of {summary.columns.n_features}')
     steps = demand_grid(plan.name, model, summary, n_rows=model.header.n_rows_used)
     classes = None if options.numeric else join_classes(model.classes, summary.labels)
     sums = sum_up(NodeInputs(options, summary, classes, data), model.layer, steps)

@@ -60,8 +60,8 @@ def solve_by_gradients(data: KernelData, machine: KernelMachine) -> tuple[Kernel
         expected = M.expected_passes(machine.C, machine.tolerance, data.targets.shape[1])
         facts.update(rank=M.rank, expected_passes=expected, effective_dimension=d_eff)
         hint = '' if M.rank >= min(2 * d_eff, data.n_rows) else ': a larger --rank or --memory would save some'
-        data.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, about {expected} passes to '
-                 f'{machine.tolerance:g} expected, mostly fewer{hint}')
+        data.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, expected to take at most about '
+                 f'{expected} passes to reach {machine.tolerance:g}{hint}')
 
     solution, passes, residual = machine.solve_by_gradients(
         data.task_rows, make_product(data), data.targets, data.rows.weights, announce,

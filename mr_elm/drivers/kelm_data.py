@@ -90,6 +90,6 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
     options = settle(plan.name, options, summary.n_rows, task.n_features)
     rows = make_dense(gather(value for _, value in run_problem(source, MRPlace, task, 'rows')))
     if len(rows) != summary.n_rows:
-        raise AccountingError(f'{plan.name}: {summary.n_rows} rows were expected, {len(rows)} came')
+        raise AccountingError(f'{plan.name}: expected {summary.n_rows} rows, found {len(rows)}')
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         yield KernelData(source, options, rows, task, kernel, classes, summary, folder)

@@ -33,7 +33,7 @@ def compute_matrix(data: KernelData) -> Floats:
         files = ['--rows', data.rows_file, '--starts', data.starts_file]
         n_filled = fill_tiles(omega, data.source.run(MRKernelRows, files, 'kernel'))
     if n_filled != n_entries:
-        raise AccountingError(f'{n_entries} entries of the kernel matrix were expected, {n_filled} came')
+        raise AccountingError(f'expected {n_entries} entries of the kernel matrix, found {n_filled}')
     if data.kernel.kind.of_distance:
         omega[np.diag_indices_from(omega)] = 1.0
     return omega
@@ -79,9 +79,9 @@ def demand_disk(data: KernelData, emit: str) -> None:
     data.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if not engine.is_cluster and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
-        raise ValueError(f'{data.source.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, at most a third of '
-                         f'the {free / 1e9:,.1f} GB free in {tempfile.gettempdir()} was expected: take --emit rows, '
-                         'or --solver cg')
+        raise ValueError(f'{data.source.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, expected at most '
+                         f'a third of the {free / 1e9:,.1f} GB that are free in {tempfile.gettempdir()}: use --emit '
+                         'rows or --solver cg')
 
 
 def make_product(data: KernelData) -> Callable[[Floats], Floats]:

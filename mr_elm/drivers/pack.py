@@ -46,11 +46,11 @@ def pack(patterns: Sequence[str], folder: str, options: RowOptions, engine: Engi
     folder = store.absolute(folder)
     found = store.find(folder)
     if found and (not found.is_folder or store.entries(folder)):
-        raise FileExistsError(f'{folder}: a new or empty folder was expected, something is there')
+        raise FileExistsError(f'{folder}: expected a new or empty folder, found files in it')
     engine.demand_reach(folder)
     plan = plan_inputs(patterns, options)
     if plan.pack:
-        raise DataFormatError(f'{plan.pack}: rows of text were expected, they are packed already')
+        raise DataFormatError(f'{plan.pack}: expected rows of text, found packed rows')
     form, block_rows = plan.files[0].format, packing.block_rows
     if form.n_columns:
         block_rows = count_record_rows(form.width, block_rows)

@@ -28,7 +28,7 @@ def predict(model_path: str, plan: InputPlan, out: str, engine: Engine, scores: 
             n_written = join_parts(finished, accounts, stream)
         data.reconcile(accounts)
         if n_written != accounts.used:
-            raise AccountingError(f'{out}: {accounts.used} predictions were expected, {n_written} came')
+            raise AccountingError(f'{out}: expected {accounts.used} predictions, found {n_written}')
     return accounts
 
 
@@ -46,8 +46,8 @@ def evaluate(model_path: str, model: Model, plan: InputPlan, engine: Engine, bad
                   else pairs_from_json(value).scores(list(model.classes)))
     trained = model.header.n_rows_used
     if leave_one_out and job.accounts.used != trained:
-        raise DataFormatError(f'{plan.name}: the {trained} rows that the model was trained on were expected, '
-                              f'{job.accounts.used} came')
+        raise DataFormatError(f'{plan.name}: expected the {trained} rows that the model was trained on, found '
+                              f'{job.accounts.used}')
     if scores is None:
-        raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
+        raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
     return scores, job.accounts

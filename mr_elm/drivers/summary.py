@@ -43,5 +43,5 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     summary.n_rows, summary.rejected = job.accounts.used, dict(job.accounts.reasons)
     check_classes(summary.labels, f'{data.plan.name}: ')
     if landmarks and summary.n_rows and summary.landmarks is None:
-        raise AccountingError(f'{data.plan.name}: landmarks were expected, the statistics brought none')
+        raise AccountingError(f'{data.plan.name}: expected landmarks from the statistics, found none')
     return summary

@@ -77,8 +77,8 @@ def sum_up_folds(inputs: NodeInputs, task: GridTask, kinds: list[Kind]) -> dict[
     """Run the job that sums up: kind -> list of Sums a fold."""
     found = group_sums(run_problem(inputs.data, MRFolds, task, 'folds'), 2)
     if len(found) < len(kinds) * task.folds.n_parts:
-        raise DataFormatError(f'{inputs.plan.name}: rows in each of {task.folds.n_folds} folds were expected, one has '
-                              'none (--folds)')
+        raise DataFormatError(f'{inputs.plan.name}: expected rows in each of {task.folds.n_folds} folds, one has '
+                              'none: lower --folds')
     return {kind: [assemble_sums(found.pop((number, fold)), task.layers[number], inputs.classes)
                    for fold in range(task.folds.n_parts)] for number, kind in enumerate(kinds)}
 

@@ -68,7 +68,7 @@ class Engine:
         """Raise ValueError when tasks cannot read or write at a path."""
         if not self.reaches(path):
             hint = f': a cluster with hadoop-aws reads s3a{path[2:]}' if path.startswith('s3:') else ''
-            raise ValueError(f'{path}: a path {self.place} was expected by -r {self.name}{hint}')
+            raise ValueError(f'{path}: -r {self.name} expects a path {self.place}{hint}')
 
     def bring(self, file: InputFile) -> str:
         """Copy a file to where tasks reach it, once; returns where that is."""

@@ -60,7 +60,7 @@ def make_bundle(folder: str, reporter: Reporter, python_prefix: str | None = Non
     """
     path = f'{folder.rstrip("/")}/{bundle_name(python_prefix)}'
     if store_of(path).find(path) is not None:
-        reporter.say(f'{path} is there already')
+        reporter.say(f'{path} exists already')
         return path
     with built(reporter, python_prefix) as archive:
         reporter.say(f'writing {os.path.getsize(archive) / 1e6:.0f} MB to {path}')
@@ -92,7 +92,7 @@ def find_packer() -> Any:
     try:
         return import_module('venv_pack')
     except ModuleNotFoundError:
-        raise ModuleNotFoundError("venv-pack was expected for this: pip install 'mr_elm[hadoop]'") from None
+        raise ModuleNotFoundError("venv-pack is not installed, run: pip install 'mr_elm[hadoop]'") from None
 
 
 def install(environment: Path) -> None:
@@ -131,9 +131,9 @@ def bundle_arguments(path: str) -> list[str]:
     """
     name = path.rpartition('/')[2]
     if source_digest() not in name:
-        raise ValueError(f'{path}: a bundle of this very code was expected ({bundle_name()}): make one with '
+        raise ValueError(f'{path}: expected a bundle of this version of the code ({bundle_name()}): make one with '
                          '`mr-elm bundle`')
     if store_of(path).find(path) is None:
-        raise FileNotFoundError(f'{path}: a bundle was expected, there is none: make one with `mr-elm bundle`')
+        raise FileNotFoundError(f'{path}: expected a bundle, found none: make one with `mr-elm bundle`')
     variables = [text for key, value in ANY_PROCESSOR.items() for text in ('--cmdenv', f'{key}={value}')]
     return ['--archives', f'{path}#{UNPACKED}', '--task-python-bin', f'{UNPACKED}/bin/python', *variables]

@@ -56,7 +56,7 @@ def parse_job(job_class: Any, argv: list[str]) -> Any:
         if job.options.plan is not None:
             raise ValueError('--plan is for tasks: name the inputs instead')
         if not job.options.args:
-            raise ValueError('an INPUT was expected, none was named')
+            raise ValueError('expected an INPUT, found none')
     except ValueError as error:
         print(f'{program(job_class)}: {error} (--help tells more)', file=sys.stderr)
         sys.exit(2)
@@ -70,7 +70,7 @@ def run(job: Any, argv: list[str]) -> None:
     """
     options, folder = job.options, job.options.output_dir
     if folder and store_of(folder).find(folder):
-        raise FileExistsError(f'{folder}: a new folder was expected, it exists')
+        raise FileExistsError(f'{folder}: expected a new folder, it exists')
     own, passed = split_options(job, argv)
     rows = row_options(options, labelled=not options.no_label, numeric_labels=options.task == 'regression')
     with make_engine(options.runner or DEFAULT_ENGINE, passed, reporter=Reporter(options.quiet)) as engine:

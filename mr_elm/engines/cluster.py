@@ -41,7 +41,7 @@ class Cluster(MRJobEngine):
         folder = self.stage_output(job_class) or self.work.folder(key)
         done = self.work.finished(key, folder, stage)
         if done:
-            self.reporter.say(f'{stage}: finished before')
+            self.reporter.say(f'{stage}: finished in the earlier run')
         else:
             self.work.begin()
             tags = ['-D', f'mapreduce.job.tags={self.tags(key)}']

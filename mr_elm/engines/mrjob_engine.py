@@ -95,7 +95,7 @@ class MRJobEngine(Engine):
             return None
         path = os.path.join(folder, job_class.__name__)
         if os.path.exists(path):
-            raise FileExistsError(f'{path}: a new folder was expected, it exists')
+            raise FileExistsError(f'{path}: expected a new folder, it exists')
         return path
 
     @property
@@ -103,7 +103,7 @@ class MRJobEngine(Engine):
         """Return the value of mapreduce.job.maps, or None where it is not set. Raises ValueError."""
         wanted = self.value_of('mapreduce.job.maps')
         if wanted is not None and not wanted.isdigit():
-            raise ValueError(f'-D mapreduce.job.maps: a whole number was expected, {wanted!r} came')
+            raise ValueError(f'-D mapreduce.job.maps: expected a whole number, found {wanted!r}')
         return None if wanted is None else int(wanted)
 
     @property

@@ -25,7 +25,7 @@ class StageWanted(Exception):
     """Stop a driver: the stage `noun` of mr_NOUN.py must be run next."""
 
     def __init__(self, noun: str) -> None:
-        super().__init__(f'the output of mr_{noun} was expected next, no more outputs were named')
+        super().__init__(f'expected the output of mr_{noun} next, found no more outputs')
         self.noun = noun
 
 
@@ -63,8 +63,8 @@ class Replay(Engine):
             raise StageWanted(noun)
         path = self.outputs[len(self.taken)]
         if not re.search(rf'\.{noun}(\.\d+)?$', path):
-            raise AccountingError(f'{path}: the output of mr_{noun} was expected here, as in {self.prefix}.{noun}: '
-                                  'name the outputs of all stages in their order')
+            raise AccountingError(f'{path}: expected the output of mr_{noun}, as in {self.prefix}.{noun}: name the '
+                                  'outputs of all stages in their order')
         self.taken.append(path)
         yield Recording(job_class, path)
 
@@ -80,8 +80,8 @@ class Replay(Engine):
     def demand_all_taken(self) -> None:
         """Raise AccountingError when there are more outputs than stages."""
         if len(self.taken) < len(self.outputs):
-            raise AccountingError(f'{self.outputs[len(self.taken)]}: the outputs of {len(self.taken)} stages were '
-                                  'expected, this is one too many')
+            raise AccountingError(f'{self.outputs[len(self.taken)]}: expected the outputs of {len(self.taken)} '
+                                  'stages, this is one too many')
 
     def leave_files(self, job_class: Any, plan: InputPlan, arguments: list[str]) -> None:
         """Write the plan of the next stage, and copy the files that it is given or reads instead of the rows."""

@@ -32,4 +32,4 @@ def to_estimator(model: Model) -> BaseEstimator:
     for kind in ESTIMATORS[model.header.task]:
         if kind._method == model.header.method:
             return kind._of_model(model)
-    raise ValueError(f'a method that has an estimator was expected, {model.header.method!r} came')
+    raise ValueError(f'expected a method that has an estimator, found {model.header.method!r}')

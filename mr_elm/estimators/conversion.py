@@ -28,9 +28,10 @@ class Convertible:
         """
         check_is_fitted(self)
         if not hasattr(self, 'model_'):
-            raise ValueError('kernel: one of rows was expected, of a ready matrix there are no rows to keep')
+            raise ValueError('kernel: expected a kernel of rows, a precomputed matrix has no rows that a model could '
+                             'keep')
         if not getattr(self, 'single_', True):
-            raise ValueError('y: one target was expected, models hold no machine of several')
+            raise ValueError('y: expected one target, a model file cannot hold several')
         return self.model_
 
     @classmethod

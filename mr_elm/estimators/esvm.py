@@ -138,9 +138,9 @@ class LivingESVM(Convertible, BaseEstimator):
 
     def _make_layer(self) -> HiddenLayer:
         if self.map not in MAPS:
-            raise ValueError(f'map: one of {", ".join(MAPS)} was expected, {self.map!r} came')
+            raise ValueError(f'map: expected one of {", ".join(MAPS)}, found {self.map!r}')
         if not self.n_hidden >= 1:
-            raise ValueError(f'n_hidden: a number of at least 1 was expected, {self.n_hidden} came')
+            raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
         d = self.n_features_in_
         weights, biases = draw_nodes(self.map, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
         return HiddenLayer(self.map, weights, biases, np.zeros(d), np.ones(d))
@@ -216,7 +216,7 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         known = () if anew else self.classes_
         labels = np.unique(np.concatenate([part for part in (known, y, declared) if len(part)]))
         if len(labels) < 2:
-            raise ValueError(f'rows of two classes were expected, all are of one class, {labels[0]!r}')
+            raise ValueError(f'expected rows of two classes, all are of one class, {labels[0]!r}')
         return labels
 
     def _label(self, rows: tuple, labels: Any) -> TrainingRows:
@@ -227,8 +227,8 @@ class ESVMClassifier(OneVsAll, LivingESVM):
 
     def _demand_lasting_weights(self) -> None:
         if self.class_weight == 'balanced':
-            raise ValueError('class_weight: None or a dictionary was expected where rows come and leave: '
-                             'every row changes what balanced means for all')
+            raise ValueError("class_weight: expected None or a dictionary for partial_fit and forget: with 'balanced' "
+                             'every new row changes the weights of all rows')
 
 
 def name_classes(labels: Any) -> Classes | None:

@@ -65,12 +65,12 @@ class KernelELM(KernelOrNodes):
     def _demand_fitting(self, takes_passes: bool) -> None:
         self._demand_known_kernel()
         if self.solver not in SOLVERS:
-            raise ValueError(f'solver: one of {", ".join(SOLVERS)} was expected, {self.solver!r} came')
+            raise ValueError(f'solver: expected one of {", ".join(SOLVERS)}, found {self.solver!r}')
         if self.leave_one_out and self.solver == 'cg':
-            raise ValueError('leave_one_out: the solver cholesky or svd was expected, cg came')
+            raise ValueError('leave_one_out: expected the solver cholesky or svd, found cg')
         if takes_passes and self.kernel == PRECOMPUTED:
-            raise ValueError(f'solver: cholesky or svd without rank was expected for a ready matrix, {self.solver!r} '
-                             'came')
+            raise ValueError('solver: expected cholesky, or svd without rank, for a precomputed matrix, found '
+                             f'{self.solver!r}')
 
     def _describe_solver(self) -> dict:
         return {'solver': self.solver, 'rank': self.rank, 'tolerance': self.tol, 'max_passes': self.max_iter}

@@ -39,7 +39,7 @@ class KernelOrNodes(Convertible, BaseEstimator):
 
     def _demand_known_kernel(self) -> None:
         if self.kernel not in self._kernels:
-            raise ValueError(f'kernel: one of {", ".join(self._kernels)} was expected, {self.kernel!r} came')
+            raise ValueError(f'kernel: expected one of {", ".join(self._kernels)}, found {self.kernel!r}')
 
     def _make_kernel(self, X: Rows, weights: Floats | None = None) -> Kernel:
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
@@ -47,7 +47,7 @@ class KernelOrNodes(Convertible, BaseEstimator):
 
     def _make_layer(self, d: int) -> HiddenLayer:
         if not self.n_hidden >= 1:
-            raise ValueError(f'n_hidden: a number of at least 1 was expected, {self.n_hidden} came')
+            raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
         weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed)
         return HiddenLayer(self.kernel, weights, biases, np.zeros(d), np.ones(d))
 

@@ -30,7 +30,7 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f'rows of two classes were expected, all are of one class, {classes[0]!r}')
+        raise ValueError(f'expected rows of two classes, all are of one class, {classes[0]!r}')
     return classes, codes
 
 

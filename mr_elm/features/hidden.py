@@ -167,7 +167,7 @@ class HiddenLayer:
     def evaluate(self, X: Rows, out: Floats) -> Floats:
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
         if X.shape[1] != self.n_features:
-            raise ValueError(f'rows of {self.n_features} features were expected, rows of {X.shape[1]} came')
+            raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
         step = max(FEWEST, CACHE // (8 * self.n_hidden))
         for start in range(0, X.shape[0], step):
             self._evaluate_part(X[start:start + step], out[start:start + step])

@@ -103,11 +103,11 @@ class PrecomputedRows:
 def demand_kernel(K: np.ndarray) -> None:
     """Raise ValueError unless K is square and, on a sample, symmetric; warn when it is not positive there."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f'a square matrix was expected as kernel, one of shape {K.shape} came')
+        raise ValueError(f'expected a square matrix as kernel, found shape {K.shape}')
     sample = np.unique(np.linspace(0, len(K) - 1, min(len(K), SAMPLED)).astype(int))
     part = K[np.ix_(sample, sample)].astype(float)
     if not np.allclose(part, part.T, rtol=1e-4, atol=1e-6 * np.abs(part).max(initial=0.0)):
-        raise ValueError('a symmetric matrix was expected as kernel, K(u, v) and K(v, u) differ')
+        raise ValueError('expected a symmetric matrix as kernel, K(u, v) and K(v, u) differ')
     values = np.linalg.eigvalsh(part) if len(part) else np.zeros(1)
     if values[0] < -NEGATIVE * max(values[-1], -values[0]):
         warnings.warn(f'the kernel is not positive on these rows (an eigenvalue of {values[0]:.3g} beside '

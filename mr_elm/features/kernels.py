@@ -144,14 +144,14 @@ def make_kernel(name: str, n_features: int | None = None, normalised: bool = Fal
     Raises ValueError for an unknown kernel, a parameter of another kernel, or a value out of range.
     """
     if name not in KERNELS:
-        raise ValueError(f'kernel: one of {", ".join(KERNELS)} was expected, {name!r} came')
+        raise ValueError(f'kernel: expected one of {", ".join(KERNELS)}, found {name!r}')
     known = KERNELS[name].parameters
     given = {key: value for key, value in given.items() if value is not None}
     if set(given) - set(known):
-        raise ValueError(f'{", ".join(known) or "no parameter"} was expected of the {name} kernel, '
-                         f'{", ".join(sorted(given))} came')
+        raise ValueError(f'expected {", ".join(known) or "no parameter"} with the {name} kernel, found '
+                         f'{", ".join(sorted(given))}')
     if len(given) > 1:
-        raise ValueError('sigma or gamma = 1/(2 sigma^2) was expected, both came')
+        raise ValueError('expected sigma or gamma = 1/(2 sigma^2), found both')
     if not given and 'sigma' in known:
         given = {'sigma': n_features and n_features**0.5}
     elif not given and 'degree' in known:
@@ -169,16 +169,16 @@ def demand_factor(kernel: Kernel) -> None:
         fine = False
     if not fine:
         (name, value), = kernel.parameters.items()
-        raise ValueError(f'{name}: a number whose square, and the inverse of it, float64 can hold was expected, '
-                         f'{value} came')
+        raise ValueError(f'{name}: expected a number whose square and its inverse are in the range of float64, found '
+                         f'{value}')
 
 
 def check_parameter(name: str, value: float | None) -> float:
     """Return a kernel's parameter as a number, or raise ValueError."""
     if value is None or not (value > 0 and np.isfinite(value)):
-        raise ValueError(f'{name}: a finite number above 0 was expected, {value} came')
+        raise ValueError(f'{name}: expected a finite number above 0, found {value}')
     if name == 'degree' and value != int(value):
-        raise ValueError(f'degree: a whole number was expected, {value} came')
+        raise ValueError(f'degree: expected a whole number, found {value}')
     return int(value) if name == 'degree' else float(value)
 
 

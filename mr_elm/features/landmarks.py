@@ -73,7 +73,7 @@ def rows_from_arrays(arrays: list[Floats]) -> Rows:
     """Undo `rows_to_arrays`. Raises DataFormatError on other arrays than it makes."""
     if len(demand_arrays(arrays, 1, 4)) == 1:
         if arrays[0].ndim != 2:
-            raise DataFormatError(f'a damaged line on the wire: rows were expected, shape {arrays[0].shape} came')
+            raise DataFormatError(f'a damaged line on the wire: expected rows, found shape {arrays[0].shape}')
         return arrays[0]
     data, indices, indptr, shape = arrays
     return sp.csr_matrix((data, indices.astype(np.int32), indptr.astype(np.int32)), shape=tuple(shape.astype(int)))

@@ -25,7 +25,7 @@ def choose_scaling(kind: str, statistics: Any) -> tuple[Floats, Floats]:
     elif kind == 'minmax':
         offset, width = low / 2 + high / 2, high / 2 - low / 2
     else:
-        raise ValueError(f'scale: one of {", ".join(SCALES)} was expected, {kind!r} came')
+        raise ValueError(f'scale: expected one of {", ".join(SCALES)}, found {kind!r}')
     constant = constant | (width < np.finfo(float).tiny)  # beyond which 1 / width is infinite
     return np.where(constant, low, offset), np.where(constant, 0.0, 1 / np.where(constant, 1.0, width))
 

@@ -114,8 +114,8 @@ def find_command() -> str:
     """Return the hadoop command of the Hadoop to use. Raises FileNotFoundError when there is none."""
     home = find_home()
     if home is None or not (home / 'bin' / 'hadoop').exists():
-        raise FileNotFoundError(f'{home or "HADOOP_HOME"}: a Hadoop with bin/hadoop was expected: name one by '
-                                'HADOOP_HOME, or start the local one with `make hadoop-up`')
+        raise FileNotFoundError(f'{home or "HADOOP_HOME"}: expected a Hadoop with bin/hadoop, found none: set '
+                                'HADOOP_HOME, or start a local one with `make hadoop-up`')
     return str(home / 'bin' / 'hadoop')
 
 

@@ -103,7 +103,7 @@ class S3Store:
         """Give an object, or all below a folder, a new name; names that begin with _ (all is there) come last."""
         found = self.find(source)
         if found is None:
-            raise FileNotFoundError(f'{source}: an object or a folder was expected, there is none')
+            raise FileNotFoundError(f'{source}: expected an object or a folder, found none')
         if not found.is_folder:
             _, bucket, key = split_path(path)
             with translate_errors(path, bucket):
@@ -158,7 +158,7 @@ def split_path(path: str) -> tuple[str, str, str]:
     scheme, _, rest = path.partition('://')
     bucket, _, key = rest.partition('/')
     if not bucket:
-        raise ValueError(f'{path}: a bucket was expected, as in {scheme}://bucket/key')
+        raise ValueError(f'{path}: expected a bucket, as in {scheme}://bucket/key')
     return f'{scheme}://{bucket}', bucket, key.rstrip('/')
 
 
@@ -173,14 +173,14 @@ def translate_errors(path: str, bucket: str | None = None) -> Iterator[None]:
     try:
         yield
     except (NoCredentialsError, PartialCredentialsError, TokenRetrievalError):
-        raise PermissionError(f'{path}: credentials for AWS were expected in the environment, in a profile of the AWS '
-                              'command line or by the role of this machine, there are none') from None
+        raise PermissionError(f'{path}: expected AWS credentials in the environment, in a profile of the AWS command '
+                              'line or by the role of this machine, found none') from None
     except ClientError as error:
         code = get_code(error)
         if code == 'NoSuchBucket':
-            raise FileNotFoundError(f'{path}: a bucket {bucket} was expected to exist, there is none') from None
+            raise FileNotFoundError(f'{path}: the bucket {bucket} does not exist') from None
         reason = error.response.get('Error', {}).get('Message', code)
         kind = KINDS.get(code, OSError)
         raise kind(f'{path}: AWS refused {error.operation_name}: {code}: {reason}') from None
     except BotoCoreError as error:
-        raise OSError(f'{path}: AWS was expected to answer ({" ".join(str(error).split())})') from None
+        raise OSError(f'{path}: AWS does not answer ({" ".join(str(error).split())})') from None

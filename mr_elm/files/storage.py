@@ -212,9 +212,9 @@ def demand_free(path: str, overwrite: bool = False) -> None:
     store = store_of(path)
     found = store.find(path)
     if found is not None and found.is_folder:
-        raise IsADirectoryError(f'{path}: the name of a file was expected, it is a folder')
+        raise IsADirectoryError(f'{path}: expected the name of a file, it is a folder')
     if found is not None and not overwrite:
-        raise FileExistsError(f'{path}: a new file was expected, it exists (--overwrite replaces it)')
+        raise FileExistsError(f'{path}: expected a new file, it exists (--overwrite replaces it)')
     folder = os.path.dirname(os.path.abspath(path))
     if is_local(path) and not os.path.isdir(folder):
-        raise FileNotFoundError(f'{path}: the folder {folder} was expected to exist')
+        raise FileNotFoundError(f'{path}: the folder {folder} does not exist')

@@ -128,7 +128,7 @@ class WebHDFS(Filesystem):
     def rename(self, source: str, target: str) -> None:
         """Give a file another name. Raises OSError when the target exists."""
         if not self.json('PUT', source, 'RENAME', destination=strip_host(target))['boolean']:
-            raise FileExistsError(f'{target}: a new name was expected, it exists')
+            raise FileExistsError(f'{target}: expected a new name, it exists')
 
 
 def send(method: str, target: str, body: Any) -> HTTPResponse:
@@ -142,8 +142,7 @@ def send(method: str, target: str, body: Any) -> HTTPResponse:
         connection.request(method, f'{parts.path}?{parts.query}', body=body, headers=headers)
         response = connection.getresponse()
     except OSError as error:
-        raise OSError(f'{parts.scheme}://{parts.netloc}: HDFS was expected to answer ({error}): '
-                      'is the cluster up?') from None
+        raise OSError(f'{parts.scheme}://{parts.netloc}: HDFS does not answer ({error}): is the cluster up?') from None
     connection.sock = None  # the response keeps the socket
     return response
 

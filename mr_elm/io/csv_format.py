@@ -15,23 +15,23 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
         delimiter = options.delimiter if options.delimiter != 'auto' else guess_delimiter(lines)
         rows = [split_fields(line, delimiter) for line in lines]
     except RowError as error:
-        raise DataFormatError(f'{path}: rows of fields were expected, {error} came among the first lines') from None
+        raise DataFormatError(f'{path}: expected rows of fields, found {error} among the first lines') from None
     header = decide_header(rows, options)
     if len(rows) <= header:
-        raise DataFormatError(f'{path}: rows were expected, only a header line came')
+        raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = Counter(map(len, rows[header:])).most_common(1)[0][0]
     names = [readable(text) for text in rows[0]] if header else None
     label = locate(options.label_column, names, n_columns, path) if options.labelled else None
     weight = locate(options.weight_column, names, n_columns, path)
     if weight is not None and weight == label:
-        raise DataFormatError(f'{path}: label and weight were expected in two columns, column {label} came for both')
+        raise DataFormatError(f'{path}: expected label and weight in two columns, column {label} is given for both')
     form = RowFormat('csv', delimiter, header, n_columns, label, weight, options.labelled, options.ignore_label,
                      options.numeric_labels)
     if form.width < 1:
-        raise DataFormatError(f'{path}: a label and at least one feature were expected, rows have {n_columns} field(s)')
+        raise DataFormatError(f'{path}: expected a label and at least one feature, rows have {n_columns} field(s)')
     if options.n_features not in (None, form.width):
-        raise DataFormatError(f'{path}: rows of {options.n_features} features were expected, '
-                              f'rows of {form.width} came' + width_hint(form, options))
+        raise DataFormatError(f'{path}: expected rows of {options.n_features} features, found rows of '
+                              f'{form.width}' + width_hint(form, options))
     return form
 
 
@@ -102,9 +102,9 @@ def locate(column: str | int | None, names: list[str] | None, n_columns: int, pa
         if names and column in names:
             return names.index(column)
         known = f'its columns are {", ".join(names[:8])}' if names else 'it has no header line'
-        raise DataFormatError(f'{path}: a column named {column!r} was expected, {known}') from None
+        raise DataFormatError(f'{path}: expected a column named {column!r}, {known}') from None
     if not -n_columns <= position < n_columns:
-        raise DataFormatError(f'{path}: column {position} was expected, rows have {n_columns} fields (counted from 0)')
+        raise DataFormatError(f'{path}: expected column {position} (counted from 0), rows have {n_columns} fields')
     return position % n_columns
 
 

@@ -118,7 +118,7 @@ def diagnose(line: str, form: RowFormat) -> RowError:
             return RowError('binary data', 'the line holds bytes of zero')
         row = split_fields(line, form.delimiter)
         if len(row) != form.n_columns:
-            return RowError('wrong width', f'{form.n_columns} fields were expected, {len(row)} came')
+            return RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')
         for j, text in enumerate(row):
             check_field(text, j, form)
     except RowError as error:

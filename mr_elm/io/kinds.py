@@ -20,7 +20,7 @@ KINDS = {
 
 def refuse_text(lines: object, form: RowFormat) -> Any:
     """Stand for parsing, where rows are no lines of text."""
-    raise TypeError(f'a kind of text was expected, {form.kind} came')
+    raise TypeError(f'expected a kind of text, found {form.kind}')
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def decode_block(line: bytes) -> Block:
         data = data.rstrip(b'\r')
         header, payload = json.loads(text), a2b_base64(data)
         if b''.join(more).strip() or len(data) != -(-len(payload) // 3) * 4:  # such as the next line, run into this one
-            raise ValueError('base64 alone was expected behind the header')
+            raise ValueError('expected only base64 after the header')
         kinds, sizes = list_dtypes(header), list_sizes(header)
         intact = header['crc32'] == checksum(header, payload)
     except DAMAGE as error:
@@ -133,7 +133,7 @@ def decode_end(line: bytes) -> dict:
     except RecursionError as error:
         raise ValueError(error) from None
     if not isinstance(counts, dict):
-        raise ValueError('counts were expected')
+        raise ValueError('expected counts')
     return counts
 
 

@@ -36,7 +36,7 @@ class PackedReader:
         elif line.startswith(END_MARK + b'\t'):
             self._close(line)
         else:
-            raise DataFormatError(f'{self._position()}: a packed block was expected, other text came')
+            raise DataFormatError(f'{self._position()}: expected a packed block, found other text')
 
     def _close(self, line: bytes) -> None:
         try:

@@ -45,6 +45,6 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     Raises DataFormatError when the lines are no rows at all.
     """
     if any('\0' in line for line in lines):
-        raise DataFormatError(f'{path}: rows of text were expected, binary data came')
+        raise DataFormatError(f'{path}: expected rows of text, found binary data')
     kind = guess_kind(lines, str(path)) if options.kind == 'auto' else options.kind
     return replace(find_kind(kind).choose_format(lines, path, options), blank_bytes=blank_bytes)

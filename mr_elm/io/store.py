@@ -97,11 +97,11 @@ def load_arrays(path: FilePath, name: FilePath | None = None) -> tuple[dict[str,
     except OSError as error:
         if error.errno not in (None, errno.EINVAL):
             raise  # the file cannot be read, whatever it is
-        raise ModelFormatError(f'{name}: a model file of mr-elm was expected, this one is damaged') from None
+        raise ModelFormatError(f'{name}: expected a model file of mr-elm, this one is damaged') from None
     except Exception as error:  # what numpy, zipfile and json raise for damaged bytes is in no list of theirs
-        raise ModelFormatError(f'{name}: a model file of mr-elm was expected ({error})') from None
+        raise ModelFormatError(f'{name}: expected a model file of mr-elm ({error})') from None
     if not isinstance(header, dict) or header.get('format') != FORMAT:
-        raise ModelFormatError(f'{name}: a model file of mr-elm was expected, this is another npz')
+        raise ModelFormatError(f'{name}: expected a model file of mr-elm, found another npz file')
     if header.get('version') != VERSION:
-        raise ModelFormatError(f'{name}: model version {VERSION} was expected, version {header.get("version")} came')
+        raise ModelFormatError(f'{name}: expected model version {VERSION}, found version {header.get("version")}')
     return header, arrays

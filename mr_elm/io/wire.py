@@ -79,8 +79,8 @@ def demand_arrays(arrays: list[Floats], *numbers: int) -> list[Floats]:
     Nothing else finds a line that was cut between two arrays: it has lost its checksum too.
     """
     if len(arrays) not in numbers:
-        raise DataFormatError(f'a damaged line on the wire: {" or ".join(map(str, numbers))} arrays were expected, '
-                              f'{len(arrays)} came')
+        raise DataFormatError(f'a damaged line on the wire: expected {" or ".join(map(str, numbers))} arrays, found '
+                              f'{len(arrays)}')
     return arrays
 
 

@@ -50,8 +50,8 @@ class Search:
         parts = min(self.n_tested + 1, self.n_folds)
         wanted = sum(16 * parts * (layer.n_hidden + 1)**2 for layer in layers) / 1e6
         if wanted > self.memory:
-            raise DataFormatError(f'{name}: sums of at most {self.memory:,.0f} MB a task were expected, those of '
-                                  f'{len(layers)} kinds of nodes in {parts} folds take {wanted:,.0f} MB: search fewer '
+            raise DataFormatError(f'{name}: the sums of {len(layers)} kinds of nodes in {parts} folds take '
+                                  f'{wanted:,.0f} MB a task, expected at most {self.memory:,.0f} MB: search fewer '
                                   'kinds or nodes, or raise --memory')
 
 

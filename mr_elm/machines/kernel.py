@@ -149,11 +149,11 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
     whole = 0 if solver == 'svd' and options.rank else WHOLE.get(solver, 0)
     if whole * n_rows**2 * 8 > options.memory * 1e6:
         raise DataFormatError(
-            f'{name}: at most {int(room / np.sqrt(whole)):,} rows fit --solver {solver} in --memory '
-            f'{options.memory:g} MB, {n_rows:,} came: raise --memory to {-(-whole * 8 * n_rows**2 // 10**6)}, or take '
+            f'{name}: {n_rows:,} rows are too many for --solver {solver}, at most {int(room / np.sqrt(whole)):,} '
+            f'fit into --memory {options.memory:g} MB: raise --memory to {-(-whole * 8 * n_rows**2 // 10**6)}, or use '
             '--solver cg')
     if not whole and count_vectors(options.memory, n_rows) < 1:
-        raise DataFormatError(f'{name}: vectors of {n_rows:,} rows were expected to fit into half of --memory '
+        raise DataFormatError(f'{name}: vectors of {n_rows:,} rows do not fit into half of --memory '
                               f'{options.memory:g} MB: raise --memory')
     emit = options.emit or ('rows' if 8 * n_rows * n_features <= CACHE_BYTES else 'tiles')
     return replace(options, solver=solver, emit=emit)

@@ -98,7 +98,7 @@ class LivingMachine:
         if batch.classes:
             kept = (sums.counts > 0) | (before.counts == 0)  # a class that was declared waits for its first row
             if kept.sum() < 2:
-                raise AccountingError(f'rows of at least two classes were expected to be left, {kept.sum()} would be')
+                raise AccountingError(f'expected rows of at least two classes to be left, found {kept.sum()}')
             classes, sums = list(compress(batch.classes, kept)), select_classes(sums, kept)
         header = replace(self.header, n_rows_used=self.header.n_rows_used - batch.n_rows)
         header = header.change_parameters(peak=self.peak)
@@ -137,10 +137,10 @@ class LivingMachine:
         foreign = batch.sums.counts > 0
         foreign[batch.known] = False
         if batch.classes and (strangers := sorted(compress(batch.classes, foreign))):
-            raise AccountingError(f'rows of the model\'s classes were expected, {strangers[:3]} came')
+            raise AccountingError(f"expected rows of the model's classes, found {strangers[:3]}")
         if batch.n_rows >= self.header.n_rows_used:
-            raise AccountingError(f'fewer rows than the {self.header.n_rows_used} of the model were expected, '
-                                  f'{batch.n_rows} came')
+            raise AccountingError(f'cannot forget {batch.n_rows} rows: the model was trained on only '
+                                  f'{self.header.n_rows_used}, and at least one must be left')
 
 
 def merge_models(models: Sequence[HiddenNodeModel], names: Sequence[str]) -> LivingMachine:
@@ -156,7 +156,7 @@ def merge_models(models: Sequence[HiddenNodeModel], names: Sequence[str]) -> Liv
         classes = None if model.numeric else join_classes(machine.header.classes, labels)
         machine = machine.merge(LivingMachine.of_model(model), classes)
         if steps_of(machine.header) != finer:
-            raise ModelFormatError(f'{name}: numbers of about the size that {names[0]} was trained on were expected')
+            raise ModelFormatError(f'{name}: expected numbers of about the size that {names[0]} was trained on')
     return machine
 
 
@@ -188,8 +188,8 @@ def demand_grid(name: str, model: HiddenNodeModel, summary: Summary, weights: di
     """
     steps = steps_of(model.header)
     if not steps.holds(grid_for(model.layer, summary, weights), n_rows + summary.n_rows):
-        raise DataFormatError(f'{name}: numbers of about the size that the model was trained on were expected, they '
-                              'are millions of times larger')
+        raise DataFormatError(f'{name}: expected numbers of about the size that the model was trained on, found '
+                              'numbers millions of times larger')
     return steps
 
 
@@ -223,12 +223,12 @@ def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:
 def demand_living(model: Model, name: str) -> None:
     """Raise ModelFormatError when a model keeps no sums that rows could be added to."""
     if 'gram' not in model.arrays:
-        raise ModelFormatError(f'{name}: a model of pesvm or elm was expected, {model.header.method} keeps no sums')
+        raise ModelFormatError(f'{name}: expected a model of pesvm or elm, {model.header.method} keeps no sums')
     with refusing(name):
         check_living(model.header)
     if model.header.parameters['class_weight'] is not None:
-        raise ModelFormatError(f'{name}: a model without --class-weight was expected: the weights of classes change '
-                               'with every row, and those of all others would have to be seen again')
+        raise ModelFormatError(f'{name}: expected a model without --class-weight: every new row changes the weights '
+                               'of all classes, and the old rows would have to be read again')
 
 
 def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, other_name: str, hint: str = '') -> None:
@@ -242,9 +242,9 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
                                ('map', one.header.parameters['map'], other.header.parameters['map']),
                                ('hidden nodes', one.layer.n_hidden, other.layer.n_hidden)):
         if ours != theirs:
-            raise ModelFormatError(f'{other_name}: {what} {ours} was expected as in {name}, {theirs} came')
+            raise ModelFormatError(f'{other_name}: expected {what} {ours} as in {name}, found {theirs}')
     for part, array in layer_arrays(one.layer).items():
         if not np.array_equal(array, other.arrays[part]) or (
                 one.header.parameters['sigma'] != other.header.parameters['sigma']):
-            raise ModelFormatError(f'{other_name}: the {part.replace("_", " ")} of {name} were expected, others came'
-                                   f'{hint}')
+            raise ModelFormatError(f'{other_name}: expected the same {part.replace("_", " ")} as in {name}, they '
+                                   f'differ{hint}')

@@ -60,8 +60,8 @@ def flag_of(each: Field) -> str:
 
 def weights_option(group: str) -> Any:
     """Make the option that says how nodes are drawn."""
-    return option('normal', 'how nodes are drawn. normal: standard deviation S/sqrt(d); uniform: between -S and S', group,
-                  ('normal', 'uniform'), advanced=True)
+    return option('normal', 'how nodes are drawn. normal: standard deviation S/sqrt(d); uniform: between -S and S',
+                  group, ('normal', 'uniform'), advanced=True)
 
 
 def class_weight_option(group: str) -> Any:
@@ -99,7 +99,8 @@ class TrainingOptions:
 
 def demand_classes(task: str, class_weight: str | None) -> None:
     """Raise ValueError for --class-weight together with --task regression."""
-    demand(task != 'regression' or class_weight is None, '--class-weight: classes were expected, --task is regression')
+    demand(task != 'regression' or class_weight is None,
+           '--class-weight: cannot be used with --task regression, expected classes')
 
 
 def demand(met: bool, message: str) -> None:
@@ -132,7 +133,7 @@ class PESVMOptions(TrainingOptions):
         """Raise ValueError for class weights of a regression, and for a number of nodes that there cannot be."""
         demand_classes(self.task, self.class_weight)
         demand(self.map != 'identity' or self.n_hidden == N_HIDDEN,
-               '--hidden: --map identity was expected without it, its nodes are the features')
+               '--hidden: cannot be used with --map identity, whose nodes are the features')
 
     @property
     def bias(self) -> bool:
@@ -158,7 +159,8 @@ class KernelOptions(TrainingOptions):
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
     sigma: float | None = option(None, 'width of the gaussian or laplacian kernel (default: sqrt(d))', 'kernel')
     gamma: float | None = option(None, 'gaussian: 1 / (2 sigma^2), instead of --sigma', 'kernel', advanced=True)
-    degree: int | None = option(None, 'polynomial: the degree in (1 + u.v)^degree (default: 3)', 'kernel', advanced=True)
+    degree: int | None = option(None, 'polynomial: the degree in (1 + u.v)^degree (default: 3)', 'kernel',
+                                advanced=True)
     C: float = option(1.0, 'weight of the errors', 'kernel')
 
     def check(self) -> None:
@@ -168,8 +170,8 @@ class KernelOptions(TrainingOptions):
         wanted = ', '.join(f'--{name}' for name in known) or 'no parameter'
         for name in ('sigma', 'gamma', 'degree'):
             demand(getattr(self, name) is None or name in known,
-                   f'--{name}: {wanted} was expected with --kernel {self.kernel}')
-        demand(self.sigma is None or self.gamma is None, '--gamma: --sigma or --gamma was expected, both came')
+                   f'--{name}: expected {wanted} with --kernel {self.kernel}')
+        demand(self.sigma is None or self.gamma is None, '--gamma: expected --sigma or --gamma, found both')
 
 
 PARTITIONED = 'rows beyond one reducer'
@@ -250,12 +252,12 @@ class SphereSVMOptions(DualOptions):
         """Raise ValueError where the kernel is not normalised, or the rule cannot close a gap."""
         super().check()
         demand(self.normalise or KERNELS[self.kernel].of_distance,
-               f'--kernel {self.kernel}: a normalised kernel was expected, add --normalise')
+               f'--kernel {self.kernel}: expected a normalised kernel, add --normalise')
         demand(self.chosen_rule != 'paper' or self.partitions == 1,
-               '--partitions: --rule exact was expected with it, paper closes no gap')
+               '--partitions: cannot be used with --rule paper, which closes no gap, use --rule exact')
         for name in ('subset', 'attempts'):
             demand(getattr(self, name) is None or self.chosen_rule == 'paper',
-                   f'--{name}: --rule paper was expected with it, exact draws no subsets')
+                   f'--{name}: expected --rule paper, exact draws no subsets')
 
 
 @dataclass(frozen=True)
@@ -290,7 +292,7 @@ class KELMOptions(KernelOptions):
         super().check()
         demand_classes(self.task, self.class_weight)
         demand(not (self.leave_one_out and self.solver == 'cg'),
-               '--leave-one-out: --solver cholesky or svd was expected, cg has no closed form')
+               '--leave-one-out: expected --solver cholesky or svd, cg has no closed form')
         demand(not (self.emit and self.solver == 'cg'),
-               '--emit: --solver cholesky or svd was expected, cg never stores the kernel matrix')
-        demand(not (self.rank and self.solver in (None, 'cholesky')), '--rank: --solver svd or cg was expected')
+               '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix')
+        demand(not (self.rank and self.solver in (None, 'cholesky')), '--rank: expected --solver svd or cg')

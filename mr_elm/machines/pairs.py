@@ -38,9 +38,9 @@ class ClassScheme:
 
     def __post_init__(self) -> None:
         if self.name not in SCHEMES:
-            raise ValueError(f'multiclass: {" or ".join(SCHEMES)} was expected, {self.name!r} came')
+            raise ValueError(f'multiclass: expected {" or ".join(SCHEMES)}, found {self.name!r}')
         if self.n_classes < 2:
-            raise ValueError('rows of two classes were expected, all are of one class')
+            raise ValueError('expected rows of two classes, all are of one class')
 
     @property
     def one_vs_all(self) -> bool:

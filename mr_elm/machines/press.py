@@ -38,7 +38,7 @@ class LeaveOneOut:
             gram = gram[:-1, :-1]
         factor = factor_ridge(gram, 1 / parameters.get('nu', parameters.get('C')))
         if factor is None:
-            raise ValueError('a smaller nu was expected: I/nu + E\'E is not positive definite in floating point')
+            raise ValueError("expected a smaller nu: I/nu + E'E is not positive definite in floating point")
         return cls(model, factor)
 
     def predict(self, block: Block) -> np.ndarray:
@@ -60,7 +60,6 @@ class LeaveOneOut:
             return block.targets[:, None]
         names = [self.model.class_of(name) for name in block.names]
         if unknown := sorted(set(names) - set(self.model.classes)):
-            raise DataFormatError('rows that the model was trained on were expected, rows of class '
-                                  f'{unknown[0]!r} came')
+            raise DataFormatError(f'expected rows that the model was trained on, found rows of class {unknown[0]!r}')
         codes = np.array([self.model.classes.index(name) for name in names])[block.codes]
         return class_targets(codes, len(self.model.classes))

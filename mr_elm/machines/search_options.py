@@ -82,8 +82,8 @@ class KernelSearch:
         """Raise ValueError where candidates do not fit the kernel."""
         for name in ('sigma', 'gamma', 'degree'):
             demand(getattr(self, name) is None or name in KERNELS[self.kernel].parameters,
-                   f'--{name}: a parameter of the {self.kernel} kernel was expected')
-        demand(not (self.sigma and self.gamma), '--gamma: --sigma or --gamma was expected, both came')
+                   f'--{name}: expected a parameter of the {self.kernel} kernel')
+        demand(not (self.sigma and self.gamma), '--gamma: expected --sigma or --gamma, found both')
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class DualSearch(KernelSearch):
         """Raise ValueError where candidates do not fit the kernel, or there is one fold."""
         super().check()
         for name in ('folds', 'nested'):
-            demand(getattr(self, name) != 1, f'--{name}: at least 2 folds were expected, 1 came')
+            demand(getattr(self, name) != 1, f'--{name}: expected at least 2 folds, found 1')
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ class NodeSearch:
     weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'values to try (default: 0.5,1,2)', GRID)
     nu: tuple[float, ...] = option(tuple(10.0**k for k in range(-4, 8)), 'values to try (default: 1e-4,1e-3,...,1e7)',
                                     GRID)
-    hidden: tuple[int, ...] = option(tuple(range(100, 1001, 100)), 'numbers of nodes to try (default: 100,200,...,1000)',
-                                     GRID)
+    hidden: tuple[int, ...] = option(tuple(range(100, 1001, 100)),
+                                     'numbers of nodes to try (default: 100,200,...,1000)', GRID)
     folds: int = folds_option()
     weights: str = option('normal', 'how nodes are drawn', GRID, ('normal', 'uniform'), advanced=True)
     class_weight: str | None = class_weight_option(GRID)
@@ -143,4 +143,4 @@ class NodeSearch:
 
     def check(self) -> None:
         """Raise ValueError when there is one fold."""
-        demand(self.folds != 1, '--folds: at least 2 folds were expected, 1 came')
+        demand(self.folds != 1, '--folds: expected at least 2 folds, found 1')

@@ -48,9 +48,9 @@ class DataSet:
         if self.first is not None:
             self.first.compare(accounts)
         elif self.n_rows is not None and accounts.used != self.n_rows:
-            who = f'{self.plan.pack}: {self.n_rows} rows were expected by its manifest' if self.plan.pack else (
-                f'{self.plan.name}: {self.n_rows} rows were expected')
-            raise DataFormatError(f'{who}, {accounts.used} came: a part is missing or cut short')
+            who = f'{self.plan.pack}: expected {self.n_rows} rows, as its manifest says' if self.plan.pack else (
+                f'{self.plan.name}: expected {self.n_rows} rows')
+            raise DataFormatError(f'{who}, found {accounts.used}: a part is missing or cut short')
         self.first = self.first or accounts
         self._compare_blas(accounts.blas)
 

@@ -48,7 +48,7 @@ class Finished:
                     yield chunk
                     end = chunk[-1:]
             if end != b'\n':
-                raise DataFormatError(f'{path}: whole lines were expected, the last one is cut short')
+                raise DataFormatError(f'{path}: expected whole lines, the last one is cut short')
             yield b''
 
 

@@ -52,16 +52,16 @@ class Work:
         if found is None:
             return
         if is_alive(found['driver']):
-            raise FileExistsError(f'{self.output}: no other run was expected to make it, process '
-                                  f'{found["driver"]["pid"]} does')
+            raise FileExistsError(f'{self.output}: another run is writing it now (process {found["driver"]["pid"]}): '
+                                  'wait for it, or end it')
         if not self.resume:
-            self.reporter.say(f'{self.record}: an unfinished run is thrown away; --resume would have gone on with it')
+            self.reporter.say(f'{self.record}: deleting an unfinished run (--resume would continue it)')
             self.end_jobs(found['staging'])
             self.remove(found['staging'])
             return
         self.staging, self.jobs, self.resumed = found['staging'], found['jobs'], True
         self.begin()
-        self.reporter.say(f'{self.record}: going on with an unfinished run, finished jobs: {len(self.jobs)}')
+        self.reporter.say(f'{self.record}: continuing an unfinished run, finished jobs: {len(self.jobs)}')
 
     def read(self) -> dict[str, Any] | None:
         """Return what the record says, or None when there is none. Raises ValueError when it is something else."""
@@ -74,7 +74,7 @@ class Work:
                 raise ValueError('another format or version')
             return {name: found[name] for name in ('staging', 'driver', 'jobs')}
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f'{self.record}: the record of an unfinished run was expected ({error})') from None
+            raise ValueError(f'{self.record}: expected the record of an unfinished run ({error})') from None
 
     def write(self) -> None:
         """Write the record."""
@@ -125,7 +125,7 @@ class Work:
     def recover(self, key: str, folder: str, stage: str) -> None:
         """Wait for a job that a killed driver left, and record it when it succeeds."""
         job = self.queue and self.queue.wait(self.tag(key), lambda name: self.reporter.say(
-            f'{stage}: {name} was left running, waiting for it'))
+            f'{stage}: waiting for {name}, which an earlier run started'))
         records = job and self.queue.map_input_records(job)
         if records is not None:
             self.finish(key, folder, records)
@@ -142,14 +142,14 @@ class Work:
             return
         kept = bool(self.record and self.jobs) and error is not None and not isinstance(error, FINAL)
         if error is not None and kept:
-            add_note(error, f'finished jobs are kept: {len(self.jobs)}, --resume goes on from there')
+            add_note(error, f'{len(self.jobs)} finished job(s) are kept, --resume continues from there')
         try:
             if error is not None:
                 self.end_jobs(self.staging)
             if not kept:
                 self.remove(self.staging)
         except OSError as problem:
-            self.reporter.say(f'{self.staging}: not all that a run left can be removed ({problem})')
+            self.reporter.say(f'{self.staging}: cannot remove all files of the run ({problem})')
 
     def remove(self, staging: str) -> None:
         """Remove the folder of a run, and its record."""

@@ -75,7 +75,7 @@ class Accounts:
         """Keep a record about the input. Raises AccountingError at a second one of a place, unless it is an error."""
         table = {'counts': self.counts, 'rejected': self.rows, 'error': self.errors}[kind]
         if place in table and kind != 'error':
-            raise AccountingError(f'one record was expected for {kind} {place}, two came: a task was counted twice')
+            raise AccountingError(f'expected one record for {kind} {place}, found two: a task was counted twice')
         table[place] = value
 
     def settle(self, bad_rows: str) -> None:

@@ -10,18 +10,18 @@ CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no c
 def demand_rows(plan: InputPlan, summary: Summary) -> None:
     """Raise DataFormatError when a data set has no row, or no feature."""
     if not summary.n_rows:
-        raise DataFormatError(f'{plan.name}: rows were expected, not one could be used')
+        raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
     if not summary.columns.n_features:
-        raise DataFormatError(f'{plan.name}: rows with features were expected, all are empty')
+        raise DataFormatError(f'{plan.name}: expected rows with features, all rows are empty')
 
 
 def check_labels(plan: InputPlan, summary: Summary, task: str) -> None:
     """Raise DataFormatError when the rows have no labels, or were packed for another task."""
     if summary.target is None and not summary.labels.entries:
-        raise DataFormatError(f'{plan.pack or plan.name}: labels were expected, the rows have none')
+        raise DataFormatError(f'{plan.pack or plan.name}: expected labels, the rows have none')
     if (task == 'regression') != (summary.target is not None):
-        raise DataFormatError(f'{plan.pack}: rows packed for {task} were expected, these were packed for '
-                              f'another task (mr-elm pack --task {task})')
+        raise DataFormatError(f'{plan.pack}: expected rows packed for {task}, found rows packed for another task: '
+                              f'pack them again (mr-elm pack --task {task})')
 
 
 def find_classes(plan: InputPlan, summary: Summary) -> Classes:
@@ -29,9 +29,9 @@ def find_classes(plan: InputPlan, summary: Summary) -> Classes:
     classes = Classes.of(summary.labels)
     k = len(classes.names)
     if k < 2:
-        raise DataFormatError(f'{plan.name}: at least two classes were expected, every row has the label '
+        raise DataFormatError(f'{plan.name}: expected at least two classes, every row has the label '
                               f'{classes.names[0]!r}')
     if k > CONTINUOUS and 2 * k >= summary.n_rows:
-        raise DataFormatError(f'{plan.name}: classes were expected, {summary.n_rows} rows have {k} different labels: '
-                              'is this a regression (--task regression) or another column (--label-column)?')
+        raise DataFormatError(f'{plan.name}: expected classes, {summary.n_rows} rows have {k} different labels: is '
+                              'this a regression (--task regression) or another column (--label-column)?')
     return classes

@@ -96,8 +96,8 @@ def plan_inputs(patterns: Sequence[str], options: RowOptions, closed: bool = Tru
     entries = expand_patterns(patterns)
     files = [file for entry in entries if (file := inspect_file(entry, options))]
     if not files:
-        raise DataFormatError(f'{entries[0].path}: rows were expected, the file is empty' if len(entries) == 1 else
-                              f'{entries[0].path} and {len(entries) - 1} more: rows were expected, all files are empty')
+        raise DataFormatError(f'{entries[0].path}: expected rows, the file is empty' if len(entries) == 1 else
+                              f'{entries[0].path} and {len(entries) - 1} more: expected rows, all files are empty')
     check_alike(files)
     pack = find_pack(files, closed)
     return InputPlan(files, pack, load_manifest(pack) if pack else None)
@@ -117,14 +117,14 @@ def expand_patterns(patterns: Sequence[str]) -> list[Entry]:
         store = store_of(pattern)
         matches = [pattern] if store.find(pattern) else store.glob(pattern)
         if not matches:
-            raise FileNotFoundError(f'{pattern}: an input file or folder was expected, there is none')
+            raise FileNotFoundError(f'{pattern}: expected an input file or folder, found none')
         for match in matches:
             entry = store.find(store.absolute(match))
             if entry is None:
-                raise FileNotFoundError(f'{match}: an input file was expected, it is a link to none')
+                raise FileNotFoundError(f'{match}: expected an input file, found a link to a missing file')
             found.update((file.path, file) for file in list_files(store, entry))
     if not found:
-        raise DataFormatError(f'{", ".join(patterns)}: input files were expected, the folder holds none')
+        raise DataFormatError(f'{", ".join(patterns)}: expected input files, found none in the folder')
     return [found[path] for path in sorted(found)]
 
 
@@ -135,8 +135,8 @@ def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
         return
     children = store.entries(entry.path)
     if any(child.name == '_temporary' for child in children):
-        raise DataFormatError(f'{entry.path}: finished output was expected, its _temporary says that a job '
-                              'did not finish writing')
+        raise DataFormatError(f'{entry.path}: expected finished output, its _temporary says that a job did not finish '
+                              'writing')
     for child in children:
         if not child.name.startswith(('_', '.')):
             yield from list_files(store, child)
@@ -145,7 +145,7 @@ def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
 def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     """Return the InputFile of an entry, or None when it is empty. Raises DataFormatError when it holds no rows."""
     if is_local(entry.path) and not os.path.isfile(entry.path):
-        raise DataFormatError(f'{entry.path}: a file was expected, a pipe or a device cannot be read twice')
+        raise DataFormatError(f'{entry.path}: expected a file, a pipe or a device cannot be read twice')
     with store_of(entry.path).open(entry.path) as stream:
         lines, blank_bytes = take_first_lines(read_stream(stream, entry.path))
     if not lines:
@@ -159,11 +159,11 @@ def check_alike(files: list[InputFile]) -> None:
     first = files[0]
     for file in files[1:]:
         if file.format.kind != first.format.kind:
-            raise DataFormatError(f'{file.path}: {first.format.kind} rows were expected as in {first.path}, '
-                                  f'{file.format.kind} rows came')
+            raise DataFormatError(f'{file.path}: expected {first.format.kind} rows as in {first.path}, found '
+                                  f'{file.format.kind} rows')
         if file.format.kind == 'csv' and file.format.n_columns != first.format.n_columns:
-            raise DataFormatError(f'{file.path}: {first.format.n_columns} fields a row were expected as in '
-                                  f'{first.path}, {file.format.n_columns} came')
+            raise DataFormatError(f'{file.path}: expected {first.format.n_columns} fields a row as in {first.path}, '
+                                  f'found {file.format.n_columns}')
 
 
 def find_pack(files: list[InputFile], closed: bool = True) -> str | None:
@@ -174,10 +174,9 @@ def find_pack(files: list[InputFile], closed: bool = True) -> str | None:
     if not closed and not any(store_of(folder).find(f'{folder}/{MANIFEST}') for folder in folders):
         return None
     if len(folders) > 1:
-        raise DataFormatError(f'{folders[1]}: one pack was expected, {folders[0]} is another')
+        raise DataFormatError(f'{folders[1]}: expected one pack, {folders[0]} is another')
     if store_of(folders[0]).find(f'{folders[0]}/{MANIFEST}') is None:
-        raise DataFormatError(f'{folders[0]}: a pack with its {MANIFEST} was expected, there is none: '
-                              'packing did not finish')
+        raise DataFormatError(f'{folders[0]}: expected a pack with its {MANIFEST}, found none: packing did not finish')
     return folders[0]
 
 

@@ -32,5 +32,5 @@ def load_manifest(folder: str) -> dict:
         if 'crc32' in manifest and manifest['crc32'] != checksum(manifest):  # older packs have none
             raise ValueError('it was altered: its checksum does not match')
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataFormatError(f'{path}: the manifest of a pack was expected ({error})') from None
+        raise DataFormatError(f'{path}: expected the manifest of a pack ({error})') from None
     return manifest

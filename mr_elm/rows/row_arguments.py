@@ -44,14 +44,14 @@ def read_delimiter(text: str) -> str | None:
     """Read --delimiter: one character, auto, or None for white space."""
     character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
     if character not in (None, 'auto') and len(character) != 1:
-        raise argparse.ArgumentTypeError(f'one character, tab or space was expected, {text!r} came')
+        raise argparse.ArgumentTypeError(f'expected one character, tab or space, found {text!r}')
     return character
 
 
 def positive(text: str) -> int:
     """Read a whole number above 0."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f'a whole number above 0 was expected, {text!r} came')
+        raise argparse.ArgumentTypeError(f'expected a whole number above 0, found {text!r}')
     return int(text)
 
 

@@ -111,6 +111,6 @@ def read_log(path: str) -> dict[str, dict[str, int]]:
     found = _parse_step_syslog(text.splitlines()).get('counters') or {}
     counters = {group.strip(): names for group, names in found.items()}  # Hadoop says 'Job Counters '
     if not counters.get('mr_elm', {}).get('rows') or VCORE_TIME.format('map') not in counters.get('Job Counters', {}):
-        raise ValueError(f'{path}: the log of a job of mr-elm with its counters was expected '
-                         '(steps/s-.../syslog.gz below the cluster\'s logs), there are none')
+        raise ValueError(f'{path}: expected the log of a job of mr-elm with its counters (steps/s-.../syslog.gz below '
+                         "the cluster's logs), found no counters")
     return counters

@@ -46,7 +46,7 @@ def describe_walls(forecast: Forecast) -> list[str]:
         rows = forecast.rows[len(forecast.rows) // 2]
         lines += ['', f'With {abbreviate(rows)} rows that wall moves ({describe_ways(forecast, rows)}). `mr-elm` takes '
                   'larger splits by `-D mapreduce.input.fileinputformat.split.minsize=BYTES`, and R reducers by `-D '
-                  'mapreduce.job.reduces=R`; a tree of jobs is a thought so far.']
+                  'mapreduce.job.reduces=R`; trees of jobs are not implemented.']
     return lines
 
 

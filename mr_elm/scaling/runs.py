@@ -84,12 +84,11 @@ def read_runs(path: str | Path) -> list[Run]:
     with open(path, newline='') as stream:
         table = csv.DictReader(line for line in stream if line.endswith('\n'))
         if table.fieldnames != list(TYPES):
-            raise ValueError(f'{path}: runs of mr-elm speedup, sizeup or scaleup were expected, their columns are '
-                             'other ones')
+            raise ValueError(f'{path}: expected runs of mr-elm speedup, sizeup or scaleup, found other columns')
         try:
             return [Run(**{name: kind(row[name]) for name, kind in TYPES.items()}) for row in table]
         except (TypeError, ValueError) as error:
-            raise ValueError(f'{path}: a run a line was expected ({error})') from None
+            raise ValueError(f'{path}: expected a run a line ({error})') from None
 
 
 def write_runs(path: str | Path, runs: list[Run]) -> None:
@@ -112,8 +111,8 @@ def demand_same_model(runs: list[Run]) -> None:
     for run in runs:
         known = first.setdefault((run.method, run.problem), run)
         if known.model != run.model:
-            raise ValueError(f'{run.method}, {run.rows:,} rows on {run.nodes} nodes of {run.runner}: the model of '
-                             f'{known.nodes} nodes of {known.runner}, {known.model}, was expected, {run.model} came')
+            raise ValueError(f'{run.method}, {run.rows:,} rows on {run.nodes} nodes of {run.runner}: expected the '
+                             f'model {known.model}, as on {known.nodes} nodes of {known.runner}, found {run.model}')
 
 
 def group_by(items: Iterable, key: Callable) -> dict[Any, list]:

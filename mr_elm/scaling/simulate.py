@@ -89,9 +89,9 @@ def make_forecasts(runs: list[Run], nodes: list[int], rows: list[float], cluster
         if len({run.nodes for run in group}) > 1 and all(run.tasks for run in group):
             forecasts.append(make_forecast(group, nodes, rows, cluster))
         else:
-            say(f'{method} on {runner}: left out, {ENOUGH} were expected')
+            say(f'{method} on {runner}: left out, expected {ENOUGH}')
     if not forecasts:
-        raise ValueError(f'{ENOUGH} were expected, of at least one method on a runner')
+        raise ValueError(f'expected {ENOUGH}, of at least one method on a runner')
     return forecasts
 
 

@@ -64,8 +64,8 @@ class HadoopTestbed(RemoteTestbed):
         self.own = 'HADOOP_HOME' not in os.environ
         self.nodes = 0
         if self.own and not CLUSTER.exists():
-            raise FileNotFoundError(f'{CLUSTER}: the launcher of a local Hadoop was expected: run in a checkout, or '
-                                    'name a cluster by HADOOP_HOME')
+            raise FileNotFoundError(f'{CLUSTER}: expected the launcher of a local Hadoop, found none: run in a '
+                                    'checkout, or name a cluster by HADOOP_HOME')
 
     def provide(self, nodes: int, size: int) -> list[str]:
         """Start so many NodeManagers."""
@@ -114,7 +114,7 @@ class EMRTestbed(RemoteTestbed):
 
     def __init__(self, folder: str | Path, options: Any) -> None:
         if not str(options.store or '').startswith('s3://'):
-            raise ValueError(f'--store: a folder on S3 for rows was expected by -r emr, {options.store} came')
+            raise ValueError(f'--store: -r emr expects a folder on S3 for the rows, found {options.store}')
         super().__init__(options.store.rstrip('/'), options)
 
     def provide(self, nodes: int, size: int) -> list[str]:

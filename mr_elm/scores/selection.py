@@ -125,7 +125,7 @@ def best_nodes(scores: Sequence[NodeScore]) -> NodeScore:
     """
     trusted = [score for score in scores if score.trusted]
     if not trusted:
-        raise ValueError('a nu small enough for the rounding errors of the sums was expected, all are too large')
+        raise ValueError('all values of nu are too large for the rounding errors of the sums: add smaller ones')
     counted = [score for score in trusted if score.total]
     if counted:
         return max(counted, key=lambda score: (score.accuracy, -score.error))

@@ -31,14 +31,14 @@ def choose_rule(method: str, rule: str | None, on_nodes: bool) -> str:
     of_kernels = [name for name in rules if name != COORDINATE]
     if chosen not in (rules if on_nodes else of_kernels):
         where = '' if on_nodes or chosen != COORDINATE else ' with a kernel'
-        raise ValueError(f'rule: {" or ".join(rules if on_nodes else of_kernels)} was expected{where}, {rule!r} came')
+        raise ValueError(f'rule: expected {" or ".join(rules if on_nodes else of_kernels)}{where}, found {rule!r}')
     return chosen
 
 
 def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = None) -> Result:
     """Minimise a BoxQP by the rule named and return its Result."""
     if rule not in RULES:
-        raise ValueError(f'rule: one of {", ".join(RULES)} was expected, {rule!r} came')
+        raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {rule!r}')
     module, function = RULES[rule]
     solve = getattr(import_module(f'.{module}', __package__), function)
     return solve(problem, settings or Settings())

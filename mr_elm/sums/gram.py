@@ -185,7 +185,7 @@ def assemble(tiles: dict[tuple[int, int], list[Floats]], m: int, tile: int = TIL
     expected = {(i, j): part for i, j, part in cut_slices(m, tile)}
     if set(tiles) != set(expected):
         missing, extra = sorted(set(expected) - set(tiles)), sorted(set(tiles) - set(expected))
-        raise AccountingError(f'every tile of the Gram was expected once: {missing[:3]} missing, {extra[:3]} too many')
+        raise AccountingError(f'expected every tile of the Gram once: {missing[:3]} missing, {extra[:3]} too many')
     matrices = np.zeros((2, m, m))
     for place, part in expected.items():
         for matrix, values in zip(matrices, tiles[place], strict=True):

@@ -34,7 +34,7 @@ def unpacked(cluster, bundle, tmp_path_factory):
 
 def test_an_archive_that_is_there_is_not_made_again(cluster, bundle):
     again = cluster.elm('bundle', '-o', FOLDER, runner=None)
-    assert again.stdout.strip() == bundle and again.stderr == f'{bundle} is there already\n'
+    assert again.stdout.strip() == bundle and again.stderr == f'{bundle} exists already\n'
     assert bundle == f'{FOLDER}/{bundle_name()}'
 
 
@@ -65,7 +65,7 @@ def test_the_solvers_loops_need_no_compiling(unpacked):
 
 def test_a_bundle_of_other_code_is_refused(bundle, cluster, monkeypatch):
     monkeypatch.setenv('HADOOP_HOME', str(cluster.home))
-    with pytest.raises(ValueError, match='a bundle of this very code was expected'):
+    with pytest.raises(ValueError, match='expected a bundle of this version of the code'):
         bundle_arguments(f'{FOLDER}/mr_elm-0.0.1-python3.11-000000000000-000000000000.tar.gz')
     with pytest.raises(FileNotFoundError, match='there is none'):
         bundle_arguments(f'{FOLDER}/elsewhere/{bundle_name()}')

@@ -247,7 +247,7 @@ def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, rows, mod
         application(process)
         process.kill()
     done = cluster.elm(*words, '--resume')
-    assert done.returncode == 0 and 'statistics: finished before' in done.stderr, done.stderr
+    assert done.returncode == 0 and 'statistics: finished in the earlier run' in done.stderr, done.stderr
     assert len(jobs(cluster) - before) == 2
     assert [path.name for path in tmp_path.iterdir()] == ['m.npz']
     cluster.done('train', 'pesvm', rows, '--hidden', 40, '--model', tmp_path / 'inline.npz', runner=None)
@@ -261,7 +261,7 @@ def test_an_unfinished_run_is_thrown_away_with_the_job_it_left(cluster, training
         name = application(process)
         process.kill()
     with training() as process:
-        assert 'an unfinished run is thrown away' in same_model(process)
+        assert 'deleting an unfinished run' in same_model(process)
     left = cluster.ask(MANAGER, f'/ws/v1/cluster/apps/{name}')['app']
     assert left['finalStatus'] == 'KILLED'
     yarn = Yarn()
@@ -330,7 +330,7 @@ def test_a_full_hdfs_costs_no_finished_job(cluster, training, tmp_path, inline, 
     quota(cluster, '/tests/full', -1)
     before = jobs(cluster)
     with training('--resume', model=model) as process:
-        assert 'Gram: finished before' in process.communicate(timeout=60)[1]
+        assert 'Gram: finished in the earlier run' in process.communicate(timeout=60)[1]
     assert jobs(cluster) == before
     cluster.hadoop('fs', '-get', '/tests/full/m.npz', tmp_path / 'm.npz')
     demand_same_bits(inline, model_of(tmp_path / 'm.npz')[1])

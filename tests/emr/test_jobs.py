@@ -44,7 +44,7 @@ def test_text_gives_the_model_that_it_gives_inline(account, rows, inline_model, 
     check_that_the_jobs_shared_a_cluster(account, done)
     check_that_nothing_holds_a_secret(account, done.err + caplog.text + CONF.read_text())
     again = account.elm('train', 'pesvm', rows, *OPTIONS, '--model', MODEL)
-    assert again.status == 1 and f'{MODEL}: a new file was expected, it exists (--overwrite' in again.err
+    assert again.status == 1 and f'{MODEL}: expected a new file, it exists (--overwrite' in again.err
 
 
 def check_that_the_jobs_shared_a_cluster(account, done):
@@ -124,7 +124,7 @@ def test_a_run_that_is_interrupted_cancels_its_step_and_goes_on(account, rows, i
     assert process.returncode == 130 and not model.exists(), said
     assert {step.state for cluster in account.clusters for step in cluster.steps} >= {'CANCELLED'}
     resumed = account.elm(*words, '--resume')
-    assert resumed.status == 0 and 'statistics: finished before' in resumed.err, resumed
+    assert resumed.status == 0 and 'statistics: finished in the earlier run' in resumed.err, resumed
     assert np.abs(model_of(model)[1]['output_weights'] - model_of(inline_model)[1]['output_weights']).max() < 1e-8
     assert account.left() == before and [path.name for path in tmp_path.iterdir()] == ['m.npz']
 

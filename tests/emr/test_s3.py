@@ -94,10 +94,10 @@ def test_inline_reads_s3_as_it_reads_this_machine(account, folder, tmp_path, mod
 
 
 @pytest.mark.parametrize('files, reason', [
-    ({}, 'an input file or folder was expected, there is none'),
+    ({}, 'expected an input file or folder, found none'),
     ({'rows/part-0': ROWS, 'rows/_temporary/0/part-1': ROWS}, 'its _temporary says that a job did not finish'),
-    ({'rows/part-0': b'mr_elm-end\t{}\n'}, 'a pack with its _manifest.json was expected, there is none'),
-    ({'rows/a.csv': ROWS, 'rows/b.csv': b'1,2\n'}, '3 fields a row were expected'),
+    ({'rows/part-0': b'mr_elm-end\t{}\n'}, 'expected a pack with its _manifest.json, found none'),
+    ({'rows/a.csv': ROWS, 'rows/b.csv': b'1,2\n'}, 'expected 3 fields a row'),
     ({'rows/a.csv.gz': gzip.compress(ROWS)[:-9]}, 'a.csv.gz: the compressed file is cut')])
 def test_inputs_that_are_not_whole_are_refused(account, folder, files, reason, request):
     folder = f'{folder}/{request.node.callspec.indices["files"]}'
@@ -108,14 +108,14 @@ def test_inputs_that_are_not_whole_are_refused(account, folder, files, reason, r
 
 @pytest.mark.parametrize('words, reason', [
     (('hdfs:///rows', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY, '--release-label', 'emr-7.13.0'),
-     'hdfs:///rows: a path on S3 was expected by -r emr'),
+     'hdfs:///rows: -r emr expects a path on S3'),
     (('s3://bucket/rows', '-r', 'hadoop'),
-     's3://bucket/rows: a path on HDFS was expected by -r hadoop: a cluster with hadoop-aws reads s3a://bucket/rows'),
+     's3://bucket/rows: -r hadoop expects a path on HDFS: a cluster with hadoop-aws reads s3a://bucket/rows'),
     (('s3://bucket/rows', '-r', 'emr', '--release-label', 'emr-7.13.0'), 'a folder on S3 for temporary files was'),
-    (('s3://bucket/rows', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY), 'a release of EMR was expected'),
+    (('s3://bucket/rows', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY), 'expected a release of EMR'),
     (('s3://bucket/rows', '-r', 'emr', '--cloud-tmp-dir', 'nowhere'), 'nowhere'),
-    (('s3:///rows',), 's3:///rows: a bucket was expected'),
-    (('s3://no-such-bucket/rows',), 's3://no-such-bucket/rows: a bucket no-such-bucket was expected to exist')])
+    (('s3:///rows',), 's3:///rows: expected a bucket'),
+    (('s3://no-such-bucket/rows',), 's3://no-such-bucket/rows: the bucket no-such-bucket does not exist')])
 def test_what_cannot_work_is_refused_before_a_cluster_is_started(account, words, reason):
     before = len(account.clusters)
     done = elm(*TRAIN, *words)
@@ -127,14 +127,14 @@ def test_without_credentials_the_message_says_so(account, fresh, monkeypatch):
     for name in ('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'):
         monkeypatch.delenv(name)
     done = elm(*TRAIN, 's3://bucket/rows')
-    assert done.status == 1 and 'credentials for AWS were expected' in done.err and done.err.count('\n') == 1
+    assert done.status == 1 and 'expected AWS credentials' in done.err and done.err.count('\n') == 1
 
 
 def test_without_a_network_the_message_says_so(account, fresh, monkeypatch):
     monkeypatch.setenv('AWS_ENDPOINT_URL', 'http://127.0.0.1:1')
     monkeypatch.setenv('AWS_MAX_ATTEMPTS', '1')
     done = elm(*TRAIN, 's3://bucket/rows')
-    assert done.status == 1 and 'AWS was expected to answer' in done.err and done.err.count('\n') == 1
+    assert done.status == 1 and 'AWS does not answer' in done.err and done.err.count('\n') == 1
 
 
 def test_s3_may_be_where_mrjobs_options_say(account, fresh, monkeypatch):
@@ -143,7 +143,7 @@ def test_s3_may_be_where_mrjobs_options_say(account, fresh, monkeypatch):
     monkeypatch.setattr('mr_elm.files.s3.CONNECTION', {})
     done = elm(*TRAIN, 's3://bucket/nothing-here', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY, '--release-label',
                'emr-7.13.0', '--s3-endpoint', account.endpoint)
-    assert done.status == 1 and 'nothing-here: an input file or folder was expected' in done.err
+    assert done.status == 1 and 'nothing-here: expected an input file or folder' in done.err
 
 
 def test_who_does_not_name_s3_does_not_wait_for_boto3():

@@ -185,7 +185,7 @@ def test_an_output_too_many_is_refused(elm, folder):
     assert done.status == 1 and 'm.npz' in done.err
     os.remove('m.npz')
     done = elm('finish', 'm.training.json', 'm.stats', 'm.gram', 'm.gram')
-    assert done.status == 1 and 'm.gram: the outputs of 2 stages were expected' in done.err
+    assert done.status == 1 and 'm.gram: expected the outputs of 2 stages' in done.err
 
 
 def test_rows_that_change_between_two_stages_are_noticed(elm, folder):
@@ -208,7 +208,7 @@ def test_no_input_is_overwritten_by_the_files_of_a_script(elm, folder):
 @pytest.mark.parametrize('more', [['--trace', 't'], ['--resume'], ['--bundle', 'b.tar.gz'], ['--output-dir', 'out']])
 def test_options_of_a_whole_training_have_no_script(elm, folder, more):
     done = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script', *more)
-    assert done.status == 1 and f'{more[0]}: a training without it was expected' in done.err
+    assert done.status == 1 and f'{more[0]}: cannot be used with --script' in done.err
 
 
 def test_a_choice_that_takes_the_number_of_rows_is_asked_for(elm, folder):
@@ -220,9 +220,9 @@ def test_outputs_in_another_order_are_refused(elm, folder):
     script = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script').out.splitlines()
     assert run_script('\n'.join(script[:-1]), folder).returncode == 0
     done = elm('finish', 'm.training.json', 'm.gram', 'm.stats')
-    assert done.status == 1 and 'm.gram: the output of mr_stats was expected here' in done.err
+    assert done.status == 1 and 'm.gram: expected the output of mr_stats' in done.err
     done = elm('finish', 'm.training.json', 'm.stats')
-    assert done.status == 1 and 'the output of mr_gram was expected next' in done.err
+    assert done.status == 1 and 'expected the output of mr_gram next' in done.err
     assert not os.path.exists('m.npz')
 
 
@@ -277,7 +277,7 @@ def test_the_help_of_a_stage_names_the_kinds_of_records_that_it_writes(elm, fold
 
 def test_a_stage_without_input_is_wrong_usage():
     done = stage('stats')
-    assert done.returncode == 2 and done.stderr.startswith('mr_stats: an INPUT was expected')
+    assert done.returncode == 2 and done.stderr.startswith('mr_stats: expected an INPUT')
 
 
 def test_a_stage_with_an_unknown_option_is_wrong_usage(rows):
@@ -287,7 +287,7 @@ def test_a_stage_with_an_unknown_option_is_wrong_usage(rows):
 
 @pytest.mark.parametrize('content, what', [
     ('0,1\n1,x\n', 'rows.csv, line 2: not a number'), ('0,1\n1,2,3\n', 'rows.csv, line 2: wrong width'),
-    ('', 'rows.csv: rows were expected, the file is empty'), (b'\x1f\x8b\x08 not gzip', 'rows.csv')])
+    ('', 'rows.csv: expected rows, the file is empty'), (b'\x1f\x8b\x08 not gzip', 'rows.csv')])
 def test_rows_that_cannot_be_used_end_a_stage_with_a_sentence(write, content, what):
     done = stage('stats', write('rows.csv', content), '-q')
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and what in done.stderr
@@ -319,7 +319,7 @@ def test_an_output_folder_is_new_and_goes_when_the_stage_fails(write, rows, tmp_
     assert done.returncode == 1 and not out.exists()
     out.mkdir()
     done = stage('stats', rows, '--output-dir', out, '-q')
-    assert done.returncode == 1 and f'{out}: a new folder was expected' in done.stderr
+    assert done.returncode == 1 and f'{out}: expected a new folder' in done.stderr
 
 
 def test_an_output_folder_holds_the_lines(rows, tmp_path):

@@ -13,8 +13,8 @@ def lines_with(text, at):
 
 
 BAD = {  # name: (content, what the message holds)
-    'width.csv': (lines_with('1,2', 57), 'line 57: wrong width: 3 fields were expected, 2 came'),
-    'wide.csv': (lines_with('1,2,3,4', 58), 'line 58: wrong width: 3 fields were expected, 4 came'),
+    'width.csv': (lines_with('1,2', 57), 'line 57: wrong width: expected 3 fields, found 2'),
+    'wide.csv': (lines_with('1,2,3,4', 58), 'line 58: wrong width: expected 3 fields, found 4'),
     'word.csv': (lines_with('1,two,3', 61), "line 61: not a number: column 2 holds 'two'"),
     'gap.csv': (lines_with('1,,3', 2), 'line 2: not a number: column 2'),
     'nan.csv': (lines_with('1,3,nan', 60), "line 60: nan or infinite: column 3 holds 'nan'"),
@@ -91,7 +91,7 @@ def test_the_wrong_column_as_label_is_explained(elm, rows, tmp_path):
 
 @pytest.mark.parametrize(('options', 'what'), [
     (['--label-column', '3'], 'rows have 3 fields'), (['--label-column', 'y'], "a column named 'y'"),
-    (['--weight-column', '-4'], 'rows have 3 fields'), (['--n-features', '7'], '7 features were expected'),
+    (['--weight-column', '-4'], 'rows have 3 fields'), (['--n-features', '7'], 'expected rows of 7 features'),
     (['--task', 'regression', '--label-column', 'z'], "a column named 'z'")])
 def test_columns_that_are_not_there_are_an_error(elm, rows, tmp_path, options, what):
     done = elm('train', 'pesvm', rows, *options, *FEW, '--model', tmp_path / 'm.npz', '-q')

@@ -123,7 +123,7 @@ def test_a_word_as_target_of_a_regression_cannot_be_scored(elm, trained, write, 
 def test_packed_rows_without_labels_cannot_be_scored(elm, model, write, tmp_path, runner):
     elm('pack', write('rows.csv', '2,3,4\n5,6,7\n'), '--no-label', '-o', tmp_path / 'pack', '-q')
     done = elm('evaluate', model, tmp_path / 'pack', '-q', '-r', runner)
-    assert (done.status, done.out) == (1, '') and 'labels were expected' in done.err
+    assert (done.status, done.out) == (1, '') and 'expected labels' in done.err
 
 
 def test_skipped_rows_are_not_scored(elm, model, write, csv_of, table, scored):

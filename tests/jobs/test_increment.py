@@ -142,9 +142,9 @@ def refused(elm, tmp_path, *arguments):
 
 
 def test_rows_that_were_never_there_cannot_leave(elm, first, packs, batches, write, csv_of, table, tmp_path):
-    assert "['9'] came" in refused(elm, tmp_path, 'forget', first, packs[3])
+    assert "found ['9']" in refused(elm, tmp_path, 'forget', first, packs[3])
     assert 'fewer rows than the 80' in refused(elm, tmp_path, 'forget', first, packs[0])
-    assert "['9'] came" in refused(elm, tmp_path, 'forget', first, write('nine.csv', '9,1,2,3,4\n'))
+    assert "found ['9']" in refused(elm, tmp_path, 'forget', first, write('nine.csv', '9,1,2,3,4\n'))
     _, labels = table
     ones = write('ones.csv', '1,0,0,0,0\n' * (int((labels[:80] == 1).sum()) + 1))
     assert 'more leave than are there' in refused(elm, tmp_path, 'forget', first, ones)
@@ -173,7 +173,7 @@ RELU = ('--task', 'regression', '--map', 'relu', '--hidden', 10, '--scale', 'non
 @pytest.mark.parametrize('what', ['targets', 'features'])
 def test_rows_too_large_for_the_exact_sums_of_a_model_are_refused(elm, changed, numbers, tmp_path, way, what):
     first, far = changed('train', 'pesvm', numbers(), *RELU), numbers(**{what: 1e12})
-    expected = f'{far}: numbers of about the size that the model was trained on were expected'
+    expected = f'{far}: expected numbers of about the size that the model was trained on'
     assert expected in refused(elm, tmp_path, *way(first, far))
     changed(*way(first, numbers(**{what: 1e3})))
 
@@ -190,7 +190,7 @@ def test_rows_of_a_model_count_where_new_rows_are_large(elm, changed, write, csv
 @pytest.mark.parametrize('what', ['targets', 'features'])
 def test_models_of_numbers_too_far_apart_are_not_merged(elm, changed, numbers, tmp_path, model_of, what):
     one, near, far = (changed('train', 'pesvm', numbers(**{what: size}), *RELU) for size in (1, 1e3, 1e12))
-    expected = '{}: numbers of about the size that {} was trained on were expected'
+    expected = '{}: expected numbers of about the size that {} was trained on'
     assert expected.format(far, one) in refused(elm, tmp_path, 'merge', one, far)
     assert expected.format(one, far) in refused(elm, tmp_path, 'merge', far, one)
     grids = [model_of(path)[0]['parameters']['grid'] for path in (one, near, changed('merge', one, near))]
@@ -199,7 +199,7 @@ def test_models_of_numbers_too_far_apart_are_not_merged(elm, changed, numbers, t
 
 def test_what_does_not_fit_is_refused(elm, changed, first, packs, write, tmp_path, model_of):
     wide = write('wide.csv', '0,1,2,3,4,5\n')
-    assert 'rows of 4 features were expected' in refused(elm, tmp_path, 'update', first, wide)
+    assert 'expected rows of 4 features' in refused(elm, tmp_path, 'update', first, wide)
     apart = changed('train', 'pesvm', packs[1], '--hidden', 15)
     assert 'feature offset' in refused(elm, tmp_path, 'merge', first, apart)
     fewer = changed('train', 'pesvm', packs[1], '--hidden', 14)

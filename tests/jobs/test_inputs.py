@@ -55,7 +55,7 @@ def test_a_name_that_exists_is_never_a_pattern(write, tmp_path, name):
 
 def test_a_link_to_nothing_that_a_pattern_matches_is_named(tmp_path):
     (tmp_path / 'a.csv').symlink_to(tmp_path / 'gone')
-    with pytest.raises(FileNotFoundError, match='a.csv: an input file was expected, it is a link to none'):
+    with pytest.raises(FileNotFoundError, match='a.csv: expected an input file, found a link to a missing file'):
         paths_of([str(tmp_path / '*.csv')])
 
 
@@ -100,13 +100,13 @@ def test_a_data_set_without_any_line_is_refused(write, content):
 
 def test_files_of_two_kinds_are_refused(write):
     a, b = write('a.csv', ROWS), write('b.libsvm', '1 1:2\n')
-    with pytest.raises(DataFormatError, match=r'b\.libsvm: csv rows were expected'):
+    with pytest.raises(DataFormatError, match=r'b\.libsvm: expected csv rows'):
         plan_of(a, b)
 
 
 def test_csv_files_of_two_widths_are_refused(write):
     a, b = write('a.csv', ROWS), write('b.csv', '1,2\n2,3\n')
-    with pytest.raises(DataFormatError, match=r'b\.csv: 3 fields .* 2 came'):
+    with pytest.raises(DataFormatError, match=r'b\.csv: expected 3 fields .*, found 2'):
         plan_of(a, b)
 
 

@@ -149,5 +149,5 @@ def test_a_data_set_whose_rows_are_all_bad_is_refused(write, n_maps):
 
 
 def test_sparse_rows_without_any_feature_are_refused(write):
-    with pytest.raises(DataFormatError, match='rows with features were expected'):
+    with pytest.raises(DataFormatError, match='expected rows with features'):
         summary_of(write('a.libsvm', '1\n-1\n1\n'))

@@ -213,7 +213,7 @@ def test_a_pack_with_other_rows_than_its_manifest_says_is_refused(elm, pack_of_f
         done = elm(command, trained.path, pack_of_four, '-q', *out)
         assert (done.status, done.out) == (1, '') and not (tmp_path / 'out').exists()
         message = done.err
-    assert f'{pack_of_four}: {N} rows were expected by its manifest' in message
+    assert f'{pack_of_four}: expected {N} rows, as its manifest says' in message
 
 
 def test_a_pack_without_manifest_is_unfinished(elm, pack_of_four, tmp_path, maps):
@@ -236,7 +236,7 @@ def test_a_pack_that_is_still_written_is_refused(elm, pack_of_four, tmp_path, ma
 def test_two_packs_at_once_are_refused(elm, pack_of_four, packed, write, tmp_path):
     other = packed(write('b.csv', '1,2,3\n0,1,2\n'), name='other')
     done = elm('train', 'pesvm', pack_of_four, other, '--model', tmp_path / 'm.npz', '-q')
-    assert done.status == 1 and 'one pack was expected' in done.err
+    assert done.status == 1 and 'expected one pack' in done.err
 
 
 @pytest.mark.parametrize(('task', 'asked'), [('classification', 'regression'), ('regression', 'classification')])
@@ -250,7 +250,7 @@ def test_a_pack_made_for_another_task_is_refused(elm, packed, write, tmp_path, t
 def test_rows_packed_without_labels_cannot_be_learned_from(elm, packed, write, tmp_path, task):
     folder = packed(write('a.csv', '1,2,3\n0,1,2\n' * 30), '--no-label', '--task', task)
     done = elm('train', 'pesvm', folder, '--task', task, '--model', tmp_path / 'm.npz', '-q')
-    assert done.status == 1 and 'labels were expected' in done.err
+    assert done.status == 1 and 'expected labels' in done.err
 
 
 def test_compressed_text_is_packed_to_its_last_member(write, csv_of, packed, table):

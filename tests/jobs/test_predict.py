@@ -184,7 +184,7 @@ def test_rows_of_another_width_are_an_error(elm, model, write, tmp_path, row, co
     name, *options = command.split()
     done = elm(name, model, path, *options, *out, '-q')
     assert (done.status, done.out) == (1, '') and not (tmp_path / 'out').exists()
-    assert str(path) in done.err and f'rows of {D} features were expected' in done.err and hint in done.err
+    assert str(path) in done.err and f'expected rows of {D} features' in done.err and hint in done.err
 
 
 @pytest.mark.parametrize('runner', ['inline', 'local'])
@@ -192,7 +192,7 @@ def test_packed_rows_of_another_width_are_an_error_on_every_runner(elm, model, w
     elm('pack', write('rows.csv', '1,2,3\n2,3,4\n'), '-o', tmp_path / 'pack', '-q')
     done = elm('predict', model, tmp_path / 'pack', '-o', tmp_path / 'out', '-q', '-r', runner)
     assert (done.status, done.out) == (1, '') and not (tmp_path / 'out').exists()
-    assert f'{tmp_path / "pack"}/part-00000: rows of 3 features were expected, rows of 2 came' in done.err
+    assert f'{tmp_path / "pack"}/part-00000: expected rows of 3 features, found rows of 2' in done.err
 
 
 # Bad rows

@@ -87,9 +87,9 @@ def test_another_model_of_the_same_rows_is_an_error(elm, tmp_path, monkeypatch):
     monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(nodes=point.nodes, rows=9000,
                                                                    model=f'of {point.nodes}'))
     done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
-    assert done.status == 1 and 'of 1, was expected, of 2 came' in done.err
+    assert done.status == 1 and 'of 1, as on 1 nodes of local, found of 2' in done.err
     done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL, '--resume')
-    assert done.status == 1 and 'of 1, was expected, of 2 came' in done.err
+    assert done.status == 1 and 'of 1, as on 1 nodes of local, found of 2' in done.err
     demand_same_model([run_of(), run_of(rows=200, model='b'), run_of(method='piesvm', model='c')])
 
 

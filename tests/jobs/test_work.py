@@ -57,7 +57,7 @@ def test_a_file_that_is_written_again_is_another_input(plan):
     for staging in ('hdfs:///', 'hdfs:///data', '/home/me', 'hdfs:///tmp/mr_elm-me-0123456789ab/..')])
 def test_what_is_no_record_is_refused_and_removes_nothing(work, write, text):
     path = write('m.npz.work', text)
-    with pytest.raises(ValueError, match='the record of an unfinished run was expected'):
+    with pytest.raises(ValueError, match='expected the record of an unfinished run'):
         work().open()
     assert path.exists()
 

@@ -189,7 +189,7 @@ def test_a_file_cut_within_a_row_is_refused(tiny, tmp_path):
 
 @pytest.mark.parametrize('url', ['http://example.org/a', 'ftp://example.org/a', 'data:,a', 'origin.csv'])
 def test_only_https_and_files_are_fetched(tiny, tmp_path, url):
-    with pytest.raises(ValueError, match='wanted an https or a file URL'):
+    with pytest.raises(ValueError, match='expected an https or a file URL'):
         download('tiny', tmp_path, url=url)
 
 
@@ -209,7 +209,7 @@ def test_a_connection_that_ends_early_is_told(tiny, tmp_path, monkeypatch):
 
 
 def test_an_unknown_name_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="not 'irises'"):
+    with pytest.raises(ValueError, match="found 'irises'"):
         download('irises', tmp_path)
 
 

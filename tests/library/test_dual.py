@@ -253,8 +253,8 @@ def test_a_small_cache_changes_nothing_but_the_work():
 
 
 @pytest.mark.parametrize('C, targets, reason', [
-    (0, [1, -1], 'C: a finite number above 0 was expected, 0 came'), (-1, [1, -1], 'C: '), (np.nan, [1, -1], 'C: '),
-    (np.inf, [1, -1], 'C: '), (1, [1, 2], 'targets: 2 values of'), (1, [1], 'targets: 2 values of')])
+    (0, [1, -1], 'C: expected a finite number above 0, found 0'), (-1, [1, -1], 'C: '), (np.nan, [1, -1], 'C: '),
+    (np.inf, [1, -1], 'C: '), (1, [1, 2], 'targets: expected 2 values of'), (1, [1], 'targets: expected 2 values of')])
 def test_bad_problems_are_refused(C, targets, reason):
     with pytest.raises(ValueError, match=reason):
         BoxQP(PrecomputedRows(np.eye(2)), targets, C)
@@ -262,12 +262,12 @@ def test_bad_problems_are_refused(C, targets, reason):
 
 @pytest.mark.parametrize('weights', [[1], [1, -1], [1, np.nan]])
 def test_bad_weights_are_refused(weights):
-    with pytest.raises(ValueError, match='weights: 2 finite numbers'):
+    with pytest.raises(ValueError, match='weights: expected 2 finite numbers'):
         BoxQP(PrecomputedRows(np.eye(2)), [1, -1], 1.0, weights)
 
 
 def test_a_kernel_that_overflows_is_refused():
-    with pytest.raises(ValueError, match='finite kernel values were expected'), np.errstate(over='ignore'):
+    with pytest.raises(ValueError, match='expected finite kernel values'), np.errstate(over='ignore'):
         BoxQP(kernel_rows(np.full((2, 1), 1e100), make_kernel('polynomial', degree=5)), [1, -1], 1.0)
 
 
@@ -281,12 +281,12 @@ def test_a_kernel_that_is_not_positive_is_warned_of_and_ends(rule):
 
 @pytest.mark.parametrize('arguments', [{'eps': 0}, {'eps': -1}, {'max_iter': 0}, {'dtype': 'int8'}])
 def test_bad_settings_are_refused(arguments):
-    with pytest.raises(ValueError, match='was expected'):
+    with pytest.raises(ValueError, match='expected '):
         Settings(**arguments)
 
 
 def test_an_unknown_rule_is_refused():
-    with pytest.raises(ValueError, match="one of block, .* was expected, 'fast' came"):
+    with pytest.raises(ValueError, match="expected one of block, .*, found 'fast'"):
         solve_dual(BoxQP(PrecomputedRows(np.eye(2)), [1, -1], 1.0), 'fast')
 
 

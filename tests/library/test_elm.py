@@ -34,5 +34,5 @@ def test_a_matrix_that_is_not_positive_is_warned_of():
 
 @pytest.mark.parametrize('C', [0, -1, np.nan, np.inf])
 def test_a_bad_C_is_refused(C):
-    with pytest.raises(ValueError, match='C: a finite number above 0 was expected'):
+    with pytest.raises(ValueError, match='C: expected a finite number above 0'):
         elm.solve_kernel(np.eye(2), np.ones((2, 1)), C)

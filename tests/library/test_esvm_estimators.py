@@ -67,7 +67,7 @@ def test_rows_that_leave_as_they_came_give_the_old_bits_back(estimator, y, monke
 def test_estimators_fitted_apart_merge(estimator, y):
     one, other = (clone(estimator).fit(X[part], y[part]) for part in (slice(0, 120), slice(120, N)))
     assert np.allclose(values(one.merge(other)), values(clone(estimator).fit(X, y)), atol=1e-8)
-    with pytest.raises(ValueError, match='hidden weights of this estimator were expected'):
+    with pytest.raises(ValueError, match='expected the same hidden weights as in this estimator'):
         one.merge(clone(estimator).set_params(seed=3).fit(X, y))
 
 
@@ -95,7 +95,7 @@ def test_rows_that_were_never_there_cannot_leave(estimator, y):
 def test_rows_cannot_leave_under_a_label_that_they_did_not_come_with():
     model = ESVMClassifier(n_hidden=30).fit(X, LABELS)
     others = np.flatnonzero(LABELS != 'c')[:(LABELS == 'c').sum() + 1]
-    with pytest.raises(AccountingError, match='more leave than are there'):
+    with pytest.raises(AccountingError, match='there are more of them than the model was trained on'):
         model.forget(X[others], np.full(len(others), 'c'))
 
 

@@ -175,5 +175,5 @@ def test_bounded_nodes_stay_bounded_far_out(value):
 @pytest.mark.parametrize('kind', ['tanh', 'rbf'])
 def test_rows_of_another_width_are_refused_with_both_widths(width, wrap, kind):
     layer = make_layer(kind, make_rows('plain', np.random.default_rng(0)), 'standard')
-    with pytest.raises(ValueError, match=f'{D} features were expected, rows of {width} came'):
+    with pytest.raises(ValueError, match=f'expected rows of {D} features, found rows of {width}'):
         evaluate(layer, wrap(np.ones((3, width))))

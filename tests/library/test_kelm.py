@@ -194,5 +194,5 @@ def test_a_kernel_that_is_not_positive_is_refused():
 
 @pytest.mark.parametrize('strength', [0, -1, np.nan, np.inf])
 def test_a_bad_C_is_refused(strength):
-    with pytest.raises(ValueError, match='C: a finite number above 0 was expected'):
+    with pytest.raises(ValueError, match='C: expected a finite number above 0'):
         kelm.solve_cholesky(np.eye(2), np.ones((2, 1)), strength)

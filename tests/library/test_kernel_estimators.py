@@ -89,5 +89,5 @@ def test_bad_parameters_are_refused(arguments, blobs):
 def test_a_matrix_that_is_no_kernel_is_refused(blobs):
     with pytest.raises(ValueError, match='symmetric'):
         KernelELMClassifier('precomputed').fit(np.triu(np.ones((90, 90))), blobs[1])
-    with pytest.warns(match='not positive'), pytest.raises(ValueError, match='positive kernel was expected'):
+    with pytest.warns(match='not positive'), pytest.raises(ValueError, match='expected a positive kernel'):
         KernelELMClassifier('precomputed').fit(-5 * np.eye(90), blobs[1])

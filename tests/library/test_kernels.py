@@ -163,7 +163,7 @@ def test_ready_matrices_and_node_outputs_are_rows_too():
 
 
 def test_a_matrix_that_is_no_kernel_is_refused():
-    with pytest.raises(ValueError, match=r'square matrix was expected as kernel, one of shape \(2, 3\) came'):
+    with pytest.raises(ValueError, match=r'expected a square matrix as kernel, found shape \(2, 3\)'):
         PrecomputedRows(np.ones((2, 3)))
     with pytest.raises(ValueError, match='symmetric'):
         PrecomputedRows(np.array([[1.0, 2.0], [0.0, 1.0]]))
@@ -197,17 +197,17 @@ def test_the_default_degree_is_3():
 
 
 @pytest.mark.parametrize('name, given, reason', [
-    ('gaussian', {'sigma': 0}, 'sigma: a finite number above 0 was expected, 0 came'),
-    ('gaussian', {'sigma': -1}, 'sigma: .* -1 came'),
-    ('gaussian', {'gamma': np.inf}, 'gamma: .* inf came'),
-    ('gaussian', {'gamma': np.nan}, 'gamma: .* nan came'),
-    ('gaussian', {'sigma': 1, 'gamma': 1}, 'both came'),
-    ('laplacian', {'gamma': 1}, 'sigma was expected of the laplacian kernel, gamma came'),
+    ('gaussian', {'sigma': 0}, 'sigma: expected a finite number above 0, found 0'),
+    ('gaussian', {'sigma': -1}, 'sigma: .* found -1'),
+    ('gaussian', {'gamma': np.inf}, 'gamma: .* found inf'),
+    ('gaussian', {'gamma': np.nan}, 'gamma: .* found nan'),
+    ('gaussian', {'sigma': 1, 'gamma': 1}, 'found both'),
+    ('laplacian', {'gamma': 1}, 'expected sigma with the laplacian kernel, found gamma'),
     ('polynomial', {'degree': 0}, 'degree: '),
-    ('polynomial', {'degree': 1.5}, 'degree: a whole number was expected, 1.5 came'),
-    ('linear', {'sigma': 1}, 'no parameter was expected of the linear kernel, sigma came'),
-    ('gauss', {}, "one of gaussian, .* was expected, 'gauss' came"),
-    ('gaussian', {}, 'sigma: .* None came')])
+    ('polynomial', {'degree': 1.5}, 'degree: expected a whole number, found 1.5'),
+    ('linear', {'sigma': 1}, 'expected no parameter with the linear kernel, found sigma'),
+    ('gauss', {}, "expected one of gaussian, .*, found 'gauss'"),
+    ('gaussian', {}, 'sigma: .* found None')])
 def test_bad_parameters_are_refused(name, given, reason):
     with pytest.raises(ValueError, match=reason):
         make_kernel(name, **given)

@@ -99,7 +99,7 @@ def test_narrower_sparse_rows_end_in_zeros():
 
 @pytest.mark.parametrize('X', [np.ones((2, D - 1)), np.ones((2, D + 1)), sp.csr_matrix(np.ones((2, D + 1)))])
 def test_rows_of_another_width_are_refused_with_both_widths(X):
-    with pytest.raises(ValueError, match=f'{D} features were expected, rows of {X.shape[1]} came'):
+    with pytest.raises(ValueError, match=f'expected rows of {D} features, found rows of {X.shape[1]}'):
         make_model().predict(X)
 
 
@@ -268,7 +268,7 @@ def test_a_kernel_model_whose_parts_do_not_fit_is_refused(change, tmp_path):
 def test_a_kernel_that_is_not_known_or_has_no_width_is_refused(parameters, tmp_path):
     model, _ = make_kernel_model(sigma=1.0)
     save_model(tmp_path / 'm.npz', replace(model.header, parameters=parameters), model.arrays)
-    with pytest.raises(ModelFormatError, match='whole model was expected'):
+    with pytest.raises(ModelFormatError, match='expected a whole model'):
         read_model(tmp_path / 'm.npz')
 
 
@@ -281,9 +281,9 @@ def test_hidden_node_models_of_pairs_vote():
 def test_what_is_no_model_of_ours_is_refused(tmp_path):
     model = make_model()
     save_model(tmp_path / 'm.npz', replace(model.header, method='other'), model.arrays)
-    with pytest.raises(ModelFormatError, match="pesvm, .* was expected, 'other' came"):
+    with pytest.raises(ModelFormatError, match="pesvm, .*, found 'other'"):
         read_model(tmp_path / 'm.npz')
-    with pytest.raises(ModelFormatError, match="'step' came"):
+    with pytest.raises(ModelFormatError, match="found 'step'"):
         layer_of({'map': 'step'}, model.arrays)
 
 

@@ -55,5 +55,5 @@ def test_two_classes_have_one_machine_and_a_tie_goes_to_the_first():
 def test_one_class_and_unknown_schemes_are_refused():
     with pytest.raises(ValueError, match='one class'):
         ClassScheme(1)
-    with pytest.raises(ValueError, match="one-vs-one or one-vs-all was expected, 'all' came"):
+    with pytest.raises(ValueError, match="expected one-vs-one or one-vs-all, found 'all'"):
         ClassScheme(2, 'all')

@@ -25,7 +25,7 @@ def test_none_leaves_everything_as_it_is():
 
 
 def test_another_kind_is_refused():
-    with pytest.raises(ValueError, match="standard, minmax, none was expected, 'robust' came"):
+    with pytest.raises(ValueError, match="expected one of standard, minmax, none, found 'robust'"):
         choose_scaling('robust', ColumnStatistics.of(X))
 
 

@@ -108,7 +108,7 @@ def test_the_error_of_nodes_is_the_mean_over_all_targets():
 def test_nodes_are_trusted_where_they_are_in_every_fold():
     assert node_score(1.0).trusted and not node_score(1.0, trusted=(True, False)).trusted
     assert not node_score(np.nan).trusted and not node_score(np.inf).trusted
-    with pytest.raises(ValueError, match='small enough'):
+    with pytest.raises(ValueError, match='too large for the rounding errors'):
         best_nodes([node_score(1.0, trusted=(False, True))])
 
 

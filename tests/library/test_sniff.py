@@ -86,11 +86,11 @@ def test_the_user_may_say_the_kind():
 
 @pytest.mark.parametrize('data, message', [
     (b'\x7fELF\0\0', 'binary'), ('a,b\n', 'only a header'), ('1\n2\n', 'at least one feature'),
-    ('"a,1\n"b,2\n', 'bad quotes'), ('1,2,3\n4,5,6\n', '5 features were expected, rows of 2'),
+    ('"a,1\n"b,2\n', 'bad quotes'), ('1,2,3\n4,5,6\n', 'expected rows of 5 features, found rows of 2'),
 ])
 def test_what_holds_no_rows_is_refused_by_name(data, message):
     with pytest.raises(DataFormatError, match=f'rows: .*{message}'):
-        sniffed(data, n_features=5 if 'expected, rows' in message else None)
+        sniffed(data, n_features=5 if 'rows of 5' in message else None)
 
 
 def test_one_column_too_few_or_many_hints_at_the_label():

@@ -175,7 +175,7 @@ def test_a_row_of_weight_zero_is_not_there_but_has_a_decision_value(rule, settin
     assert not weighted.alpha[~kept].any() and weighted.objective == pytest.approx(without.objective, rel=1e-6)
     unseen = twin.gaussian(X[~kept], X[kept], 0.4) @ (without.alpha * y[kept]) + without.intercept
     assert np.allclose(weighted.decision[~kept], unseen, rtol=0, atol=1e-5)
-    with pytest.raises(ValueError, match='exact was expected for rows of different weights'):
+    with pytest.raises(ValueError, match='expected exact for rows of different weights'):
         solve_sphere(problem_of(X, y, 2, weights=1.0 + kept), 'paper')
 
 
@@ -202,9 +202,9 @@ def test_one_row_of_each_class():
 @pytest.mark.parametrize('kind', ['polynomial', 'linear'])
 def test_a_kernel_that_is_not_normalised_is_refused_or_normalised(kind):
     X, y = noisy_rows(80, seed=9)
-    with pytest.raises(ValueError, match='a normalised kernel was expected'):
+    with pytest.raises(ValueError, match='expected a normalised kernel'):
         SphereProblem(kernel_rows(X, make_kernel(kind)), y, 1)
-    with pytest.raises(ValueError, match='a normalised kernel was expected'):
+    with pytest.raises(ValueError, match='expected a normalised kernel'):
         SphereSVMClassifier(kernel=kind).fit(X, y)
     K = twin.KERNELS[kind](X, X, *[3][:kind == 'polynomial'])
     root = np.sqrt(np.outer(np.diag(K), np.diag(K)))
@@ -225,11 +225,12 @@ def test_a_row_of_zeros_has_no_direction():
 
 
 @pytest.mark.parametrize('C, targets, reason', [
-    (0, [1, -1], 'C: a finite number above 0'), (np.inf, [1, -1], 'C: '), (1, [1, 2], 'targets: 2 values')])
+    (0, [1, -1], 'C: expected a finite number above 0'), (np.inf, [1, -1], 'C: '),
+    (1, [1, 2], 'targets: expected 2 values')])
 def test_bad_problems_are_refused(C, targets, reason):
     with pytest.raises(ValueError, match=reason):
         SphereProblem(PrecomputedRows(np.eye(2)), targets, C)
-    with pytest.raises(ValueError, match="one of exact, paper was expected, 'fast' came"):
+    with pytest.raises(ValueError, match="expected one of exact, paper, found 'fast'"):
         solve_sphere(SphereProblem(PrecomputedRows(np.eye(2)), [1, -1], 1), 'fast')
 
 

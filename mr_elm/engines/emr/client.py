@@ -28,8 +28,8 @@ class EMRRunner(GivenFolder, EMRJobRunner):
 
     def demand_folder(self) -> None:
         """Raise ValueError: no folder for temporary files was named."""
-        raise ValueError('-r emr: a folder on S3 for temporary files was expected, by --cloud-tmp-dir '
-                         f's3://bucket/folder/ or by cloud_tmp_dir in the conf that -c names (see {CONF})')
+        raise ValueError('-r emr: expected a folder on S3 for temporary files, by --cloud-tmp-dir s3://bucket/folder/ '
+                         f'or by cloud_tmp_dir in the configuration file that -c names (see {CONF})')
 
 
 class Steps:
@@ -75,8 +75,8 @@ def read_options(arguments: tuple[str, ...]) -> dict[str, Any]:
     """
     options = options_of(EMRRunner(**runner_arguments(MRJob(args=['-r', 'emr', *arguments]))))
     if options['release_label'] in (None, default_release()):
-        raise ValueError('-r emr: a release of EMR was expected, by --release-label or by release_label in the conf '
-                         f'that -c names (see {CONF}): the default of mrjob is of 2020')
+        raise ValueError('-r emr: expected a release of EMR, by --release-label or by release_label in the '
+                         f'configuration file that -c names (see {CONF}): the default of mrjob is from 2020')
     return options
 
 

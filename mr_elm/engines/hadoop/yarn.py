@@ -88,7 +88,7 @@ def get_json(address: str, timeout: float = TIMEOUT) -> Any:
         with urllib.request.urlopen(request, timeout=timeout) as answer:
             return json.load(answer)
     except urllib.error.URLError as error:
-        raise OSError(f'{address}: an answer was expected ({error})') from None
+        raise OSError(f'{address}: expected an answer, found none ({error})') from None
 
 
 def wait_for_json(address: str, read: Callable[[Any], Any] = lambda answer: answer) -> Any:

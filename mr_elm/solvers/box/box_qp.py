@@ -51,14 +51,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.eps > 0:
-            raise ValueError(f'eps: a number above 0 was expected, {self.eps} came')
+            raise ValueError(f'eps: expected a number above 0, found {self.eps}')
         if self.max_iter is not None and self.max_iter < 1:
-            raise ValueError(f'max_iter: a number of at least 1 was expected, {self.max_iter} came')
+            raise ValueError(f'max_iter: expected a number of at least 1, found {self.max_iter}')
         if min(self.subset, self.attempts) < 1:
-            raise ValueError('subset, attempts: numbers of at least 1 were expected, '
-                             f'{self.subset} and {self.attempts} came')
+            raise ValueError(f'subset, attempts: expected numbers of at least 1, found {self.subset} and '
+                             f'{self.attempts}')
         if self.dtype not in (None, 'float32', 'float64'):
-            raise ValueError(f'dtype: float32, float64 or None was expected, {self.dtype!r} came')
+            raise ValueError(f'dtype: expected float32, float64 or None, found {self.dtype!r}')
 
     def tell(self, n_iter: int, alpha: Floats, gradient: Floats, upper: Floats) -> None:
         """Report the iterations so far and the duality gap of the running gradient."""
@@ -125,8 +125,7 @@ class BoxQP:
         self.upper = upper_bounds(C, weights, self.n_samples)
         self.diagonal = rows.diagonal()
         if not np.isfinite(self.diagonal).all():
-            raise ValueError('finite kernel values were expected: the kernel overflowed on these rows (scale the '
-                             'features)')
+            raise ValueError('expected finite kernel values: the kernel overflowed on these rows (scale the features)')
         if self.diagonal.min(initial=0.0) < 0:
             warnings.warn('the kernel is not positive on these rows, K(x, x) < 0 for some: the dual is not convex, and '
                           'what is found need not be its minimum', NumericalWarning, stacklevel=2)
@@ -153,19 +152,19 @@ def check_targets(targets: Floats, n: int) -> Floats:
     """Return targets as floats. Raises ValueError when they are not n values of +1 and -1."""
     targets = np.asarray(targets, dtype=float)
     if targets.shape != (n,) or not (np.abs(targets) == 1).all():
-        raise ValueError(f'targets: {n} values of +1 or -1 were expected, others came')
+        raise ValueError(f'targets: expected {n} values of +1 or -1, found others')
     return targets
 
 
 def upper_bounds(C: float, weights: Floats | None, n: int) -> Floats:
     """Return C_i, (n,). Raises ValueError when C or the weights are out of range."""
     if not (C > 0 and np.isfinite(C)):
-        raise ValueError(f'C: a finite number above 0 was expected, {C} came')
+        raise ValueError(f'C: expected a finite number above 0, found {C}')
     if weights is None:
         return np.full(n, float(C))
     weights = np.asarray(weights, dtype=float)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError(f'weights: {n} finite numbers were expected, none of them negative')
+        raise ValueError(f'weights: expected {n} finite numbers of at least 0')
     return C * weights
 
 
@@ -194,8 +193,8 @@ def conclude(problem: Any, alpha: Floats, gradient: Floats, work: SolverWork, se
     worst = float(violations(alpha, gradient, problem.upper).max(initial=0.0))
     objective, gap = 0.5 * float(alpha @ (gradient - 1)), duality_gap(alpha, gradient, problem.upper)
     if worst > settings.eps:
-        warnings.warn(f'stopped after {work.n_iter} iterations at a violation of {worst:.3g}, {settings.eps:g} was '
-                      f'wanted; the duality gap is {gap:.3g} at objective {objective:.6g}: raise max_iter, scale the '
-                      'features or lower C', ConvergenceWarning, stacklevel=3)
+        warnings.warn(f'stopped after {work.n_iter} iterations at a violation of {worst:.3g}, expected at most '
+                      f'{settings.eps:g}; the duality gap is {gap:.3g} at objective {objective:.6g}: raise max_iter, '
+                      'scale the features or lower C', ConvergenceWarning, stacklevel=3)
     return Result(alpha, problem.targets * (gradient + 1), objective, gap, worst, work.n_iter, work.n_kernel_rows,
                   work.seconds, worst <= settings.eps)

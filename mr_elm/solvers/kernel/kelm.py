@@ -48,14 +48,14 @@ class KernelSolution:
         Raises ValueError where leave-one-out was not asked for.
         """
         if self.inverse_diagonal is None:
-            raise ValueError('leave_one_out: a solution that was asked for it was expected, this one was not')
+            raise ValueError('leave_one_out: expected a solution that was computed with leave_one_out=True')
         return self.dual_coef / self.inverse_diagonal[:, None]
 
 
 def demand_C(C: float) -> None:
     """Raise ValueError when C is not a finite number above 0."""
     if not (C > 0 and np.isfinite(C)):
-        raise ValueError(f'C: a finite number above 0 was expected, {C} came')
+        raise ValueError(f'C: expected a finite number above 0, found {C}')
 
 
 def weigh(omega: Floats | None, T: Floats, weights: Floats | None) -> tuple[Floats | None, Floats]:
@@ -86,8 +86,8 @@ def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = Fal
     omega[np.diag_indices_from(omega)] += 1 / C
     factor, failed = dpotrf(omega.T, lower=0, overwrite_a=1, clean=0)
     if failed > 0:
-        raise ValueError(f'a positive kernel was expected, I/C + Omega has no Cholesky factor (row {failed} of '
-                         f'{len(omega):,}): lower C, or take another kernel')
+        raise ValueError(f'expected a positive kernel, I/C + Omega has no Cholesky factor (row {failed} of '
+                         f'{len(omega):,}): lower C, or use another kernel')
     dual_coef = dpotrs(factor, np.asfortranarray(T, dtype=float), lower=0)[0]
     return KernelSolution(dual_coef, inverse_diagonal(factor) if leave_one_out else None)
 
@@ -119,8 +119,8 @@ class Decomposition:
         if self.is_whole:
             return 1 / (self.values + 1 / C), 0.0
         if self.values[-1] > TAIL / C:
-            warnings.warn(f'only eigenvalues below {TAIL:g}/C = {TAIL / C:.2g} were expected to be left out, the last '
-                          f'of the {len(self.values):,} kept is {self.values[-1]:.2g}: raise --rank or lower C',
+            warnings.warn(f'expected to leave out only eigenvalues below {TAIL:g}/C = {TAIL / C:.2g}, the last of the '
+                          f'{len(self.values):,} kept is {self.values[-1]:.2g}: raise --rank or lower C',
                           NumericalWarning, stacklevel=2)
         return 1 / (self.values + 1 / C) - C, C
 

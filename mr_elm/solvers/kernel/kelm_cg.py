@@ -182,7 +182,8 @@ def solve_cg(multiply: Callable[[Floats], Floats], T: Floats, C: float, precondi
         product.tell(residual)
     if residual > limits.tolerance:
         warnings.warn(f'conjugate gradients stopped after {product.count} passes with a relative residual of '
-                      f'{residual:.1e}, {limits.tolerance:g} was wanted: raise --rank, lower C, or allow more passes',
+                      f'{residual:.1e}, expected at most {limits.tolerance:g}: raise --rank, lower C, or allow more '
+                      'passes',
                       ConvergenceWarning, stacklevel=2)
     return KernelSolution(A), product.count, residual
 

@@ -75,7 +75,7 @@ def collect_sums(gram: Floats, gram_low: Floats, named_sums: Mapping[str, Any],
         return Sums(gram, gram_low, target[None], target_low[None], squares, squares_low)
     unknown = sorted(set(named_sums) - set(classes.index))
     if unknown:
-        raise AccountingError(f'the same labels were expected in every pass, {unknown[:3]} came only in the second')
+        raise AccountingError(f'expected the same labels in every pass, found {unknown[:3]} only in the second')
     high, low = np.zeros((2, len(classes.names), len(gram) + 1))
     for name, pair in sorted(named_sums.items()):
         add_pair(high[classes.index[name]], low[classes.index[name]], *pair)

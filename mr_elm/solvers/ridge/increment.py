@@ -74,15 +74,15 @@ def demand_left(left: Sums, before: Sums, peak: float) -> None:
     peak : the largest trace of E'E that the model ever had, which its rounding errors follow.
     """
     if (left.counts < -DOUBTFUL * UNIT * before.counts).any():
-        raise AccountingError('rows to forget were expected to be in the model, more leave than are there')
+        raise AccountingError('cannot forget these rows: there are more of them than the model was trained on')
     empty = (left.counts == 0) & (before.counts > 0)
     largest = np.maximum(peak, np.sqrt(peak * before.counts[empty]))  # that a sum over rows can have been
     if (np.abs(left.class_sums[empty]) > DOUBTFUL * UNIT * largest[:, None]).any():
-        raise AccountingError('rows to forget were expected to be in the model, others came: a class would be left '
-                              'without rows, but with a sum')
+        raise AccountingError('cannot forget these rows: some of them were never part of the model (a class would be '
+                              'left without rows, but with a sum)')
     if factor_ridge(left.gram, DOUBTFUL * UNIT * peak) is None:
-        raise AccountingError('rows to forget were expected to be in the model, others came: what would be left is '
-                              'no sum of rows (its matrix is not positive)')
+        raise AccountingError('cannot forget these rows: some of them were never part of the model (the remaining '
+                              'sums would be negative)')
 
 
 def largest_nu(peak: float) -> float:

@@ -36,9 +36,9 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
     sums are not finite.
     """
     if not nu > 0:
-        raise ValueError(f'nu: a number above 0 was expected, {nu} came')
+        raise ValueError(f'nu: expected a number above 0, found {nu}')
     if not (np.isfinite(gram).all() and np.isfinite(right_side).all()):
-        raise ValueError('finite sums were expected: hidden nodes overflowed on these rows (scale the features)')
+        raise ValueError('expected finite sums: hidden nodes overflowed on these rows (scale the features)')
     system = add_ridge(gram, 1 / nu)
     norm = measure_norm(system)
     factor, failed = dpotrf(system, lower=1, overwrite_a=1)

@@ -122,8 +122,8 @@ def common_diagonal(diagonal: Floats) -> float:
     """Return tau = K(x, x). Raises ValueError when it is not the same for all rows."""
     least, largest = float(diagonal.min()), float(diagonal.max())
     if not (largest > 0 and largest - least <= EVEN * largest):
-        raise ValueError('a normalised kernel was expected, one whose K(x, x) > 0 is the same for all rows; here it '
-                         f'goes from {least:.6g} to {largest:.6g} (ask for normalisation, which divides K(u, v) by '
+        raise ValueError('expected a normalised kernel, whose K(x, x) > 0 is the same for all rows; here it goes from '
+                         f'{least:.6g} to {largest:.6g} (use --normalise or normalise=True, which divides K(u, v) by '
                          'the root of K(u, u) K(v, v))')
     return largest
 
@@ -141,7 +141,7 @@ def solve_sphere(problem: SphereProblem, rule: str = 'exact', settings: Settings
     """
     settings = settings or Settings()
     if rule not in RULES:
-        raise ValueError(f'rule: one of {", ".join(RULES)} was expected, {rule!r} came')
+        raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {rule!r}')
     if rule == 'paper':
         return solve_by_paper(problem, settings)
     return solve_exact(problem, settings, start)
@@ -173,8 +173,8 @@ def conclude(problem: SphereProblem, settings: Settings, point: tuple[Floats, Fl
     gap = float(1 - product[problem.trains].min()) + 3 * scale * error  # relative to |c|^2, whose error is in it too
     violation = gap if violation is None else violation
     if violation > settings.eps:
-        warnings.warn(f'stopped after {work.n_iter} iterations at {violation:.3g}, {settings.eps:g} was wanted; the '
-                      f'relative gap is {gap:.3g}: raise max_iter or lower C', ConvergenceWarning, stacklevel=4)
+        warnings.warn(f'stopped after {work.n_iter} iterations at {violation:.3g}, expected at most {settings.eps:g}; '
+                      f'the relative gap is {gap:.3g}: raise max_iter or lower C', ConvergenceWarning, stacklevel=4)
     targets = problem.targets
     return Result(b, targets * (product - b * problem.ridge), 1 / float(b.sum()), gap / float(b.sum()), violation,
                   work.n_iter, work.n_kernel_rows, work.seconds, violation <= settings.eps, float(b @ targets))
@@ -187,7 +187,7 @@ def solve_by_paper(problem: SphereProblem, settings: Settings) -> Result:
     Its attempts are N_a. Raises ValueError when rows that train have different weights: they are not on one sphere.
     """
     if np.ptp(problem.costs[problem.trains]) > 0:
-        raise ValueError('rule: exact was expected for rows of different weights, paper came')
+        raise ValueError('rule: expected exact for rows of different weights, found paper')
     started = time.process_time()
     search = SubsetSearch(problem, settings)
     search.run(settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * problem.n_samples))
