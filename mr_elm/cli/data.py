@@ -17,6 +17,7 @@ from mr_elm.data import download as registry
 from mr_elm.data.generators import GENERATORS, replicate, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
+from mr_elm.engines.progress import Reporter
 from mr_elm.files.storage import demand_free
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.rows.row_arguments import positive, row_options
@@ -62,10 +63,10 @@ def generate(argv: Sequence[str]) -> None:
     add_target_options(parser)
     args, _ = parser.parse(argv)
     if args.classes is not None and args.kind != 'blobs':
-        parser.error(f'--classes: blobs were expected, {args.kind} came')
+        parser.error(f'--classes: only blobs have it, found {args.kind}')
     options = {} if args.classes is None else {'n_classes': args.classes}
     blocks = generate_blocks(args.kind, args.rows, args.features, args.seed, **options)
-    write_rows(blocks, args.output, overwrite=args.overwrite)
+    write_rows(Reporter(args.quiet).count(blocks, args.kind, args.rows), args.output, overwrite=args.overwrite)
 
 
 def generate_replicate(argv: Sequence[str]) -> None:
@@ -78,7 +79,7 @@ def generate_replicate(argv: Sequence[str]) -> None:
     add_target_options(parser)
     args, _ = parser.parse(argv)
     if os.path.abspath(args.input) == os.path.abspath(args.output):
-        parser.error(f'-o: another file than the input was expected, {args.output} came')
+        parser.error(f'-o: expected another file than the input, found {args.output}')
     replicate(args.input, args.times, args.output, header=args.header, overwrite=args.overwrite)
 
 

@@ -7,12 +7,15 @@ import re
 import sys
 import threading
 import time
-from typing import TextIO
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
 COUNTER = re.compile(rb'^reporter:counter:mr_elm,(rows|bytes),(\d+)$', re.MULTILINE)
+STATUS = re.compile(rb'^reporter:status:(iteration .*)$', re.MULTILINE)
 INTERVAL = 0.3
+FIRST, LONGEST = 5.0, 60.0  # seconds between two lines of a log, which become longer with the work
 
 
 class Reporter:
@@ -34,6 +37,48 @@ class Reporter:
         """Return a context that follows a stage whose tasks write their counters below `folder`."""
         return Stage(self, name, total_bytes, folder)
 
+    def count(self, blocks: Iterable[tuple[Any, Any]], name: str, n_rows: int) -> Iterator[tuple[Any, Any]]:
+        """Yield blocks (X, labels) and show how many of all rows have passed."""
+        with Meter(self, name, n_rows, 'rows') as meter:
+            done = 0
+            for X, labels in blocks:
+                yield X, labels
+                done += len(labels)
+                meter.show(done, f'{done:,} rows')
+
+
+class Meter:
+    """Show how much of some work is done, and the time left: a bar on a terminal, now and then a line in a log."""
+
+    def __init__(self, reporter: Reporter, name: str, total: int, unit: str) -> None:
+        self.reporter, self.name, self.total = reporter, name, total
+        self.start, self.due = time.perf_counter(), FIRST
+        self.bar = tqdm(total=total, desc=name, unit=unit, unit_scale=True, leave=False, file=reporter.stream,
+                        disable=reporter.quiet or None, delay=1)
+
+    def __enter__(self) -> Meter:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.bar.close()
+
+    def show(self, done: int, note: str) -> None:
+        """Show that `done` of the total is done; note : what else is known."""
+        if not self.bar.disable:
+            self.bar.set_postfix_str(note, refresh=False)
+            self.bar.update(done - self.bar.n)
+            return
+        seconds = time.perf_counter() - self.start
+        if seconds >= self.due:
+            self.due = seconds + min(max(FIRST, seconds / 4), LONGEST)
+            self.reporter.say(f'{self.name}: {note}, {self.describe(done, seconds)}')
+
+    def describe(self, done: int, seconds: float) -> str:
+        """Return the share that is done and the time left; the time so far where the rest cannot be counted."""
+        if not 0 < done < self.total:
+            return f'{done / max(self.total, 1):.0%} read, {seconds:.0f} s so far'
+        return f'{done / self.total:.0%}, about {seconds * (self.total - done) / done:.0f} s left'
+
 
 class Stage:
     """Follow the counters of running tasks and close with a line: rows, MB, seconds, MB/s."""
@@ -43,6 +88,7 @@ class Stage:
         self.done = threading.Event()
         self.tails: dict[str, int] = {}
         self.seen = {b'rows': 0, b'bytes': 0}
+        self.status = ''
 
     def __enter__(self) -> Stage:
         self.start = time.perf_counter()
@@ -65,16 +111,14 @@ class Stage:
                               f'{megabytes / seconds:,.1f} MB/s')
 
     def _follow(self) -> None:
-        bar = tqdm(total=self.total_bytes, desc=self.name, unit='B', unit_scale=True, leave=False,
-                   file=self.reporter.stream, disable=None, delay=1)
-        with bar:
+        with Meter(self.reporter, self.name, self.total_bytes, 'B') as meter:
             while not self.done.wait(INTERVAL):
                 self._poll()
-                bar.set_postfix_str(f'{self.seen[b"rows"]:,} rows', refresh=False)
-                bar.update(min(self.seen[b'bytes'], self.total_bytes) - bar.n)
+                if note := self.status or (f'{self.seen[b"rows"]:,} rows' if self.seen[b'rows'] else ''):
+                    meter.show(min(self.seen[b'bytes'], self.total_bytes), note)
 
     def _poll(self) -> None:
-        for path in glob.glob(os.path.join(glob.escape(self.folder), '**', 'mapper', '*', 'stderr'), recursive=True):
+        for path in glob.glob(os.path.join(glob.escape(self.folder), '**', '*er', '*', 'stderr'), recursive=True):
             with open(path, 'rb') as stream:
                 stream.seek(self.tails.get(path, 0))
                 text = stream.read()
@@ -82,3 +126,5 @@ class Stage:
             self.tails[path] = self.tails.get(path, 0) + end
             for name, amount in COUNTER.findall(text[:end]):
                 self.seen[name] += int(amount)
+            for status in STATUS.findall(text[:end]):
+                self.status = status.decode()

@@ -1,6 +1,7 @@
 """Progress goes to standard error, a line a stage; quiet means silent."""
 import io
 import re
+import time
 
 import pytest
 from reference.files import LOCAL
@@ -51,6 +52,44 @@ def test_a_stage_that_fails_says_nothing_of_rows(tmp_path):
     with pytest.raises(KeyError), Reporter(stream=stream).stage('Gram', 10, str(tmp_path)):
         raise KeyError
     assert stream.getvalue() == ''
+
+
+@pytest.fixture
+def talkative(monkeypatch):
+    """Give a reporter that writes a log and waits for no seconds before a line."""
+    for name in ('FIRST', 'LONGEST'):
+        monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
+    return Reporter(stream=io.StringIO())
+
+
+def test_a_log_tells_the_rows_the_share_and_the_time_left(talkative):
+    blocks = [(None, [0] * 25)] * 4
+    assert list(talkative.count(blocks, 'blobs', 100)) == blocks
+    lines = talkative.stream.getvalue().splitlines()
+    assert [line.split(', ')[:2] for line in lines[:3]] == [[f'blobs: {n} rows', f'{n}%'] for n in (25, 50, 75)]
+    assert all(re.search(r', about \d+ s left$', line) for line in lines[:3])
+
+
+def test_a_log_tells_how_far_a_reducer_is_when_all_rows_are_read(talkative, tasks, tmp_path):
+    folder = tmp_path / 'step-000' / 'reducer' / '00000'
+    folder.mkdir(parents=True)
+    tasks(0, counter('rows', 5) + counter('bytes', 10))
+    (folder / 'stderr').write_text('reporter:status:computing\nreporter:status:iteration 70, gap 0.01\n')
+    with talkative.stage('dual', 10, str(tmp_path)):
+        wait_until(lambda: talkative.stream.getvalue())
+    assert re.match(r'dual: iteration 70, gap 0.01, 100% read, \d+ s so far\n', talkative.stream.getvalue())
+
+
+def wait_until(met):
+    """Wait for what another thread does, at most 30 s."""
+    end = time.monotonic() + 30
+    while not met() and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def test_generating_rows_is_silent_when_it_takes_no_time_or_is_quiet(elm, tmp_path):
+    for name, quiet in (('a.csv', ()), ('b.csv', ('-q',))):
+        assert elm('generate', 'blobs', '--rows', 50, '-o', tmp_path / name, *quiet) == (0, '', '')
 
 
 def test_quiet_means_silent(tasks, tmp_path):
