@@ -27,5 +27,5 @@ def test_parts_are_read_in_order_and_other_files_are_not(write, tmp_path):
 @pytest.mark.parametrize('length', range(1, len(LINE)))
 def test_a_part_that_is_cut_is_refused_wherever_it_is_cut(write, tmp_path, length):
     write('part-00000', LINE + LINE[:length])
-    with pytest.raises(DataFormatError, match='part-00000: whole lines|damaged'):
+    with pytest.raises(DataFormatError, match='part-00000: expected whole lines|damaged'):
         read(tmp_path)
