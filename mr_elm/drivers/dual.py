@@ -33,7 +33,8 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
     data = DataSet(plan, engine, options.bad_rows)
     summary, classes, task = begin(data, options)
     demand_memory(plan, task, classes, options.memory)
-    parts = solve_on_reducers(data, task)
+    keys = [make_key('rows', *place) for place in product(range(task.scheme.n_machines), range(task.partitions))]
+    parts = read_machines(run_problem(data, MRDual, task, 'machines', keys))
     if options.partitions > 1:
         machines = close_gap(data, task, parts, options, classes.names)
     else:
@@ -58,12 +59,6 @@ def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: flo
         raise DataFormatError(f'{plan.name}: a machine has {needed:,} rows of {task.width:,} numbers, at most '
                               f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory, or use '
                               f'--partitions {-(-largest // max(task.room, 1))}')
-
-
-def solve_on_reducers(data: DataSet, task: DualTask) -> dict[tuple[int, ...], TrainedMachine]:
-    """Run the job that trains all machines: (machine, part) -> TrainedMachine."""
-    keys = [make_key('rows', *place) for place in product(range(task.scheme.n_machines), range(task.partitions))]
-    return read_machines(run_problem(data, MRDual, task, 'machines', keys))
 
 
 def repeat_warnings(machines: Sequence[TrainedMachine], task: DualTask, classes: Classes) -> None:

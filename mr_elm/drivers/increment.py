@@ -1,6 +1,5 @@
 """Let a model live: PIESVM adds new rows by a Gram job over these alone; old rows leave the same way; models merge."""
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import check_counts, sum_up
@@ -35,18 +34,11 @@ def forget(model: HiddenNodeModel, plan: InputPlan, engine: Engine, bad_rows: st
     """
     batch, accounts = sum_up_batch(model, plan, engine, bad_rows)
     with one_thread():
-        with naming(plan):
+        try:
             machine = LivingMachine.of_model(model).forget(batch)
+        except AccountingError as error:
+            raise AccountingError(f'{plan.name}: {error}') from None
         return *solve(machine, engine), accounts
-
-
-@contextmanager
-def naming(plan: InputPlan) -> Iterator[None]:
-    """Name the rows in what cannot be accounted for."""
-    try:
-        yield
-    except AccountingError as error:
-        raise AccountingError(f'{plan.name}: {error}') from None
 
 
 def merge(models: Sequence[HiddenNodeModel], names: Sequence[str], engine: Engine) -> tuple:

@@ -1,7 +1,6 @@
 """Pack a data set: write its rows as binary blocks, read them back for their statistics, close with a manifest."""
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 from mr_elm.drivers.summary import survey
 from mr_elm.engines.base import Engine
@@ -51,23 +50,22 @@ def pack(patterns: Sequence[str], folder: str, options: RowOptions, engine: Engi
     plan = plan_inputs(patterns, options)
     if plan.pack:
         raise DataFormatError(f'{plan.pack}: expected rows of text, found packed rows')
-    form, block_rows = plan.files[0].format, packing.block_rows
+    form = plan.files[0].format
     if form.n_columns:
-        block_rows = count_record_rows(form.width, block_rows)
+        packing = replace(packing, block_rows=count_record_rows(form.width, packing.block_rows))
     if found:
         store.remove(folder)  # Hadoop writes to new folders only
-    arguments = ['--dtype', packing.dtype, '--block-rows', str(block_rows)]
+    arguments = ['--dtype', packing.dtype, '--block-rows', str(packing.block_rows)]
     text = DataSet(plan, engine, bad_rows)
-    facts = {'dtype': packing.dtype, 'block_rows': block_rows}
     with (engine.output_arguments(folder) as target,
           text.run(MRPack, [*target, *arguments], 'packing').finished() as finished):
-        closed = close_pack(text, finished, options, facts)
+        closed = close_pack(text, finished, options, packing)
         engine.deliver(finished, folder)
     return closed
 
 
 def close_pack(text: DataSet, finished: Finished, options: RowOptions,
-               facts: dict[str, Any]) -> tuple[Summary, Accounts]:
+               packing: Packing) -> tuple[Summary, Accounts]:
     """Read the blocks back, check that no row is missing, and write the manifest. text : DataSet that was packed."""
     folder, plan = finished.folder, text.plan
     packed = DataSet(plan_inputs([folder], replace(options, kind='packed'), closed=False), text.engine)
@@ -79,6 +77,6 @@ def close_pack(text: DataSet, finished: Finished, options: RowOptions,
     if accounts.used != summary.n_rows:
         raise AccountingError(f'{folder}: {accounts.used} rows were packed, {summary.n_rows} can be read back')
     task = 'regression' if options.numeric_labels else 'classification'
-    write_manifest(folder, summary.to_manifest({**facts, 'task': task, 'input': plan.input_facts,
+    write_manifest(folder, summary.to_manifest({**asdict(packing), 'task': task, 'input': plan.input_facts,
                                                 'rejected': dict(accounts.reasons)}))
     return summary, accounts

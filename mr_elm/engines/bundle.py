@@ -76,7 +76,7 @@ def built(reporter: Reporter, python_prefix: str | None) -> Iterator[str]:
         environment, archive = Path(folder, 'env'), os.path.join(folder, 'env.tar.gz')
         reporter.say('installing ' + ', '.join(f'{name} {version}' for name, version in requirements().items()))
         install(environment)
-        copy_sources(site_packages(environment))
+        copy_sources(environment / 'lib' / PYTHON / 'site-packages')
         reporter.say('compiling the loops of the solvers')
         run([environment / 'bin' / 'python', '-m', 'mr_elm.solvers.warm'], {**os.environ, **ANY_PROCESSOR})
         reporter.say('packing')
@@ -108,11 +108,6 @@ def copy_sources(target: Path) -> None:
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target / path)
         os.utime(target / path, (EPOCH, EPOCH))
-
-
-def site_packages(environment: Path) -> Path:
-    """Return where an environment keeps its packages."""
-    return environment / 'lib' / PYTHON / 'site-packages'
 
 
 def run(command: list, env: dict[str, str] | None = None) -> None:

@@ -22,16 +22,12 @@ def find_home() -> Path | None:
     named = os.environ.get('HADOOP_HOME')
     if named:
         return Path(named)
-    for home in list_local_homes():
+    for folder in (Path.cwd(), Path(__file__).resolve().parents[2]):
+        home = folder / 'build' / 'hadoop' / 'home'  # where `make hadoop-up` puts a cluster
         if (home / 'bin' / 'hadoop').exists():
             return home.resolve()
     found = shutil.which('hadoop')
     return Path(found).resolve().parent.parent if found else None
-
-
-def list_local_homes() -> list[Path]:
-    """List where `make hadoop-up` may have put a cluster."""
-    return [folder / 'build' / 'hadoop' / 'home' for folder in (Path.cwd(), Path(__file__).resolve().parents[2])]
 
 
 def is_local_cluster() -> bool:

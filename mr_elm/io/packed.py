@@ -45,22 +45,16 @@ def encode_block(block: Block, dtype: str = 'float64', numeric_labels: bool = Fa
     numeric_labels : keep each label as a float64 instead of a code into the list of names.
     """
     kind = np.dtype(dtype).newbyteorder('<')
+    labels = 'none' if block.codes is None else 'numbers' if numeric_labels else 'codes'
     header = {'rows': len(block), 'columns': int(block.X.shape[1]), 'dtype': kind.str,
               'layout': 'csr' if sp.issparse(block.X) else 'dense', 'weights': block.weights is not None,
-              'labels': choose_label_kind(block, numeric_labels), 'names': [] if numeric_labels else list(block.names)}
+              'labels': labels, 'names': [] if numeric_labels else list(block.names)}
     if header['layout'] == 'csr':
         header['nonzeros'] = int(block.X.nnz)
     payload = b''.join(np.ascontiguousarray(part).astype(part_kind, copy=False).data
                        for part, part_kind in zip(list_parts(block, header), list_dtypes(header), strict=True))
     header['crc32'] = checksum(header, payload)
     return b'\t'.join([BLOCK_MARK, json.dumps(header).encode(), b2a_base64(payload, newline=False)])
-
-
-def choose_label_kind(block: Block, numeric_labels: bool) -> str:
-    """Say how labels are kept: none, codes or numbers."""
-    if block.codes is None:
-        return 'none'
-    return 'numbers' if numeric_labels else 'codes'
 
 
 def list_parts(block: Block, header: dict) -> list[np.ndarray]:
