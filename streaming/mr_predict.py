@@ -2,17 +2,18 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mrjob.protocol import RawValueProtocol
 
-from mr_elm.files.storage import Store, store_of
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.models import read_model
-from mr_elm.passes.finished import Finished
-from mr_elm.rows.accounting import Accounts
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
+
+if TYPE_CHECKING:  # of the driver; tasks start sooner without them
+    from mr_elm.passes.finished import Finished
+    from mr_elm.rows.accounting import Accounts
 
 
 class FramedProtocol(RawValueProtocol):
@@ -83,8 +84,9 @@ class MRPredict(MRRows):
         return [(key, (facts, [])) for key, facts in super().drain()]
 
 
-def join_parts(finished: Finished, accounts: Accounts, out: BinaryIO) -> int:
+def join_parts(finished: 'Finished', accounts: 'Accounts', out: BinaryIO) -> int:
     """Copy the predictions of all parts in input order; returns how many."""
+    from mr_elm.files.storage import store_of
     store, n_written = store_of(finished.folder), 0
     places = {path: first_place(store, path) for path in finished.parts()}
     for _, path in sorted((place, path) for path, place in places.items() if place is not None):
@@ -111,7 +113,7 @@ def frames(part: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
         yield key.decode(), json.loads(facts)
 
 
-def first_place(store: Store, path: str) -> tuple[int, ...] | None:
+def first_place(store: Any, path: str) -> tuple[int, ...] | None:
     """Return the place of the first record of a part, or None when it is empty."""
     with store.open(path) as part:
         for key, _ in frames(part):
