@@ -8,7 +8,7 @@ from typing import Any
 from mr_elm.figures.figure import open_figure
 from mr_elm.scaling.verdict import EVEN, Claim, is_steady
 
-OFFSETS = (0, 0.22, -0.22, 0.11, -0.11)  # of neighbouring dots, so that they do not hide each other
+OFFSETS = (0, 0.3, -0.3, 0.1, -0.1, 0.2, -0.2)  # of neighbouring dots, so that they do not hide each other
 TIMES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 POINTS = (-50, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10, 20, 50)
 
@@ -49,9 +49,12 @@ def open_rows(path: Path, rows: dict[str, list[tuple]], equal: float) -> Iterato
 
 def draw_row(axes: Any, y: int, values: list[tuple]) -> None:
     """Draw the dots of a comparison and their median. values : (value, is it steady)."""
-    for number, (value, steady) in enumerate(sorted(values)):
-        axes.plot(value, y + OFFSETS[number % len(OFFSETS)], 'o', markersize=4.5, markeredgewidth=0.8, color='black',
-                  markerfacecolor='black' if steady else 'white', alpha=0.75)
+    dots = [(value, y + OFFSETS[number % len(OFFSETS)], steady)
+            for number, (value, steady) in enumerate(sorted(values))]
+    for is_filled, face in ((True, 'black'), (False, 'white')):
+        some = [(value, height) for value, height, steady in dots if steady == is_filled]
+        axes.plot([value for value, _ in some], [height for _, height in some], 'o', markersize=4, markeredgewidth=0.8,
+                  color='black', markerfacecolor=face, alpha=0.75)
     axes.plot([median(value for value, _ in values)] * 2, [y - 0.4, y + 0.4], color='#d1495b', linewidth=2.5)
 
 
