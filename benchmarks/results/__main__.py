@@ -50,7 +50,7 @@ def draw_figures(measured: Measured, folder: Path) -> None:
     if differences := measured.differences():
         draw_accuracy(differences, folder / 'accuracy.svg')
     for experiment, runs in measured.runs.items():
-        draw(experiment, runs, folder, ('svg',))
+        draw(experiment, runs, folder, ('png',))
     boundaries.main(str(folder / 'boundaries.png'))
 
 

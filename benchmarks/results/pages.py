@@ -6,7 +6,7 @@ from textwrap import fill
 from benchmarks.bench.__main__ import PARTS
 from benchmarks.bench.context import NORMAL
 from benchmarks.results.store import TABLES, Measured
-from mr_elm.scaling.machine import describe_difference, describe_in_a_line, list_machines
+from mr_elm.scaling.machine import HARDWARE, PASSING, describe_difference, describe_in_a_line, list_machines
 from mr_elm.scaling.report import describe_runs, write_row
 from mr_elm.scaling.verdict import RULES, VERDICTS, Claim, count_verdicts, tabulate
 
@@ -123,7 +123,7 @@ def write_scaling(measured: Measured) -> str:
     """Write the page of speedup, sizeup and scaleup."""
     parts = [RULES]
     for experiment, runs in measured.runs.items():
-        lines = describe_runs(experiment, runs, measured.sessions[experiment], f'{experiment}.svg')
+        lines = describe_runs(experiment, runs, measured.sessions[experiment], f'{experiment}.png')
         parts += [f'## {experiment.capitalize()}', '\n'.join(lines)]
     return write_page('Scaling', *parts, '' if measured.runs else 'Nothing was measured yet.')
 
@@ -139,7 +139,8 @@ def write_index(measured: Measured) -> str:
     versions = describe_versions(find_newest(measured))
     return write_page(
         'Results', '\n'.join(lines), RULES, '## Machines and versions',
-        'Each part names the machine, the commit and the time at which it was measured. In all, with the last time:',
+        'Each part names the machine, the commit and the time at which it was measured. In all, with the last time. '
+        'A load above the number of cores means that other programs used the machine too: wall clock then says little.',
         '\n'.join(f'* {machine}' for machine in machines),
         f'Versions of the newest part: {versions}.' if versions else '',
         '## Seeds', '\n'.join(f'* {what}: {seed}' for what, seed in SEEDS.items()),
@@ -156,7 +157,7 @@ def write_link(name: str, about: str, claims: Iterable[Claim]) -> str:
 def describe_versions(machine: dict[str, str]) -> str:
     """Name the software of a part."""
     return ', '.join(f'{name} {version}' for name, version in machine.items()
-                     if name not in ('processor', 'cores', 'memory', 'when'))
+                     if name not in (*HARDWARE, *PASSING))
 
 
 PAGES = {'index.md': write_index, 'speed.md': write_speed, 'accuracy.md': write_accuracy, 'scaling.md': write_scaling}

@@ -11,6 +11,7 @@ from pathlib import Path
 from mr_elm.arithmetic import describe_blas
 
 HARDWARE = ('processor', 'cores', 'memory')
+PASSING = ('load', 'when')  # what differs from one minute to the next
 PACKAGES = ('numpy', 'scipy', 'numba', 'mrjob', 'scikit-learn', 'matplotlib', 'hpelm', 'scikit-lego')
 
 
@@ -22,14 +23,17 @@ def describe() -> dict[str, str]:
             'system': f'{platform.system()} {platform.release()}', 'Python': platform.python_version(),
             'BLAS': describe_blas(), 'mr_elm': version('mr_elm'), 'commit': read_commit(),
             **{name: found for name in PACKAGES if (found := version_of(name))},
-            'when': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC')}
+            'load': f'{os.getloadavg()[0]:.1f}', 'when': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC')}
 
 
 def describe_in_a_line(machine: dict[str, str] | None = None) -> str:
-    """Return a machine of `describe`, this one by default, its commit and the time, short."""
+    """Return a machine of `describe`, this one by default, its commit and the time, short.
+
+    A load above the number of cores tells that other programs wanted the processor too.
+    """
     told = machine or describe()
     return (f'{told["processor"]}, {told["cores"]} cores, {told["memory"]}, Python {told["Python"]}, commit '
-            f'{told["commit"] or "unknown"}, {told["when"]}')
+            f'{told["commit"] or "unknown"}, {told["when"]}, load {told.get("load", "unknown")}')
 
 
 class Sessions:
@@ -55,10 +59,10 @@ class Sessions:
 def list_machines(machines: Iterable[dict[str, str]]) -> list[str]:
     """Return a line for each machine, commit and set of versions, the newest first, with what differs from that one.
 
-    machines : of `describe`; of those that differ in the time alone, the newest counts.
+    machines : of `describe`; of those that differ in time and load alone, the newest counts.
     """
     ordered = sorted(machines, key=lambda machine: machine['when'])
-    newest = {tuple(text for name, text in machine.items() if name != 'when'): machine for machine in ordered}
+    newest = {tuple(text for name, text in machine.items() if name not in PASSING): machine for machine in ordered}
     return [describe_in_a_line(machine) + describe_difference(machine, ordered[-1])
             for machine in sorted(newest.values(), key=lambda machine: machine['when'], reverse=True)]
 
@@ -66,7 +70,7 @@ def list_machines(machines: Iterable[dict[str, str]]) -> list[str]:
 def describe_difference(machine: dict[str, str], newest: dict[str, str]) -> str:
     """Return in words whether two parts were measured on different machines, versions or commits; '' if on the same."""
     kinds = {'another machine': HARDWARE, 'another commit': ('commit',),
-             'other versions': set(newest) - {*HARDWARE, 'commit', 'when'}}
+             'other versions': set(newest) - {*HARDWARE, *PASSING, 'commit'}}
     found = [kind for kind, names in kinds.items() if any(machine.get(name) != newest.get(name) for name in names)]
     return f' ({", ".join(found)})' if found else ''
 

@@ -22,7 +22,7 @@ FIGURES = re.compile(r'!\[([^]]+)\]\(([^)]+)\)')
 def write_part(folder, name, commit):
     """Write bench.json of one part with one claim."""
     claim = Claim('fit', 2.0, FASTER, [[1.0, 1.0], [2.0, 2.0]], group='ours : peer')
-    machine = {**describe(), 'commit': commit, 'when': WHEN[commit]}
+    machine = {**describe(), 'commit': commit, 'when': WHEN[commit], 'load': '0.5'}
     (folder / 'bench.json').write_text(json.dumps({name: {'size': 'normal', 'seconds': 1.0, 'machine': machine,
                                                           'rows': [asdict(claim)]}}))
 
@@ -65,7 +65,7 @@ def test_new_data_take_the_place_of_old_and_what_was_not_measured_again_stays(tm
     main(str(tmp_path / 'build'), str(tmp_path / 'docs'))
     speed, scaling = ((tmp_path / 'docs' / name).read_text() for name in ('speed.md', 'scaling.md'))
     assert '### dual/a9a' in speed and '### kelm/fit' in speed and 'hadoop/bare' in speed.partition('Not measured: ')[2]
-    assert 'commit def, 2026-01-02 10:00 UTC.' in speed
-    assert 'commit abc, 2026-01-01 10:00 UTC (another commit).' in ' '.join(speed.split())
+    assert 'commit def, 2026-01-02 10:00 UTC, load 0.5.' in ' '.join(speed.split())
+    assert 'commit abc, 2026-01-01 10:00 UTC, load 0.5 (another commit).' in ' '.join(speed.split())
     assert '| speedup(2), pesvm, local, 100 rows, d = 4, L = 6 | 1.67 | at least 1.6 | unsteady |' in scaling
-    assert (tmp_path / 'docs' / 'speedup.svg').exists() and 'speedup.csv' in COPIED
+    assert (tmp_path / 'docs' / 'speedup.png').exists() and 'speedup.csv' in COPIED

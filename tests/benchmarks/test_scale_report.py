@@ -67,14 +67,14 @@ def test_a_setting_whose_runs_moved_is_unsteady_and_says_so(verdicts, tmp_path, 
 
 def test_each_run_names_the_machine_and_commit_that_it_was_measured_on(tmp_path):
     def machine(**other):
-        return {**describe(), 'commit': 'abc', 'when': '2026-01-01 10:00 UTC', **other}
+        return {**describe(), 'commit': 'abc', 'when': '2026-01-01 10:00 UTC', 'load': '0.5', **other}
 
     sessions = {'first': machine(), 'second': machine(commit='def', cores='99', when='2026-01-02 10:00 UTC'),
                 'unused': machine(commit='xyz')}
     runs = [run_of(session='first'), run_of(nodes=2, session='second')]
     text = write_report('speedup', runs, sessions, tmp_path).read_text()
-    assert 'commit def, 2026-01-02 10:00 UTC\n' in text and 'xyz' not in text
-    assert 'commit abc, 2026-01-01 10:00 UTC (another machine, another commit)\n' in text
+    assert 'commit def, 2026-01-02 10:00 UTC, load 0.5\n' in text and 'xyz' not in text
+    assert 'commit abc, 2026-01-01 10:00 UTC, load 0.5 (another machine, another commit)\n' in text
 
 
 def test_a_sizeup_is_unsteady_when_runs_of_any_size_moved(verdicts):
