@@ -58,13 +58,13 @@ GRAM, DUAL, KELM = (f'mr_elm.drivers.{name}:train' for name in ('pesvm', 'dual',
 OPTIONS, SEARCHES, ESTIMATORS = 'mr_elm.machines.options', 'mr_elm.machines.search_options', 'mr_elm.estimators'
 
 
-def tuning_of_dual(what: str, examples: dict[str, str]) -> Tuning:
+def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch') -> Tuning:
     """Describe how a method of the dual is tuned."""
     return Tuning(
         what, 'Score a grid of kernel parameters and C by cross-validation, a reduce task for each kernel; print the '
-        'best, and train with it when --model is given.', f'{SEARCHES}:DualSearch', 'mr_elm.drivers.tune:tune',
+        'best, and train with it when --model is given.', f'{SEARCHES}:{search}', 'mr_elm.drivers.tune:tune',
         ('scale', 'seed', 'normalise', 'rule', 'subset', 'attempts', 'eps', 'max_iter', 'multiclass', 'class_weight',
-         'memory', 'partitions', 'gap'), examples)
+         'weights', 'memory', 'partitions', 'gap'), examples)
 
 
 METHODS = {
@@ -112,7 +112,7 @@ METHODS = {
         {'rows.csv --gamma 0.5 --C 10 --model m.npz': 'a Gaussian kernel',
          'rows.csv --kernel linear --normalise --model m.npz': 'a kernel that must be normalised'},
         tuning_of_dual('the same', {
-            'rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'})),
+            'rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'}, 'DualSearch')),
     'mr-kelm': Method(
         'kernel ELM: ridge regression on a kernel',
         'Train the kernel ELM: A = (I/C + Omega)^-1 T, all classes in one solve.',

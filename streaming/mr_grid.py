@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from functools import cached_property
 
 from mr_elm.errors import ConvergenceWarning
+from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
 from mr_elm.machines.dual_task import KernelGridTask
@@ -21,8 +22,9 @@ SAMPLE, OUTER, INNER = 1, 2, 3  # what a row's hash decides, each with a key of 
 class MRGrid(ProblemStage):
     """Score kernel parameters and C by cross-validation, each kernel in one reducer.
 
-    A TASK is one kernel on one training set. All machines of all classes and all
-    folds of a task use the same kernel matrix.
+    A TASK is one kernel, or one layer of random nodes, on one training set. All
+    machines of all classes and all folds of a task use the same kernel matrix, or
+    the same node outputs.
 
     Input:  <split, rows>, text or packed
     Output: <scores TASK, JSON>
@@ -68,10 +70,11 @@ class MRGrid(ProblemStage):
     def score(self, number: int, rows: GatheredRows) -> list[dict]:
         """Cross-validate one candidate: the cells."""
         candidate = self.problem.candidates[number]
-        problem = replace(self.problem, features={**self.problem.features, **candidate.kernel})
+        problem = self.problem.choose(candidate)
         n_folds, key = (problem.n_outer, OUTER) if candidate.tests_outer else (problem.n_folds, INNER)
         folds = fold_numbers(rows.X, n_folds, problem.seed + key)
-        source = ready_rows(problem.prepare_rows(rows.X), space=self.space)
+        made = problem.prepare_rows(rows.X)
+        source = ready_rows(made, space=self.space) if problem.kernel else NodeRows(made)
         settings = replace(problem.machine.settings, report=self.make_reporter())
         cells = cross_validate(
             LabelledKernel(source, rows.numbers.astype(int), rows.weights), problem.scheme,

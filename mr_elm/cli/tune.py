@@ -7,7 +7,8 @@ from mr_elm.methods import METHODS, Method
 
 LINES = {name: method.tuning.what for name, method in METHODS.items() if method.tuning}
 # the search -> the module of this folder that runs it and reports what it found
-FACES = {'NodeSearch': 'tune_nodes', 'DualSearch': 'tune_kernel', 'KELMSearch': 'tune_kernel'}
+FACES = {'NodeSearch': 'tune_nodes', 'DualSearch': 'tune_kernel', 'BoxSearch': 'tune_kernel',
+         'KELMSearch': 'tune_kernel'}
 
 
 def tune(argv: Sequence[str]) -> int | None:

@@ -66,7 +66,7 @@ def warn_of_unfinished(task: KernelGridTask, cells: dict[int, list[Cell]]) -> No
 
 def name_candidate(candidate: Candidate) -> str:
     """Name a candidate by the parameters of its kernel."""
-    return ', '.join(f'{name} {value:g}' for name, value in candidate.kernel.items()) or 'the kernel'
+    return ', '.join(f'{name} {value:g}' for name, value in candidate.kernel.items()) or 'this kernel'
 
 
 def collect_scores(tested: list[Candidate], cells: dict[int, list[Cell]], fold: int | None) -> list[Score]:

@@ -26,6 +26,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features) times the deviation of X.
     degree : of the polynomial (1 + u.v)^degree.
     n_hidden, seed : how many random nodes, and the seed that they and the order of passes are drawn by.
+    weight_scale, weights : of the nodes, as in `draw_nodes`.
     C : > 0. class_weight : None, balanced or a dictionary.
     rule : the solver; None for the default of kernels or of random nodes. tol : violation of the optimality conditions.
     max_iter : None for the solver's own bound.
@@ -35,8 +36,10 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, n_hidden: int = 200, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
-                 class_weight: ClassWeight = None, seed: int = 0) -> None:
+                 class_weight: ClassWeight = None, seed: int = 0, weight_scale: float = 1.0,
+                 weights: str = 'normal') -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
+        self.weight_scale, self.weights = weight_scale, weights
         self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
         self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
 
@@ -135,7 +138,7 @@ class SphereSVMClassifier(DualClassifier):
 
     normalise : divide K(u, v) by the root of K(u, u) K(v, v), which polynomial and linear need.
     rule : exact or paper. tol : relative gap of exact; eps of Algorithm 1 of paper.
-    subset, attempts : N_r and N_a of Algorithm 1, of rule paper only.
+    subset, attempts : N_r and N_a of Algorithm 1, of rule paper only; None for 59 and 20.
 
     Source: Strack et al., Sphere support vector machines for large classification tasks, 2013.
     """
@@ -146,15 +149,18 @@ class SphereSVMClassifier(DualClassifier):
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, normalise: bool = False, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
-                 class_weight: ClassWeight = None, seed: int = 0, subset: int = SUBSET,
-                 attempts: int = ATTEMPTS) -> None:
+                 class_weight: ClassWeight = None, seed: int = 0, subset: int | None = None,
+                 attempts: int | None = None) -> None:
         super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
                          class_weight, seed)
         self.normalise, self.subset, self.attempts = normalise, subset, attempts
 
     def _settings(self) -> Settings:
-        return replace(super()._settings(), subset=self.subset, attempts=self.attempts)
+        subset, attempts = (known if given is None else given
+                            for given, known in ((self.subset, SUBSET), (self.attempts, ATTEMPTS)))
+        return replace(super()._settings(), subset=subset, attempts=attempts)
 
     def _describe_solver(self) -> dict:
-        drawn = {'subset': self.subset, 'attempts': self.attempts} if self._rule() == 'paper' else {}
+        settings = self._settings()
+        drawn = {'subset': settings.subset, 'attempts': settings.attempts} if self._rule() == 'paper' else {}
         return {**super()._describe_solver(), **drawn}

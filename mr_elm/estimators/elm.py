@@ -10,14 +10,19 @@ from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
 class UnifiedELM(KernelOrNodes):
-    """Fit the closed form on targets T, (n, K). Parameters as in `DualClassifier`."""
+    """Fit the closed form on targets T, (n, K). Parameters as in `DualClassifier`.
+
+    C = inf on random nodes is the initial ELM, pinv(H) T.
+    """
 
     _method = 'elm'
 
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
-                 n_hidden: int = 200, C: float = 1.0, seed: int = 0) -> None:
+                 n_hidden: int = 200, C: float = 1.0, seed: int = 0, weight_scale: float = 1.0,
+                 weights: str = 'normal') -> None:
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
+        self.weight_scale, self.weights = weight_scale, weights
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         self._demand_known_kernel()
@@ -35,8 +40,9 @@ class ELMClassifier(OneVsAll, UnifiedELM):
     """Train the unified ELM for classes: targets of +-1, all in one solve. Parameters as in `DualClassifier`."""
 
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
-                 n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0) -> None:
-        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed)
+                 n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0,
+                 weight_scale: float = 1.0, weights: str = 'normal') -> None:
+        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights)
         self.class_weight = class_weight
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':

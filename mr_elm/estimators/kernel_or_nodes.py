@@ -9,7 +9,7 @@ from mr_elm.estimators.conversion import Convertible, describe
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel, row_squares
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
-from mr_elm.machines.options import RANDOM_NODES
+from mr_elm.machines.options import RANDOM_NODES, WEIGHTS
 from mr_elm.models import HiddenNodeModel, KernelModel, Model
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Rows, Weights
@@ -48,7 +48,11 @@ class KernelOrNodes(Convertible, BaseEstimator):
     def _make_layer(self, d: int) -> HiddenLayer:
         if not self.n_hidden >= 1:
             raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
-        weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed)
+        if not self.weight_scale > 0:
+            raise ValueError(f'weight_scale: expected a number above 0, found {self.weight_scale}')
+        if self.weights not in WEIGHTS:
+            raise ValueError(f'weights: expected {" or ".join(WEIGHTS)}, found {self.weights!r}')
+        weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
         return HiddenLayer(self.kernel, weights, biases, np.zeros(d), np.ones(d))
 
     def _values(self, X: Rows) -> Floats:
@@ -80,7 +84,8 @@ class KernelOrNodes(Convertible, BaseEstimator):
                    scheme)
 
     def _keep_nodes(self, layer: HiddenLayer, weights: Floats, scheme: str = ONE_VS_ALL) -> None:
-        parameters = {'map': layer.kind, 'n_hidden': layer.n_hidden}
+        parameters = {'map': layer.kind, 'n_hidden': layer.n_hidden, 'weight_scale': self.weight_scale,
+                      'weights': self.weights}
         self._keep(HiddenNodeModel, parameters, node_arrays(layer, weights), scheme)
 
 

@@ -64,6 +64,11 @@ class NodeMachine(BoxMachine):
             return solve_node_dual(source, targets, self.C, weights, self.settings)
         return solve_node_rows(source, targets, self.C, weights, self.settings, self.rule)
 
+    def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
+                   fold: int | None = None) -> 'Iterator[PathPoint]':
+        """Train for every C in increasing order, anew for each, on NodeRows."""
+        return self.solve_each(source.H, targets, C_values, weights, fold)
+
 
 class SphereMachine(BoxMachine):
     """Train a SphereSVM on rows of a normalised kernel; symbols: sphere_svm."""

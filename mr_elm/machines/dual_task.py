@@ -213,5 +213,15 @@ class KernelGridTask(DualTask):
     n_outer: int
     candidates: list[Candidate]
 
+    def choose(self, candidate: Candidate) -> 'KernelGridTask':
+        """Return the task of one candidate: with its kernel, or with its nodes, drawn anew."""
+        features = {**self.features, **candidate.kernel}
+        if self.kernel is not None:
+            return replace(self, features=features)
+        nodes = draw_nodes(features['map'], features['n_hidden'], self.n_features, self.seed, features['weight_scale'],
+                           features['weights'])
+        scaling = self.arrays['feature_offset'], self.arrays['feature_scale']
+        return replace(self, features=features, arrays=layer_arrays(HiddenLayer(features['map'], *nodes, *scaling)))
+
     def __post_init__(self) -> None:
         object.__setattr__(self, 'candidates', [Candidate(*found) for found in self.candidates])  # JSON makes lists

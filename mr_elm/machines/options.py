@@ -16,6 +16,7 @@ from mr_elm.solvers.shared.multiclass import SCHEMES
 
 RANDOM_NODES = tuple(kind for kind in NODES if kind not in ('nystrom', 'identity'))
 N_HIDDEN = 1000
+WEIGHTS = ('normal', 'uniform')  # how nodes are drawn
 SOLVERS = ('cholesky', 'svd', 'cg')  # of the kernel ELM
 TASKS = ('classification', 'regression')
 LARGEST_SEED = 2**64 - 1
@@ -61,7 +62,7 @@ def flag_of(each: Field) -> str:
 def weights_option(group: str) -> Any:
     """Make the option that says how nodes are drawn."""
     return option('normal', 'how nodes are drawn. normal: standard deviation S/sqrt(d); uniform: between -S and S',
-                  group, ('normal', 'uniform'), advanced=True)
+                  group, WEIGHTS, advanced=True)
 
 
 def class_weight_option(group: str) -> Any:
@@ -295,4 +296,6 @@ class KELMOptions(KernelOptions):
                '--leave-one-out: expected --solver cholesky or svd, cg has no closed form')
         demand(not (self.emit and self.solver == 'cg'),
                '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix')
+        demand(not (self.emit and self.rank),
+               '--emit: expected --solver svd without --rank, which finds a rank by passes that form no kernel matrix')
         demand(not (self.rank and self.solver in (None, 'cholesky')), '--rank: expected --solver svd or cg')

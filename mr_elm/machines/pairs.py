@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.machines.dual import BoxMachine
 from mr_elm.scores.selection import Cell
 from mr_elm.solvers.box.box_qp import Result
@@ -132,7 +133,10 @@ def join_columns(columns: Sequence[tuple[np.ndarray, Floats]]) -> tuple[np.ndarr
 
 @dataclass(frozen=True)
 class LabelledKernel:
-    """Hold a ready kernel matrix over all rows, a PrecomputedRows, with their class numbers and weights, (N,)."""
+    """Hold what machines are trained over, with class numbers and weights of all rows, (N,).
+
+    source : PrecomputedRows of a ready kernel matrix, or NodeRows of node outputs.
+    """
 
     source: Any
     codes: np.ndarray
@@ -177,5 +181,7 @@ def decide(result: Result, source: Any, part: Any, rows: np.ndarray, targets: Fl
     """Return the decision values of the rows held out, which the machine need not have seen at all."""
     if part is source:
         return result.decision[held]
+    if isinstance(source, NodeRows):
+        return source.H[held] @ getattr(result, 'beta')  # noqa: B009 - of a NodeResult
     support = np.flatnonzero(result.alpha)
     return source.matrix[np.ix_(held, rows[support])] @ (result.alpha * targets)[support] + result.intercept

@@ -1,11 +1,12 @@
 """List the options of each search for parameters once: candidates and how they are scored; see `options`."""
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.kernels import KERNELS
-from mr_elm.machines.options import RANDOM_NODES, class_weight_option, demand, option
+from mr_elm.machines.options import RANDOM_NODES, WEIGHTS, class_weight_option, demand, option
 from mr_elm.scores.selection import GRIDS, candidates
 
 GRID = 'grid'
@@ -81,8 +82,8 @@ class KernelSearch:
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel."""
         for name in ('sigma', 'gamma', 'degree'):
-            demand(getattr(self, name) is None or name in KERNELS[self.kernel].parameters,
-                   f'--{name}: expected a parameter of the {self.kernel} kernel')
+            known = KERNELS[self.kernel].parameters if self.kernel in KERNELS else ()
+            demand(getattr(self, name) is None or name in known, f'--{name}: expected a parameter of {self.kernel}')
         demand(not (self.sigma and self.gamma), '--gamma: expected --sigma or --gamma, found both')
 
 
@@ -99,6 +100,33 @@ class DualSearch(KernelSearch):
         super().check()
         for name in ('folds', 'nested'):
             demand(getattr(self, name) != 1, f'--{name}: expected at least 2 folds, found 1')
+
+
+@dataclass(frozen=True)
+class BoxSearch(DualSearch):
+    """Keep what to search for machines that take random nodes too."""
+
+    kernel: str = option('gaussian', f'{", ".join(KERNELS)}, or random nodes as in train', GRID,
+                         (*KERNELS, *RANDOM_NODES), metavar='NAME')
+    weight_scale: tuple[float, ...] | None = option(None, 'random nodes: values to try (default: 0.5,1,2)', GRID,
+                                                    advanced=True)
+    n_hidden: tuple[int, ...] | None = option(None, 'random nodes: numbers of nodes to try (default: 200)', GRID,
+                                              flag='--hidden', advanced=True)
+
+    def candidates(self, n_features: int) -> tuple[list[dict], list[float]]:
+        """Return the parameters of the kernel, or of the nodes, and the C to score."""
+        if self.kernel in KERNELS:
+            return super().candidates(n_features)
+        nodes = [{'weight_scale': scale, 'n_hidden': size}
+                 for scale, size in product(self.weight_scale or (0.5, 1.0, 2.0), self.n_hidden or (200,))]
+        return nodes, sorted(self.C or candidates(self.grid, KERNELS['linear'], n_features)[1])
+
+    def check(self) -> None:
+        """Raise ValueError where candidates do not fit the kernel or the nodes, or there is one fold."""
+        super().check()
+        for name, flag in (('weight_scale', '--weight-scale'), ('n_hidden', '--hidden')):
+            demand(getattr(self, name) is None or self.kernel not in KERNELS,
+                   f'{flag}: expected random nodes with it, as in --kernel sigmoid')
 
 
 @dataclass(frozen=True)
@@ -127,7 +155,7 @@ class NodeSearch:
     hidden: tuple[int, ...] = option(tuple(range(100, 1001, 100)),
                                      'numbers of nodes to try (default: 100,200,...,1000)', GRID)
     folds: int = folds_option()
-    weights: str = option('normal', 'how nodes are drawn', GRID, ('normal', 'uniform'), advanced=True)
+    weights: str = option('normal', 'how nodes are drawn', GRID, WEIGHTS, advanced=True)
     class_weight: str | None = class_weight_option(GRID)
     count: int = option(10, 'how many of the best cells a second pass scores on held-out rows', GRID,
                         advanced=True)

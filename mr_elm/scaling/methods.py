@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mr_elm.drivers.gram_job import share_tiles
+from mr_elm.streaming.mr_kernel import ENTRY_BYTES
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,21 @@ def count_row_numbers(p: Problem) -> int:
     return p.rows * p.features
 
 
+def count_svd_work(p: Problem) -> int:
+    """Count what the decomposition of a symmetric matrix takes."""
+    return 9 * p.rows**3
+
+
 SUMS = 'every map task sends high and low parts of its tiles, 32/3 (L+1)(L+2) bytes, to no more reducers than tiles'
 GRAM: dict[str, Any] = {'work': count_gram_work, 'emit': count_gram_numbers, 'solve': lambda p: p.hidden**3 / 3,
                         'bound': SUMS, 'reducers': lambda p, maps: 1 / share_tiles(maps, p.hidden)[1]}
 TRIANGLE = "the driver's Cholesky factor, N^3/3, cannot be shared"
+
+SVD = "the driver's singular value decomposition, about 9 N^3, cannot be shared"
+DUAL: dict[str, Any] = {
+    'kind': 'blobs', 'work': count_row_numbers, 'emit': lambda p, maps: 2 * p.rows * p.features,
+    'solve': lambda p: 0.0, 'reduce': lambda p: p.rows**2 * p.features, 'reducers': lambda p, maps: 3, 'most': 1e6,
+    'bound': 'each machine, a pair of classes, is solved in one reducer'}
 
 METHODS = {
     'pesvm': MeasuredMethod(('train', 'pesvm', '{data}', '--hidden', '{hidden}'), Problem(2_000_000, 50, 1000), **GRAM),
@@ -92,9 +104,16 @@ METHODS = {
         Problem(60_000, 50, 0), work=count_kernel_work, emit=lambda p, maps: 0.0, solve=lambda p: p.rows * 300**2,
         gather=count_row_numbers, broadcast=count_row_numbers, passes=True, most=1e7,
         bound='each pass is a job that must start, and every node needs all of X'),
-    'sparse-elm': MeasuredMethod(
-        ('train', 'sparse-elm', '{data}', '--C', '1'), Problem(20_000, 50, 0), kind='blobs',
-        work=count_row_numbers, emit=lambda p, maps: 2 * p.rows * p.features, solve=lambda p: 0.0,
-        reduce=lambda p: p.rows**2 * p.features, reducers=lambda p, maps: 3, most=1e6,
-        bound='each machine, a pair of classes, is solved in one reducer'),
+    'mr-kelm-svd': MeasuredMethod(
+        ('train', 'mr-kelm', '{data}', '--solver', 'svd', '--emit', 'tiles', '--C', '10'), Problem(2000, 2000, 0),
+        work=lambda p: p.rows**2 * p.features, emit=lambda p, maps: maps * p.rows**2 / 2, solve=count_svd_work,
+        gather=count_row_numbers, reducers=lambda p, maps: 8, most=2e4, bound=SVD),
+    'mr-kelm-entries': MeasuredMethod(
+        ('train', 'mr-kelm', '{data}', '--solver', 'svd', '--emit', 'entries', '--C', '10'), Problem(400, 20, 0),
+        work=lambda p: p.rows**2 * p.features, emit=lambda p, maps: ENTRY_BYTES / 8 * p.rows**2 * p.features / 2,
+        solve=count_svd_work, gather=count_row_numbers, reducers=lambda p, maps: 8, most=5e3,
+        bound=f'a record goes through the shuffle for every pair of rows and every feature; {SVD}'),
+    'sparse-elm': MeasuredMethod(('train', 'sparse-elm', '{data}', '--C', '1'), Problem(20_000, 50, 0), **DUAL),
+    'oelm': MeasuredMethod(('train', 'oelm', '{data}', '--C', '1'), Problem(6000, 50, 0), **DUAL),
+    'sphere-svm': MeasuredMethod(('train', 'sphere-svm', '{data}', '--C', '1'), Problem(20_000, 50, 0), **DUAL),
 }

@@ -195,7 +195,7 @@ def select_sample(X: Rows, share: float, seed: int) -> np.ndarray:
 def best_of(scores: Any) -> Any:
     """Return the Score, or LeftOut, of the largest value; of equal ones the smallest C, then the simplest kernel."""
     return max(scores, key=lambda score: (score.value, -score.C, score.parameters.get('sigma', 0),
-                                          -score.parameters.get('degree', 0)))
+                                          -score.parameters.get('degree', 0), -score.parameters.get('n_hidden', 0)))
 
 
 def candidates(grid: str, kernel: KernelKind, n_features: int) -> tuple[list[dict], list[float]]:

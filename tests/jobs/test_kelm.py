@@ -91,6 +91,7 @@ def test_entries_tiles_and_rows_give_the_same_machine_of_every_kernel(fit, packe
 
 def test_algorithm_2_entry_by_entry_gives_the_same_machine(fit, packed, table):
     printed = fit(packed, *GAUSSIAN, '--solver', 'svd', '--emit', 'entries')
+    assert printed[0]['parameters']['emit'] == 'entries'
     assert np.abs(values(printed, table[0]) - values(fit(packed, *GAUSSIAN), table[0])).max() < 1e-9
 
 
@@ -236,7 +237,8 @@ def test_a_matrix_with_a_hole_is_no_model(elm, packed, tmp_path, monkeypatch):
     (('--C', 0), '--C'), (('--sigma', -1), '--sigma'), (('--sigma', 0), '--sigma'),
     (('--kernel', 'linear', '--sigma', 1), '--sigma'), (('--kernel', 'sigmoid'), '--kernel'),
     (('--solver', 'cg', '--leave-one-out'), '--leave-one-out'), (('--rank', 5), '--rank'),
-    (('--solver', 'cg', '--emit', 'rows'), '--emit'), (('--tolerance', 0), '--tolerance'),
+    (('--solver', 'cg', '--emit', 'rows'), '--emit'),
+    (('--solver', 'svd', '--rank', 9, '--emit', 'entries'), 'without --rank'), (('--tolerance', 0), '--tolerance'),
     (('--task', 'regression', '--class-weight', 'balanced'), '--class-weight')])
 def test_wrong_parameters_are_wrong_usage(elm, dense, tmp_path, options, said):
     done = elm('train', 'mr-kelm', dense, '--model', tmp_path / 'm.npz', *options)

@@ -50,6 +50,14 @@ def without_sessions(path):
     return [replace(run, session='') for run in read_runs(path)]
 
 
+@pytest.mark.parametrize('method', ['mr-kelm-svd', 'mr-kelm-entries', 'oelm', 'sphere-svm'])
+def test_methods_of_every_paper_are_measured(elm, tmp_path, method):
+    words = ('--method', method, '--nodes', 1, '--sizes', 90, '--features', 4, '--repeats', 1, '-o', tmp_path, '-q')
+    assert elm('speedup', *words).status == 0
+    run, = read_runs(tmp_path / 'speedup.csv')
+    assert (run.method, run.rows, run.features) == (method, 90, 4) and run.seconds > 0 and run.shuffle_bytes > 0
+
+
 def test_figures_and_a_page_come_with_it(measured):
     assert (measured / 'speedup.png').read_bytes()[:4] == b'\x89PNG'
     assert '</svg>' in (measured / 'speedup.svg').read_text()

@@ -75,7 +75,9 @@ def made_up(costs, nodes, problem, factor=1.0, experiment='speedup'):
                round(costs.bytes_a_number * method.emit(problem, nodes)), 1, costs.jobs, nodes * costs.jobs, tasks, 'm')
 
 
-@pytest.mark.parametrize('method, jobs', [('pesvm', 1), ('mr-kelm-tiles', 3), ('mr-kelm-cg', 9), ('sparse-elm', 1)])
+@pytest.mark.parametrize('method, jobs', [('pesvm', 1), ('mr-kelm-tiles', 3), ('mr-kelm-cg', 9), ('sparse-elm', 1),
+                                          ('mr-kelm-svd', 4), ('mr-kelm-entries', 4), ('oelm', 1),
+                                          ('sphere-svm', 1)])
 def test_runs_that_obey_the_model_are_predicted(method, jobs):
     costs, default = costs_of(method, jobs), METHODS[method].default
     runs = [made_up(costs, nodes, replace(default, rows=default.rows * times // 4)) for nodes in (1, 2, 3)

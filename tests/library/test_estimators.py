@@ -15,8 +15,10 @@ from mr_elm.estimators import (
     OELMClassifier,
     SparseELMClassifier,
     SphereSVMClassifier,
+    to_estimator,
 )
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
+from mr_elm.features.hidden import draw_nodes
 from mr_elm.features.kernels import KERNELS
 from mr_elm.io.store import save_model
 from mr_elm.models import read_model
@@ -53,6 +55,24 @@ def test_the_largest_decision_value_is_the_class_predicted(scheme, blobs):
     model = SparseELMClassifier(multiclass=scheme).fit(X, y)
     assert np.mean(model.predict(X) == y) > 0.7
     assert np.array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
+
+
+@pytest.mark.parametrize('estimator', CLASSIFIERS)
+@pytest.mark.parametrize('weights', ['normal', 'uniform'])
+def test_nodes_are_drawn_as_asked_for_and_the_model_says_how(estimator, weights, blobs):
+    fitted = estimator(kernel='sine', n_hidden=7, seed=3, weight_scale=0.25, weights=weights).fit(*blobs)
+    drawn = draw_nodes('sine', 7, 4, 3, 0.25, weights)
+    assert all(np.array_equal(one, other) for one, other in
+               zip(drawn, (fitted.model_.layer.weights, fitted.model_.layer.biases), strict=True))
+    again = to_estimator(fitted.to_model())
+    assert (again.weight_scale, again.weights) == (0.25, weights)
+
+
+@pytest.mark.parametrize('estimator', CLASSIFIERS)
+@pytest.mark.parametrize('arguments', [{'weight_scale': 0}, {'weight_scale': np.nan}, {'weights': 'even'}])
+def test_nodes_that_cannot_be_drawn_are_refused(estimator, arguments, blobs):
+    with pytest.raises(ValueError, match='expected'):
+        estimator(kernel='sine', **arguments).fit(*blobs)
 
 
 @pytest.mark.parametrize('kernel', [*KERNELS, *RANDOM_NODES])
