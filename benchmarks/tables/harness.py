@@ -20,6 +20,7 @@ from benchmarks.public_sets import find_set, is_there, read_bundled, read_set
 from benchmarks.tables.results import Results, Table, summarise_all
 from benchmarks.tables.sizes import count_support, measure_model
 from mr_elm.arithmetic import one_thread
+from mr_elm.data.registry import DATA_SETS
 from mr_elm.typing import Floats, Labels
 
 TRIALS = 20  # of each set and method
@@ -198,7 +199,9 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
     """Measure what is not there yet of a table, within some minutes, and write OUT.md, OUT.json and OUT.trials.csv."""
     names = names or comparison.sets
     here = [name for name in names if is_there(name)]
-    left_out = [*comparison.absent, *(f'{name} is in no folder of MR_ELM_DATA' for name in names if name not in here)]
+    left_out = [*comparison.absent, *(describe_absence(name) for name in names if name not in here)]
+    for text in left_out:  # before hours are spent
+        print(f'left out: {text}', file=sys.stderr, flush=True)
     results = Results(Path(out).with_suffix('.trials.csv'))
     clock = Clock({name: count_waiting(comparison, name, n_trials, results) for name in here}, minutes)
     with one_thread(), warnings.catch_warnings():
@@ -211,6 +214,12 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
         left_out.append(f'the time was up with {clock.n_left} trials to go: the same command goes on')
     rows = summarise_all(results, here, comparison.methods(2, 2))
     return Table(rows, comparison.notes, left_out, list(comparison.claims), results.sessions.known).write(Path(out))
+
+
+def describe_absence(name: str) -> str:
+    """Say that a set is not there, and how it can be had."""
+    way = f'`mr-elm download {name}` brings it' if name in DATA_SETS else 'no origin of it is known'
+    return f'{name} is in no folder of MR_ELM_DATA; {way}'
 
 
 def sort_by_size(names: list[str]) -> tuple[str, ...]:

@@ -73,6 +73,15 @@ def test_what_could_not_be_compared_is_named(tmp_path):
     assert {row['method'] for row in trials_of(tmp_path)} == {'sparse ELM', 'SVC'}
 
 
+def test_sets_that_are_not_there_are_named_first_with_the_way_to_have_them(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv('MR_ELM_DATA', str(tmp_path))
+    comparison = Comparison(('ionosphere', 'nowhere', 'iris'), split_halves, methods, 'Halves.')
+    run(comparison, tmp_path / 'table.md', n_trials=1)
+    first, second, *others = capsys.readouterr().err.splitlines()
+    assert 'ionosphere' in first and '`mr-elm download ionosphere` brings it' in first
+    assert 'nowhere' in second and 'no origin' in second and 'iris, trial 1' in others[0]
+
+
 def test_a_set_that_cannot_be_halved_is_named(tmp_path, monkeypatch):
     (tmp_path / 'single.libsvm').write_text('0 1:1\n0 1:2\n1 1:3\n')
     monkeypatch.setenv('MR_ELM_DATA', str(tmp_path))
