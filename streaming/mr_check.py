@@ -96,7 +96,7 @@ class MRCheck(ProblemStage):
         demand_width(block.X, self.model.n_features)
         scores = self.model.decision_function(block.X)
         rows, scheme = self.gather_block(block, place), self.problem.scheme
-        new = np.array([tuple(place) not in self.known for place in rows.places.tolist()], dtype=bool)
+        new = ~rows.are_at(self.known)
         for machine in range(scheme.n_machines):
             margins = scheme.make_targets(machine, rows.numbers) * scores[:, machine]
             mine = scheme.select_rows(machine, rows.numbers) & (rows.weights > 0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.io.blocks import Block
+from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows
@@ -17,7 +18,8 @@ class MRDual(ProblemStage):
 
     A machine is a pair of classes, or a class against all others: numbers MACHINE.
     With --partitions its rows are divided among PARTs by a keyed hash of the row,
-    and each part is solved alone. t is +1 or -1.
+    and each part is solved alone. With --working only the rows at some places
+    train. t is +1 or -1.
 
     Input:  <split, rows>, text or packed
     Output: <machine MACHINE PART, JSON>
@@ -41,9 +43,22 @@ class MRDual(ProblemStage):
 
     TASK = DualTask
 
+    def configure_args(self) -> None:
+        """Add what to train on."""
+        super().configure_args()
+        self.add_file_arg('--working', help='npz: places of the rows to train on (default: all rows)')
+
+    def map_begin(self) -> None:
+        """Load the problem, and the places."""
+        super().map_begin()
+        path = self.options.working
+        self.working = set(map(tuple, load_arrays(path)[1]['places'].tolist())) if path else None
+
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send a block's rows to their machines."""
         rows = self.gather_block(block, place)
+        if self.working is not None:
+            rows = rows.take(rows.are_at(self.working))
         n_parts = self.problem.partitions
         if n_parts == 1:
             yield from self.send(rows, 0)

@@ -16,11 +16,14 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_arrays, save_model
+from mr_elm.io.wire import make_key
 from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows, join_once
 from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.partition import count_tasks
 from mr_elm.streaming.mr_check import MRCheck, read_checks
+from mr_elm.streaming.mr_dual import MRDual, read_machines
 
 ROUNDS = 50  # of training and checking, after which the gap stays open with a warning
 MOST = 2000  # violators that a machine adds in a round
@@ -32,18 +35,26 @@ def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], Traine
     """Return a TrainedMachine for each machine whose gap over all rows is at most `options.gap` of its objective.
 
     parts : (machine, part) -> TrainedMachine, the start. classes : their names.
-    Raises DataFormatError when the working set does not fit into memory; warns with the gap when it stays open.
+    Each round trains in this process while the working set fits into its memory, and on reducers from then on.
+    Raises DataFormatError when the rows of one machine do not fit into a task; warns with the gap when it stays open.
     """
-    working = join_once([machine.support for machine in parts.values()])
+    working, solve = join_once([machine.support for machine in parts.values()]), train_here
     for number in range(1, ROUNDS + 1):
-        demand_room(data.plan.name, len(working), task.room, options.memory)
-        machines, violators = solve_and_check(data, task, working, classes)
+        if len(working) > task.room and solve is train_here:
+            working, solve = working.without_features(), train_on_reducers
+            data.engine.reporter.say(f'{len(working):,} rows in the working set, {task.room:,} fit into half of '
+                                     '--memory: machines are trained on reducers from now on')
+        demand_room(data.plan.name, working, task, options.memory)
+        machines = solve(data, task, working)
+        machines, violators = check_machines(data, task, machines, working, classes)
         share = max(machine.certificate['gap'] / abs(machine.certificate['objective']) for machine in machines)
         data.engine.reporter.say(f'round {number}: {len(working):,} rows in the working set, gap {share:.2e} of the '
                                  f'objective, {sum(map(len, violators)):,} violators')
         if share <= options.gap:
             return machines
         if violators:
+            if solve is train_on_reducers:
+                violators = [rows.without_features() for rows in violators]
             working = join_once([working, *violators])
         elif task.eps > FINEST:  # the working set itself leaves the gap open
             task = replace(task, eps=task.eps / 10)
@@ -54,12 +65,28 @@ def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], Traine
     return machines
 
 
-def solve_and_check(data: DataSet, task: DualTask, working: GatheredRows,
-                    classes: list[str]) -> tuple[list[TrainedMachine], list[GatheredRows]]:
-    """Train on the working set and check on all rows: machines with their gap over all rows, and the violators."""
+def train_here(data: DataSet, task: DualTask, working: GatheredRows) -> list[TrainedMachine]:
+    """Train all machines on a working set in this process."""
     with one_thread():
-        machines = [task.train(number, working.take(task.scheme.select_rows(number, working.numbers)))
-                    for number in range(task.scheme.n_machines)]
+        return [task.train(number, working.take(task.scheme.select_rows(number, working.numbers)))
+                for number in range(task.scheme.n_machines)]
+
+
+def train_on_reducers(data: DataSet, task: DualTask, working: GatheredRows) -> list[TrainedMachine]:
+    """Train all machines on a working set, of which the places are known here, each in one reducer."""
+    keys = [make_key('rows', number, 0) for number in range(task.scheme.n_machines)]
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'working')]
+        replace(task, partitions=1).save(paths[0])
+        save_arrays(paths[1], {}, {'places': working.places})
+        arguments = ['--problem', paths[0], '--working', paths[1], *data.engine.reducers(count_tasks(keys))]
+        found = read_machines(data.run(MRDual, arguments, 'machines'))
+    return [found[number, 0] for number in range(task.scheme.n_machines)]
+
+
+def check_machines(data: DataSet, task: DualTask, machines: list[TrainedMachine], working: GatheredRows,
+                   classes: list[str]) -> tuple[list[TrainedMachine], list[GatheredRows]]:
+    """Check machines on all rows: the same with their gap over all rows, and the violators."""
     model = task.model_header(classes), task.model_arrays(machines)
     sums, violators = check_all_rows(data, task, model, working)
     gaps = [task.machine.compute_gap(machine.certificate, *found)
@@ -68,11 +95,13 @@ def solve_and_check(data: DataSet, task: DualTask, working: GatheredRows,
             for machine, gap in zip(machines, gaps, strict=True)], violators
 
 
-def demand_room(name: str, n_rows: int, room: int, memory: float) -> None:
-    """Raise DataFormatError when the working set outgrows the memory, in MB."""
-    if n_rows > room:
-        raise DataFormatError(f'{name}: {n_rows:,} rows are or may be support vectors, at most {room:,} fit into half '
-                              f'of --memory {memory:g} MB: raise --memory or lower C')
+def demand_room(name: str, working: GatheredRows, task: DualTask, memory: float) -> None:
+    """Raise DataFormatError when the working set of one machine outgrows the memory of a task, in MB."""
+    n_rows = max(int(task.scheme.select_rows(number, working.numbers).sum())
+                 for number in range(task.scheme.n_machines))
+    if n_rows > task.room:
+        raise DataFormatError(f'{name}: {n_rows:,} rows of a machine are or may be support vectors, at most '
+                              f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory or lower C')
 
 
 def check_all_rows(data: DataSet, task: DualTask, model: tuple[ModelHeader, dict], working: GatheredRows,
