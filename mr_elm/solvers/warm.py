@@ -43,11 +43,15 @@ def warm() -> None:
         for kernel, rule, dtype in product(kernels, RULES, ('float32', 'float64')):
             settings = Settings(dtype=dtype, max_iter=20)
             solve_dual(BoxQP(kernel_rows(X, kernel), targets, 1.0), rule, settings)
-        list(walk_folds(ready_rows(kernel_rows(X, kernels[0])), targets, [1.0, 10.0], np.arange(N) % 2))
+        ready = ready_rows(kernel_rows(X, kernels[0]))
+        list(walk_folds(ready, targets, [1.0, 10.0], np.arange(N) % 2))
+        for rule in RULES:
+            solve_dual(BoxQP(ready, targets, 1.0), rule, Settings(max_iter=20))
         solve_node_dual(X, targets, 1.0, settings=Settings(max_iter=20))
         for rule in sphere_svm.RULES:
-            problem = sphere_svm.SphereProblem(kernel_rows(X, kernels[0]), targets, 1.0)
-            sphere_svm.solve_sphere(problem, rule, Settings(max_iter=20))
+            for rows in (ready, kernel_rows(X, kernels[0])):
+                problem = sphere_svm.SphereProblem(rows, targets, 1.0)
+                sphere_svm.solve_sphere(problem, rule, Settings(max_iter=20))
         box = problem.box()
         for dtype in ('float32', 'float64'):
             sphere_search.search_ball(box, Settings(dtype=dtype, max_iter=20), None, False)
