@@ -217,7 +217,7 @@ def test_cg_is_taken_where_the_kernel_matrix_does_not_fit(fit, packed):
 def test_rows_too_many_for_a_solver_are_refused_with_a_way_on(elm, packed, tmp_path, solver, most):
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--solver', solver, '--memory', 0.025, '--model',
                tmp_path / 'm.npz', '-q')
-    assert done.status == 1 and f'at most {most} rows' in done.err and '--solver cg' in done.err
+    assert done.status == 1 and f'at most {most} fit' in done.err and '--solver cg' in done.err
     assert not (tmp_path / 'm.npz').exists()
 
 
