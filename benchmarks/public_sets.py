@@ -67,6 +67,6 @@ def read_bundled(name: str) -> tuple[Rows, Labels]:
     import sklearn.datasets
     from scipy.sparse import csr_matrix
     if name not in BUNDLED:
-        raise FileNotFoundError(f'{name}.libsvm was expected in a folder of MR_ELM_DATA, none has it')
+        raise FileNotFoundError(f'expected {name}.libsvm in a folder of MR_ELM_DATA, none has it')
     X, y = getattr(sklearn.datasets, BUNDLED[name])(return_X_y=True)
     return csr_matrix(X), y

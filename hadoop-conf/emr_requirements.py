@@ -42,7 +42,7 @@ def resolve(machine: str, requirements: list[str]) -> list[dict]:
                                '--only-binary=:all:', f'--python-version={PYTHON}', *platforms,
                                f'--target={folder}', f'--report={report}', *requirements])
         if done.returncode:
-            raise SystemExit(f'wheels for {machine} that fit together were expected, pip found none: see above')
+            raise SystemExit(f'expected wheels for {machine} that fit together, pip found none: see above')
         return json.loads(report.read_text())['install']
 
 
@@ -54,7 +54,7 @@ def pin(packages: list[dict]) -> str:
     versions = {package['metadata']['version'] for package in packages}
     name = packages[0]['metadata']['name']
     if len(versions) > 1:
-        raise SystemExit(f'{name}: one version for {" and ".join(MACHINES)} was expected, pip chose '
+        raise SystemExit(f'{name}: expected one version for {" and ".join(MACHINES)}, pip chose '
                          f'{" and ".join(sorted(versions))}; name one on the command line')
     needs = [need for need in packages[0]['metadata'].get('requires_dist', ()) if ';' not in need]
     digests = sorted({package['download_info']['archive_info']['hashes']['sha256'] for package in packages})

@@ -29,7 +29,7 @@ PARTS = {f'{topic}/{name}': part for topic, module in TOPICS.items() for name, p
 def choose_parts(names: list[str]) -> list[str]:
     """Return the parts of some topics or parts; without names, all that need no cluster. Raises ValueError."""
     if strangers := [name for name in names if name not in TOPICS and name not in PARTS]:
-        raise ValueError(f'one of {", ".join([*TOPICS, *PARTS])} was expected, {strangers[0]!r} came')
+        raise ValueError(f'expected one of {", ".join([*TOPICS, *PARTS])}, found {strangers[0]!r}')
     names = names or [topic for topic in TOPICS if topic not in ON_A_CLUSTER]
     return [part for part in PARTS if part in names or part.partition('/')[0] in names]
 

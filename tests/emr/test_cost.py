@@ -35,7 +35,7 @@ def test_a_short_training_here_is_measured(here, monkeypatch):
 def test_what_cannot_be_estimated_is_refused(tmp_path):
     (tmp_path / 'log').write_text('no counters\n')
     done = elm('cost', '--counters', tmp_path / 'log', '--instances', 2)
-    assert done.status == 1 and f'{tmp_path}/log: the log of a job of mr-elm with its counters' in done.err
+    assert done.status == 1 and f'{tmp_path}/log: expected the log of a job of mr-elm with its counters' in done.err
     assert elm('cost', '--instances', 2).status == 2
     assert elm('cost', '--rows', 5, '--features', 5, '--instances', 2, '--price', 'nan').status == 2
 

@@ -60,7 +60,7 @@ def reports_of(version, digests):
 def test_the_program_that_writes_the_list_writes_such_entries(program):
     assert program.pin(reports_of('1.2', ['b' * 64, 'a' * 64])).replace('\\\n', '').splitlines() == [
         '# needs numpy<3', f'package==1.2     --hash=sha256:{"a" * 64}     --hash=sha256:{"b" * 64}']
-    with pytest.raises(SystemExit, match='package: one version .* was expected, pip chose 1.2 and 1.3'):
+    with pytest.raises(SystemExit, match='package: expected one version .*, pip chose 1.2 and 1.3'):
         program.pin(reports_of('1.2', ['a']) + reports_of('1.3', ['b']))
     assert [need.partition(' ')[0] for need in program.read_bounds()] == ['numpy', 'scipy', 'numba', 'threadpoolctl']
 

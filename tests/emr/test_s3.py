@@ -111,7 +111,7 @@ def test_inputs_that_are_not_whole_are_refused(account, folder, files, reason, r
      'hdfs:///rows: -r emr expects a path on S3'),
     (('s3://bucket/rows', '-r', 'hadoop'),
      's3://bucket/rows: -r hadoop expects a path on HDFS: a cluster with hadoop-aws reads s3a://bucket/rows'),
-    (('s3://bucket/rows', '-r', 'emr', '--release-label', 'emr-7.13.0'), 'a folder on S3 for temporary files was'),
+    (('s3://bucket/rows', '-r', 'emr', '--release-label', 'emr-7.13.0'), 'expected a folder on S3 for temporary files'),
     (('s3://bucket/rows', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY), 'expected a release of EMR'),
     (('s3://bucket/rows', '-r', 'emr', '--cloud-tmp-dir', 'nowhere'), 'nowhere'),
     (('s3:///rows',), 's3:///rows: expected a bucket'),
