@@ -20,9 +20,11 @@ TRAIN_ONLY = {'bundle': '--bundle', 'trace': '--trace', 'resume': '--resume'}
 DELIMITERS = {None: 'space', '\t': 'tab'}
 LOOP = """set -- {outputs}
 {layer} "$@"
-while [ "$(cat {next})" = {noun} ]; do
-    output={prefix}.{noun}.$#
-    {stage} > "$output"
+while noun=$(cat {next}); {wanted}; do
+    output={prefix}.$noun.$#
+    case $noun in
+{cases}
+    esac > "$output"
     set -- "$@" "$output"
     {layer} "$@"
 done
@@ -96,11 +98,12 @@ class Script:
         self.lines.append(f'# {comment}\n{self.program(noun, words, inputs)} > {output}')
         self.outputs.append(output)
 
-    def loop(self, comment: str, noun: str, words: Sequence[object]) -> None:
-        """Add a stage that runs until no more passes are needed."""
+    def loop(self, comment: str, *stages: tuple[str, Sequence[object]]) -> None:
+        """Add stages, each (noun, options), of which one runs after the other until none of them is needed."""
         self.lines.append(f'# {comment}\n' + LOOP.format(
-            outputs=' '.join(self.outputs), layer=self.layer, next=self.name('next'), noun=noun,
-            prefix=shlex.quote(self.prefix), stage=self.program(noun, words)).rstrip())
+            outputs=' '.join(self.outputs), layer=self.layer, next=self.name('next'), prefix=shlex.quote(self.prefix),
+            wanted=' || '.join(f'[ "$noun" = {noun} ]' for noun, _ in stages),
+            cases='\n'.join(f'    {noun}) {self.program(noun, words)} ;;' for noun, words in stages)).rstrip())
         self.outputs = ['"$@"']
 
     def text(self) -> str:
@@ -134,8 +137,9 @@ def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> No
     add_statistics(script, plan)
     script.add('one two-class machine a reducer', 'dual', script.files(problem='npz'))
     if options.partitions > 1:
-        script.loop('check all rows, add violators, until the duality gap is closed', 'check',
-                    script.files(problem='npz', model='npz', working='npz'))
+        script.loop('check all rows, add violators, train again: mr-elm layer does, or mr_dual with more memory',
+                    ('check', script.files(problem='npz', model='npz', working='npz')),
+                    ('dual', script.files(problem='npz', working='npz')))
 
 
 def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> None:
@@ -151,13 +155,13 @@ def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> 
                    ['--emit', options.emit, *script.files(kernel='json')], f'{script.prefix}.columns')
     product = 'product', script.files(rows='npz', vectors='npz')
     if by_passes:
-        script.loop('products of the kernel matrix with vectors', *product)
+        script.loop('products of the kernel matrix with vectors', product)
     if options.solver == 'svd':
         emit = 'entries' if options.emit == 'entries' else 'blocks'
         script.add("Algorithm 2: U'T and V S^-1", 'matvec', ['--emit', emit, *script.files(factors='npz')],
                    f'{script.prefix}.factors')
         if options.rank:
-            script.loop('the residual', *product)
+            script.loop('the residual', product)
 
 
 def choose_solver(plan: InputPlan, options: KELMOptions) -> KELMOptions:

@@ -21,7 +21,7 @@ from mr_elm.passes.finished import Finished
 from mr_elm.rows.inputs import InputFile, InputPlan
 
 
-class StageWanted(Exception):
+class StageWanted(AccountingError):
     """Stop a driver: the stage `noun` of mr_NOUN.py must be run next."""
 
     def __init__(self, noun: str) -> None:

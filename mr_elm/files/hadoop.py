@@ -54,11 +54,11 @@ def make_web_hdfs(properties: dict[str, str]) -> WebHDFS | None:
     """Return WebHDFS for a cluster, or None where it needs more than plain HTTP (Kerberos, TLS, high availability)."""
     secure = properties.get('hadoop.security.authentication', 'simple') != 'simple'
     plain = properties.get('dfs.http.policy', 'HTTP_ONLY') != 'HTTPS_ONLY' and not properties.get('dfs.nameservices')
-    default = re.match(r'hdfs://([^/:]+)', properties.get('fs.defaultFS', ''))
+    default = re.match(r'hdfs://(([^/:]+)[^/]*)', properties.get('fs.defaultFS', ''))
     if secure or not plain or not default or properties.get('dfs.webhdfs.enabled') == 'false':
         return None
     host, _, port = properties.get('dfs.namenode.http-address', '0.0.0.0:9870').partition(':')
-    return WebHDFS(f'{default.group(1) if host == "0.0.0.0" else host}:{port or 9870}')
+    return WebHDFS(f'{default.group(2) if host == "0.0.0.0" else host}:{port or 9870}', default.group(1))
 
 
 class HadoopCommand(HadoopFilesystem):

@@ -19,12 +19,12 @@ GLOB = set('*?[')
 class WebHDFS(Filesystem):
     """Offer mrjob's file system methods, and renaming and ranges, over the WebHDFS protocol.
 
-    address : host:port of the NameNode's web server.
+    address : host:port of the NameNode's web server. name_node : host or host:port in full paths; '' for any.
     user : the name to act under, for clusters without Kerberos.
     """
 
-    def __init__(self, address: str, user: str | None = None) -> None:
-        self.address = address
+    def __init__(self, address: str, name_node: str = '', user: str | None = None) -> None:
+        self.address, self.name_node = address, name_node
         self.user = user or os.environ.get('HADOOP_USER_NAME') or getuser()
 
     def can_handle_path(self, path: str) -> bool:
@@ -35,6 +35,7 @@ class WebHDFS(Filesystem):
              **parameters: Any) -> HTTPResponse:
         """Send one request, follow its redirect, and return the open response. Raises OSError when it is refused."""
         query = urlencode({'op': operation, 'user.name': self.user, **parameters})
+        demand_host(path, self.name_node)
         target = f'http://{self.address}/webhdfs/v1{quote(strip_host(path))}?{query}'
         response = send(method, target, None)
         if response.status == 307:
@@ -162,6 +163,14 @@ def make_refusal(path: str, operation: str, response: HTTPResponse) -> OSError:
 def strip_host(path: str) -> str:
     """Return the path of an hdfs: URI, without scheme and host."""
     return urlsplit(path.replace('?', '%3F').replace('#', '%23')).path.replace('%3F', '?').replace('%23', '#') or '/'
+
+
+def demand_host(path: str, name_node: str) -> None:
+    """Raise OSError for a path on another cluster: its file would be looked for on this one."""
+    host = urlsplit(path.partition('?')[0].partition('#')[0]).netloc
+    if host and name_node and host not in (name_node, name_node.partition(':')[0]):
+        raise OSError(f'{path}: expected a path on hdfs://{name_node}, found the host {host} in it: write hdfs:///... '
+                      'with three slashes, or let HADOOP_HOME name the Hadoop of that host')
 
 
 def take_host(path: str) -> str:

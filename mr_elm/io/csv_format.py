@@ -101,7 +101,7 @@ def locate(column: str | int | None, names: list[str] | None, n_columns: int, pa
     except ValueError:
         if names and column in names:
             return names.index(column)
-        known = f'its columns are {", ".join(names[:8])}' if names else 'it has no header line'
+        known = f'its {len(names)} columns are {", ".join(names[:50])}' if names else 'it has no header line'
         raise DataFormatError(f'{path}: expected a column named {column!r}, {known}') from None
     if not -n_columns <= position < n_columns:
         raise DataFormatError(f'{path}: expected column {position} (counted from 0), rows have {n_columns} fields')

@@ -19,7 +19,7 @@ def add_row_arguments(add: Callable) -> None:
     add('--header', choices=('auto', 'yes', 'no'), default='auto',
         help=AdvancedHelp('whether the first line of a csv file names the columns (default: look at the file)'))
     add('--label-column', metavar='NAME|INDEX',
-        help='csv: name or index of the label column; 0 is the first, -1 the last (default: 0)')
+        help="csv: name or index of the label; 0 is the first, -1 the last (default: 0, or the model's)")
     add('--weight-column', metavar='NAME|INDEX',
         help=AdvancedHelp('csv: how often each row counts; `none` if new rows have no weight'))
     add('--n-features', type=positive, metavar='D', help=AdvancedHelp('features of a row (default: look at the file)'))

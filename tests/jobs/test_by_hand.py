@@ -26,6 +26,8 @@ TRAININGS = {
     'pesvm': ['pesvm', 'rows.csv', '--hidden', '12', '--nu', '10'],
     'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
     'parts': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2'],
+    'parts on reducers': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '5', '--gap', '1e-5',
+                          '--memory', '0.006'],
     'sphere': ['sphere-svm', 'rows.csv', '--label-column', '0', '--header', 'no'],
     'rows': ['mr-kelm', 'packed', '--sigma', '3', '--task', 'classification'],
     'algorithms 1 and 2': ['mr-kelm', 'packed', '--sigma', '3', '--solver', 'svd', '--emit', 'entries'],
@@ -202,7 +204,7 @@ def test_no_input_is_overwritten_by_the_files_of_a_script(elm, folder):
     for words in (['train', 'pesvm', 'm.stats', '--model', 'm.npz', '--script'],
                   ['layer', 'pesvm', 'm.stats', '--model', 'm.npz']):
         done = elm(*words)
-        assert done.status == 1 and 'm.stats: an input whose name does not begin with m.' in done.err
+        assert done.status == 1 and 'm.stats: the training writes files whose names begin with m.' in done.err
 
 
 @pytest.mark.parametrize('more', [['--trace', 't'], ['--resume'], ['--bundle', 'b.tar.gz'], ['--output-dir', 'out']])
@@ -229,7 +231,7 @@ def test_outputs_in_another_order_are_refused(elm, folder):
 @pytest.mark.parametrize('text', ['', '{}', '[]', '{"format": "mr_elm-training", "version": 9}', '{"format": "mr'])
 def test_what_is_no_training_is_refused(elm, write, text):
     done = elm('finish', write('x.training.json', text))
-    assert done.status == 1 and 'x.training.json: a file of `mr-elm layer' in done.err
+    assert done.status == 1 and 'x.training.json: expected a file of `mr-elm layer' in done.err
 
 
 def test_auto_has_no_script(elm, rows, tmp_path):

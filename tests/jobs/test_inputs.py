@@ -6,6 +6,7 @@ import os
 import pytest
 
 from mr_elm.errors import DataFormatError
+from mr_elm.files.webhdfs import WebHDFS
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.splits import read_split
 from mr_elm.rows.inputs import expand_patterns, plan_inputs, plan_splits
@@ -65,7 +66,7 @@ def test_what_is_not_there_is_named(tmp_path):
 
 
 def test_a_folder_without_files_is_refused(tmp_path):
-    with pytest.raises(DataFormatError, match='holds none'):
+    with pytest.raises(DataFormatError, match='expected input files, found none in the folder'):
         paths_of([str(tmp_path)])
 
 
@@ -165,3 +166,15 @@ def test_compressed_files_are_never_cut(write, ending, compress):
     plan = plan_of(write(f'a.csv.{ending}', compress(ROWS.encode() * 5000)), write('b.csv', ROWS * 40))
     splits = [split for task in plan_splits(plan, 9) for split in task]
     assert [split for split in splits if split[0] == 0] == [[0, 0, plan.files[0].size]]
+
+
+@pytest.mark.parametrize('path', ['hdfs://data/rows.csv', 'hdfs://other:8020/rows.csv'])
+def test_a_path_on_another_cluster_is_refused_and_not_looked_for_on_this_one(path):
+    with pytest.raises(OSError, match=f'{path}: expected a path on hdfs://here:9000'):
+        WebHDFS('127.0.0.1:1', 'here:9000').status(path)
+
+
+@pytest.mark.parametrize('path', ['hdfs:///rows.csv', 'hdfs://here/rows.csv', 'hdfs://here:9000/rows?.csv'])
+def test_a_path_of_this_cluster_is_asked_for(path):
+    with pytest.raises(OSError, match='HDFS does not answer'):
+        WebHDFS('127.0.0.1:1', 'here:9000').status(path)
