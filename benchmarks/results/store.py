@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.bench.__main__ import PARTS
+from benchmarks.bench.context import QUICK
 from benchmarks.tables.results import Table, index_rows
 from mr_elm.scaling.aims import judge_curves
 from mr_elm.scaling.ratios import make_curves
@@ -54,8 +55,9 @@ class Measured:
                 *(machine for known in sessions for machine in known.values())]
 
     def groups(self) -> dict[str, list[Claim]]:
-        """Return comparison -> its claims, one a data set, as the figure of speed shows them."""
-        claims = [claim for part in self.bench for claim in self.claims(part) if claim.group and claim.value]
+        """Return comparison -> its claims, one a data set, as the figure of speed shows them, without quick parts."""
+        parts = [name for name, part in self.bench.items() if part['size'] != QUICK]
+        claims = [claim for part in parts for claim in self.claims(part) if claim.group and claim.value]
         return group_by(claims, lambda claim: claim.group)
 
     def judge_scaling(self) -> list[Claim]:
