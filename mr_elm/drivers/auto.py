@@ -40,11 +40,14 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget
     n_hidden = min(largest, max(free, choose_n_hidden(pilot.scores, leaders[0])))
     cheap = n_hidden <= free
     kinds, tested = (leaders[:2], 2) if cheap else (leaders[:1], 1)
-    engine.reporter.say(f'a sample chose {" or ".join(f"{name} at {scale:g}" for name, scale in kinds)}, '
-                        f'{n_hidden} hidden nodes')
+    engine.reporter.say(f'a sample suggests {n_hidden} hidden nodes: '
+                        + ', or '.join(f'{name} with weight scale {scale:g}' for name, scale in kinds))
     nus = tuple(pilot.best.nu * factor for factor in AROUND)
     n_counted = len(nus) * len(kinds) if cheap else 0  # of many rows the squared error says enough
     final = evaluate_grid(inputs, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=n_counted))
+    best = final.best
+    engine.reporter.say(f'all rows chose --map {best.map} --weight-scale {best.weight_scale:g} --nu {best.nu:g} '
+                        f'--hidden {best.n_hidden}')
     header, arrays = train_best(inputs, final)
     return header, arrays, inputs.data.first
 
