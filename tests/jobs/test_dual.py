@@ -172,7 +172,7 @@ def test_sparse_rows_are_the_dense_ones(fit, elm, write, libsvm_of, dense, table
 def test_rows_too_many_for_the_memory_are_refused_with_a_way_on(fit, elm, dense, tmp_path):
     options = ('train', 'sparse-elm', dense, *GAUSSIAN, '--memory', 0.01, '--model', tmp_path / 'm.npz', '-q')
     status, _, said = elm(*options)
-    assert status == 1 and 'at most 69 rows' in said and '--partitions' in said and not (tmp_path / 'm.npz').exists()
+    assert status == 1 and 'at most 69 fit' in said and '--partitions' in said and not (tmp_path / 'm.npz').exists()
 
 
 def test_a_solver_that_is_stopped_warns_of_the_classes_and_the_gap(fit, dense):

@@ -143,13 +143,13 @@ def refused(elm, tmp_path, *arguments):
 
 def test_rows_that_were_never_there_cannot_leave(elm, first, packs, batches, write, csv_of, table, tmp_path):
     assert "found ['9']" in refused(elm, tmp_path, 'forget', first, packs[3])
-    assert 'fewer rows than the 80' in refused(elm, tmp_path, 'forget', first, packs[0])
+    assert 'cannot forget 80 rows: the model was' in refused(elm, tmp_path, 'forget', first, packs[0])
     assert "found ['9']" in refused(elm, tmp_path, 'forget', first, write('nine.csv', '9,1,2,3,4\n'))
     _, labels = table
     ones = write('ones.csv', '1,0,0,0,0\n' * (int((labels[:80] == 1).sum()) + 1))
-    assert 'more leave than are there' in refused(elm, tmp_path, 'forget', first, ones)
+    assert 'there are more of them than the model was trained on' in refused(elm, tmp_path, 'forget', first, ones)
     strangers = write('far.csv', '0,30,-30,30,30\n' * 20)
-    assert 'not positive' in refused(elm, tmp_path, 'forget', first, strangers)
+    assert 'some of them were never part of the model' in refused(elm, tmp_path, 'forget', first, strangers)
     only = write('zeros.csv', ''.join(line for line in batches[0].read_text().splitlines(keepends=True)
                                       if line.startswith('0')))
     assert 'two classes' in refused(elm, tmp_path, 'forget', first, only)

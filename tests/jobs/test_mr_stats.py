@@ -137,14 +137,14 @@ def test_fewer_distinct_rows_than_landmarks_give_them_all(write):
 def test_too_many_labels_in_any_one_task_are_one_error(write, n_labels, n_maps, monkeypatch):
     monkeypatch.setattr(mr_stats, 'MAX_CLASSES', 50)
     path = write('a.csv', ''.join(f'{i / 7:.4f},{i % 5}\n' for i in range(n_labels)))
-    with pytest.raises(DataFormatError, match=rf'^{path}: at most 50 classes.*--task regression'):
+    with pytest.raises(DataFormatError, match=rf'^{path}: expected at most 50 classes.*--task regression'):
         summary_of(path, n_maps)
 
 
 @pytest.mark.parametrize('n_maps', [1, 3])
 def test_a_data_set_whose_rows_are_all_bad_is_refused(write, n_maps):
     path = write('a.csv', '0,x\n1,y\n0,nan\n' * 9 + '1,inf\n')
-    with pytest.raises(DataFormatError, match='not one could be used'):
+    with pytest.raises(DataFormatError, match='expected rows, found none that can be used'):
         summary_of(path, n_maps, {'header': 'no'}, bad_rows='skip')
 
 

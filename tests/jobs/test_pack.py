@@ -149,7 +149,7 @@ def test_an_empty_folder_is_welcome_and_a_pack_is_not_packed_again(write, elm, p
     (tmp_path / 'pack').mkdir()
     folder = packed(write('a.csv', '1,2,3\n0,1,2\n'))
     done = elm('pack', folder, '-o', tmp_path / 'again', '-q')
-    assert done.status == 1 and 'packed already' in done.err and not (tmp_path / 'again').exists()
+    assert done.status == 1 and 'rows of text, found packed rows' in done.err and not (tmp_path / 'again').exists()
 
 
 # Damage
