@@ -67,5 +67,5 @@ def test_a_bundle_of_other_code_is_refused(bundle, cluster, monkeypatch):
     monkeypatch.setenv('HADOOP_HOME', str(cluster.home))
     with pytest.raises(ValueError, match='expected a bundle of this version of the code'):
         bundle_arguments(f'{FOLDER}/mr_elm-0.0.1-python3.11-000000000000-000000000000.tar.gz')
-    with pytest.raises(FileNotFoundError, match='there is none'):
+    with pytest.raises(FileNotFoundError, match='expected a bundle, found none'):
         bundle_arguments(f'{FOLDER}/elsewhere/{bundle_name()}')
