@@ -246,8 +246,7 @@ class SphereSVMOptions(DualOptions):
                                 'solver', metavar='NR', advanced=True)
     attempts: int | None = option(None, '--rule paper: subsets without a row outside of the ball before it shrinks, '
                                   f'N_a of Algorithm 1 (default: {ATTEMPTS})', 'solver', metavar='NA', advanced=True)
-    eps: float = option(1e-3, 'stop at this duality gap, relative to the objective; for --rule paper the eps of '
-                        'Algorithm 1', 'solver', advanced=True)
+    eps: float = option(1e-3, 'relative gap to stop at; --rule paper: eps of Algorithm 1', 'solver', advanced=True)
 
     def check(self) -> None:
         """Raise ValueError where the kernel is not normalised, or the rule cannot close a gap."""
