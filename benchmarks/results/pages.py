@@ -58,9 +58,8 @@ def write_speed(measured: Measured) -> str:
 def describe_setting() -> str:
     """Say what holds for all comparisons of the benchmark."""
     return ('Both sides of a comparison get the same rows. They run in turn, equally often, and after a first run that '
-            'is not counted. Seconds are processor seconds, user and system, of one thread, and the least of each side '
-            'count; training on two cores and on Hadoop is timed by wall clock. The runs of a mean over settings are '
-            'the means of single runs.')
+            'is not counted. Seconds are processor seconds, user and system, of one thread, and the shortest run of '
+            'each side counts; training on two cores and on Hadoop is timed by wall clock.')
 
 
 def summarise_speed(groups: dict[str, list[Claim]]) -> str:
@@ -139,7 +138,8 @@ def write_index(measured: Measured) -> str:
     versions = describe_versions(find_newest(measured))
     return write_page(
         'Results', '\n'.join(lines), RULES, '## Machines and versions',
-        'Each part names the machine, the commit and the time at which it was measured. In all, with the last time. '
+        'Each part names the machine, the commit and the time at which it was measured. This list has each '
+        'machine and commit once, with its latest time. '
         'A load above the number of cores means that other programs used the machine too: wall clock then says little.',
         '\n'.join(f'* {machine}' for machine in machines),
         f'Versions of the newest part: {versions}.' if versions else '',

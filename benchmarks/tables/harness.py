@@ -211,7 +211,7 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
         for name in here:
             measure_set(comparison, name, n_trials, results, clock, left_out)
     if clock.n_left:
-        left_out.append(f'the time was up with {clock.n_left} trials to go: the same command goes on')
+        left_out.append(f'{clock.n_left} trials are left: run the same command again to continue')
     rows = summarise_all(results, here, comparison.methods(2, 2))
     return Table(rows, comparison.notes, left_out, list(comparison.claims), results.sessions.known).write(Path(out))
 

@@ -12,8 +12,8 @@ from mr_elm.scaling.runs import Run
 MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
            'scaleup': 'T(1 node, D) / T(m nodes, mD)'}
 AIMS = {**{name: f'The aim is {share:.0%} of the ideal or more, on every runner.' for name, share in SHARE.items()},
-        'sizeup': 'An increment is the seconds of another row, from size to size, over those from the first size to '
-        f'the last. The aim is 1, give or take {DEVIATION:.0%}, on every runner.'}
+        'sizeup': 'An increment is the time per additional row between two neighbouring sizes, divided by the time per '
+        f'additional row between the first and the last size. The aim is 1, give or take {DEVIATION:.0%}, everywhere.'}
 HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage', 'seconds', 'start', 'map',
          'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs', 'steadiness')
 DESCRIPTIONS = {
@@ -35,7 +35,7 @@ def describe_runs(experiment: str, runs: list[Run], sessions: dict[str, dict], f
     """Return the lines of a page about runs of an experiment. figure : address of its figure."""
     machines = list_machines(sessions[name] for name in dict.fromkeys(run.session for run in runs) if name in sessions)
     lines = [f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats, by wall clock. '
-             'Runs over the same rows made the same model, to the bit.', '', *write_machines(machines),
+             'All runs over the same rows made the same model, bit for bit.', '', *write_machines(machines),
              f'![{DESCRIPTIONS[experiment]}]({figure})', '']
     if not all(run.maps for run in runs):
         lines += ['A map of 0 s is that of a runner that keeps no account of tasks: all of a job counts as start.', '']

@@ -8,11 +8,11 @@ EVEN = 1 + STEADY  # who is faster than a peer by a smaller factor is neither fa
 VERDICTS = MET, IS_EVEN, MISSED, UNSTEADY, UNKNOWN = ('met', 'even', 'missed', 'unsteady', 'not measured')
 COUNTED = ()  # the runs of what is counted, not timed: it is the same in every run
 RULES = (f'The code computes every verdict by the same rules. A value that does not reach its target is **{MISSED}**, '
-         'and so is a comparison whose reference was not reached. '
+         'and so is a comparison in which a method did not reach the required result. '
          f'A value that reaches its target is *{MET}* only if the runs are steady: at least two runs of each side, '
-         f'whose seconds differ by at most {STEADY:.0%}. Otherwise it is *{UNSTEADY}*. A race against a peer is '
-         f'*{IS_EVEN}* between {1 / EVEN:.2f} and {EVEN:.2f} times the speed of the peer. *{UNKNOWN.capitalize()}* '
-         'means that a value or its reference is absent.')
+         f'and the runs of one side differ by at most {STEADY:.0%}. Otherwise it is *{UNSTEADY}*. A steady race '
+         f'against a peer is *{IS_EVEN}* between {1 / EVEN:.2f} and {EVEN:.2f} times the speed of the peer. '
+         f'*{UNKNOWN.capitalize()}* means that a value or its reference is absent.')
 
 
 @dataclass(frozen=True)
