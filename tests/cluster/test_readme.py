@@ -12,6 +12,8 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 def reader(cluster, tmp_path, monkeypatch):
     """Return a function that runs a script as a reader would, in a folder with the cluster's files."""
     monkeypatch.chdir(tmp_path)
+    for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS'):  # of a `make` that runs the tests
+        monkeypatch.delenv(name, raising=False)
     for name in ('hadoop-conf', 'Makefile'):
         (tmp_path / name).symlink_to(ROOT / name)
 
