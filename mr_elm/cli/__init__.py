@@ -4,10 +4,9 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TextIO
 
-from mr_elm.engines.signals import Terminated, terminable
 from mr_elm.errors import ConvergenceWarning, NumericalWarning, describe_error
+from mr_elm.signals import Terminated, terminable
 
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
@@ -89,7 +88,7 @@ def add_notes(text: str, error: BaseException) -> str:
 
 
 def show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
-                 file: TextIO | None = None, line: str | None = None) -> None:
+                 file: object = None, line: str | None = None) -> None:
     """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
     if issubclass(category, (NumericalWarning, ConvergenceWarning)) or sys.warnoptions:
         print(f'mr-elm: warning: {message}', file=sys.stderr)
