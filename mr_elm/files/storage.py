@@ -15,7 +15,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from mr_elm.files.hadoop import make_hdfs_client
 from mr_elm.io.store import replace_file
 
 COPY = 4 << 20
@@ -151,7 +150,12 @@ def make_s3_store() -> Store:
     return import_module('mr_elm.files.s3').make_s3_store()
 
 
-STORES = {'': LocalStore, 'hdfs': lambda: HDFSStore(make_hdfs_client()), 's3': make_s3_store, 's3a': make_s3_store}
+def make_hdfs_store() -> HDFSStore:
+    """Return the store of HDFS; its clients are imported where a path is there."""
+    return HDFSStore(import_module('mr_elm.files.hadoop').make_hdfs_client())
+
+
+STORES = {'': LocalStore, 'hdfs': make_hdfs_store, 's3': make_s3_store, 's3a': make_s3_store}
 
 
 def scheme_of(path: str) -> str:
