@@ -11,17 +11,10 @@ with_infinities = jit(fastmath={'reassoc', 'contract', 'nsz'})
 
 
 @with_infinities
-def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) -> float:
-    """Move a to the first minimiser on the path, break point by break point, and return the decrease.
-
-    Q, d, a, g, upper are of the same variables; a changes in place, g does not. A variable that meets its bound stays
-    there; slope, curvature and Q p lose its share: one row of Q a break point.
-
-    One compiled loop, though long: cut into functions, it is vectorised in another way and changes the last bits.
-    """
-    n = len(a)
-    p, slopes, reach = d.copy(), g.copy(), np.full(n, np.inf)
-    for i in range(n):
+def stop_at_bounds(p: Floats, a: Floats, upper: Floats) -> Floats:
+    """Return how far along p each variable meets its bound, or inf; p becomes 0 where a variable is there already."""
+    reach = np.full(len(a), np.inf)
+    for i in range(len(a)):
         if p[i] > 0:
             reach[i] = (upper[i] - a[i]) / p[i]
         elif p[i] < 0:
@@ -29,11 +22,32 @@ def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) 
         if reach[i] <= 0:
             p[i] = 0.0
             reach[i] = np.inf
+    return reach
+
+
+@with_infinities
+def multiply(Q: np.ndarray, p: Floats) -> Floats:
+    """Return Q p for a symmetric Q, from its rows where p is not 0."""
+    n = len(p)
     Qp = np.zeros(n)
     for i in range(n):
         if p[i] != 0:
             for j in range(n):
                 Qp[j] += p[i] * Q[i, j]
+    return Qp
+
+
+@with_infinities
+def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) -> float:
+    """Move a to the first minimiser on the path, break point by break point, and return the decrease.
+
+    Q, d, a, g, upper are of the same variables; a changes in place, g does not. A variable that meets its bound stays
+    there; slope, curvature and Q p lose its share: one row of Q a break point.
+    """
+    n = len(a)
+    p, slopes = d.copy(), g.copy()
+    reach = stop_at_bounds(p, a, upper)
+    Qp = multiply(Q, p)
     decrease, mu = 0.0, 0.0
     for k in np.argsort(reach):
         slope, curvature = 0.0, 0.0
