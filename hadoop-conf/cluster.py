@@ -81,7 +81,7 @@ def _report_up(folders: Folders, chosen: ClusterSettings, started: bool, seconds
 
 
 def down(folders: Folders, options: argparse.Namespace) -> int:
-    """Stop all daemons and whatever their containers left, and wait for the ports."""
+    """Stop all daemons, whatever their containers left and the clients that wait, and wait for the ports."""
     was_running = _running(folders)
     taken = _stop_all(folders)
     if taken:
@@ -95,6 +95,7 @@ def _stop_all(folders: Folders) -> list[int]:
     processes.stop(running, folders, STOP_SECONDS)
     for folder in folders.state.glob('nodemanager-*'):
         processes.end_containers(folder)
+    processes.end_clients(folders)
     return ports.wait_free(running, STOP_SECONDS)
 
 

@@ -87,6 +87,14 @@ def end_containers(folder: Path) -> int:
     return len(ended)
 
 
+def end_clients(folders: Folders) -> None:
+    """Kill the clients of a cluster that has stopped: they would go on asking for it, for up to 15 minutes."""
+    for pid in _all_pids():
+        words = _arguments(pid)
+        if words and Path(words[0]).name == 'java' and any(f'{folders.home}/' in word for word in words):
+            send(pid, signal.SIGKILL)
+
+
 def _works_in(pid: int, folder: Path) -> bool:
     try:
         return Path(os.readlink(f'/proc/{pid}/cwd')).is_relative_to(folder.resolve())

@@ -68,8 +68,8 @@ def test_every_port_is_on_loopback_and_down_leaves_nothing(cluster, rows, tmp_pa
         assert {port for _, port in bound.values()} >= {cluster.port + 1, cluster.port + 14}
         assert {address for address, _ in bound.values()} <= LOOPBACK
         cluster.manage('down')
-        # The client that the killed driver has left tries to tidy up on HDFS for a while before it goes.
-        cluster.until(lambda: not processes(cluster))
+        # Gone too is the client that the killed driver has left.
+        cluster.until(lambda: not processes(cluster), seconds=10)
         # By socket, not by port: another program may be given a port as soon as it is free. And the system
         # lets a process's sockets go a little later than its name.
         cluster.until(lambda: bound.keys().isdisjoint(listening()), seconds=10)
