@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mr_elm.data.r_data import is_r_data, read_rows
 from mr_elm.errors import DataFormatError
 
 Lines = Iterator[tuple[int, str]]  # with their numbers
@@ -22,7 +23,10 @@ class Recipe:
     delimiter: between fields of a delimited file; None for white space.
     header_lines: lines before the first row of a delimited file.
     label_column: position of the label, -1 for the last.
+    first_column: position of the first field that counts; those before it number the rows.
     missing: a mark whose rows are dropped; None when there is none.
+    corrections: pairs (bytes of the origin that are wrong, right ones), each for one place.
+    objects: names of the objects of R data that hold the rows, in order; () for all.
     """
 
     layout: str
@@ -30,17 +34,26 @@ class Recipe:
     delimiter: str | None = ','
     header_lines: int = 0
     label_column: int = -1
+    first_column: int = 0
     missing: str | None = None
+    corrections: tuple = ()
+    objects: tuple = ()
 
 
 def to_libsvm(content: bytes, recipe: Recipe) -> bytes:
-    """Return the LIBSVM text, as bytes, of an origin file given as bytes.
+    """Return the LIBSVM text, as bytes, of an origin file given as bytes; R data are read whatever the layout.
 
     Raises DataFormatError, naming the line of the origin, for a row the recipe does not fit.
     """
     classes = dict(recipe.classes)
     rows = []
-    for number, fields in LAYOUTS[recipe.layout](_text_lines(content), recipe):
+    for wrong, right in recipe.corrections:
+        content = content.replace(wrong, right, 1)
+    if is_r_data(content):
+        found: Fields = enumerate(read_rows(content, recipe.objects), start=1)
+    else:
+        found = LAYOUTS[recipe.layout](_text_lines(content), recipe)
+    for number, fields in found:
         try:
             rows.append(_libsvm_row(fields, classes, recipe))
         except ValueError as error:
@@ -101,7 +114,7 @@ LAYOUTS = {'delimited': _delimited, 'arff': _arff, 'libsvm': _libsvm}
 
 def _libsvm_row(fields: list[str], classes: dict[str, str], recipe: Recipe) -> str:
     """Return one line of LIBSVM text; an empty one for a row that misses a value."""
-    fields = [field.strip().strip('\'"') for field in fields]
+    fields = [field.strip().strip('\'"') for field in fields[recipe.first_column:]]
     if recipe.missing in fields:
         return ''
     label = fields.pop(recipe.label_column)

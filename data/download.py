@@ -6,6 +6,7 @@ import sys
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from mr_elm.data.convert import to_libsvm
@@ -17,10 +18,10 @@ _SCHEMES = ('https', 'file')
 _TIMEOUT_SECONDS = 60
 
 
-def download(name: str, folder: str | Path, url: str | None = None) -> Path:
+def download(name: str, folder: str | Path, urls: Sequence[str] = ()) -> Path:
     """Fetch one data set of the registry into folder/NAME.libsvm and return that path.
 
-    url: where to fetch the origin's file instead, https or file. A right file already there is kept
+    urls: where to fetch the origin's files instead, https or file. A right file already there is kept
     and nothing is fetched; a wrong one is replaced. The text is written only when its digest is right.
     Raises ValueError for an unknown name or scheme, DataFormatError for content that is not the data set's,
     OSError when nothing can be fetched or written.
@@ -31,9 +32,9 @@ def download(name: str, folder: str | Path, url: str | None = None) -> Path:
     path = Path(folder) / f'{name}.libsvm'
     if path.exists() and _digest(path.read_bytes()) == data_set.sha256:
         return path
-    source = url or data_set.url
-    text = to_libsvm(_fetch(source), data_set.recipe)
-    _demand_digest(text, data_set, source)
+    urls = urls or data_set.urls
+    text = b''.join(to_libsvm(_fetch(url), data_set.recipe) for url in urls)
+    _demand_digest(text, data_set, ' and '.join(urls))
     path.parent.mkdir(parents=True, exist_ok=True)
     with write_whole(path, overwrite=True) as temporary:
         temporary.write_bytes(text)

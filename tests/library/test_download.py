@@ -29,7 +29,7 @@ def tiny(tmp_path, monkeypatch):
     origin = tmp_path / 'origin.csv'
     origin.write_bytes(ORIGIN)
     digest = hashlib.sha256(TEXT).hexdigest()
-    entry = dataclasses.replace(DATA_SETS['iris'], name='tiny', url=origin.as_uri(), sha256=digest, recipe=RECIPE)
+    entry = dataclasses.replace(DATA_SETS['iris'], name='tiny', urls=(origin.as_uri(),), sha256=digest, recipe=RECIPE)
     monkeypatch.setattr(room, 'DATA_SETS', {'tiny': entry})
     return origin
 
@@ -42,7 +42,8 @@ def test_every_entry_is_well_formed(name):
     entry = DATA_SETS[name]
     assert entry.name == name and re.fullmatch(r'[a-z0-9-]+', name)
     assert re.fullmatch(r'[0-9a-f]{64}', entry.sha256)
-    assert re.fullmatch(r'https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/\S+', entry.url)
+    for url in entry.urls:
+        assert re.fullmatch(r'https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/\S+', url)
     assert entry.n_rows > 0 and entry.n_features > 0 and entry.source
     assert entry.recipe.layout in LAYOUTS
 
@@ -57,7 +58,7 @@ def test_every_entry_writes_as_many_labels_as_it_has_classes(name):
 
 def test_no_two_entries_share_a_digest_or_an_origin():
     assert len({entry.sha256 for entry in DATA_SETS.values()}) == len(DATA_SETS)
-    assert len({entry.url for entry in DATA_SETS.values()}) == len(DATA_SETS)
+    assert len({entry.urls for entry in DATA_SETS.values()}) == len(DATA_SETS)
 
 
 @pytest.mark.parametrize('name', DATA_SETS)
@@ -114,6 +115,8 @@ def test_a_number_keeps_its_value_and_loses_its_ornaments(text, wanted):
         (ORIGIN + b'?,1,a\n', dataclasses.replace(RECIPE, missing='?')),
         (b'x y class\n1.50  0 a \n.25 -3  b\n', dataclasses.replace(RECIPE, delimiter=None)),
         (b'class,x,y\na,1.5,0\nb,.25,-3\n', dataclasses.replace(RECIPE, label_column=0)),
+        (b'row,class,x,y\n1,a,1.5,0\n2,b,.25,-3\n', dataclasses.replace(RECIPE, label_column=0, first_column=1)),
+        (ORIGIN.replace(b'-3', b'3'), dataclasses.replace(RECIPE, corrections=((b',3,', b',-3,'),))),
         (
             b'% caf\xe9 \x85 1,2,a\n@relation r\n@DATA\n 1.5, 0,\'a\'\n% end\n.25,-3,"b"\n%\n',
             Recipe('arff', RECIPE.classes),
@@ -165,7 +168,15 @@ def test_a_wrong_file_already_there_is_replaced(tiny, tmp_path):
 
 def test_another_url_serves_as_well(tiny, tmp_path):
     mirror = tiny.rename(tmp_path / 'mirror.csv')
-    assert download('tiny', tmp_path, url=mirror.as_uri()).read_bytes() == TEXT
+    assert download('tiny', tmp_path, urls=[mirror.as_uri()]).read_bytes() == TEXT
+
+
+def test_the_rows_of_several_files_follow_each_other(tiny, tmp_path):
+    head, first, second = ORIGIN.splitlines(keepends=True)
+    parts = [tmp_path / 'train.csv', tmp_path / 'test.csv']
+    for part, row in zip(parts, (first, second), strict=True):
+        part.write_bytes(head + row)
+    assert download('tiny', tmp_path, urls=[part.as_uri() for part in parts]).read_bytes() == TEXT
 
 
 @pytest.mark.parametrize(
@@ -190,7 +201,7 @@ def test_a_file_cut_within_a_row_is_refused(tiny, tmp_path):
 @pytest.mark.parametrize('url', ['http://example.org/a', 'ftp://example.org/a', 'data:,a', 'origin.csv'])
 def test_only_https_and_files_are_fetched(tiny, tmp_path, url):
     with pytest.raises(ValueError, match='expected an https or a file URL'):
-        download('tiny', tmp_path, url=url)
+        download('tiny', tmp_path, urls=[url])
 
 
 def test_an_origin_that_is_gone_is_told(tiny, tmp_path):
