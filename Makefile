@@ -6,7 +6,7 @@ STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo boundaries test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
-.PHONY: soak table-sparse-elm table-sphere-svm results test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
+.PHONY: soak table-sparse-elm table-sparse-elm-paper figures-sparse-elm table-sphere-svm results test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
 export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
@@ -89,17 +89,27 @@ bench-full: $(STAMP) ## the same on all rows: hours, goes on where it was stoppe
 
 TABLE = $(BIN)/python -m benchmarks.tables
 
+# sets that no folder of MR_ELM_DATA has
+DOWNLOAD = --download build/data
+
 tables: $(STAMP) ## compare all machines with their peers, goes on where it was stopped (TRIALS=20 SETS="iris wine" MINUTES=; build/tables.md)
 	@$(PEERS)
-	@$(TABLE).everything build/tables.md
+	@$(TABLE).everything build/tables.md $(DOWNLOAD)
 
-table-sparse-elm: $(STAMP) ## the same for sparse ELM, unified ELM and SVC on the sets of their paper (build/table-sparse-elm.md)
+table-sparse-elm: $(STAMP) ## the same for sparse ELM, unified ELM and SVC on the sets of their paper, downloaded where needed (build/table-sparse-elm.md)
 	@$(PEERS)
-	@$(TABLE).sparse_elm build/table-sparse-elm.md
+	@$(TABLE).sparse_elm build/table-sparse-elm.md $(DOWNLOAD)
+
+table-sparse-elm-paper: $(STAMP) ## the same with the paper's grid of parameters and all training rows: days (build/table-sparse-elm-paper.md)
+	@$(PEERS)
+	@$(TABLE).sparse_elm build/table-sparse-elm-paper.md --grid paper $(DOWNLOAD)
+
+figures-sparse-elm: $(STAMP) ## draw accuracy over nodes, C and sigma as in figures 2 to 7 of the same paper (build/figures-sparse-elm.md)
+	@$(TABLE).sparse_elm_figures build/figures-sparse-elm.md $(DOWNLOAD)
 
 table-sphere-svm: $(STAMP) ## the same for SphereSVM, L1- and L2-SVM, by double cross-validation (build/table-sphere-svm.md)
 	@$(PEERS)
-	@$(TABLE).sphere_svm build/table-sphere-svm.md
+	@$(TABLE).sphere_svm build/table-sphere-svm.md $(DOWNLOAD)
 
 results: $(STAMP) ## write the pages and figures of what lies in build/ (docs/results)
 	@$(BIN)/python -m benchmarks.results build docs/results README.md

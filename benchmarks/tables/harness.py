@@ -5,28 +5,34 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import MinMaxScaler
 
 from benchmarks.public_sets import find_set, is_there, read_bundled, read_set
+from benchmarks.tables.clock import Clock
 from benchmarks.tables.results import Results, Table, summarise_all
 from benchmarks.tables.sizes import count_support, measure_model
+from benchmarks.tables.tuning import TimeIsUp, Tuning
 from mr_elm.arithmetic import one_thread
+from mr_elm.data.download import download
 from mr_elm.data.registry import DATA_SETS
+from mr_elm.scores.selection import GRIDS
 from mr_elm.typing import Floats, Labels
 
 TRIALS = 20  # of each set and method
 MOST = 4000  # rows to train on
 TUNED_ON = 1000  # of them, when parameters are chosen
 N_GENES = 60  # features that are kept of a set of genes
+MEMORY = int(0.8 * os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES'))  # bytes
 # what `split_halves` does, and how parameters are chosen and seconds counted, for the reader of a table
 OF_HALVES = (f'Each trial is another stratified half of the rows for training (at most {MOST:,}), the other half for '
              'testing (at most twice as many); attributes are scaled to [-1, 1] on the training half.')
@@ -43,7 +49,9 @@ class Comparison:
     sets : names. split : (y, trial) -> (training rows, testing rows). methods : (n_features, n_classes) -> name ->
     (estimator, grid). tuned_each : choose parameters anew in each trial, not once a set. genes : sets of which
     N_GENES features count. absent : what could not be compared, and why. notes : the protocol, for the reader. claims :
-    what is claimed of mean accuracies, such as AsGood.
+    what is claimed of mean accuracies, such as AsGood. tuned_on : at most so many rows of the training part are
+    used to choose parameters, None for all. sections : (title, methods) of tables laid out as in a paper. dense :
+    methods that hold a matrix of training rows by training rows. published : set -> its first rows, that it trains on.
     """
 
     sets: tuple
@@ -55,13 +63,30 @@ class Comparison:
     genes: tuple = ()
     absent: tuple = ()
     claims: tuple = ()
+    tuned_on: int | None = TUNED_ON
+    sections: tuple = ()
+    dense: tuple = ()
+    published: dict = field(default_factory=dict)
+
+    def split_set(self, name: str, y: Labels, trial: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of a set to train on and to test on in a trial."""
+        if name in self.published:
+            return permute_parts(len(y), self.published[name], trial)
+        return self.split(y, trial)
 
 
-def split_halves(y: Labels, trial: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of a trial's training half, at most MOST, and of its testing half, at most twice as many."""
-    splitter = StratifiedShuffleSplit(1, train_size=min(MOST, len(y) // 2), test_size=min(2 * MOST, len(y) // 2),
-                                      random_state=trial)
+def split_halves(y: Labels, trial: int, most: int | None = MOST) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of a trial's training half, at most `most`, and of its testing half, at most twice as many."""
+    half = len(y) // 2
+    most = most or half
+    splitter = StratifiedShuffleSplit(1, train_size=min(most, half), test_size=min(2 * most, half), random_state=trial)
     return next(splitter.split(y, y))
+
+
+def permute_parts(n_rows: int, n_train: int, trial: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first rows, for training, and the others, for testing, each in the order of a trial."""
+    random = np.random.default_rng(trial)
+    return random.permutation(n_train), n_train + random.permutation(n_rows - n_train)
 
 
 def prepare(X: Floats, y: Labels, rows: tuple, genes: bool) -> tuple:
@@ -76,10 +101,10 @@ def prepare(X: Floats, y: Labels, rows: tuple, genes: bool) -> tuple:
     return scaler.transform(X_train), y[train], scaler.transform(X_test), y[test]
 
 
-def tune(estimator: Any, grid: dict, X: Floats, y: Labels) -> dict:
-    """Return the parameters of the best cross-validated accuracy, on at most TUNED_ON rows."""
-    rows = np.random.default_rng(0).permutation(len(y))[:TUNED_ON]
-    return GridSearchCV(estimator, grid, cv=5, error_score='raise').fit(X[rows], y[rows]).best_params_
+def sample(X: Floats, y: Labels, n_rows: int | None) -> tuple[Floats, Labels]:
+    """Return at most n_rows rows to choose parameters on; all of them for None."""
+    rows = np.random.default_rng(0).permutation(len(y))[:n_rows]
+    return X[rows], y[rows]
 
 
 def seed(estimator: Any, trial: int) -> Any:
@@ -95,90 +120,79 @@ def measure(machine: Any, X: Floats, y: Labels, X_test: Floats, y_test: Labels) 
     machine.fit(X, y)
     middle = time.process_time()
     accuracy = machine.score(X_test, y_test)
-    return {'accuracy': accuracy, 'train_seconds': middle - start, 'test_seconds': time.process_time() - middle,
-            'model_bytes': measure_model(machine), 'n_support': count_support(machine)}
+    end = time.process_time()
+    return {'train_accuracy': machine.score(X, y), 'accuracy': accuracy, 'train_seconds': middle - start,
+            'test_seconds': end - middle, 'model_bytes': measure_model(machine), 'n_support': count_support(machine)}
 
 
-class Clock:
-    """Tell how much of a run is done and when it will end; know when its time is up.
+@dataclass
+class Run:
+    """Hold what a run keeps: trials, candidates, time, and what is left out, and why."""
 
-    waiting : set -> trials to measure.
-    """
-
-    def __init__(self, waiting: dict[str, int], minutes: float | None) -> None:
-        self.waiting, self.start = dict(waiting), time.monotonic()
-        self.work = {name: estimate_work(name) for name in waiting}
-        self.total, self.whole = self.n_left, self.work_left
-        self.end = self.start + 60 * minutes if minutes else float('inf')
-
-    @property
-    def is_over(self) -> bool:
-        """Say whether no more trials may begin."""
-        return time.monotonic() > self.end
-
-    @property
-    def n_left(self) -> int:
-        """Count the trials to go."""
-        return sum(self.waiting.values())
-
-    @property
-    def work_left(self) -> int:
-        """Return what the trials to go take, by `estimate_work`."""
-        return sum(n * self.work[name] for name, n in self.waiting.items())
-
-    def tell(self, what: str) -> None:
-        """Say on standard error what was done, of how much, and the time left."""
-        done = max(self.whole - self.work_left, 1)
-        left = (time.monotonic() - self.start) / done * self.work_left
-        print(f'{what}; {self.total - self.n_left} of {self.total} trials, about {left / 60:.0f} min left',
-              file=sys.stderr, flush=True)
+    results: Results
+    tuning: Tuning
+    clock: Clock
+    left_out: list[str]
 
 
-def estimate_work(name: str) -> int:
-    """Guess what a trial on a set takes: a little, and more with its bytes, but rows beyond MOST are not taken."""
-    path = find_set(name)
-    size = path.stat().st_size * (4 if path.suffix == '.gz' else 1) if path else 0
-    return 50_000 + min(size, 2_000_000)
-
-
-def measure_set(comparison: Comparison, name: str, n_trials: int, results: Results, clock: Clock,
-                left_out: list[str]) -> None:
+def measure_set(comparison: Comparison, name: str, n_trials: int, run: Run) -> None:
     """Measure all trials of a set, all methods of one after another; one that fails is named in `left_out`."""
     X, y = read_set(name)
-    X, genes = X.toarray(), name in comparison.genes
+    X, genes, clock = X.toarray(), name in comparison.genes, run.clock
     methods = comparison.methods(N_GENES if genes else X.shape[1], len(np.unique(y)))
     for trial in range(n_trials):
-        waiting = [method for method in methods if trial not in results.trials(name, method)]
+        waiting = [method for method in methods if trial not in run.results.trials(name, method)]
         if clock.is_over or not waiting:
             continue
         try:
-            data = prepare(X, y, comparison.split(y, trial), genes)
+            data = prepare(X, y, comparison.split_set(name, y, trial), genes)
         except ValueError as error:  # a class of one row has no halves
-            left_out.append(f'{name}: {error}'.splitlines()[0])
+            run.left_out.append(f'{name}: {error}'.splitlines()[0])
             clock.waiting[name] = 0
             return
         for method in waiting:
-            if clock.is_over:
-                break
+            place = {'set': name, 'method': method, 'trial': trial}
             try:
-                known = None if comparison.tuned_each else results.parameters(name, method)
-                found = run_trial(methods[method], trial, data, known)
+                run.results.add({**place, **run_trial(comparison, methods[method], place, data, run)})
+            except TimeIsUp:
+                break
             except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
-                left_out.append(f'{method} on {name}: {error}'.splitlines()[0])
+                run.left_out.append(f'{method} on {name}: {error}'.splitlines()[0])
                 del methods[method]
-                clock.waiting[name] -= len(set(range(n_trials)) - results.trials(name, method))
+                clock.waiting[name] -= len(set(range(n_trials)) - run.results.trials(name, method))
                 continue
-            results.add({'set': name, 'method': method, 'trial': trial, 'rows': len(data[1]),
-                         'n_features': data[0].shape[1], 'n_classes': len(np.unique(y)), **found})
             clock.waiting[name] -= 1
         clock.tell(f'{name}, trial {trial + 1}')
 
 
-def run_trial(method: tuple[Any, dict], trial: int, data: tuple, known: dict | None) -> dict:
+def run_trial(comparison: Comparison, method: tuple[Any, dict], place: dict, data: tuple, run: Run) -> dict:
     """Choose parameters on the training rows of a trial unless they are known, train on them, and test."""
-    estimator = seed(method[0], trial)
-    known = known or tune(estimator, method[1], *data[:2])
-    return {**measure(estimator.set_params(**known), *data), 'parameters': json.dumps(known)}
+    if run.clock.is_over:
+        raise TimeIsUp
+    X, y = data[:2]
+    if place['method'] in comparison.dense:
+        demand_memory(len(y))
+    estimator = seed(method[0], place['trial'])
+    known = None if comparison.tuned_each else run.results.parameters(place['set'], place['method'])
+    known = known or run.tuning.choose(place, estimator, method[1], *sample(X, y, comparison.tuned_on))
+    return {'rows': len(y), 'n_features': X.shape[1], 'n_classes': len(np.unique(y)),
+            **measure(estimator.set_params(**known), *data), 'parameters': json.dumps(known)}
+
+
+def demand_memory(n_rows: int) -> None:
+    """Raise MemoryError where this machine cannot hold a kernel matrix of so many rows and its factor."""
+    needed = 2 * 8 * n_rows**2
+    if needed > MEMORY:
+        raise MemoryError(f'expected {needed / 1e9:.1f} GB of memory for {n_rows:,} rows, found {MEMORY / 1e9:.1f} GB')
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Run on one thread, without warnings of machines that stop early."""
+    with one_thread(), warnings.catch_warnings():
+        for complaint in COMPLAINTS:
+            warnings.simplefilter('ignore', complaint)
+        yield
 
 
 def load_code(comparison: Comparison) -> None:
@@ -196,7 +210,10 @@ def count_waiting(comparison: Comparison, name: str, n_trials: int, results: Res
 
 def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: int = TRIALS,
         minutes: float | None = None) -> str:
-    """Measure what is not there yet of a table, within some minutes, and write OUT.md, OUT.json and OUT.trials.csv."""
+    """Measure what is not there yet of a table, within some minutes, and write OUT.md, OUT.json and OUT.trials.csv.
+
+    OUT.candidates.csv has the cross-validated accuracy of every candidate.
+    """
     names = names or comparison.sets
     here = [name for name in names if is_there(name)]
     left_out = [*comparison.absent, *(describe_absence(name) for name in names if name not in here)]
@@ -204,16 +221,16 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
         print(f'left out: {text}', file=sys.stderr, flush=True)
     results = Results(Path(out).with_suffix('.trials.csv'))
     clock = Clock({name: count_waiting(comparison, name, n_trials, results) for name in here}, minutes)
-    with one_thread(), warnings.catch_warnings():
-        for complaint in COMPLAINTS:
-            warnings.simplefilter('ignore', complaint)
+    tuning = Tuning(Path(out).with_suffix('.candidates.csv'), lambda: clock.is_over)
+    with quiet():
         load_code(comparison)
         for name in here:
-            measure_set(comparison, name, n_trials, results, clock, left_out)
+            measure_set(comparison, name, n_trials, Run(results, tuning, clock, left_out))
     if clock.n_left:
         left_out.append(f'{clock.n_left} trials are left: run the same command again to continue')
     rows = summarise_all(results, here, comparison.methods(2, 2))
-    return Table(rows, comparison.notes, left_out, list(comparison.claims), results.sessions.known).write(Path(out))
+    return Table(rows, comparison.notes, left_out, list(comparison.claims), results.sessions.known,
+                 list(comparison.sections)).write(Path(out))
 
 
 def describe_absence(name: str) -> str:
@@ -222,19 +239,44 @@ def describe_absence(name: str) -> str:
     return f'{name} is in no folder of MR_ELM_DATA; {way}'
 
 
+def download_sets(names: Sequence[str], folder: str) -> None:
+    """Download the sets that are not there into a folder, from now on one of MR_ELM_DATA; name those that fail."""
+    os.environ['MR_ELM_DATA'] = ':'.join([*filter(None, [os.environ.get('MR_ELM_DATA')]), folder])
+    for name in names:
+        if name in DATA_SETS and not is_there(name):
+            try:
+                print(f'downloaded {download(name, folder)}', file=sys.stderr, flush=True)
+            except (OSError, ValueError) as error:
+                print(f'not downloaded: {error}', file=sys.stderr, flush=True)
+
+
 def sort_by_size(names: list[str]) -> tuple[str, ...]:
     """Order sets by the size of their files, so that a run which is stopped has whole sets."""
     return tuple(sorted(names, key=lambda name: path.stat().st_size if (path := find_set(name)) else 0))
 
 
-def main(comparison: Comparison, description: str | None) -> None:
-    """Read the command line (or TRIALS, MINUTES and SETS of the environment), measure, and print the table."""
+def make_parser(description: str | None, trials: int) -> argparse.ArgumentParser:
+    """Return the parser of a command that compares machines; TRIALS and SETS of the environment are its defaults."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('out', metavar='OUT.md')
     parser.add_argument('sets', metavar='SET', nargs='*', default=os.environ.get('SETS', '').split())
-    parser.add_argument('--trials', type=int, default=os.environ.get('TRIALS') or comparison.trials,
-                        help='of each set and method')
+    parser.add_argument('--trials', type=int, default=os.environ.get('TRIALS') or trials, help='of each set and method')
+    parser.add_argument('--download', metavar='DIR', help='download public sets that no folder has into this one')
+    return parser
+
+
+def main(comparison: Comparison, description: str | None, paper: Comparison | None = None) -> None:
+    """Read the command line (and MINUTES of the environment), measure, and print the table.
+
+    paper : what `--grid paper` compares; None where there is no such option.
+    """
+    parser = make_parser(description, comparison.trials)
     parser.add_argument('--minutes', type=float, default=os.environ.get('MINUTES') or None,
-                        help='start no trial after so many')
+                        help='start no training after so many')
+    if paper:
+        parser.add_argument('--grid', choices=GRIDS, default=GRIDS[0], help='candidates of all parameters')
     given = parser.parse_intermixed_args()
-    print(run(comparison, given.out, given.sets, given.trials, given.minutes))
+    chosen = paper if paper and given.grid == 'paper' else comparison
+    if given.download:
+        download_sets(given.sets or chosen.sets, given.download)
+    print(run(chosen, given.out, given.sets, given.trials, given.minutes))

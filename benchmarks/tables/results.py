@@ -3,41 +3,59 @@ import csv
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.tables.claims import AsGood
+from benchmarks.tables.printed import write_sections
 from mr_elm.scaling.machine import Sessions, list_machines
 from mr_elm.scaling.report import write_machines
 from mr_elm.scaling.verdict import RULES, Claim, tabulate
 
-COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'accuracy', 'train_seconds', 'test_seconds',
-           'model_bytes', 'n_support', 'parameters', 'session')
-MEANS = ('train_seconds', 'test_seconds', 'model_bytes', 'n_support')
+COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'train_accuracy', 'accuracy', 'train_seconds',
+           'test_seconds', 'model_bytes', 'n_support', 'parameters', 'session')
+MEANS = ('train_accuracy', 'train_seconds', 'test_seconds', 'model_bytes', 'n_support')
 
 
-class Results:
-    """Keep one row a trial; a line that a killed run left unfinished is dropped."""
+class KeptRows:
+    """Keep rows in a CSV file, each at once; a line that a killed run left unfinished is dropped.
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.sessions, self.session = path, Sessions(path), ''
+    Raises ValueError for a file with other columns.
+    """
+
+    def __init__(self, path: Path, columns: tuple[str, ...]) -> None:
+        self.path, self.columns = path, columns
         path.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text() if path.exists() else ''
-        whole = text[:text.rfind('\n') + 1] or ','.join(COLUMNS) + '\n'
+        whole = text[:text.rfind('\n') + 1] or ','.join(columns) + '\n'
+        if whole.partition('\n')[0] != ','.join(columns):
+            raise ValueError(f'{path}: expected the columns {", ".join(columns)}, found others; remove the file')
         if whole != text:
             path.write_text(whole)
         self.rows = list(csv.DictReader(io.StringIO(whole)))
 
     def add(self, row: dict) -> None:
-        """Keep a trial, on disk too, with the session that measures it."""
-        self.session = self.session or self.sessions.begin()
+        """Keep a row, on disk too."""
         line = io.StringIO()
-        csv.DictWriter(line, COLUMNS, lineterminator='\n').writerow(round_numbers({**row, 'session': self.session}))
+        csv.DictWriter(line, self.columns, lineterminator='\n').writerow(round_numbers(row))
         with open(self.path, 'a') as stream:
             stream.write(line.getvalue())
-        self.rows += csv.DictReader(line.getvalue().splitlines(), COLUMNS)
+        self.rows += csv.DictReader(line.getvalue().splitlines(), self.columns)
+
+
+class Results(KeptRows):
+    """Keep one row a trial."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, COLUMNS)
+        self.sessions, self.session = Sessions(path), ''
+
+    def add(self, row: dict) -> None:
+        """Keep a trial with the session that measures it."""
+        self.session = self.session or self.sessions.begin()
+        super().add({**row, 'session': self.session})
 
     def of(self, name: str, method: str) -> list[dict]:
         """Return the rows of a method on a set."""
@@ -59,13 +77,15 @@ def round_numbers(row: dict) -> dict:
 
 def summarise(rows: list[dict]) -> dict:
     """Return the means of a method's trials on a set, and the deviation of the accuracy."""
-    first, accuracies = rows[0], [float(row['accuracy']) for row in rows]
+    first = rows[0]
+    accuracies, training = ([float(row[name]) for row in rows] for name in ('accuracy', 'train_accuracy'))
     chosen = {row['parameters'] for row in rows}
     words = ', '.join(f'{key.rpartition("__")[2]} {value:.3g}' if isinstance(value, float) else f'{value}'
                       for key, value in json.loads(first['parameters']).items())
     known = {name: [float(row[name]) for row in rows if row[name] != ''] for name in MEANS}
     return {**{name: first[name] for name in ('set', 'method', 'rows', 'n_features', 'n_classes')},
             'trials': len(rows), 'accuracy': float(np.mean(accuracies)), 'deviation': float(np.std(accuracies)),
+            'train_deviation': float(np.std(training)),
             **{name: float(f'{np.mean(values):.6g}') if values else None for name, values in known.items()},
             'parameters': words if len(chosen) == 1 else 'chosen in each trial'}
 
@@ -81,7 +101,7 @@ class Table:
     """Hold a comparison as it was measured.
 
     rows : of `summarise_all`. notes : the protocol. left_out : what was not compared, and why. claims : what is claimed
-    of mean accuracies. sessions : name -> machine.
+    of mean accuracies. sessions : name -> machine. sections : (title, methods) of tables laid out as in a paper.
     """
 
     rows: list[dict]
@@ -89,6 +109,7 @@ class Table:
     left_out: list[str]
     claims: list[AsGood]
     sessions: dict[str, dict]
+    sections: list = field(default_factory=list)
 
     @classmethod
     def from_json(cls, kept: dict) -> 'Table':
@@ -104,7 +125,8 @@ class Table:
     def describe(self) -> list[str]:
         """Return the paragraphs of a page: the protocol, the machines, accuracies, verdicts, what is left out."""
         parts = [self.notes, '\n'.join(write_machines(list_machines(self.sessions.values()))).strip(),
-                 write_overview(self.rows), tabulate(self.judge()) if self.claims else '']
+                 write_overview(self.rows), tabulate(self.judge()) if self.claims else '',
+                 *write_sections(self.rows, self.sections)]
         if self.left_out:
             parts.append('Left out:\n\n' + '\n'.join(f'* {reason}' for reason in self.left_out))
         return [part for part in parts if part]

@@ -1,9 +1,12 @@
 """Draw the accuracy of cross-validation over a grid."""
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mr_elm.figures.figure import open_figure
+from mr_elm.typing import Floats
 
 
 def draw(scores: list, path: str | Path) -> None:
@@ -20,11 +23,22 @@ def draw(scores: list, path: str | Path) -> None:
     for score in scores:
         place = widths.index(score.parameters.get(name)), bounds.index(score.C)
         values[place] = np.fmax(values[place], score.accuracy)
-    row, column = np.unravel_index(np.nanargmax(values), values.shape)
     with open_figure(path, figsize=(2.5 + 0.55 * len(bounds), 1.8 + 0.4 * len(widths))) as (figure, axes):
-        image = axes.imshow(values, origin='lower', aspect='auto', cmap='viridis')
-        axes.set_xticks(range(len(bounds)), [f'{C:g}' for C in bounds], rotation=45)
-        axes.set_yticks(range(len(widths)), ['' if width is None else f'{width:.3g}' for width in widths])
-        axes.plot(column, row, 'wo', markersize=11, markerfacecolor='none', markeredgewidth=2)
-        axes.set(xlabel='C', ylabel=name or '', title=f'cross-validated accuracy, best {np.nanmax(values):.4f}')
+        image = draw_cells(axes, values, bounds, widths)
+        axes.set(ylabel=name or '', title=f'cross-validated accuracy, best {np.nanmax(values):.4f}')
         figure.colorbar(image, ax=axes)
+
+
+def draw_cells(axes: Any, values: Floats, bounds: Sequence[float], others: Sequence, **look: Any) -> Any:
+    """Draw values as a heat map, C across and the other parameter down, the largest ringed; return the image.
+
+    values : (len(others), len(bounds)). look : options of imshow.
+    """
+    row, column = np.unravel_index(np.nanargmax(values), values.shape)
+    image = axes.imshow(values, origin='lower', aspect='auto', cmap='viridis', **look)
+    axes.set_xticks(range(len(bounds)), [f'{C:g}' for C in bounds], rotation=45)
+    axes.set_yticks(range(len(others)), ['' if other is None else f'{other:.4g}' for other in others])
+    for colour, width in (('white', 4), ('black', 1.5)):  # seen on dark and on bright cells
+        axes.plot(column, row, 'o', markersize=19, color=colour, markerfacecolor='none', markeredgewidth=width)
+    axes.set(xlabel='C')
+    return image

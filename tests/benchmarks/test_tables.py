@@ -6,15 +6,19 @@ from importlib.util import find_spec
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from benchmarks.tables import everything, sparse_elm, sphere_svm
+from benchmarks.tables import everything, harness, sparse_elm, sphere_svm
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.harness import Comparison, run, split_halves
-from benchmarks.tables.results import Table
+from benchmarks.tables.harness import Comparison, download_sets, permute_parts, run, split_halves
+from benchmarks.tables.results import KeptRows, Table
 from benchmarks.tables.sizes import measure_model
 from benchmarks.tables.sphere_svm import split_outer
+from benchmarks.tables.tuning import TimeIsUp, Tuning
 from mr_elm.estimators import SparseELMClassifier
+from mr_elm.features.kernels import make_kernel
+from mr_elm.scores.selection import PAPER, PAPER_DEGREES
 
 
 def methods(n_features, n_classes):
@@ -59,6 +63,92 @@ def test_a_stopped_run_goes_on_and_measures_nothing_twice(tmp_path):
     assert text.startswith('\n\n'.join(Table.from_json(kept).describe()))
     assert '| mean of 2 sets |' in text and 'Left out' not in text
     assert '| sparse ELM, points of accuracy below SVC | ' in text
+
+
+def test_a_stopped_choice_of_parameters_goes_on_and_scores_nothing_twice(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    X, grid, place = X / X.max(axis=0), {'C': [0.01, 1.0, 100.0]}, {'set': 'wine', 'method': 'SVC', 'trial': 0}
+    asked = []
+    with pytest.raises(TimeIsUp):
+        Tuning(tmp_path / 'candidates.csv', lambda: asked.append(1) or len(asked) > 2).choose(place, SVC(), grid, X, y)
+    before = (tmp_path / 'candidates.csv').read_text()
+    again = Tuning(tmp_path / 'candidates.csv', lambda: False)
+    search = GridSearchCV(SVC(), grid, cv=5).fit(X, y)
+    assert again.choose(place, SVC(), grid, X, y) == search.best_params_
+    assert (tmp_path / 'candidates.csv').read_text().startswith(before) and before.count('\n') == 3
+    assert [float(row['accuracy']) for row in again.kept.rows] == pytest.approx(search.cv_results_['mean_test_score'],
+                                                                                 abs=1e-5)
+
+
+def test_rows_of_an_older_form_are_not_added_to(tmp_path):
+    (tmp_path / 'rows.csv').write_text('set,accuracy\niris,1\n')
+    with pytest.raises(ValueError, match='expected the columns set, other'):
+        KeptRows(tmp_path / 'rows.csv', ('set', 'other'))
+
+
+def test_a_table_is_laid_out_as_printed_with_training_and_testing(tmp_path):
+    sections = (('Both (table IV)', ('sparse ELM', 'SVC')),)
+    comparison = Comparison(('iris',), split_halves, methods, 'Halves.', sections=sections, tuned_on=None)
+    text = run(comparison, tmp_path / 'table.md', n_trials=2)
+    training = [100 * float(row['train_accuracy']) for row in trials_of(tmp_path) if row['method'] == 'SVC']
+    cells = next(line for line in text.partition('### Both (table IV)')[2].splitlines() if '| SVC |' in line).split('|')
+    assert cells[3].split()[0] == f'{sum(training) / 2:.2f}'
+    assert '| iris | C 1 |' in text.partition('### Parameters')[2].replace('C 10 |', 'C 1 |')
+    assert '### Number of support vectors\n\n| set | sparse ELM | SVC |' in text
+
+
+def test_a_matrix_that_memory_cannot_hold_is_left_out_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, 'MEMORY', 75 * 75 * 16 - 1)
+    comparison = Comparison(('iris',), split_halves, methods, 'Halves.', dense=('sparse ELM',))
+    assert 'sparse ELM on iris: expected ' in run(comparison, tmp_path / 'table.md', n_trials=1)
+    assert {row['method'] for row in trials_of(tmp_path)} == {'SVC'}
+
+
+def test_a_published_training_part_comes_first_and_is_put_in_another_order_each_trial():
+    train, test = permute_parts(10, 6, 0)
+    assert sorted(train) == list(range(6)) and sorted(test) == list(range(6, 10))
+    assert list(train) != list(permute_parts(10, 6, 1)[0])
+
+
+def test_the_grid_of_the_paper_has_its_values():
+    grids = {name: grid for name, (_, grid) in sparse_elm.PAPER.methods(4, 2).items()}
+    assert all(tuple(grid['C']) == PAPER for grid in grids.values()) and len(PAPER) == 14
+    assert tuple(grids['sparse ELM, gaussian']['sigma']) == PAPER
+    assert grids['SVC, gaussian']['gamma'] == pytest.approx([1 / (2 * sigma**2) for sigma in PAPER])
+    assert {tuple(grids[f'{method}, polynomial']['degree']) for method in ('sparse ELM', 'unified ELM', 'SVC')} == {
+        PAPER_DEGREES}
+    assert all(len(grids[name]['weight_scale']) > 1 for name in grids if name.endswith('nodes'))
+
+
+def test_the_sections_of_a_table_name_its_methods():
+    assert {method for _, names in sparse_elm.SECTIONS for method in names} == set(
+        sparse_elm.COMPARISON.methods(4, 2)) == set(sparse_elm.PAPER.methods(4, 3))
+
+
+@pytest.mark.parametrize('kernel, choice', [('gaussian', {'sigma': [0.7]}), ('polynomial', {'degree': [2]})])
+def test_svc_has_the_kernel_of_sparse_elm(kernel, choice):
+    X, y = load_wine(return_X_y=True)
+    X = X[y < 2] / X.max(axis=0)
+    machine, choices = sparse_elm.make_svc(kernel, {'C': [1.0], **choice})
+    machine.set_params(**{name: value for name, (value,) in choices.items()}).fit(X, y[y < 2])
+    ours = make_kernel(kernel, 1.0, **{name: value for name, (value,) in choice.items()})
+    values = ours.tile(X, machine.support_vectors_) @ machine.dual_coef_[0] + machine.intercept_[0]
+    assert machine.decision_function(X) == pytest.approx(values)
+
+
+def test_sets_that_are_not_there_are_downloaded_and_those_that_cannot_be_had_are_named(tmp_path, capsys, monkeypatch):
+    def fetch(name, folder):
+        if name == 'splice':
+            raise OSError('could not fetch it')
+        (tmp_path / 'new').mkdir(exist_ok=True)
+        (tmp_path / 'new' / f'{name}.libsvm').write_text('1 1:1\n')
+        return name
+
+    monkeypatch.setattr(harness, 'download', fetch)
+    monkeypatch.setenv('MR_ELM_DATA', str(tmp_path / 'old'))
+    download_sets(['iris', 'nowhere', 'heart', 'splice'], str(tmp_path / 'new'))
+    assert capsys.readouterr().err.splitlines() == ['downloaded heart', 'not downloaded: could not fetch it']
+    assert [name for name in ('heart', 'splice') if harness.is_there(name)] == ['heart']
 
 
 def test_what_could_not_be_compared_is_named(tmp_path):
