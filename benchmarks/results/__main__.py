@@ -13,7 +13,8 @@ from pathlib import Path
 from benchmarks import boundaries
 from benchmarks.results.figures import draw_accuracy, draw_speed
 from benchmarks.results.pages import PAGES, replace_quotation, summarise_speed
-from benchmarks.results.store import BENCH, COPIED, Measured
+from benchmarks.results.store import BENCH, COPIED, FIGURES, Measured
+from benchmarks.tables.sparse_elm_figures import draw_all
 from mr_elm.scaling.figures import draw
 
 
@@ -49,6 +50,7 @@ def draw_figures(measured: Measured, folder: Path) -> None:
         draw_speed(groups, folder / 'speed.svg')
     if differences := measured.differences():
         draw_accuracy(differences, folder / 'accuracy.svg')
+    draw_all(measured.points, folder / FIGURES, ('svg',))
     for experiment, runs in measured.runs.items():
         draw(experiment, runs, folder, ('png',))
     boundaries.main(str(folder / 'boundaries.png'))

@@ -5,7 +5,8 @@ from textwrap import fill
 
 from benchmarks.bench.__main__ import PARTS
 from benchmarks.bench.context import NORMAL
-from benchmarks.results.store import TABLES, Measured
+from benchmarks.results.store import FIGURES, TABLES, Measured
+from benchmarks.tables.sparse_elm_figures import show_all
 from mr_elm.scaling.machine import HARDWARE, PASSING, describe_difference, describe_in_a_line, list_machines
 from mr_elm.scaling.report import describe_runs, write_row
 from mr_elm.scaling.verdict import RULES, VERDICTS, Claim, count_verdicts, tabulate
@@ -27,7 +28,7 @@ SEEDS = {
     'folds': 'a hash of the row with 0',
     'samples of large sets, and rows on which parameters are chosen': '0'}
 COMMANDS = {'speed': '`make bench`, and `make bench-hadoop` for the part on Hadoop',
-            'accuracy': '`make tables table-sparse-elm table-sphere-svm`',
+            'accuracy': '`make tables table-sparse-elm table-sparse-elm-paper table-sphere-svm figures-sparse-elm`',
             'scaling': '`make speedup sizeup scaleup`, with `RUNNER=hadoop` for Hadoop'}
 
 
@@ -115,7 +116,8 @@ def write_accuracy(measured: Measured) -> str:
     for name, title in TABLES.items():
         table = measured.tables.get(name)
         parts += [f'## {title}', *(table.describe() if table else [f'Not measured; `make {name}` does it.'])]
-    return write_page('Accuracy', *parts)
+    shown = show_all(measured.points, FIGURES) if measured.points else [f'Not measured; `make {FIGURES}` does it.']
+    return write_page('Accuracy', *parts, '## Accuracy over nodes, C and sigma', *shown)
 
 
 def write_scaling(measured: Measured) -> str:

@@ -1,4 +1,5 @@
 """Read what was measured: the data that the pages are written from."""
+import csv
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,10 @@ from mr_elm.scaling.verdict import Claim, read_claim
 
 BENCH = 'bench.json'
 TABLES = {'tables': 'All machines and their peers', 'table-sparse-elm': 'Sparse ELM, unified ELM and SVC',
+          'table-sparse-elm-paper': 'Sparse ELM, unified ELM and SVC with the grid and the training sizes of the paper',
           'table-sphere-svm': 'SphereSVM, L1- and L2-SVM'}
-COPIED = (*(f'{name}.json' for name in TABLES),
+FIGURES = 'figures-sparse-elm'
+COPIED = (*(f'{name}.json' for name in TABLES), f'{FIGURES}.csv',
           *(f'{experiment}{end}' for experiment in MEANING for end in ('.csv', '.sessions.json')))
 SVC = 'SVC'
 OURS = ('sparse ELM', 'SphereSVM', 'kernel ELM', 'PESVM')
@@ -27,22 +30,25 @@ class Measured:
     """Hold all that was measured.
 
     bench : part -> size, seconds, machine and rows. tables : name of TABLES -> Table. runs : experiment -> runs.
-    sessions : experiment -> session -> machine.
+    sessions : experiment -> session -> machine. points : the trainings of the figures of sparse ELM.
     """
 
     bench: dict[str, dict]
     tables: dict[str, Table]
     runs: dict[str, list[Run]]
     sessions: dict[str, dict]
+    points: list[dict]
 
     @classmethod
     def read(cls, folder: Path) -> 'Measured':
         """Read the data of a folder."""
+        points = folder / f'{FIGURES}.csv'
         known = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob('*.json'))}
         return cls({part: known[BENCH][part] for part in PARTS if part in known[BENCH]},
                    {name: Table.from_json(known[f'{name}.json']) for name in TABLES if f'{name}.json' in known},
                    {name: read_runs(folder / f'{name}.csv') for name in MEANING if (folder / f'{name}.csv').exists()},
-                   {name: known.get(f'{name}.sessions.json', {}) for name in MEANING})
+                   {name: known.get(f'{name}.sessions.json', {}) for name in MEANING},
+                   list(csv.DictReader(points.open(newline=''))) if points.exists() else [])
 
     def claims(self, part: str) -> list[Claim]:
         """Return the claims of a part of the benchmark."""

@@ -1,6 +1,6 @@
 """Compare sparse ELM, SphereSVM, the kernel ELM and PESVM with the machines that a reader would take instead.
 
-    python -m benchmarks.tables.everything OUT.md [SET...] [--trials 20] [--minutes M]
+    python -m benchmarks.tables.everything OUT.md [SET...] [--trials 20] [--minutes M] [--download DIR]
 
 All sets in the folders of MR_ELM_DATA are taken, small ones first, or those of scikit-learn when there are none. Each
 trial is kept in OUT.trials.csv at once: a stopped run goes on.

@@ -1,6 +1,7 @@
 """Compare sparse ELM, unified ELM and SVC on the data sets of the sparse ELM paper.
 
     python -m benchmarks.tables.sparse_elm OUT.md [SET...] [--grid coarse|paper] [--trials 20] [--minutes M]
+        [--download DIR]
 
 The grid of the paper has 14 values of C and of sigma, and comes with the paper's training sizes. Sets are looked for in
 the folders of MR_ELM_DATA. Each trial is kept in OUT.trials.csv at once, each candidate of the cross-validation in

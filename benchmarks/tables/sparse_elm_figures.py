@@ -2,13 +2,14 @@
 
     python -m benchmarks.tables.sparse_elm_figures OUT.md [SET...] [--trials 5] [--download DIR]
 
-Writes OUT.csv, a row a training, so that a stopped run goes on; the page OUT.md; and two figures for each set, each as
-svg and as png. Sets are looked for in the folders of MR_ELM_DATA.
+Writes OUT.csv, a row a training, so that a stopped run goes on; the page OUT.md; and three figures for each set, as svg
+and as png. Sets are looked for in the folders of MR_ELM_DATA.
 
 Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI, B and C.
 """
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,8 @@ METHODS = {'sparse ELM': SparseELMClassifier, 'OELM': OELMClassifier, 'unified E
 HOLLOW = 'OELM', 'PESVM'  # what lies below stays visible
 AXES = {'sigma': 'sigma', 'n_hidden': 'hidden nodes L'}
 PARTS = {'train_accuracy': 'training', 'accuracy': 'testing'}
-NODES_TEXT = ('training and testing accuracy against the number of hidden nodes, one panel for each kind of nodes and '
-              'one curve with its own mark for each method, C = 1')
-SURFACES_TEXT = ('accuracy over C and sigma for SVC and sparse ELM with the Gaussian kernel, and over C and the number '
-                 'of sine nodes for sparse ELM in training and testing, as heat maps with a number in each cell, the '
-                 'best cell ringed')
+CELLS = 'as heat maps with a number in each cell, the best one ringed'
+OVER_C = 'sparse ELM over C, sine'
 NOTES = ('Figures 2 to 5 of the sparse ELM paper show its accuracy against L. Figures 6 and 7 show the accuracy of SVM '
          'and of sparse ELM over C and sigma. Our copy has lost these pictures and has only their captions, so the '
          'figures here show our own runs. Each trial trains on another stratified half of the rows, scaled to [-1, 1], '
@@ -55,8 +53,7 @@ def list_trainings() -> Iterator[tuple[str, Any, dict]]:
         choice = {'map': nodes, 'nu': 1.0} if kind is ESVMClassifier else {'kernel': nodes, 'C': 1.0}
         yield f'{method}, {nodes}', kind(n_hidden=n_hidden, **choice), {'C': 1.0, 'n_hidden': n_hidden}
     for C, n_hidden in product(PAPER, SIZES):
-        yield ('sparse ELM over C, sine', SparseELMClassifier(kernel='sine', n_hidden=n_hidden, C=C),
-               {'C': C, 'n_hidden': n_hidden})
+        yield OVER_C, SparseELMClassifier(kernel='sine', n_hidden=n_hidden, C=C), {'C': C, 'n_hidden': n_hidden}
     for C, sigma in product(PAPER, PAPER):
         place = {'C': C, 'sigma': sigma}
         yield 'SVC', SVC(C=C, gamma=0.5 / sigma**2, max_iter=SVC_STEPS), place
@@ -110,22 +107,17 @@ def draw_nodes(name: str, rows: list[dict], paths: Sequence[Path]) -> None:
         figure.suptitle(f'{name}, C = 1', x=0.02, ha='left', weight='bold')
 
 
-def draw_surfaces(name: str, rows: list[dict], paths: Sequence[Path]) -> None:
-    """Draw accuracy over (C, sigma) above, and over (C, L) below; the panels of a row share their colours."""
-    shown = ((('SVC', 'accuracy', 'SVC, Gaussian kernel, testing'),
-              ('sparse ELM', 'accuracy', 'sparse ELM, Gaussian kernel, testing')),
-             (('sparse ELM over C, sine', 'train_accuracy', 'sparse ELM, sine nodes, training'),
-              ('sparse ELM over C, sine', 'accuracy', 'sparse ELM, sine nodes, testing')))
-    with open_figure(*paths, rows=2, columns=2, figsize=(13, 10), height_ratios=(2, 1)) as (figure, panels):
-        for pair, (axis, label), surfaces in zip(panels, AXES.items(), shown, strict=True):
-            found = [mean_accuracies(rows, method, part, axis, 'C') for method, part, _ in surfaces]
-            others, bounds = (sorted({place[number] for place in found[0]}) for number in (0, 1))
-            values = np.array([[[100 * points[other, C] for C in bounds] for other in others] for points in found])
-            for axes, surface, (_, _, title) in zip(pair, values, surfaces, strict=True):
-                image = draw_cells(axes, surface, bounds, others, vmin=values.min(), vmax=values.max())
-                write_values(axes, surface, image)
-                axes.set(title=f'{title}, best {surface.max():.2f} %', ylabel=label)
-            figure.colorbar(image, ax=pair, label='accuracy %')
+def draw_surfaces(name: str, rows: list[dict], paths: Sequence[Path], axis: str, shown: dict) -> None:
+    """Draw accuracy over C and another axis, two panels with the same colours. shown : title -> (method, part)."""
+    found = [mean_accuracies(rows, method, part, axis, 'C') for method, part in shown.values()]
+    others, bounds = (sorted({place[number] for place in found[0]}) for number in (0, 1))
+    values = np.array([[[100 * points[other, C] for C in bounds] for other in others] for points in found])
+    with open_figure(*paths, columns=2, figsize=(13, 2 + 0.35 * len(others))) as (figure, panels):
+        for axes, surface, title in zip(panels, values, shown, strict=True):
+            image = draw_cells(axes, surface, bounds, others, vmin=values.min(), vmax=values.max())
+            write_values(axes, surface, image)
+            axes.set(title=f'{title}, best {surface.max():.2f} %', ylabel=AXES[axis])
+        figure.colorbar(image, ax=panels, label='accuracy %')
         figure.suptitle(name, x=0.02, ha='left', weight='bold')
 
 
@@ -137,16 +129,35 @@ def write_values(axes: Any, values: Floats, image: Any) -> None:
                   color='black' if is_bright else 'white')
 
 
-def draw_all(rows: list[dict], base: Path, kinds: Sequence[str]) -> list[str]:
-    """Draw both figures of every set in some formats, to files that begin with `base`; return lines that show them."""
-    lines = []
-    for name in dict.fromkeys(row['set'] for row in rows):
+def draw_all(rows: list[dict], base: Path, kinds: Sequence[str]) -> None:
+    """Draw the figures of every set in some formats, to files whose names begin with that of `base`."""
+    for name, what in product(list_sets(rows), FIGURES):
         own = [row for row in rows if row['set'] == name]
-        for what, draw, text in (('nodes', draw_nodes, NODES_TEXT), ('surfaces', draw_surfaces, SURFACES_TEXT)):
-            paths = [base.with_name(f'{base.name}-{name}-{what}.{kind}') for kind in kinds]
-            draw(name, own, paths)
-            lines.append(f'![{name}: {text}]({paths[0].name})')
-    return lines
+        FIGURES[what][0](name, own, [base.with_name(f'{base.name}-{name}-{what}.{kind}') for kind in kinds])
+
+
+def show_all(rows: list[dict], base: str) -> list[str]:
+    """Return the paragraphs of a page: what the figures are, and the figures."""
+    return [NOTES, *(f'![{name}: {FIGURES[what][1]}]({base}-{name}-{what}.svg)'
+                     for name, what in product(list_sets(rows), FIGURES))]
+
+
+def list_sets(rows: list[dict]) -> list[str]:
+    """Return the names of the sets."""
+    return list(dict.fromkeys(row['set'] for row in rows))
+
+
+FIGURES: dict[str, tuple[Callable, str]] = {  # name -> (function that draws, alternative text)
+    'nodes': (draw_nodes, 'training and testing accuracy against the number of hidden nodes, one panel for each kind '
+              'of nodes and one curve with its own mark for each method, C = 1'),
+    'sigma': (partial(draw_surfaces, axis='sigma', shown={
+        'SVC, Gaussian kernel, testing': ('SVC', 'accuracy'),
+        'sparse ELM, Gaussian kernel, testing': ('sparse ELM', 'accuracy')}),
+        f'testing accuracy of SVC and of sparse ELM with the Gaussian kernel over C and sigma, {CELLS}'),
+    'hidden': (partial(draw_surfaces, axis='n_hidden', shown={
+        'sparse ELM, sine nodes, training': (OVER_C, 'train_accuracy'),
+        'sparse ELM, sine nodes, testing': (OVER_C, 'accuracy')}),
+        f'training and testing accuracy of sparse ELM over C and the number of sine nodes, {CELLS}')}
 
 
 def main() -> None:
@@ -164,9 +175,9 @@ def main() -> None:
         for name in names:
             if is_there(name):
                 measure_set(name, given.trials, kept)
-    lines = draw_all(kept.rows, out.with_suffix(''), ('svg', 'png'))
+    draw_all(kept.rows, out.with_suffix(''), ('svg', 'png'))
     left_out = ['Left out:', '\n'.join(f'* {text}' for text in absent)] if absent else []
-    out.write_text('\n\n'.join([NOTES, *lines, *left_out]) + '\n')
+    out.write_text('\n\n'.join([*show_all(kept.rows, out.stem), *left_out]) + '\n')
     print(out.read_text())
 
 

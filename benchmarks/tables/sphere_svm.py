@@ -1,6 +1,6 @@
 """Compare SphereSVM with LIBSVM's L1 and L2 machines by double cross-validation.
 
-    python -m benchmarks.tables.sphere_svm OUT.md [SET...] [--trials 5] [--minutes M]
+    python -m benchmarks.tables.sphere_svm OUT.md [SET...] [--trials 5] [--minutes M] [--download DIR]
 
 A trial is an outer fold. Sets are looked for in the folders of MR_ELM_DATA. Each trial is kept in OUT.trials.csv at
 once: a stopped run goes on.

@@ -37,10 +37,10 @@ def rows_of(folder):
         return list(csv.DictReader(stream))
 
 
-def test_the_page_shows_both_figures_of_a_set_and_says_what_the_paper_has_lost(folder):
+def test_the_page_shows_the_figures_of_a_set_and_says_what_the_paper_has_lost(folder):
     page = (folder / 'out.md').read_text()
     shown = re.findall(r'!\[([^]]+)\]\(([^)]+)\)', page)
-    assert [name for _, name in shown] == ['out-iris-nodes.svg', 'out-iris-surfaces.svg']
+    assert [name for _, name in shown] == ['out-iris-nodes.svg', 'out-iris-sigma.svg', 'out-iris-hidden.svg']
     assert all(text.startswith('iris: ') and len(text) > 60 for text, _ in shown)
     for _, name in shown:
         assert (folder / name).read_text().lstrip().startswith('<?xml')

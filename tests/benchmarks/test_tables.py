@@ -16,6 +16,7 @@ from benchmarks.tables.results import KeptRows, Table
 from benchmarks.tables.sizes import measure_model
 from benchmarks.tables.sphere_svm import split_outer
 from benchmarks.tables.tuning import TimeIsUp, Tuning
+from mr_elm.data.registry import DATA_SETS
 from mr_elm.estimators import SparseELMClassifier
 from mr_elm.features.kernels import make_kernel
 from mr_elm.scores.selection import PAPER, PAPER_DEGREES
@@ -149,6 +150,11 @@ def test_sets_that_are_not_there_are_downloaded_and_those_that_cannot_be_had_are
     download_sets(['iris', 'nowhere', 'heart', 'splice'], str(tmp_path / 'new'))
     assert capsys.readouterr().err.splitlines() == ['downloaded heart', 'not downloaded: could not fetch it']
     assert [name for name in ('heart', 'splice') if harness.is_there(name)] == ['heart']
+
+
+@pytest.mark.parametrize('table', [sparse_elm, sphere_svm])
+def test_every_set_of_a_paper_can_be_downloaded(table):
+    assert set(table.COMPARISON.sets) <= set(DATA_SETS)
 
 
 def test_what_could_not_be_compared_is_named(tmp_path):
