@@ -10,6 +10,7 @@ from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.machines.kernel import CACHE_BYTES
 from mr_elm.streaming.stage import MRRows, read_json
 from mr_elm.typing import Floats, Rows
 
@@ -25,14 +26,18 @@ def tile_corners(n_rows: int) -> Iterator[tuple[int, int]]:
             yield i, j
 
 
+def count_columns(n_rows: int, n_features: int) -> int:
+    """Return how many columns make a block."""
+    return max(1, min(RECORD_BYTES // (8 * n_rows), n_features // COLUMN_GROUPS))
+
+
 def cut_columns(X: Rows) -> Iterator[Block]:
     """Yield the columns of the scaled rows X, (N, d), as the input of the stage: several features a block."""
-    n_rows, d = X.shape
-    step = max(1, min(RECORD_BYTES // (8 * n_rows), d // COLUMN_GROUPS))
+    width = count_columns(*X.shape)
     if sp.issparse(X):
         X = X.tocsc()
-    for first in range(0, d, step):
-        columns = X[:, first:first + step].T
+    for first in range(0, X.shape[1], width):
+        columns = X[:, first:first + width].T
         yield Block(columns.toarray() if sp.issparse(columns) else columns)
 
 
@@ -111,10 +116,11 @@ class MRKernel(MRRows):
     def map_begin(self) -> None:
         """Start without columns."""
         self.columns: list[tuple[Floats, Floats]] = []
+        self.n_bytes = 0
         self.of_distance = self.kernel.kind.of_distance
 
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
-        """Emit the shares of some columns, (columns, N), or keep them for the end."""
+        """Emit the shares of some columns, (columns, N), or keep them until they fill the memory of a task."""
         if self.options.emit == 'entries':
             for column in block.X:
                 yield from self.multiply_column(column)
@@ -122,6 +128,10 @@ class MRKernel(MRRows):
             centred = block.X - block.X.mean(axis=1, keepdims=True) if self.of_distance else block.X
             X = np.ascontiguousarray(centred.T)
             self.columns.append((X, row_squares(X) / self.step))
+            self.n_bytes += X.nbytes
+            if self.n_bytes > CACHE_BYTES:
+                yield from self.map_end()
+                self.map_begin()
 
     def multiply_column(self, X: Floats) -> Iterator[tuple[str, object]]:
         """Yield the shares of one column. Source: Algorithm 1, lines 3 to 8."""
@@ -130,7 +140,7 @@ class MRKernel(MRRows):
                 yield make_key('entry', i, j), [(X[i] - X[j])**2 if self.of_distance else X[i] * X[j]]
 
     def map_end(self) -> Iterator[tuple[str, object]]:
-        """Emit the tiles of the task, one after another."""
+        """Emit the tiles of the columns that were kept, one after another."""
         for i, j in tile_corners(len(self.columns[0][0]) if self.columns else 0):
             rows, others = slice(i, i + TILE), slice(j, j + TILE)
             shares = (self.compute_share(X, squares, rows, others) for X, squares in self.columns)

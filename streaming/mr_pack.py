@@ -1,5 +1,5 @@
 """Pack the rows of a data set into binary blocks, one a line."""
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,17 +8,20 @@ from mrjob.protocol import RawValueProtocol
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
-from mr_elm.io.packed import END_MARK, cut_to_records, decode_end, encode_block, encode_end
-from mr_elm.io.wire import make_key, split_key
+from mr_elm.io.packed import cut_to_records, encode_block, encode_end
+from mr_elm.io.wire import split_key
 from mr_elm.streaming.stage import MRRows, Pair, Place
 
 
-class LinesProtocol(RawValueProtocol):
-    """Write values, which are bytes of one line, and nothing else."""
+class PackedProtocol(RawValueProtocol):
+    """Write packed blocks, which are bytes of one line, and records about the input as end lines."""
 
     def write(self, key: str, value: Any) -> bytes:
         """Write a line, without its end."""
-        return value
+        if isinstance(value, bytes):
+            return value
+        kind, coordinates = split_key(key)
+        return encode_end({'kind': kind, 'place': [int(c) for c in coordinates], **value})
 
 
 class MRPack(MRRows):
@@ -36,7 +39,7 @@ class MRPack(MRRows):
     docs/wire.md describes both lines to the byte.
     """
 
-    OUTPUT_PROTOCOL = LinesProtocol
+    OUTPUT_PROTOCOL = PackedProtocol
     MAP_ONLY = True
 
     def configure_args(self) -> None:
@@ -52,22 +55,6 @@ class MRPack(MRRows):
             raise DataFormatError('expected numbers within the range of float32, found larger ones')
         for piece in cut_to_records(block):
             yield '', encode_block(piece, self.options.dtype, self.numeric)
-
-    @staticmethod
-    def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:
-        """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
-        for line in lines:
-            if line.startswith(END_MARK):
-                facts = decode_end(line.rstrip(b'\n'))
-                take(make_key(facts.pop('kind'), *facts.pop('place')), facts)
-            yield line
-
-    def drain(self) -> Iterable[Pair]:
-        """Write the records about the input as end lines."""
-        for key, value in super().drain():
-            kind, coordinates = split_key(key)
-            facts = {'kind': kind, 'place': [int(c) for c in coordinates], **value}
-            yield '', encode_end(facts)
 
 
 if __name__ == '__main__':

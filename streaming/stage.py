@@ -22,6 +22,7 @@ from mr_elm.io.formats import RowFormat
 from mr_elm.io.json_file import read_json
 from mr_elm.io.kinds import find_kind
 from mr_elm.io.lines import LineReader
+from mr_elm.io.packed import END_MARK, decode_end
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import CHUNK, read_split, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
@@ -211,6 +212,9 @@ class MRRows(ProofArguments, MRJob):
         for line in lines:
             if line.startswith(ABOUT_INPUT):
                 take(*WireProtocol().read(line))
+            elif line.startswith(END_MARK):
+                facts = decode_end(line.rstrip(b'\n'))
+                take(make_key(facts.pop('kind'), *facts.pop('place')), facts)
             yield line
 
     def reducer(self, key: str, values: Iterable[Any]) -> Iterator[Pair]:

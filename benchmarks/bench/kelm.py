@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.bench.context import Bench
 from mr_elm.drivers.kelm_data import gather_data
-from mr_elm.drivers.kelm_stages import fill_by_columns, make_product, plan_columns, write_kernel
+from mr_elm.drivers.kelm_stages import fill_by_columns, make_product, write_kernel
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.estimators import KernelELMClassifier
@@ -24,12 +24,12 @@ from mr_elm.features.kernels import make_kernel, row_squares
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
 from mr_elm.machines.options import KELMOptions
-from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.inputs import plan_blocks, plan_inputs
 from mr_elm.scaling.timing import judge_ratio, measure_in_turn, measure_processor, processor_seconds, run_mr_elm
 from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_least, at_most
 from mr_elm.solvers.kernel.kelm import decompose, solve_cholesky
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.streaming.mr_kernel import MRKernel
+from mr_elm.streaming.mr_kernel import MRKernel, cut_columns
 from mr_elm.typing import Floats
 
 D, CLASSES = 50, 10
@@ -134,7 +134,7 @@ def compare_emissions(bench: Bench) -> list[Claim]:
 
 def measure_map(data: Any, emit: str) -> tuple[int, int]:
     """Return the bytes and the records that one map task of Algorithm 1 emits."""
-    plan = plan_columns(data)
+    plan = plan_blocks(data.path('columns'), cut_columns(data.rows.X))
     job = MRKernel(args=['--mapper', '--step-num=0', '--planned-splits', '--emit', emit,
                          '--kernel', write_kernel(data),
                          '--plan', write_json(os.path.join(data.folder, 'plan.json'), plan.to_json())])

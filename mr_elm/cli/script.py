@@ -151,6 +151,7 @@ def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> 
     if not by_passes and options.emit == 'rows':
         script.add('the kernel matrix, a row of tiles a block', 'kernel_rows', script.files(rows='npz', starts='json'))
     elif not by_passes:
+        script.add('columns of the scaled rows', 'columns', script.files(problem='npz'))
         script.add('Algorithm 1: the kernel matrix from columns', 'kernel',
                    ['--emit', options.emit, *script.files(kernel='json')], f'{script.prefix}.columns')
     product = 'product', script.files(rows='npz', vectors='npz')

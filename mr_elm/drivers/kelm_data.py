@@ -12,8 +12,8 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import Kernel
 from mr_elm.io.json_file import write_json
-from mr_elm.machines.gathering import GatheredRows, gather
-from mr_elm.machines.kernel import KernelRowsTask, make_dense, settle, state_rows
+from mr_elm.machines.gathering import GatheredRows, gather, gather_to_file
+from mr_elm.machines.kernel import KernelRowsTask, make_dense, rows_fit, settle, state_rows
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.passes.data_set import DataSet
@@ -29,7 +29,8 @@ from mr_elm.typing import Floats
 class KernelData:
     """Hold what the kernel ELM is trained on.
 
-    source : where the rows came from. options : all of them chosen. rows : scaled, in input order.
+    source : where the rows came from. options : all of them chosen.
+    rows : scaled, in input order; on disk unless they fit. fit : whether they fit into the driver's memory.
     task : RowsTask of these rows. kernel : Kernel. classes : None where labels are targets.
     summary : of the first pass. folder : where files for tasks are.
     """
@@ -37,6 +38,7 @@ class KernelData:
     source: DataSet
     options: KELMOptions
     rows: GatheredRows
+    fit: bool
     task: RowsTask
     kernel: Kernel
     classes: Classes | None
@@ -88,8 +90,15 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
     summary, classes = learn_rows(source, options.task)
     task, kernel = state_rows(options, summary, classes)
     options = settle(plan.name, options, summary.n_rows, task.n_features)
-    rows = make_dense(gather(value for _, value in run_problem(source, MRPlace, task, 'rows')))
-    if len(rows) != summary.n_rows:
-        raise AccountingError(f'{plan.name}: expected {summary.n_rows} rows, found {len(rows)}')
+    sparse = summary.sparse and not task.arrays['feature_offset'].any()
+    fit = sparse or rows_fit(options, summary.n_rows, task.n_features)
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        yield KernelData(source, options, rows, task, kernel, classes, summary, folder)
+        pieces = (value for _, value in run_problem(source, MRPlace, task, 'rows'))
+        rows = make_dense(gather(pieces)) if fit else gather_to_file(pieces, os.path.join(folder, 'rows'))
+        if len(rows) != summary.n_rows:
+            raise AccountingError(f'{plan.name}: expected {summary.n_rows} rows, found {len(rows)}')
+        data = KernelData(source, options, rows, fit, task, kernel, classes, summary, folder)
+        if not fit:
+            data.say(f'rows: {rows.X.nbytes / 1e6:,.3g} MB do not fit into --memory {options.memory:g} MB, they are '
+                     'kept on disk')
+        yield data

@@ -9,14 +9,25 @@ import numpy as np
 from mr_elm.drivers.kelm_data import KernelData
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_tiles import place_tile
+from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import make_key, split_key
-from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.inputs import InputPlan, plan_blocks
+from mr_elm.machines.kernel import ColumnsTask
+from mr_elm.passes.data_set import DataSet, Pass
+from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.inputs import InputPlan, plan_blocks, plan_inputs
 from mr_elm.rows.partition import count_tasks
 from mr_elm.solvers.shared.matrix_products import U, V
-from mr_elm.streaming.mr_kernel import MRKernel, choose_step, cut_columns, predict_shuffle, tile_corners
+from mr_elm.streaming.mr_columns import MRColumns
+from mr_elm.streaming.mr_kernel import (
+    MRKernel,
+    choose_step,
+    count_columns,
+    cut_columns,
+    predict_shuffle,
+    tile_corners,
+)
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.mr_matvec import MRMatvec, cut_rows, read_products
 from mr_elm.streaming.mr_product import MRProduct, read_product
@@ -40,13 +51,38 @@ def compute_matrix(data: KernelData) -> Floats:
 
 
 def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
-    """Fill Omega by Algorithm 1, from columns; returns how many entries of its lower triangle came."""
-    engine = data.source.engine
+    """Fill Omega by Algorithm 1, from columns; returns how many entries of its lower triangle came.
+
+    The driver writes the columns where it holds the rows, which saves a shuffle. Else a job does, with the same bits.
+    """
     demand_disk(data, emit)
-    columns = DataSet(plan_columns(data), engine, n_rows=data.task.n_features)
+    if data.fit and not data.source.engine.by_hand:
+        return add_columns(data, plan_blocks(data.path('columns'), cut_columns(data.rows.X)), omega)[0]
+    with make_columns(data).finished() as finished:
+        n_filled, read = add_columns(data, plan_inputs([finished.folder], RowOptions(), closed=False), omega)
+        accounts = Accounts.of_packing(data.source.plan, read)
+        accounts.map_input_records = finished.map_input_records
+        data.source.reconcile(accounts)
+    return n_filled
+
+
+def make_columns(data: KernelData) -> Pass:
+    """Return the job that turns the rows into columns, the input of Algorithm 1; both stay where tasks run."""
+    width = count_columns(data.n_rows, data.task.n_features)
+    task = data.task.extend(ColumnsTask, width=width)
+    task.save(data.path('problem.npz'))
+    keys = [make_key('rows', first) for first in task.first_columns]
+    arguments = ['--problem', data.path('problem.npz'), *data.source.engine.reducers(count_tasks(keys))]
+    return data.source.run(MRColumns, arguments, 'columns')
+
+
+def add_columns(data: KernelData, plan: InputPlan, omega: Floats) -> tuple[int, Accounts | None]:
+    """Run Algorithm 1 over columns: (entries filled in the lower triangle of Omega, Accounts of the columns)."""
+    engine, emit = data.source.engine, data.options.emit
+    columns = DataSet(plan, engine, n_rows=data.task.n_features)
     keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
     arguments = ['--emit', emit, '--kernel', write_kernel(data), *engine.reducers(count_tasks(keys))]
-    return fill_tiles(omega, columns.run(MRKernel, arguments, f'kernel by {emit}'))
+    return fill_tiles(omega, columns.run(MRKernel, arguments, f'kernel by {emit}')), columns.first
 
 
 def fill_tiles(omega: Floats, pairs: Iterable[tuple[str, Any]]) -> int:
@@ -56,14 +92,6 @@ def fill_tiles(omega: Floats, pairs: Iterable[tuple[str, Any]]) -> int:
         row, column = map(int, split_key(key)[1])
         n_filled += place_tile(omega, row, column, np.atleast_2d(value))
     return n_filled
-
-
-def plan_columns(data: KernelData) -> InputPlan:
-    """Turn rows into columns, the input of Algorithm 1, in a file of the driver.
-
-    The driver has all rows, which the model needs; a job would send them through a shuffle once more.
-    """
-    return plan_blocks(data.path('columns'), cut_columns(data.rows.X))
 
 
 def write_kernel(data: KernelData) -> str:

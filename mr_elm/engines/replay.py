@@ -48,6 +48,7 @@ class Replay(Engine):
     """
 
     name = 'inline'
+    by_hand = True
 
     outputs: tuple[str, ...] = ()
     prefix: str = ''
@@ -90,8 +91,9 @@ class Replay(Engine):
         for option, path in zip(arguments, arguments[1:], strict=False):
             if option.startswith('--') and option[2:].replace('-', '_') in names_of_files:
                 shutil.copyfile(path, f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}')
+        known = {*self.rows, *map(os.path.abspath, self.taken)}
         for file in plan.files:
-            if file.path not in self.rows:
+            if file.path not in known:
                 shutil.copyfile(file.path, f'{self.prefix}.{os.path.basename(file.path)}')
 
 

@@ -1,6 +1,6 @@
 """Send rows through the shuffle and put them back in input order."""
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -89,3 +89,31 @@ def gather(pieces: Iterable[list[np.ndarray]]) -> GatheredRows:
     rows = join_rows(parts)
     order = np.lexsort(rows.places.T[::-1])
     return rows if (order[:-1] < order[1:]).all() else rows.take(order)
+
+
+def gather_to_file(pieces: Iterable[list[np.ndarray]], path: str) -> GatheredRows:
+    """Join pieces of dense rows as `gather` does, with all features in a file: X is its memory map.
+
+    path : of a new file; there may be a second one, `path`.sorted.
+    """
+    parts, width = [], 0
+    with open(path, 'wb') as stream:
+        for piece in map(read_piece, pieces):
+            stream.write(piece.X.tobytes())
+            parts.append(piece.without_features())
+            width = piece.X.shape[1]
+    rows = join_rows(parts)
+    X = map_file(path, len(rows), width)
+    order = np.lexsort(rows.places.T[::-1])
+    if (order[:-1] < order[1:]).all():
+        return replace(rows, X=X)
+    path, step = f'{path}.sorted', max(1, RECORD_BYTES // (8 * width))
+    with open(path, 'wb') as stream:
+        for start in range(0, len(order), step):
+            stream.write(X[order[start:start + step]].tobytes())
+    return replace(rows.take(order), X=map_file(path, len(rows), width))
+
+
+def map_file(path: str, n_rows: int, n_features: int) -> Floats:
+    """Return the float64 numbers of a file as an array that stays on disk; it outlives the name of the file."""
+    return np.asarray(np.memmap(path, float, 'r', shape=(n_rows, n_features)))

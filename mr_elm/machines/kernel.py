@@ -146,7 +146,7 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
     """
     room = int(np.sqrt(options.memory * 1e6 / 8))
     solver = options.solver or ('cholesky' if n_rows <= room else 'cg')
-    whole = 0 if solver == 'svd' and options.rank else WHOLE.get(solver, 0)
+    whole = count_matrices(replace(options, solver=solver))
     if whole * n_rows**2 * 8 > options.memory * 1e6:
         raise DataFormatError(
             f'{name}: {n_rows:,} rows are too many for --solver {solver}, at most {int(room / np.sqrt(whole)):,} '
@@ -157,6 +157,21 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
                               f'{options.memory:g} MB: raise --memory')
     emit = options.emit or ('rows' if 8 * n_rows * n_features <= CACHE_BYTES else 'tiles')
     return replace(options, solver=solver, emit=emit)
+
+
+def rows_fit(options: KELMOptions, n_rows: int, n_features: int) -> bool:
+    """Tell whether dense rows fit into the memory beside the matrices, or the vectors, of the solver.
+
+    options : as `settle` returns them.
+    """
+    whole = count_matrices(options)
+    kept = whole * 8 * n_rows**2 if whole else options.memory * 1e6 / 2
+    return kept + 8 * n_rows * n_features <= options.memory * 1e6
+
+
+def count_matrices(options: KELMOptions) -> int:
+    """Return how many matrices of N x N numbers the solver keeps."""
+    return 0 if options.rank else WHOLE.get(options.solver or SOLVERS[0], 0)
 
 
 def count_vectors(memory: float, n_rows: int) -> int:
@@ -212,6 +227,21 @@ class KernelRowsTask:
         """Read what `save` wrote, as a model that has no coefficients yet."""
         header, arrays = load_arrays(path)
         return KernelModel(ModelHeader.from_json(header), arrays)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnsTask(RowsTask):
+    """Know which columns of the rows go together.
+
+    width : how many columns make a block.
+    """
+
+    width: int
+
+    @property
+    def first_columns(self) -> range:
+        """Return the number of the first column of each block."""
+        return range(0, self.n_features, self.width)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -284,8 +284,8 @@ class KELMOptions(KernelOptions):
     tolerance: float = option(1e-8, 'cg: stop at this relative residual', 'solver', advanced=True)
     max_passes: int = option(200, 'cg: stop after so many passes', 'solver', advanced=True)
     leave_one_out: bool = option(False, 'cholesky, svd: print the leave-one-out score too', 'solver')
-    memory: float = option(4000.0, 'memory of this process, for the kernel matrix or the preconditioner', 'solver',
-                           metavar='MB', advanced=True)
+    memory: float = option(4000.0, 'memory of this process, for the kernel matrix or the preconditioner, and for rows '
+                           'unless they stay on disk', 'solver', metavar='MB', advanced=True)
 
     def check(self) -> None:
         """Raise ValueError where an option belongs to another solver."""

@@ -32,8 +32,8 @@ TRAININGS = {
     'rows': ['mr-kelm', 'packed', '--sigma', '3', '--task', 'classification'],
     'algorithms 1 and 2': ['mr-kelm', 'packed', '--sigma', '3', '--solver', 'svd', '--emit', 'entries'],
     'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20']}
-STAGES = ('check', 'dual', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel', 'kernel_rows', 'leave_one_out',
-          'matvec', 'pack', 'place', 'predict', 'product', 'stats')
+STAGES = ('check', 'columns', 'dual', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel', 'kernel_rows',
+          'leave_one_out', 'matvec', 'pack', 'place', 'predict', 'product', 'stats')
 NEED_NOTHING = 'pack', 'stats'
 
 # commands that together make every stage write every kind of record that it can write
@@ -46,11 +46,13 @@ COMMANDS = [
     *(['train', 'mr-kelm', 'packed', '--solver', 'svd', '--emit', emit, '--model', f'{emit}.npz']
       for emit in ('rows', 'tiles', 'entries')),
     ['train', 'mr-kelm', 'packed', '--solver', 'cg', '--rank', '20', '--model', 'cg.npz'],
+    ['train', 'mr-kelm', 'packed', '--emit', 'tiles', '--memory', '0.03', '--model', 'columns.npz', '--output-dir',
+     'out'],
     ['tune', 'pesvm', 'rows.csv', '--map', 'tanh', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
     ['tune', 'sparse-elm', 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2'],
     ['tune', 'mr-kelm', 'rows.csv', '--sigma', '1,2', '--C', '1'],
     ['evaluate', 'm.npz', 'rows.csv'], ['evaluate', 'r.npz', 'weighted.csv'],
-    ['predict', 'm.npz', 'rows.csv', '-o', 'out']]
+    ['predict', 'm.npz', 'rows.csv', '-o', 'labels']]
 
 
 @pytest.fixture
@@ -272,7 +274,8 @@ def test_the_help_of_a_stage_names_the_kinds_of_records_that_it_writes(elm, fold
     written = watch_outputs(monkeypatch)
     for words in COMMANDS:
         assert elm(*words, '-q').status == 0, words
-    written['pack'] = kinds_of(Path('packed').glob('part-*'))
+    for noun, parts in ('pack', 'packed'), ('columns', 'out/MRColumns'):
+        written[noun] = kinds_of(Path(parts).glob('part-*'))
     assert {noun: kinds - {'counts', 'rejected', 'error'} for noun, kinds in written.items()} == {
         noun: documented_kinds(noun) for noun in STAGES}
 

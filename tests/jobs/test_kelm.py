@@ -28,11 +28,17 @@ def fit(elm, tmp_path, model_of):
     """Train, quietly unless something is to be said: (header, arrays), and the path as `fit.path`."""
     def train(path, *options, said=''):
         train.path = tmp_path / f'kelm-{len(list(tmp_path.iterdir()))}.npz'
-        done = elm('train', 'mr-kelm', path, '--model', train.path, '-q', *options)
+        done = elm('train', 'mr-kelm', path, '--model', train.path, '--trace', f'{train.path}.trace', '-q', *options)
         assert (done.status, done.out) == (0, ''), done.err
         assert said in done.err if said else done.err == ''
         return model_of(train.path)
     return train
+
+
+def stages_of(path):
+    """List the stages of the training that wrote a model."""
+    with open(f'{path}.trace') as stream:
+        return [json.loads(line)['stage'] for line in stream]
 
 
 def scaled(X, arrays):
@@ -99,6 +105,41 @@ def test_columns_may_be_dealt_out_in_any_way(fit, packed, maps):
     for emit in ('tiles', 'entries'):
         one, other = (fit(packed, *GAUSSIAN, '--emit', emit, *more)[1] for more in ((), maps(4)))
         demand_same_bits(one, other)
+
+
+def test_a_task_that_cannot_keep_its_columns_gives_the_same_bits(fit, packed, monkeypatch):
+    whole = fit(packed, *GAUSSIAN, '--emit', 'tiles')[1]
+    monkeypatch.setattr('mr_elm.streaming.mr_kernel.CACHE_BYTES', 1)
+    demand_same_bits(whole, fit(packed, *GAUSSIAN, '--emit', 'tiles')[1])
+
+
+@pytest.mark.parametrize('emit', ['rows', 'tiles', 'entries'])
+@pytest.mark.parametrize('kernel', [('--sigma', SIGMA), ('--kernel', 'linear')])
+def test_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, packed, maps, kernel, emit):
+    options = (*kernel, '--C', C, '--emit', emit)
+    header, arrays = fit(packed, *options)
+    assert 'columns' not in stages_of(fit.path)
+    for more in ((), maps(3)):
+        beyond, others = fit(packed, *options, *more, '--memory', 0.03)  # 0.0288 MB are Omega's, 0.0019 the rows'
+        demand_same_bits(arrays, others)
+        assert beyond['parameters'] == header['parameters']
+        assert ('columns' in stages_of(fit.path)) == (emit != 'rows')
+
+
+@pytest.mark.parametrize('solver, rank', [('cg', 20), ('svd', 40)])
+def test_passes_over_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, elm, write, csv_of, rng, tmp_path,
+                                                                             solver, rank):
+    rows = write('wide.csv', csv_of(rng.integers(0, 2, N).tolist(), rng.normal(size=(N, 40))))
+    assert elm('pack', rows, '-o', tmp_path / 'wide', '--block-rows', 32, '-q').status == 0
+    options = ('--solver', solver, '--rank', rank, '--C', 1e-2)
+    demand_same_bits(*(fit(tmp_path / 'wide', *options, '--memory', memory)[1] for memory in (4000, 0.036)))
+
+
+def test_lost_columns_are_noticed(elm, packed, tmp_path, monkeypatch):
+    monkeypatch.setattr('mr_elm.streaming.mr_columns.MRColumns.solve', lambda self, rows, first: iter(()))
+    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'tiles', '--memory', 0.03, '--model',
+               tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and f'expected {D} rows, found 0' in done.err
 
 
 def test_the_paper_stage_emits_what_it_says(by_hand, read_pairs, write, tmp_path, rng):

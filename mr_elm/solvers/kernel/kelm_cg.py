@@ -77,10 +77,17 @@ def choose_landmarks(Z: Rows, n: int, seed: int = 0) -> np.ndarray:
 
     The last digits do not count: of rows of text, scaled, they depend on the splits.
     """
+    hashes = [hash_rows(round_values(Z[start:start + ROWS_AT_ONCE]), seed)
+              for start in range(0, Z.shape[0], ROWS_AT_ONCE)]
+    return np.unique(np.concatenate(hashes), return_index=True)[1][:n]
+
+
+def round_values(Z: Rows) -> Rows:
+    """Return rows with their features rounded."""
     rounded = Z.copy()
     values = rounded.data if sp.issparse(rounded) else rounded
     np.round(values, DIGITS, out=values)
-    return np.unique(hash_rows(rounded, seed), return_index=True)[1][:n]
+    return rounded
 
 
 def approximate(Z: Rows, kernel: Kernel, rank: int, scale: Floats | None = None, seed: int = 0) -> Preconditioner:

@@ -1,0 +1,55 @@
+"""Turn rows into columns, the input of Algorithm 1 of Zhao et al., 2015."""
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import scipy.sparse as sp
+
+from mr_elm.io.blocks import Block
+from mr_elm.io.packed import encode_block
+from mr_elm.io.wire import make_key
+from mr_elm.machines.gathering import GatheredRows
+from mr_elm.machines.kernel import ColumnsTask
+from mr_elm.streaming.mr_pack import PackedProtocol
+from mr_elm.streaming.problem_stage import ProblemStage
+
+
+class MRColumns(ProblemStage):
+    """Turn the scaled rows into columns, the input of mr_kernel.
+
+    Input:  <split, rows>, text or packed
+    Output: <mr_elm-block, JSON TAB base64>
+                a packed block whose rows are columns of the scaled data, a feature
+                each: N numbers, in the order of the input rows
+            <mr_elm-end, JSON>
+                a record about the input (see below): its kind, its coordinates as
+                the list `place`, and its fields
+
+    Map:    scale each block, cut it into groups of columns.
+    Reduce: put the rows of a group in input order, and transpose them.
+
+    A reduce task holds one group at a time. How many columns make a group stands
+    in --problem.
+    Source: Zhao et al., Kernelized extreme learning machine in distributed
+    environment, 2015, section 2.1, which begins with data stored by columns.
+    """
+
+    TASK = ColumnsTask
+    OUTPUT_PROTOCOL = PackedProtocol
+
+    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+        """Send each group of columns of a block."""
+        rows = self.gather_block(block, place)
+        Z = self.problem.scale(rows.X)
+        for first in self.problem.first_columns:
+            group = replace(rows, X=Z[:, first:first + self.problem.width])
+            for piece, _ in group.cut():
+                yield make_key('rows', first), piece
+
+    def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
+        """Write the columns of a group."""
+        X = rows.X.toarray() if sp.issparse(rows.X) else rows.X
+        yield '', encode_block(Block(X.T))
+
+
+if __name__ == '__main__':
+    MRColumns.run()
