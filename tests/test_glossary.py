@@ -1,6 +1,7 @@
 """The pages that name code: every word of the glossary once, and every name where its link leads."""
 import ast
 import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,16 @@ def test_every_word_stands_once():
     rows = re.findall(r'^\| ([^|]+) \|.*\| \[`\w+`\]\(\S+\) \|$', (DOCS / 'glossary.md').read_text(encoding='utf-8'),
                       re.MULTILINE)
     assert len(rows) > 50 and len(set(rows)) == len(rows)
+
+
+@pytest.mark.parametrize('paper, last', [('PESVM', 8), ('Sparse ELM', 45), ('OELM', 6), ('SphereSVM', 6),
+                                         ('MR-KELM', 6)])
+def test_every_numbered_equation_of_a_paper_stands_in_its_table(paper, last):
+    section = (DOCS / 'papers.md').read_text(encoding='utf-8').partition(f'## {paper}\n')[2].partition('\n## ')[0]
+    cells = re.findall(r'^\| (\d[^|]*) \|', section, re.MULTILINE)
+    numbers = [range(int(first), int(end or first) + 1) for cell in cells
+               for first, end in re.findall(r'(\d+)(?: - (\d+))?', cell.partition('theorem')[0])]
+    assert sorted(chain(*numbers)) == list(range(1, last + 1))
 
 
 @pytest.mark.parametrize('page', ['glossary.md', 'papers.md'])
