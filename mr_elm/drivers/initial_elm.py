@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.arithmetic import one_thread
+from mr_elm.arithmetic import estimate_seconds, one_thread
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.problems import run_problem
 from mr_elm.errors import DataFormatError
@@ -19,6 +19,7 @@ from mr_elm.solvers.ridge.elm import solve_initial
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.sums.gram import GridSteps
+from mr_elm.typing import Floats
 
 COPIES = 3  # of the node outputs in memory: their own, and two of the decomposition
 
@@ -36,9 +37,17 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
     with one_thread():
         H = layer.evaluate(rows.X, np.empty((len(rows), layer.n_hidden)))
         T = class_targets(rows.numbers, len(inputs.classes.names) if inputs.classes else 0)
+        announce(data, H)
         beta, rank = solve_initial(H, T, rows.weights)
     data.engine.reporter.say(f'svd of {len(rows):,} x {layer.n_hidden:,} node outputs: rank {rank:,}')
     return describe(inputs, layer, rank), node_arrays(layer, beta), data.first
+
+
+def announce(data: DataSet, H: Floats) -> None:
+    """Say how long the decomposition of H (N, L) will take."""
+    small, large = sorted(H.shape)
+    seconds = estimate_seconds(lambda A: solve_initial(A, np.ones((len(A), 1))), np.cbrt(small * small * large))
+    data.engine.reporter.announce(f'computing the svd of {len(H):,} x {H.shape[1]:,} node outputs', seconds)
 
 
 def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:

@@ -1,20 +1,26 @@
 """Train the kernel ELM: rows to the driver, Omega or its products by jobs, one small solve."""
+import time
+from itertools import count
 from typing import Any
 
-from mr_elm.arithmetic import one_thread
+import numpy as np
+
+from mr_elm.arithmetic import estimate_seconds, one_thread
 from mr_elm.drivers.kelm_data import KernelData, gather_data
 from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make_product
 from mr_elm.engines.base import Engine
+from mr_elm.engines.progress import describe_time
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.machines.kernel import KernelMachine
+from mr_elm.machines.kernel import KernelMachine, Product
 from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.machines.options import KELMOptions
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values
-from mr_elm.solvers.kernel.kelm import KernelSolution
+from mr_elm.solvers.kernel.kelm import PASSES, KernelSolution
 from mr_elm.solvers.kernel.kelm_cg import Preconditioner
+from mr_elm.typing import Floats
 
 
 def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
@@ -36,37 +42,69 @@ def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dic
     T, weights = data.targets, data.rows.weights
     facts: dict[str, Any] = {}
     if machine.takes_passes:
-        solution, residual = machine.solve_truncated(make_product(data), T, weights, make_factor_product(data), True)
+        solution, residual = machine.solve_truncated(
+            count_passes(data, PASSES + 2), T, weights, make_factor_product(data), True)
         facts = {'rank': min(machine.rank or data.n_rows, data.n_rows), 'residual': residual}
-        data.say(f'svd: rank {facts["rank"]:,}, relative residual {residual:.1e}')
+        data.reporter.say(f'svd: rank {facts["rank"]:,}, relative residual {residual:.1e}')
     else:
         omega = compute_matrix(data)
+        seconds = estimate_seconds(lambda A: machine.solve_matrix(A, np.ones((len(A), 1)), None), data.n_rows)
+        data.reporter.announce(f'{machine.solver} of the kernel matrix of {data.n_rows:,} rows', seconds)
         solution = machine.solve_matrix(omega, T, weights, make_factor_product(data))
         if machine.solver == 'svd':
             facts = {'rank': data.n_rows}
     if machine.leave_one_out:
         facts['leave_one_out'] = score = score_values(
             T - solution.residuals, data.rows.numbers, weights, data.task.n_classes)
-        data.say('leave-one-out: ' + ', '.join(f'{name} {value:.6g}' for name, value in score.items()))
+        data.reporter.say('leave-one-out: ' + ', '.join(f'{name} {value:.6g}' for name, value in score.items()))
     return solution, facts
+
+
+def count_passes(data: KernelData, n_passes: int) -> Product:
+    """Return the product with Omega, which says after each pass how many there are, and the time left."""
+    multiply, numbers, start = make_product(data), count(1), time.monotonic()
+
+    def product(vectors: Floats) -> Floats:
+        result, n = multiply(vectors), next(numbers)
+        left = (time.monotonic() - start) / n * (n_passes - n)
+        data.reporter.say(f'svd: pass {n} of {n_passes}, about {describe_time(left)} left')
+        return result
+
+    return product
 
 
 def solve_by_gradients(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dict[str, Any]]:
     """Run conjugate gradients, a job a pass; see `solve`."""
     facts: dict[str, Any] = {'rank': None, 'passes': None, 'residual': None}  # in the order of the header
+    start = time.monotonic()
 
     def announce(M: Preconditioner) -> None:
+        nonlocal start
+        start = time.monotonic()
         d_eff = M.effective_dimension(machine.C)
         expected = M.expected_passes(machine.C, machine.tolerance, data.targets.shape[1])
         facts.update(rank=M.rank, expected_passes=expected, effective_dimension=d_eff)
         hint = '' if M.rank >= min(2 * d_eff, data.n_rows) else ': a larger --rank or --memory would save some'
-        data.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, expected to take at most about '
-                 f'{expected} passes to reach {machine.tolerance:g}{hint}')
+        data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, expected to take at most '
+                          f'about {expected} passes to reach {machine.tolerance:g}{hint}')
 
+    most = machine.rank or machine.most_rank or data.n_rows
+    seconds = estimate_seconds(lambda A: A @ A, np.cbrt(2.5 * data.n_rows * most**2))
+    data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}', seconds)
     solution, passes, residual = machine.solve_by_gradients(
         data.task_rows, make_product(data), data.targets, data.rows.weights, announce,
-        lambda n, size: data.say(f'cg: pass {n}, relative residual {size:.1e}'))
+        lambda n, size: data.reporter.say(describe_pass(machine, n, size, time.monotonic() - start)))
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': machine.tolerance}
+
+
+def describe_pass(machine: KernelMachine, n: int, residual: float, seconds: float) -> str:
+    """Say how far n passes have come, and how long it may still take when the residual goes on falling like this."""
+    text = f'cg: pass {n} of at most {machine.max_passes}, relative residual {residual:.1e}'
+    if not machine.tolerance < residual < 1:
+        return text
+    expected = n * np.log(machine.tolerance) / np.log(residual) + 1  # and one that checks the residual
+    left = (min(expected, machine.max_passes) - n) * seconds / n
+    return f'{text}, about {describe_time(left)} left'
 
 
 def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:

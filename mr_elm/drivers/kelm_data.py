@@ -9,6 +9,7 @@ from functools import cached_property
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
+from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import Kernel
 from mr_elm.io.json_file import write_json
@@ -50,9 +51,10 @@ class KernelData:
         """Return N."""
         return len(self.rows)
 
-    def say(self, text: str) -> None:
-        """Tell the user how far the training is."""
-        self.source.engine.reporter.say(text)
+    @property
+    def reporter(self) -> Reporter:
+        """Return what tells the user how far the training is."""
+        return self.source.engine.reporter
 
     @cached_property
     def targets(self) -> Floats:

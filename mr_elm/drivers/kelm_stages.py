@@ -104,7 +104,7 @@ def demand_disk(data: KernelData, emit: str) -> None:
     """Say what will be shuffled. Raises ValueError when the disk of this machine has no room for it."""
     engine = data.source.engine
     n_bytes, n_records = predict_shuffle(data.n_rows, data.task.n_features, emit, engine.n_maps)
-    data.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
+    data.reporter.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if not engine.is_cluster and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
         raise ValueError(f'{data.source.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, expected at most '

@@ -1,9 +1,10 @@
 """Train PESVM and the unified ELM: statistics, random nodes, one Gram job, one small solve."""
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
-from mr_elm.arithmetic import one_thread
+from mr_elm.arithmetic import estimate_seconds, one_thread
 from mr_elm.drivers import initial_elm
 from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
@@ -17,6 +18,7 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.ridge.esvm import Sums
 from mr_elm.solvers.ridge.increment import size_of
+from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.sums.gram import GridSteps
 
 Made = tuple[ModelHeader, Mapping[str, np.ndarray]]
@@ -53,7 +55,9 @@ def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: S
 
 def solve(machine: LivingMachine, engine: Engine) -> Made:
     """Solve for the output weights: (header, arrays) of the model with its sums."""
+    n = len(machine.sums.gram)
+    engine.reporter.announce(f'solving for {n} unknowns', estimate_seconds(partial(factor_ridge, ridge=0.0), n))
     model = machine.keep_sums(machine.solve())
-    engine.reporter.say(f'solved {len(machine.sums.gram)} unknowns, condition about '
+    engine.reporter.say(f'solved {n} unknowns, condition about '
                         f'{model.header.parameters["condition"]:.1e}')
     return model.header, model.arrays

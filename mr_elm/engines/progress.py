@@ -16,6 +16,7 @@ COUNTER = re.compile(rb'^reporter:counter:mr_elm,(rows|bytes),(\d+)$', re.MULTIL
 STATUS = re.compile(rb'^reporter:status:(iteration .*)$', re.MULTILINE)
 INTERVAL = 0.3
 FIRST, LONGEST = 5.0, 60.0  # seconds between two lines of a log, which become longer with the work
+SHORT = 2.0  # seconds of work that nobody needs to be told of
 
 
 class Reporter:
@@ -33,6 +34,11 @@ class Reporter:
         if not self.quiet:
             print(text, file=self.stream, flush=True)
 
+    def announce(self, work: str, seconds: float) -> None:
+        """Say before some work how long it will take, unless that is short."""
+        if seconds >= SHORT:
+            self.say(f'{work}: about {describe_time(seconds)}')
+
     def stage(self, name: str, total_bytes: int, folder: str) -> Stage:
         """Return a context that follows a stage whose tasks write their counters below `folder`."""
         return Stage(self, name, total_bytes, folder)
@@ -45,6 +51,13 @@ class Reporter:
                 yield X, labels
                 done += len(labels)
                 meter.show(done, f'{done:,} rows')
+
+
+def describe_time(seconds: float) -> str:
+    """Write a time for people: 40 s, 3 min, 2.5 h."""
+    if seconds < 100:
+        return f'{seconds:.0f} s'
+    return f'{seconds / 60:.0f} min' if seconds < 6000 else f'{seconds / 3600:.1f} h'
 
 
 class Meter:
@@ -77,7 +90,7 @@ class Meter:
         """Return the share that is done and the time left; the time so far where the rest cannot be counted."""
         if not 0 < done < self.total:
             return f'{done / max(self.total, 1):.0%} read, {seconds:.0f} s so far'
-        return f'{done / self.total:.0%}, about {seconds * (self.total - done) / done:.0f} s left'
+        return f'{done / self.total:.0%}, about {describe_time(seconds * (self.total - done) / done)} left'
 
 
 class Stage:

@@ -20,6 +20,7 @@ from mr_elm.rows.processes import read_start_time
 
 RECORD = {'format': 'mr_elm-work', 'version': 1}
 STAGING = re.compile(r'[a-z0-9]+://.*/mr_elm-[^/]+-[0-9a-f]{12}')
+LARGE = 100_000_000  # bytes of a file whose copy takes a while
 FINAL = (ValueError, AccountingError)  # another try would end the same way; DataFormatError is one of them
 
 
@@ -95,6 +96,8 @@ class Work:
             uri = f'{self.staging}/input/{copy_name(file)}'
             there = store_of(uri).find(uri) if self.resumed else None
             if there is None or there.size != file.size:
+                if file.size > LARGE:
+                    self.reporter.say(f'{file.path}: copying {file.size / 1e6:,.0f} MB to the cluster')
                 store_of(uri).put(file.path, uri)
             self.placed[file.path] = uri
         return self.placed[file.path]

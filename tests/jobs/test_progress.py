@@ -1,12 +1,14 @@
 """Progress goes to standard error, a line a stage; quiet means silent."""
 import io
+import logging
 import re
 import time
 
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.engines.progress import Reporter
+from mr_elm.engines.hadoop.progress import HadoopProgress
+from mr_elm.engines.progress import Reporter, describe_time
 
 LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
 
@@ -78,6 +80,36 @@ def test_a_log_tells_how_far_a_reducer_is_when_all_rows_are_read(talkative, task
     with talkative.stage('dual', 10, str(tmp_path)):
         wait_until(lambda: talkative.stream.getvalue())
     assert re.match(r'dual: iteration 70, gap 0.01, 100% read, \d+ s so far\n', talkative.stream.getvalue())
+
+
+def test_work_is_announced_unless_it_is_short(talkative):
+    talkative.announce('solving', 0.5)
+    talkative.announce('solving', 40)
+    assert talkative.stream.getvalue() == 'solving: about 40 s\n'
+    assert [describe_time(seconds) for seconds in (3, 200, 9000)] == ['3 s', '3 min', '2.5 h']
+
+
+@pytest.mark.parametrize(('words', 'work'), [
+    (('pesvm', '--hidden', 1000), 'solving for 1001 unknowns'),
+    (('elm', '--C', 'inf', '--hidden', 1000), 'computing the svd of 1,000 x 1,000 node outputs'),
+    (('mr-kelm', '--solver', 'svd'), 'svd of the kernel matrix of 1,000 rows'),
+    (('mr-kelm', '--solver', 'cg'), 'cg: computing a preconditioner of rank at most 1,000')])
+def test_the_time_of_a_large_solve_is_said_before_it(elm, write, tmp_path, monkeypatch, words, work):
+    monkeypatch.setattr('mr_elm.engines.progress.SHORT', 0.0)
+    path = write('rows.csv', ''.join(f'{i % 2},{i},{i * i % 7}\n' for i in range(1000)))
+    done = elm('train', *words, path, '--model', tmp_path / 'm.npz')
+    assert re.search(rf'^{work}: about \d+ s$', done.err, re.MULTILINE), done.err
+
+
+def test_a_job_on_hadoop_says_that_it_waits_and_how_long_maps_and_reducers_take(talkative):
+    with HadoopProgress(talkative, 'Gram') as progress:
+        logging.getLogger('mrjob').info('  The url to track the job: http://here/1')
+        progress.start -= 30
+        assert re.fullmatch(r'map 60 %, reduce 0 %, about 20 s left to map', progress.describe(60, 0))
+        assert progress.describe(100, 20) == 'map 100 %, reduce 20 %'
+        progress.all_mapped = (progress.all_mapped[0] - 30, 20)
+        assert progress.describe(100, 80) == 'map 100 %, reduce 80 %, about 10 s left'
+    assert talkative.stream.getvalue() == 'Gram: submitted, waiting for the first task; http://here/1\n'
 
 
 def wait_until(met):

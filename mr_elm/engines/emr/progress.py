@@ -6,7 +6,7 @@ import re
 import time
 
 from mr_elm.engines.hadoop.progress import HadoopProgress
-from mr_elm.engines.progress import Reporter
+from mr_elm.engines.progress import Reporter, describe_time
 
 CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)')
 STATE = re.compile(r'^\s*(PENDING|RUNNING|Waiting .* for .* logs?)\b(.*)')
@@ -45,4 +45,4 @@ class EMRProgress(HadoopProgress):
     def describe_share(self, done: float) -> str:
         """Say how much of the job is done, and how long it may still take."""
         left = (time.monotonic() - self.start) * (100 - done) / max(done, 1)
-        return f'{done:.0f} %' + (f', about {left:.0f} s left' if 0 < done < 100 else '')
+        return f'{done:.0f} %' + (f', about {describe_time(left)} left' if 0 < done < 100 else '')

@@ -6,7 +6,7 @@ import re
 import time
 
 from mr_elm.engines.hadoop.yarn import get_json, manager_address, read_counters
-from mr_elm.engines.progress import Reporter
+from mr_elm.engines.progress import Reporter, describe_time
 from mr_elm.files.hadoop import find_home, read_configuration
 
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
@@ -26,6 +26,7 @@ class HadoopProgress(logging.Handler):
         self.reporter, self.stage = reporter, stage
         self.job: str | None = None
         self.start = self.spoke = time.monotonic()
+        self.all_mapped: tuple[float, int] | None = None  # when the last map ended, and what was reduced by then
 
     def __enter__(self) -> HadoopProgress:
         self.logger = logging.getLogger('mrjob')
@@ -42,7 +43,7 @@ class HadoopProgress(logging.Handler):
         """Take one line of the log."""
         text = record.getMessage()
         if found := TRACKING.search(text):
-            self.reporter.say(f'{self.stage}: {found.group(1)}')
+            self.reporter.say(f'{self.stage}: submitted, waiting for the first task; {found.group(1)}')
         if found := JOB.search(text):
             self.job = found.group(1)
         found = PERCENT.search(text)
@@ -56,10 +57,17 @@ class HadoopProgress(logging.Handler):
         rows = rows_so_far(self.job)
         if rows:
             parts.append(f'{rows:,} rows')
-        if 0 < mapped < 100:
-            left = (time.monotonic() - self.start) * (100 - mapped) / mapped
-            parts.append(f'about {left:.0f} s left')
+        if (left := self.seconds_left(mapped, reduced)) is not None:
+            parts.append(f'about {describe_time(left)} left' + (' to map' if mapped < 100 else ''))
         return ', '.join(parts)
+
+    def seconds_left(self, mapped: int, reduced: int) -> float | None:
+        """Return how long the maps may still take, or the reducers when all is mapped; None where nothing tells."""
+        now = time.monotonic()
+        if mapped < 100:
+            return (now - self.start) * (100 - mapped) / mapped if mapped else None
+        since, before = self.all_mapped = self.all_mapped or (now, reduced)
+        return (now - since) * (100 - reduced) / (reduced - before) if before < reduced < 100 else None
 
 
 def rows_so_far(job: str | None) -> int | None:

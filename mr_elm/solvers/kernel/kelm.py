@@ -31,6 +31,7 @@ from mr_elm.errors import NumericalWarning
 from mr_elm.typing import Floats
 
 FactorProduct = Callable[[Floats, Floats, Floats], Floats]
+PASSES = 3  # of the subspace iteration
 TAIL = 0.01  # of 1/C: an omitted eigenvalue above this shows in the predictions
 
 
@@ -154,7 +155,7 @@ def decompose(omega: Floats) -> Decomposition:
 
 
 def decompose_by_passes(multiply: Callable[[Floats], Floats], n_rows: int, rank: int, seed: int = 0,
-                        n_passes: int = 3, more: int = 20) -> Decomposition:
+                        n_passes: int = PASSES, more: int = 20) -> Decomposition:
     """Return the `rank` largest eigenvalues of Omega and their vectors, by randomised subspace iteration.
 
     multiply : function V (N, k) -> Omega V; each of the n_passes + 1 passes is one call.

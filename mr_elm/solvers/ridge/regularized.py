@@ -45,8 +45,9 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
     if not failed:
         condition = 1 / max(dpocon(factor, norm, uplo='L')[0], np.finfo(float).tiny)
         return Solution(dpotrs(factor, right_side, lower=1)[0], float(condition), 'cholesky')
-    warnings.warn(f'I/nu + E\'E is not positive definite in floating point at row {failed} of {len(gram)}; its '
-                  'eigenvectors are used, a smaller nu would be sounder', NumericalWarning, stacklevel=2)
+    warnings.warn(f'I/nu + E\'E is not positive definite in floating point at row {failed} of {len(gram)}: its '
+                  'eigenvectors are used, which take several times as long; a smaller nu would be more accurate',
+                  NumericalWarning, stacklevel=2)
     return solve_by_eigenvectors(gram, right_side, nu)
 
 
