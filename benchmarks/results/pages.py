@@ -22,14 +22,15 @@ ACCURACY_TEXT = ('points of accuracy of each method above its peers: a dot for e
                  'and a line where both are equal')
 BOUNDARIES_TEXT = 'the boundary that each method draws between two tangled classes, with its accuracy'
 SEEDS = {
-    'random nodes and landmarks': '0; in a trial of a table, its number',
-    'generated rows': '1; 2 for rows that come later; 0 and 1 where the kernel ELM is compared with bare arithmetic',
-    'halves of a trial': 'its number; outer folds: 0',
-    'folds': 'a hash of the row with 0',
-    'samples of large sets, and rows on which parameters are chosen': '0'}
-COMMANDS = {'speed': '`make bench`, and `make bench-hadoop` for the part on Hadoop',
+    'random nodes and landmarks': '0; in the tables of accuracy, the number of the trial',
+    'generated rows': '1; rows of an update: 2; comparison of the kernel ELM with bare arithmetic: 0 and 1',
+    'division of the rows into halves': 'the number of the trial',
+    'outer folds of a cross-validation': '0',
+    'inner folds': '0; a hash of the seed and the row decides the fold of the row',
+    'samples of large sets, and the rows on which parameters are chosen': '0'}
+COMMANDS = {'speed': '`make bench`; for the part on Hadoop, `make bench-hadoop`',
             'accuracy': '`make tables table-sparse-elm table-sparse-elm-paper table-sphere-svm figures-sparse-elm`',
-            'scaling': '`make speedup sizeup scaleup`, with `RUNNER=hadoop` for Hadoop'}
+            'scaling': '`make speedup sizeup scaleup`; on Hadoop, add `RUNNER=hadoop`'}
 
 
 def write_page(title: str, *parts: str) -> str:
@@ -58,9 +59,12 @@ def write_speed(measured: Measured) -> str:
 
 def describe_setting() -> str:
     """Say what holds for all comparisons of the benchmark."""
-    return ('Both sides of a comparison get the same rows. They run in turn, equally often, and after a first run that '
-            'is not counted. Seconds are processor seconds, user and system, of one thread, and the shortest run of '
-            'each side counts; training on two cores and on Hadoop is timed by wall clock.')
+    return ('Both sides of a comparison get the same rows. They run in turn and equally often. Before that, each side '
+            'runs once without being timed, on these or on other rows, so that the time to load compiled code does not '
+            'count. There is no such run in `auto/auto`, nor where a command or a job starts new processes each time '
+            '(on two cores and on Hadoop): every run counts there. '
+            'Seconds are processor seconds (user and system) of one thread, and the shortest run of each side counts. '
+            'Training on two cores and on Hadoop is timed by wall clock.')
 
 
 def summarise_speed(groups: dict[str, list[Claim]]) -> str:
@@ -141,19 +145,20 @@ def write_index(measured: Measured) -> str:
     return write_page(
         'Results', '\n'.join(lines), RULES, '## Machines and versions',
         'Each part names the machine, the commit and the time at which it was measured. This list has each '
-        'machine and commit once, with its latest time. '
-        'A load above the number of cores means that other programs used the machine too: wall clock then says little.',
+        'combination of machine and commit once, with the latest time. A load above the number of cores means that '
+        'other programs used the machine at the same time: wall-clock times are then unreliable.',
         '\n'.join(f'* {machine}' for machine in machines),
         f'Versions of the newest part: {versions}.' if versions else '',
         '## Seeds', '\n'.join(f'* {what}: {seed}' for what, seed in SEEDS.items()),
-        '## Boundaries', '`make boundaries` draws what each method makes of 400 rows of two tangled classes.',
+        '## Boundaries', '`make boundaries` trains each method on 400 rows of two tangled classes and '
+        'draws its decision boundary.',
         f'![{BOUNDARIES_TEXT}](boundaries.png)')
 
 
 def write_link(name: str, about: str, claims: Iterable[Claim]) -> str:
     """Write a line that leads to a page, with its verdicts and the command that measures."""
-    counts = count_verdicts(claims)
-    return f'* [{name.capitalize()}]({name}.md): {about} ({counts or "not measured"}). By {COMMANDS[name]}.'
+    counts = count_verdicts(claims) or 'not measured'
+    return f'* [{name.capitalize()}]({name}.md): {about} ({counts}). To measure again: {COMMANDS[name]}.'
 
 
 def describe_versions(machine: dict[str, str]) -> str:

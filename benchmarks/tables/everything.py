@@ -24,8 +24,8 @@ N_HIDDEN, N_LANDMARKS = 1000, 500
 MAPS = {'map': ['sigmoid', 'rbf'], 'weight_scale': [1.0, 2.0, 4.0], 'nu': [1.0, 100.0, 1e4, 1e6]}
 ALPHA = [1e-4, 1e-2, 1.0]
 NOTES = (f'{OF_HALVES} Parameters are {CHOSEN_ONCE}, from at most 25 settings. PESVM, hpelm and RBFSampler have '
-         f'{N_HIDDEN:,} nodes, Nystroem {N_LANDMARKS} landmarks, the MLP one layer of 100. {SECONDS}; bytes are those '
-         'of the arrays that a machine predicts from.')
+         f'{N_HIDDEN:,} nodes, Nystroem {N_LANDMARKS} landmarks, the MLP one layer of 100 units. {SECONDS}. '
+         'The size of a model is that of the arrays that its predictions need.')
 
 
 def list_methods(n_features: int, n_classes: int) -> dict[str, tuple]:

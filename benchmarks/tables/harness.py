@@ -34,10 +34,11 @@ TUNED_ON = 1000  # of them, when parameters are chosen
 N_GENES = 60  # features that are kept of a set of genes
 MEMORY = int(0.8 * os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES'))  # bytes
 # what `split_halves` does, and how parameters are chosen and seconds counted, for the reader of a table
-OF_HALVES = (f'Each trial is another stratified half of the rows for training (at most {MOST:,}), the other half for '
-             'testing (at most twice as many); attributes are scaled to [-1, 1] on the training half.')
-CHOSEN_ONCE = (f'chosen once a set and method, by 5-fold cross-validation on {TUNED_ON:,} rows of the first training '
-               'half')
+OF_HALVES = ('Each trial divides the rows at random into two halves with equal shares of each class. It trains on one '
+             f'half (at most {MOST:,} rows) and tests on the other (at most {2 * MOST:,} rows). Features are scaled to '
+             '[-1, 1] by the minimum and maximum of the training half.')
+CHOSEN_ONCE = (f'chosen once for each set and method, by 5-fold cross-validation on {TUNED_ON:,} rows of the training '
+               'half of the first trial')
 SECONDS = 'Seconds are processor seconds of one thread, for one trial'
 COMPLAINTS = (ConvergenceWarning, UserWarning, FutureWarning, RuntimeWarning)
 

@@ -38,13 +38,14 @@ SECTIONS = tuple((f'{title} (table {number} of the paper)', tuple(f'{method}, {w
 LOST = ('Our copy of the paper has lost the numbers of its tables I to VIII: the sizes of its training and testing '
         'sets, its parameters and its results. So this table has only our own numbers, in the layout of tables III to '
         'VIII.')
-SHARED = (f'For the gene sets, an mRMR selection on the training part keeps {N_GENES} genes. There are 200 nodes for '
-          f'two classes, and 1,000 for more. SVC stops after {SVC_STEPS:,} steps. {SECONDS}. {LOST}')
+SHARED = (f'Of the gene sets, only {N_GENES} genes are used: those that an mRMR selection on the training part keeps. '
+          f'There are 200 nodes for two classes, and 1,000 for more. SVC stops after {SVC_STEPS:,} steps. {SECONDS}. '
+          f'{LOST}')
 NOTES = f'{OF_HALVES} Parameters are {CHOSEN_ONCE}. {SHARED}'
 PAPER_NOTES = ('Each trial trains on the published training part of a set, in another order, or on another stratified '
                'half of all rows where none is published; the other rows are for testing, and attributes are scaled to '
-               '[-1, 1] on the training part. Parameters are chosen once a set and method, by 5-fold cross-validation '
-               'on all training rows of the first trial, from the 14 values of C and of sigma and the 5 degrees of the '
+               '[-1, 1] on the training part. Parameters are chosen once for each set and method, by 5-fold '
+               'cross-validation on all training rows of the first trial, from the 14 values of C and of sigma and the 5 degrees of the '
                f'paper; for nodes from the values of C and {len(WEIGHT_SCALES)} weight scales. {SHARED}')
 
 

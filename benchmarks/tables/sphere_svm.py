@@ -23,10 +23,10 @@ OUTER = 5
 EXACT, PAPER = 'SphereSVM, nearest point (ours)', 'SphereSVM, Algorithm 1'
 ABSENT = ('BallVM and CVM, the peers of the paper: no maintained package of them can be installed',)
 WIDTHS, COSTS = (0.25, 0.5, 1.0, 2.0), (0.1, 1.0, 10.0, 100.0)  # of sqrt(d); C
-NOTES = (f'Each set is cut into {OUTER} stratified folds. A fold tests (at most {MOST:,} rows of it) what was trained '
-         f'on the others (at most {MOST:,} rows of them), with C and gamma chosen there by 5-fold cross-validation on '
-         f'{TUNED_ON:,} rows; attributes are scaled to [-1, 1] on the training rows. The L2 machine of LIBSVM is the '
-         'hard margin on K + I/C. Seconds are processor seconds of one training, one thread.')
+NOTES = (f'Each set is divided into {OUTER} stratified folds. Each fold is the test set once (at most {MOST:,} of its '
+         f'rows); machines are trained on the other folds (at most {MOST:,} rows), where 5-fold cross-validation on '
+         f'{TUNED_ON:,} rows chooses C and gamma. Features are scaled to [-1, 1] on the training rows. The L2 machine '
+         'of LIBSVM is the hard margin on K + I/C. Seconds are processor seconds of one training on one thread.')
 
 
 def list_methods(n_features: int, n_classes: int) -> dict[str, tuple]:

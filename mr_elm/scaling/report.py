@@ -13,7 +13,12 @@ MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes
            'scaleup': 'T(1 node, D) / T(m nodes, mD)'}
 AIMS = {**{name: f'The aim is {share:.0%} of the ideal or more, on every runner.' for name, share in SHARE.items()},
         'sizeup': 'An increment is the time per additional row between two neighbouring sizes, divided by the time per '
-        f'additional row between the first and the last size. The aim is 1, give or take {DEVIATION:.0%}, everywhere.'}
+        'additional row between the first and the last size. The aim is that every increment is 1, give or take '
+        f'{DEVIATION:.0%}.'}
+TIME = 'T(nodes, rows) is the time of a training by wall clock, the median of its repeats; D is a number of rows.'
+COLUMNS = ('"least to largest" is the range over the repeats, "of the map stage" the ratio for the map stage alone. '
+           'The seconds of a training consist of the start and end of jobs, of map, of shuffle and reduce, and of '
+           'what the driver does beside the jobs.')
 HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage', 'seconds', 'start', 'map',
          'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs', 'steadiness')
 DESCRIPTIONS = {
@@ -34,13 +39,14 @@ def write_report(experiment: str, runs: list[Run], sessions: dict[str, dict], fo
 def describe_runs(experiment: str, runs: list[Run], sessions: dict[str, dict], figure: str) -> list[str]:
     """Return the lines of a page about runs of an experiment. figure : address of its figure."""
     machines = list_machines(sessions[name] for name in dict.fromkeys(run.session for run in runs) if name in sessions)
-    lines = [f'{experiment}(m) = {MEANING[experiment]}, medians of the repeats, by wall clock. '
+    lines = [f'{experiment}(m) = {MEANING[experiment]}. {TIME} '
              'All runs over the same rows made the same model, bit for bit.', '', *write_machines(machines),
              f'![{DESCRIPTIONS[experiment]}]({figure})', '']
     if not all(run.maps for run in runs):
-        lines += ['A map of 0 s is that of a runner that keeps no account of tasks: all of a job counts as start.', '']
+        lines += ['A runner that records no times of tasks has a map of 0 s: the whole job counts as start.', '']
     curves = make_curves(experiment, runs)
     lines += [AIMS[experiment], '', verdict.tabulate(judge_curves(experiment, curves)), '']
+    lines += [COLUMNS, '']
     for key, curve in curves.items():
         lines += [f'### {name_of(experiment, key)}', '', *write_table(experiment, curve), '']
     return lines
