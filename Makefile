@@ -147,5 +147,7 @@ test-all-pythons: ## run the tests on every supported Python that is installed
 	  else echo "python$$version is not installed: skipped"; fi; \
 	done
 
-clean: ## remove what was built
+clean: ## remove what was built; stops a local Hadoop first
+	@for settings in $(wildcard build/hadoop*/settings.json); do \
+	  $(PYTHON) hadoop-conf/cluster.py --state "$$(dirname $$settings)" down || exit 1; done
 	rm -rf build $(VENV) .venv-* *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -42,9 +42,9 @@ def convert(app, what, name, member, options, lines):
     lines[:] = convert_docstring([*lines, '', *(f'- `{name}`' for name in offered)], LINKED)
 
 
-def shorten(app, what, name, member, options, arguments, returned):
-    """Write the types of a signature as the code does, and leave out Any."""
-    texts = arguments, returned
+def shorten(*event):
+    """Write the types of a signature as the code does, and leave out Any; its arguments and result end the event."""
+    texts = event[-2:]
     for long, short in SHORT_TYPES.items():
         texts = [text and text.replace(long, short) for text in texts]
     return tuple(text and re.sub(r': ~typing\.Any(?=[,)]| =)', '', text) for text in texts)

@@ -27,8 +27,7 @@ def write_pages(source: Path, navigation: dict[str, list[str]]) -> None:
     write_api(source / 'api')
     with open(source / 'index.md', 'a', encoding='utf-8') as front:
         for caption, names in navigation.items():
-            there = [name for name in names if list(source.glob(f'{name}.*'))]
-            front.write(f'\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n' + '\n'.join(there) + '\n```\n')
+            front.write(f'\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n' + '\n'.join(names) + '\n```\n')
 
 
 def write(path: Path, text: str) -> None:

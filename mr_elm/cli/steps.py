@@ -87,6 +87,8 @@ def read_record(path: str) -> dict[str, Any]:
             raise ValueError('another format or version')
         if missing := {'words', 'plan'} - set(record):
             raise ValueError(f'without {", ".join(sorted(missing))}')
+    except IsADirectoryError:
+        raise DataFormatError(f'{path}: expected a file of `mr-elm layer METHOD ...`, found a folder') from None
     except (ValueError, KeyError, TypeError) as error:
         raise DataFormatError(f'{path}: expected a file of `mr-elm layer METHOD ...` ({error})') from None
     return record

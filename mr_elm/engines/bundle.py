@@ -60,11 +60,11 @@ def make_bundle(folder: str, reporter: Reporter, python_prefix: str | None = Non
     """
     path = f'{folder.rstrip("/")}/{bundle_name(python_prefix)}'
     if store_of(path).find(path) is not None:
-        reporter.say(f'{path} exists already')
+        reporter.say(f'{path}: exists already, nothing was written')
         return path
     with built(reporter, python_prefix) as archive:
-        reporter.say(f'writing {os.path.getsize(archive) / 1e6:.0f} MB to {path}')
         store_of(path).put(archive, path)
+        reporter.say(f'{path}: {os.path.getsize(archive) / 1e6:.0f} MB, give it to a training with --bundle')
     return path
 
 

@@ -63,6 +63,9 @@ class Replay(Engine):
             self.leave_files(job_class, plan, arguments)
             raise StageWanted(noun)
         path = self.outputs[len(self.taken)]
+        if os.path.isdir(path):
+            raise AccountingError(f'{path}: expected a file with the output of mr_{noun}, found a folder: write its '
+                                  f'parts into one file, `cat {path.rstrip("/")}/part-* > {self.prefix}.{noun}`')
         if not re.search(rf'\.{noun}(\.\d+)?$', path):
             raise AccountingError(f'{path}: expected the output of mr_{noun}, as in {self.prefix}.{noun}: name the '
                                   'outputs of all stages in their order')

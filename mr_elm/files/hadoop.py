@@ -109,9 +109,11 @@ def escape_glob(path: str) -> str:
 def find_command() -> str:
     """Return the hadoop command of the Hadoop to use. Raises FileNotFoundError when there is none."""
     home = find_home()
-    if home is None or not (home / 'bin' / 'hadoop').exists():
-        raise FileNotFoundError(f'{home or "HADOOP_HOME"}: expected a Hadoop with bin/hadoop, found none: set '
-                                'HADOOP_HOME, or start a local one with `make hadoop-up`')
+    advice = 'set HADOOP_HOME to the folder of a Hadoop installation, or start a local cluster with `make hadoop-up`'
+    if home is None:
+        raise FileNotFoundError(f'expected a Hadoop installation, found none: {advice}')
+    if not (home / 'bin' / 'hadoop').exists():
+        raise FileNotFoundError(f'{home}: expected a Hadoop installation, found no bin/hadoop in it: {advice}')
     return str(home / 'bin' / 'hadoop')
 
 

@@ -134,7 +134,8 @@ def check_field(text: str, j: int, form: RowFormat) -> None:
         return
     number = read_number(text)
     if number is None:
-        raise RowError('not a number', f'column {j + 1} holds {quote(text)}')
+        hint = f' (if it is the label: --label-column {j})' if form.label_column == 0 else ''
+        raise RowError('not a number', f'column {j + 1} holds {quote(text)}{hint}')
     if not math.isfinite(number):
         raise RowError('nan or infinite', f'column {j + 1} holds {quote(text)}')
     if j == form.weight_column and number <= 0:

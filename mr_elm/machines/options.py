@@ -127,7 +127,6 @@ class PESVMOptions(TrainingOptions):
     weights: str = weights_option('{method}')
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
-
     memory: float = 2000.0
 
     def check(self) -> None:

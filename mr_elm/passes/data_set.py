@@ -64,8 +64,9 @@ class DataSet:
         known = self.blas
         self._blas_of_tasks |= blas
         if len(self.blas) > len(known):
-            self.engine.reporter.say(f'warning: tasks used different BLAS kernels ({"; ".join(sorted(self.blas))}), '
-                                     'another run may differ in the last bits')
+            self.engine.reporter.say('warning: tasks used different BLAS libraries or processor types '
+                                     f'({"; ".join(sorted(self.blas))}): another run may give a model with other '
+                                     'last digits')
 
 
 def whole_descriptions(descriptions: set[str]) -> set[str]:

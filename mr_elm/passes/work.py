@@ -152,7 +152,10 @@ class Work:
             if not kept:
                 self.remove(self.staging)
         except OSError as problem:
-            self.reporter.say(f'{self.staging}: cannot remove all files of the run ({problem})')
+            if error is None:
+                self.reporter.say(f'{self.staging}: cannot remove all files of the run ({problem})')
+            else:  # the reason comes first
+                add_note(error, f'files of the run may be left in {self.staging}')
 
     def remove(self, staging: str) -> None:
         """Remove the folder of a run, and its record."""

@@ -34,7 +34,7 @@ def unpacked(cluster, bundle, tmp_path_factory):
 
 def test_an_archive_that_is_there_is_not_made_again(cluster, bundle):
     again = cluster.elm('bundle', '-o', FOLDER, runner=None)
-    assert again.stdout.strip() == bundle and again.stderr == f'{bundle} exists already\n'
+    assert again.stdout.strip() == bundle and again.stderr == f'{bundle}: exists already, nothing was written\n'
     assert bundle == f'{FOLDER}/{bundle_name()}'
 
 

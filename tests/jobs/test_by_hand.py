@@ -227,6 +227,11 @@ def test_outputs_in_another_order_are_refused(elm, folder):
     assert done.status == 1 and 'm.gram: expected the output of mr_stats' in done.err
     done = elm('finish', 'm.training.json', 'm.stats')
     assert done.status == 1 and 'expected the output of mr_gram next' in done.err
+    done = elm('finish', 'm.training.json', folder)
+    assert done.err.endswith(f'{folder}: expected a file with the output of mr_stats, found a folder: write its parts '
+                             f'into one file, `cat {folder}/part-* > m.stats`\n')
+    expected = f'mr-elm: {folder}: expected a file of `mr-elm layer METHOD ...`, found a folder\n'
+    assert elm('finish', folder).err == expected
     assert not os.path.exists('m.npz')
 
 

@@ -15,7 +15,8 @@ def lines_with(text, at):
 BAD = {  # name: (content, what the message holds)
     'width.csv': (lines_with('1,2', 57), 'line 57: wrong width: expected 3 fields, found 2'),
     'wide.csv': (lines_with('1,2,3,4', 58), 'line 58: wrong width: expected 3 fields, found 4'),
-    'word.csv': (lines_with('1,two,3', 61), "line 61: not a number: column 2 holds 'two'"),
+    'word.csv': (lines_with('1,two,3', 61),
+                 "line 61: not a number: column 2 holds 'two' (if it is the label: --label-column 1)"),
     'gap.csv': (lines_with('1,,3', 2), 'line 2: not a number: column 2'),
     'nan.csv': (lines_with('1,3,nan', 60), "line 60: nan or infinite: column 3 holds 'nan'"),
     'inf.csv': (lines_with('0,1e999,3', 59), "line 59: nan or infinite: column 2 holds '1e999'"),

@@ -121,7 +121,8 @@ def test_a_bad_row_is_named_and_no_folder_is_left(write, csv_of, elm, table, tmp
     path = write('a.csv', '\n'.join(lines))
     done = elm('pack', path, '-o', tmp_path / 'pack', '-q', *maps(n_maps))
     assert (done.status, done.out) == (1, '')
-    assert done.err == f"mr-elm: {path}, line 432: not a number: column 4 holds 'three'\n"
+    assert done.err == (f"mr-elm: {path}, line 432: not a number: column 4 holds 'three' "
+                        "(if it is the label: --label-column 3)\n")
     assert not (tmp_path / 'pack').exists()
 
 

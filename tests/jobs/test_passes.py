@@ -188,5 +188,5 @@ def test_other_arithmetic_in_a_task_is_told_once(write):
         counts['blas'] = 'another BLAS'
     for _ in range(2):
         data.reconcile(job.accounts)
-    assert said.getvalue().count('warning: tasks used different BLAS kernels (') == 1
+    assert said.getvalue().count('warning: tasks used different BLAS libraries or processor types (') == 1
     assert data.blas == {'another BLAS', describe_blas()}

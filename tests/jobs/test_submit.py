@@ -1,4 +1,6 @@
 """The one place that makes runners of mrjob: configuration files, folders of stages, nothing left behind."""
+import os
+
 import pytest
 
 
@@ -46,3 +48,16 @@ def test_where_there_is_no_hadoop_nothing_is_recorded(elm, write, tmp_path, monk
     done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop')
     assert done.status == 1 and done.err.count('\n') == 1 and str(tmp_path / 'none') in done.err
     assert list(tmp_path.glob('m.npz*')) == []
+
+
+def test_a_hadoop_that_does_not_answer_is_the_first_thing_that_is_said(program, write, tmp_path):
+    write('home/bin/hadoop', '')
+    properties = {'fs.defaultFS': 'hdfs://127.0.0.1:1', 'dfs.namenode.http-address': '127.0.0.1:1'}
+    write('home/etc/hadoop/core-site.xml', '\n'.join([
+        '<configuration>', *(f'<property><name>{name}</name><value>{value}</value></property>'
+                             for name, value in properties.items()), '</configuration>']))
+    rows = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
+    environ = {**os.environ, 'HADOOP_HOME': str(tmp_path / 'home'), 'HADOOP_CONF_DIR': ''}
+    done = program('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop', env=environ)
+    assert done.status == 1 and done.err.startswith('mr-elm: http://127.0.0.1:1: HDFS does not answer')
+    assert done.err.count('\n') == 1 and 'files of the run may be left in hdfs:///tmp/' in done.err
