@@ -45,8 +45,9 @@ NOTES = f'{OF_HALVES} Parameters are {CHOSEN_ONCE}. {SHARED}'
 PAPER_NOTES = ('Each trial trains on the published training part of a set, in another order, or on another stratified '
                'half of all rows where none is published; the other rows are for testing, and attributes are scaled to '
                '[-1, 1] on the training part. Parameters are chosen once for each set and method, by 5-fold '
-               'cross-validation on all training rows of the first trial, from the 14 values of C and of sigma and the 5 degrees of the '
-               f'paper; for nodes from the values of C and {len(WEIGHT_SCALES)} weight scales. {SHARED}')
+               'cross-validation on all training rows of the first trial, from the 14 values of C and of sigma '
+               f'and the 5 degrees of the paper; for nodes from the values of C and {len(WEIGHT_SCALES)} weight scales.'
+               f' {SHARED}')
 
 
 def list_methods(grid: str, n_features: int, n_classes: int) -> dict[str, tuple]:

@@ -111,7 +111,7 @@ class Script:
         first = shlex.join(['mr-elm', 'layer', *self.words])
         last = f'mr-elm finish {self.name("training.json")} {" ".join(self.outputs)}'
         return '\n'.join(['#!/bin/sh', '# What `mr-elm train` does, stage by stage.', 'set -e',
-                          '# look at the inputs, write what the first stage needs', first, *self.lines,
+                          '# read the first lines of the inputs, write what the first stage needs', first, *self.lines,
                           '# solve, and write the model', last, ''])
 
 
@@ -119,7 +119,7 @@ def add_statistics(script: Script, plan: InputPlan, n_landmarks: int = 0, seed: 
     """Add the statistics of the rows, which a pack knows but for landmarks."""
     if not plan.pack or n_landmarks:
         words = ['--landmarks', n_landmarks, '--seed', seed] if n_landmarks else []
-        script.add('statistics of the columns and labels', 'stats', words)
+        script.add('compute statistics of the columns and labels', 'stats', words)
 
 
 def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> None:
@@ -128,16 +128,16 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
         raise ValueError('--script: expected a finite --C, the initial ELM takes the rows and no sums of them')
     nystrom = options.map == 'nystrom' and script.args.like is None
     add_statistics(script, plan, options.n_hidden if nystrom else 0, options.seed)
-    script.add("E'E in tiles and the class sums", 'gram',
+    script.add("sum up E'E in tiles, and the class sums", 'gram',
                script.files(layer='npz', grid='json', class_weights='json'))
 
 
 def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> None:
     """Add the stages of the dual methods."""
     add_statistics(script, plan)
-    script.add('one two-class machine a reducer', 'dual', script.files(problem='npz'))
+    script.add('train one two-class machine in each reducer', 'dual', script.files(problem='npz'))
     if options.partitions > 1:
-        script.loop('check all rows, add violators, train again: mr-elm layer does, or mr_dual with more memory',
+        script.loop('check all rows, add those that violate the result, train again: in mr-elm layer, or in mr_dual',
                     ('check', script.files(problem='npz', model='npz', working='npz')),
                     ('dual', script.files(problem='npz', working='npz')))
 
@@ -149,14 +149,14 @@ def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> 
     options = choose_solver(plan, options)
     by_passes = options.solver == 'cg' or options.solver == 'svd' and options.rank
     if not by_passes and options.emit == 'rows':
-        script.add('the kernel matrix, a row of tiles a block', 'kernel_rows', script.files(rows='npz', starts='json'))
+        script.add('compute the kernel matrix, in tiles', 'kernel_rows', script.files(rows='npz', starts='json'))
     elif not by_passes:
-        script.add('columns of the scaled rows', 'columns', script.files(problem='npz'))
-        script.add('Algorithm 1: the kernel matrix from columns', 'kernel',
+        script.add('turn the scaled rows into columns', 'columns', script.files(problem='npz'))
+        script.add('Algorithm 1: compute the kernel matrix from columns', 'kernel',
                    ['--emit', options.emit, *script.files(kernel='json')], f'{script.prefix}.columns')
     product = 'product', script.files(rows='npz', vectors='npz')
     if by_passes:
-        script.loop('products of the kernel matrix with vectors', product)
+        script.loop('multiply the kernel matrix by vectors', product)
     if options.solver == 'svd':
         emit = 'entries' if options.emit == 'entries' else 'blocks'
         script.add("Algorithm 2: U'T and V S^-1", 'matvec', ['--emit', emit, *script.files(factors='npz')],
