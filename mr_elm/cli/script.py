@@ -156,7 +156,7 @@ def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> 
                    ['--emit', options.emit, *script.files(kernel='json')], f'{script.prefix}.columns')
     product = 'product', script.files(rows='npz', vectors='npz')
     if by_passes:
-        script.loop('multiply the kernel matrix by vectors', product)
+        script.loop('compute products of the kernel matrix with vectors', product)
     if options.solver == 'svd':
         emit = 'entries' if options.emit == 'entries' else 'blocks'
         script.add("Algorithm 2: U'T and V S^-1", 'matvec', ['--emit', emit, *script.files(factors='npz')],
