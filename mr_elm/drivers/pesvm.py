@@ -53,10 +53,15 @@ def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: S
     return solve(LivingMachine(header, layer, sums), inputs.data.engine)
 
 
+def estimate_solve(n: int) -> float:
+    """Return about how many seconds it takes to solve for n unknowns."""
+    return estimate_seconds(partial(factor_ridge, ridge=0.0), n)
+
+
 def solve(machine: LivingMachine, engine: Engine) -> Made:
     """Solve for the output weights: (header, arrays) of the model with its sums."""
     n = len(machine.sums.gram)
-    engine.reporter.announce(f'solving for {n} unknowns', estimate_seconds(partial(factor_ridge, ridge=0.0), n))
+    engine.reporter.announce(f'solving for {n} unknowns', estimate_solve(n))
     model = machine.keep_sums(machine.solve())
     engine.reporter.say(f'solved {n} unknowns, condition about '
                         f'{model.header.parameters["condition"]:.1e}')

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import assemble_sums
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm import Made, make_model, train_on
+from mr_elm.drivers.pesvm import Made, estimate_solve, make_model, train_on
 from mr_elm.drivers.problems import run_problem
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
@@ -58,7 +58,10 @@ def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
     steps = {kind: inputs.choose_grid(layer) for kind, layer in layers.items()}
     task = GridTask(describe_folds(inputs, search), list(layers.values()), list(steps.values()))
     sums = sum_up_folds(inputs, task, list(layers))
+    n, n_systems = max(search.sizes) + 1, len(layers) * search.n_tested * len(search.nus)
     with one_thread():
+        inputs.data.engine.reporter.announce(f'solving {n_systems} systems of at most {n} unknowns',
+                                             n_systems * estimate_solve(n))
         grids = {kind: FoldGrid(sums[kind], inputs.options.numeric) for kind in layers}
         scores = [score for kind in layers for score in score_kind(kind, grids[kind], search)]
         if inputs.classes and search.n_counted:

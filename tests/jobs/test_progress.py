@@ -91,6 +91,7 @@ def test_work_is_announced_unless_it_is_short(talkative):
 
 @pytest.mark.parametrize(('words', 'work'), [
     (('pesvm', '--hidden', 1000), 'solving for 1001 unknowns'),
+    (('pesvm', '--auto', '--budget', 50), r'solving \d+ systems of at most 51 unknowns'),
     (('elm', '--C', 'inf', '--hidden', 1000), 'computing the svd of 1,000 x 1,000 node outputs'),
     (('mr-kelm', '--solver', 'svd'), 'svd of the kernel matrix of 1,000 rows'),
     (('mr-kelm', '--solver', 'cg'), 'cg: computing a preconditioner of rank at most 1,000')])
