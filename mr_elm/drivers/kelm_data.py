@@ -101,6 +101,6 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
             raise AccountingError(f'{plan.name}: expected {summary.n_rows} rows, found {len(rows)}')
         data = KernelData(source, options, rows, fit, task, kernel, classes, summary, folder)
         if not fit:
-            data.say(f'rows: {rows.X.nbytes / 1e6:,.3g} MB do not fit into --memory {options.memory:g} MB, they are '
-                     'kept on disk')
+            data.reporter.say(f'rows: {rows.X.nbytes / 1e6:,.3g} MB do not fit into --memory {options.memory:g} MB, '
+                              'they are kept on disk')
         yield data
