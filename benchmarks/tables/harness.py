@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -216,8 +217,9 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
     OUT.candidates.csv has the cross-validated accuracy of every candidate.
     """
     names = names or comparison.sets
-    here = [name for name in names if is_there(name)]
-    left_out = [*comparison.absent, *(describe_absence(name) for name in names if name not in here)]
+    lacks = {name: reason for name in names if (reason := find_lack(name, name in comparison.genes))}
+    here = [name for name in names if name not in lacks]
+    left_out = [*comparison.absent, *lacks.values()]
     for text in left_out:  # before hours are spent
         print(f'left out: {text}', file=sys.stderr, flush=True)
     results = Results(Path(out).with_suffix('.trials.csv'))
@@ -234,10 +236,14 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
                  list(comparison.sections)).write(Path(out))
 
 
-def describe_absence(name: str) -> str:
-    """Say that a set is not there, and how it can be had."""
-    way = f'`mr-elm download {name}` brings it' if name in DATA_SETS else 'no origin of it is known'
-    return f'{name} is in no folder of MR_ELM_DATA; {way}'
+def find_lack(name: str, genes: bool = False) -> str:
+    """Say what a set lacks to be measured, and how it can be had; '' where nothing is missing."""
+    if not is_there(name):
+        way = f'`mr-elm download {name}` brings it' if name in DATA_SETS else 'no origin of it is known'
+        return f'{name} is in no folder of MR_ELM_DATA; {way}'
+    if genes and not find_spec('sklego'):
+        return f"{name} needs scikit-lego, which is not installed (pip install 'mr_elm[bench]')"
+    return ''
 
 
 def download_sets(names: Sequence[str], folder: str) -> None:

@@ -80,7 +80,7 @@ def summarise(rows: list[dict]) -> dict:
     first = rows[0]
     accuracies, training = ([float(row[name]) for row in rows] for name in ('accuracy', 'train_accuracy'))
     chosen = {row['parameters'] for row in rows}
-    words = ', '.join(f'{key.rpartition("__")[2]} {value:.3g}' if isinstance(value, float) else f'{value}'
+    words = ', '.join(f'{value}' if isinstance(value, str) else f'{key.rpartition("__")[2]} {value:.4g}'
                       for key, value in json.loads(first['parameters']).items())
     known = {name: [float(row[name]) for row in rows if row[name] != ''] for name in MEANS}
     return {**{name: first[name] for name in ('set', 'method', 'rows', 'n_features', 'n_classes')},

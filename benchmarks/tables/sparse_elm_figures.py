@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
-from benchmarks.public_sets import is_there, read_set
-from benchmarks.tables.harness import describe_absence, download_sets, make_parser, prepare, quiet, seed, split_halves
+from benchmarks.public_sets import read_set
+from benchmarks.tables.harness import download_sets, find_lack, make_parser, prepare, quiet, seed, split_halves
 from benchmarks.tables.results import KeptRows, round_numbers
 from benchmarks.tables.sparse_elm import SVC_STEPS
 from mr_elm.estimators import ELMClassifier, ESVMClassifier, OELMClassifier, SparseELMClassifier
@@ -167,16 +167,16 @@ def main() -> None:
     out, names = Path(given.out), given.sets or SETS
     if given.download:
         download_sets(names, given.download)
-    absent = [describe_absence(name) for name in names if not is_there(name)]
-    for text in absent:
+    lacks = {name: lack for name in names if (lack := find_lack(name))}
+    for text in lacks.values():
         print(f'left out: {text}', file=sys.stderr, flush=True)
     kept = KeptRows(out.with_suffix('.csv'), COLUMNS)
     with quiet():
         for name in names:
-            if is_there(name):
+            if name not in lacks:
                 measure_set(name, given.trials, kept)
     draw_all(kept.rows, out.with_suffix(''), ('svg', 'png'))
-    left_out = ['Left out:', '\n'.join(f'* {text}' for text in absent)] if absent else []
+    left_out = ['Left out:', '\n'.join(f'* {text}' for text in lacks.values())] if lacks else []
     out.write_text('\n\n'.join([*show_all(kept.rows, out.stem), *left_out]) + '\n')
     print(out.read_text())
 

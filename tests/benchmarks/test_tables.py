@@ -178,6 +178,14 @@ def test_sets_that_are_not_there_are_named_first_with_the_way_to_have_them(tmp_p
     assert 'nowhere' in second and 'no origin' in second and 'iris, trial 1' in others[0]
 
 
+def test_a_set_of_genes_without_the_selection_of_genes_is_named_first(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(harness, 'find_spec', lambda name: None)
+    comparison = Comparison(('wine', 'iris'), split_halves, methods, 'Halves.', genes=('wine',))
+    run(comparison, tmp_path / 'table.md', n_trials=1)
+    first, *others = capsys.readouterr().err.splitlines()
+    assert 'wine needs scikit-lego' in first and 'iris, trial 1' in others[0]
+
+
 def test_a_set_that_cannot_be_halved_is_named(tmp_path, monkeypatch):
     (tmp_path / 'single.libsvm').write_text('0 1:1\n0 1:2\n1 1:3\n')
     monkeypatch.setenv('MR_ELM_DATA', str(tmp_path))
