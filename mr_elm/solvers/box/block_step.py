@@ -51,6 +51,8 @@ def minimise_block(block: BoxBlock, tolerance: float, effort: Effort, space: Wor
     if loops.pair_steps(Q, a, g, upper, diagonal, 1 / diagonal, tolerance, most) < most:
         return
     for _ in range(effort.newton):
+        if violations(a, g, upper).max() <= tolerance:
+            return
         face = np.flatnonzero(free_variables(a, upper) | (violations(a, g, upper) > tolerance))
         inside, here, slope = gather_face(Q, face, space), a[face], g[face]
         step_by_newton(inside, here, slope, upper[face], space)
@@ -60,8 +62,6 @@ def minimise_block(block: BoxBlock, tolerance: float, effort: Effort, space: Wor
         change[face] = here - a[face]
         a[face] = here
         g += multiply(Q, change)
-        if violations(a, g, upper).max() <= tolerance:
-            return
 
 
 def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, space: Workspace) -> None:
