@@ -12,7 +12,7 @@ STAMP = $(VENV)/.installed
 export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 24
 
 venv: $(STAMP) ## set up the virtual environment
 
