@@ -38,8 +38,7 @@ def fit(elm, tmp_path, model_of):
 
 def stages_of(path):
     """List the stages of the training that wrote a model."""
-    with open(f'{path}.trace') as stream:
-        return [json.loads(line)['stage'] for line in stream]
+    return [json.loads(line)['stage'] for line in path.with_name(f'{path.name}.trace').read_text().splitlines()]
 
 
 def scaled(X, arrays):
@@ -252,6 +251,8 @@ def test_progress_says_what_to_expect(elm, packed, tmp_path):
         f'{n} of 5' for n in range(1, 6)]
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'entries', '--model', tmp_path / 'entries.npz')
     assert f'about {D * N * (N + 1) // 2:,} records' in done.err
+    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--memory', 0.03, '--model', tmp_path / 'disk.npz')
+    assert 'rows: 0.00192 MB do not fit into --memory 0.03 MB, they are kept on disk' in done.err
 
 
 def test_cg_is_taken_where_the_kernel_matrix_does_not_fit(fit, packed):
