@@ -57,9 +57,9 @@ def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
     """
     demand_disk(data, emit)
     if data.fit and not data.source.engine.by_hand:
-        return add_columns(data, plan_blocks(data.path('columns'), cut_columns(data.rows.X)), omega)[0]
+        return add_columns(data, plan_blocks(data.path('columns'), cut_columns(data.rows.X)), emit, omega)[0]
     with make_columns(data).finished() as finished:
-        n_filled, read = add_columns(data, plan_inputs([finished.folder], RowOptions(), closed=False), omega)
+        n_filled, read = add_columns(data, plan_inputs([finished.folder], RowOptions(), closed=False), emit, omega)
         accounts = Accounts.of_packing(data.source.plan, read)
         accounts.map_input_records = finished.map_input_records
         data.source.reconcile(accounts)
@@ -76,9 +76,9 @@ def make_columns(data: KernelData) -> Pass:
     return data.source.run(MRColumns, arguments, 'columns')
 
 
-def add_columns(data: KernelData, plan: InputPlan, omega: Floats) -> tuple[int, Accounts | None]:
+def add_columns(data: KernelData, plan: InputPlan, emit: str, omega: Floats) -> tuple[int, Accounts | None]:
     """Run Algorithm 1 over columns: (entries filled in the lower triangle of Omega, Accounts of the columns)."""
-    engine, emit = data.source.engine, data.options.emit
+    engine = data.source.engine
     columns = DataSet(plan, engine, n_rows=data.task.n_features)
     keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
     arguments = ['--emit', emit, '--kernel', write_kernel(data), *engine.reducers(count_tasks(keys))]
