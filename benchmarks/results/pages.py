@@ -21,6 +21,13 @@ SPEED_TEXT = ('how many times faster each method trains than its peers, on a log
 ACCURACY_TEXT = ('points of accuracy of each method above its peers: a dot for each data set, a bar at the median, '
                  'and a line where both are equal')
 BOUNDARIES_TEXT = 'the boundary that each method draws between two tangled classes, with its accuracy'
+COUNTS_TEXT = ('One point is one percent of the rows. A set is *ahead* if the first method is more accurate on it than '
+               'the second one, and *behind* if it is less accurate.')
+TABLE_TEXT = ('In a table of accuracies, a cell holds the mean and, after ±, the standard deviation over the trials. '
+              'The best mean of a set is bold. "Mean rank" is the mean place of a method over the sets: 1 is best. In '
+              'the table of verdicts, a negative number of points below a peer means that the method is more accurate.')
+SPEED_COUNTS_TEXT = ('"Times faster" is the time of the second method divided by the time of the first one: above 1, '
+                     'the first method is faster. The last four columns count single comparisons by their verdict.')
 SEEDS = {
     'random nodes and landmarks': '0; in the tables of accuracy, the number of the trial',
     'generated rows': '1; rows of an update: 2; comparison of the kernel ELM with bare arithmetic: 0 and 1',
@@ -47,7 +54,8 @@ def wrap(text: str) -> str:
 
 def write_speed(measured: Measured) -> str:
     """Write the page of all targets of speed, a section a topic and a table a part."""
-    parts = [f'![{SPEED_TEXT}](speed.svg)', summarise_speed(measured.groups())] if measured.groups() else []
+    groups = measured.groups()
+    parts = [f'![{SPEED_TEXT}](speed.svg)', summarise_speed(groups), SPEED_COUNTS_TEXT] if groups else []
     parts += [RULES, describe_setting()]
     newest = find_newest(measured)
     for topic, title in TOPICS.items():
@@ -59,11 +67,12 @@ def write_speed(measured: Measured) -> str:
 
 def describe_setting() -> str:
     """Say what holds for all comparisons of the benchmark."""
-    return ('Both sides of a comparison get the same rows. They run in turn and equally often. Before that, each side '
-            'runs once without being timed, on these or on other rows, so that the time to load compiled code does not '
-            'count. There is no such run in `auto/auto`, nor where a command or a job starts new processes each time '
-            '(on two cores and on Hadoop): every run counts there. '
-            'Seconds are processor seconds (user and system) of one thread, and the shortest run of each side counts. '
+    return ('Both sides of a comparison get the same rows. The two sides run alternately, and equally often. Before '
+            'the timed runs, each side runs once without being timed, on these or on other rows, so that the time to '
+            'load compiled code does not count. Two kinds of comparison have no such untimed run, so their first run '
+            'is timed too: `auto/auto`, and comparisons that start new processes in each run (on two cores and on '
+            'Hadoop). Of the timed runs of each side, the shortest one counts. '
+            'Seconds are processor seconds (user and system) of one thread. '
             'Training on two cores and on Hadoop is timed by wall clock.')
 
 
@@ -115,13 +124,18 @@ def list_absent(measured: Measured) -> str:
 def write_accuracy(measured: Measured) -> str:
     """Write the page of accuracies, a section a table."""
     differences = measured.differences()
-    parts = [f'![{ACCURACY_TEXT}](accuracy.svg)', summarise_accuracy(differences)] if differences else []
-    parts += [RULES]
+    parts = [f'![{ACCURACY_TEXT}](accuracy.svg)', summarise_accuracy(differences), COUNTS_TEXT] if differences else []
+    parts += [RULES, TABLE_TEXT]
     for name, title in TABLES.items():
         table = measured.tables.get(name)
-        parts += [f'## {title}', *(table.describe() if table else [f'Not measured; `make {name}` does it.'])]
-    shown = show_all(measured.points, FIGURES) if measured.points else [f'Not measured; `make {FIGURES}` does it.']
+        parts += [f'## {title}', *(table.describe() if table else [describe_gap(name)])]
+    shown = show_all(measured.points, FIGURES) if measured.points else [describe_gap(FIGURES)]
     return write_page('Accuracy', *parts, '## Accuracy over nodes, C and sigma', *shown)
+
+
+def describe_gap(name: str) -> str:
+    """Say that a table is missing, and which command measures it."""
+    return f'Not measured yet. `make {name}` measures it.'
 
 
 def write_scaling(measured: Measured) -> str:
@@ -137,16 +151,19 @@ def write_index(measured: Measured) -> str:
     """Write the page that leads to the others: verdicts, machines, versions, seeds."""
     speed = [claim for part in measured.bench for claim in measured.claims(part)]
     accuracy = [claim for table in measured.tables.values() for claim in table.judge()]
-    lines = [write_link('speed', 'how fast each method trains, against its peers and against bare arithmetic', speed),
-             write_link('accuracy', 'how often each method is right, against its peers', accuracy),
-             write_link('scaling', 'speedup, sizeup and scaleup', measured.judge_scaling())]
+    lines = [write_link('speed', 'how fast each method trains, compared with its peers and with scripts that do only '
+                        'its arithmetic', speed),
+             write_link('accuracy', 'how often each method is right, compared with its peers', accuracy),
+             write_link('scaling', 'how the training time changes with the number of nodes and of rows',
+                        measured.judge_scaling())]
     machines = list_machines(measured.machines())
     versions = describe_versions(find_newest(measured))
     return write_page(
         'Results', '\n'.join(lines), RULES, '## Machines and versions',
-        'Each part names the machine, the commit and the time at which it was measured. This list has each '
-        'combination of machine and commit once, with the latest time. A load above the number of cores means that '
-        'other programs used the machine at the same time: wall-clock times are then unreliable.',
+        'Each part of these pages names the machine, the commit and the time at which it was measured. This list has '
+        'each combination of machine and commit once, with the latest time. "Another commit" means another commit '
+        'than that of the newest part. A load above the number of cores means that other programs used the machine at '
+        'the same time: wall-clock times are then unreliable.',
         '\n'.join(f'* {machine}' for machine in machines),
         f'Versions of the newest part: {versions}.' if versions else '',
         '## Seeds', '\n'.join(f'* {what}: {seed}' for what, seed in SEEDS.items()),

@@ -11,14 +11,17 @@ from mr_elm.scaling.runs import Run
 
 MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
            'scaleup': 'T(1 node, D) / T(m nodes, mD)'}
-AIMS = {**{name: f'The aim is {share:.0%} of the ideal or more, on every runner.' for name, share in SHARE.items()},
+AIMS = {**{name: f'The aim is at least {share:.0%} of the value in the column "ideal" below, on every runner.'
+           for name, share in SHARE.items()},
         'sizeup': 'An increment is the time per additional row between two neighbouring sizes, divided by the time per '
-        'additional row between the first and the last size. The aim is that every increment is 1, give or take '
-        f'{DEVIATION:.0%}.'}
-TIME = 'T(nodes, rows) is the time of a training by wall clock, the median of its repeats; D is a number of rows.'
-COLUMNS = ('"least to largest" is the range over the repeats, "of the map stage" the ratio for the map stage alone. '
-           'The seconds of a training consist of the start and end of jobs, of map, of shuffle and reduce, and of '
-           'what the driver does beside the jobs.')
+        'additional row between the first and the last size. The aim is that every increment is 1, '
+        f'within {DEVIATION:.0%}.'}
+TIME = ('T(nodes, rows) is the wall-clock time of a training: the median of its repeats. D is a number of rows. A node '
+        'is a map process of `-r local` or a computer of a cluster.')
+COLUMNS = ('"Least to largest" is the range of the ratio over the repeats. "Of the map stage" is the same ratio, '
+           'computed from the seconds of the map stage alone. Four columns show where the seconds of a training went: '
+           '"start" is the start and end of jobs, "driver" is the work of the driver outside the jobs. All seconds are '
+           'medians, so the four need not add up exactly.')
 HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage', 'seconds', 'start', 'map',
          'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs', 'steadiness')
 DESCRIPTIONS = {

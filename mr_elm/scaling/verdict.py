@@ -7,11 +7,14 @@ STEADY = 0.10  # the largest share by which repeated runs may differ
 EVEN = 1 + STEADY  # who is faster than a peer by a smaller factor is neither faster nor slower
 VERDICTS = MET, IS_EVEN, MISSED, UNSTEADY, UNKNOWN = ('met', 'even', 'missed', 'unsteady', 'not measured')
 COUNTED = ()  # the runs of what is counted, not timed: it is the same in every run
-RULES = (f'The code computes every verdict by the same rules. A value that does not reach its target is **{MISSED}**, '
-         'and so is a comparison in which a method did not reach the required result. '
-         f'A value that reaches its target is *{MET}* only if the runs are steady: at least two runs of each side, '
-         f'and the runs of one side differ by at most {STEADY:.0%}. Otherwise it is *{UNSTEADY}*. A steady race '
-         f'against a peer is *{IS_EVEN}* between {1 / EVEN:.2f} and {EVEN:.2f} times the speed of the peer. '
+RULES = (f'The code computes every verdict by the same rules. A value that does not reach its target is **{MISSED}**. '
+         'A comparison in which a method did not reach the required result is missed too. '
+         f'A value that reaches its target is *{MET}* if the runs are steady, and *{UNSTEADY}* if they are not. '
+         'Runs are steady if each side of the comparison ran at least twice, and if the longest run of each side took '
+         f'at most {STEADY:.0%} longer than its shortest run. "Runs moved by 5%" in a table means that the longest run '
+         'took 5% longer than the shortest one. Values that are counted, not timed, are always steady. '
+         f'If the target is to be faster than a peer (another program or solver for the same task), values between '
+         f'{1 / EVEN:.2f} and {EVEN:.2f} times the speed of the peer are *{IS_EVEN}*, if the runs are steady. '
          f'*{UNKNOWN.capitalize()}* means that a value or its reference is absent.')
 
 
