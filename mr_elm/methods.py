@@ -61,8 +61,8 @@ OPTIONS, SEARCHES, ESTIMATORS = 'mr_elm.machines.options', 'mr_elm.machines.sear
 def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch') -> Tuning:
     """Describe how a method of the dual is tuned."""
     return Tuning(
-        what, 'Score a grid of kernel parameters and C by cross-validation, a reduce task for each kernel; print the '
-        'best, and train with it when --model is given.', f'{SEARCHES}:{search}', 'mr_elm.drivers.tune:tune',
+        what, 'Score a grid of kernel parameters and C by cross-validation, one reduce task for each kernel. Print '
+        'the best. With --model, also train with it.', f'{SEARCHES}:{search}', 'mr_elm.drivers.tune:tune',
         ('scale', 'seed', 'normalise', 'rule', 'subset', 'attempts', 'eps', 'max_iter', 'multiclass', 'class_weight',
          'weights', 'memory', 'partitions', 'gap'), examples)
 
@@ -70,21 +70,23 @@ def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch
 METHODS = {
     'pesvm': Method(
         'extreme SVM: ridge regression on random nodes, any number of rows',
-        'Train the parallel extreme SVM: ridge regression on random hidden nodes and a bias, from one Gram.',
+        'Train the parallel extreme SVM: ridge regression on random hidden nodes, with a bias. It needs only sums over '
+        'the rows, the Gram matrix.',
         f'{OPTIONS}:PESVMOptions', GRAM, (f'{ESTIMATORS}:ESVMClassifier', f'{ESTIMATORS}:ESVMRegressor'),
         {'rows.csv --model m.npz': '1,000 sigmoid nodes, in this process',
          'rows.csv --model m.npz --auto -r local': 'choose map, scale, nu and L; all cores',
          'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'},
         Tuning('map, weight scale, nu and L, from one pass over the rows',
-               'Score every map, weight scale, nu and L by cross-validation from one pass over the rows. A second '
-               'pass counts the errors of the best ones. Print the best.',
+               'Score all combinations of map, weight scale, nu and L by cross-validation, from one pass over the '
+               'rows. A second pass counts the errors of the best ones. Print the best.',
                f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune', ('scale', 'seed', 'task'),
                {'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
                 'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),
         auto='mr_elm.drivers.auto:train', living=True),
     'elm': Method(
-        'unified ELM: the same without a bias',
-        'Train the unified ELM: ridge regression on random hidden nodes, from one Gram.',
+        'unified ELM: as pesvm, but without a bias',
+        'Train the unified ELM: ridge regression on random hidden nodes, without a bias. It needs only sums over the '
+        'rows, the Gram matrix.',
         f'{OPTIONS}:ELMOptions', GRAM, (f'{ESTIMATORS}:ELMClassifier', f'{ESTIMATORS}:ELMRegressor'),
         {'rows.csv --C 10 --model m.npz': '1,000 sigmoid nodes, without a bias',
          'rows.csv --task regression --map rbf --model m.npz': 'labels are numbers to predict'}, living=True),
@@ -98,7 +100,7 @@ METHODS = {
             'rows.csv --model best.npz': 'a coarse grid; keep the best model',
             'rows.csv --sigma 0.5,1,2 --C 1,10 --table grid.csv': 'a grid of your own'})),
     'oelm': Method(
-        'optimisation ELM: the same machine, by active sets',
+        'optimisation ELM: as sparse-elm, by active sets',
         'Train the optimisation ELM: the box-constrained dual, solved by active sets.',
         f'{OPTIONS}:OELMOptions', DUAL, (f'{ESTIMATORS}:OELMClassifier',),
         {'rows.csv --kernel polynomial --degree 2 --model m.npz': 'another kernel',
@@ -107,7 +109,8 @@ METHODS = {
             'rows.csv --grid paper --sample 2000 --figure grid.png': '14 x 14 on about 2,000 rows'})),
     'sphere-svm': Method(
         'SphereSVM: squared hinge loss on a kernel, with a bias',
-        'Train SphereSVM: the L2 machine on a normalised kernel, as the point of a hull that is nearest to the origin.',
+        'Train SphereSVM: squared hinge loss on a normalised kernel. The dual problem: find the point of a convex hull '
+        'that is nearest to the origin.',
         f'{OPTIONS}:SphereSVMOptions', DUAL, (f'{ESTIMATORS}:SphereSVMClassifier',),
         {'rows.csv --gamma 0.5 --C 10 --model m.npz': 'a Gaussian kernel',
          'rows.csv --kernel linear --normalise --model m.npz': 'a kernel that must be normalised'},
@@ -115,15 +118,15 @@ METHODS = {
             'rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'}, 'DualSearch')),
     'mr-kelm': Method(
         'kernel ELM: ridge regression on a kernel',
-        'Train the kernel ELM: A = (I/C + Omega)^-1 T, all classes in one solve.',
+        'Train the kernel ELM: solve (I/C + Omega) A = T, with the kernel matrix Omega.',
         f'{OPTIONS}:KELMOptions', KELM, (f'{ESTIMATORS}:KernelELMClassifier', f'{ESTIMATORS}:KernelELMRegressor'),
         {'rows.csv --sigma 3 --C 100 --model m.npz': 'a Gaussian kernel',
          'rows.csv --solver cg --model m.npz -r local': 'never store the kernel matrix',
-         'rows.csv --task regression --leave-one-out --model m.npz': 'tell the error too'},
+         'rows.csv --task regression --leave-one-out --model m.npz': 'also print the leave-one-out error'},
         Tuning('kernel and C, by leave-one-out in closed form',
-               'Score a grid of kernel parameters and C by leave-one-out in closed form, a reduce task for each '
-               'kernel, whose eigendecomposition serves every C; print the best, and train with it when --model is '
-               'given.', f'{SEARCHES}:KELMSearch', 'mr_elm.drivers.tune_kelm:tune',
+               'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Each kernel has '
+               'one reduce task, and one eigendecomposition for all C. Print the best. With --model, also train '
+               'with it.', f'{SEARCHES}:KELMSearch', 'mr_elm.drivers.tune_kelm:tune',
                ('scale', 'seed', 'task', 'class_weight'),
-               {'rows.csv --table grid.csv --model best.npz': 'by leave-one-out in closed form'})),
+               {'rows.csv --table grid.csv --model best.npz': 'all scores, and the best model'})),
 }

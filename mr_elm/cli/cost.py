@@ -14,10 +14,11 @@ UNITS = {'rows': '', 'seconds_a_row': 's of a core', 'busy_seconds': 's', 'elaps
 
 def cost(argv: Sequence[str]) -> None:
     """Print an estimate, from a short training here or from the counters of jobs that have run."""
-    parser = Parser('cost', 'Estimate node-hours of training PESVM: elapsed = 360 s to start a cluster + 45 s a job + '
-                    'rows x seconds a row / (instances x vcores); node-hours = elapsed x (instances + 1). Seconds a '
-                    'row are measured on one core of this machine, or read from the counters of jobs that have run. '
-                    'Right within a factor of two; the idle minutes before a cluster ends come on top.',
+    parser = Parser('cost', 'Estimate node-hours of training PESVM: elapsed = 360 s to start a cluster + 45 s for each '
+                    'job + rows x seconds per row / (instances x vcores); node-hours = elapsed x (instances + 1). The '
+                    'seconds per row are measured on one core of this machine, or read from the counters of jobs that '
+                    'have run. The true value is between half and twice the estimate. Add the idle minutes before '
+                    'the cluster terminates.',
                     runs_jobs=False)
     parser.add_argument('--rows', type=positive, metavar='N', help='rows to train on')
     parser.add_argument('--features', type=positive, metavar='D', help='features of a row')
@@ -26,10 +27,12 @@ def cost(argv: Sequence[str]) -> None:
     parser.add_argument('--packed', action='store_true', help='the rows are packed: one job instead of two')
     parser.add_argument('--counters', nargs='+', metavar='LOG', help='instead of measuring here: logs of the jobs of '
                         'a training that has run, such as s3://bucket/logs/j-.../steps/s-.../syslog.gz')
-    parser.add_argument('--instances', type=positive, required=True, metavar='K', help='machines that compute')
-    parser.add_argument('--vcores', type=positive, default=4, metavar='V', help='tasks at once on each '
+    parser.add_argument('--instances', type=positive, required=True, metavar='K',
+                        help='number of machines that run tasks')
+    parser.add_argument('--vcores', type=positive, default=4, metavar='V', help='tasks at once on each machine '
                         '(default: %(default)s)')
-    parser.add_argument('--price', type=read_price, metavar='P', help='dollars an hour for a machine, EMR included')
+    parser.add_argument('--price', type=read_price, metavar='P',
+                        help='dollars per hour for one machine, with the price of EMR')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     add_debug_option(parser)
     args, _ = parser.parse(argv)

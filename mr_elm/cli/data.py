@@ -25,13 +25,14 @@ from mr_elm.rows.row_arguments import positive, row_options
 
 def pack(argv: Sequence[str]) -> None:
     """Pack rows of text into a folder."""
-    parser = Parser('pack', 'Keep rows as binary blocks, one a line, with checksums and a manifest of statistics.')
+    parser = Parser('pack', 'Write rows as binary blocks, one block in each line, with checksums, and a manifest with '
+                    'their statistics.')
     add_input_options(parser)
     parser.add_argument('-o', '--output', required=True, metavar='DIR', help='a new or empty folder')
     parser.add_argument('--dtype', choices=('float64', 'float32'), default='float64',
-                        help='how features are kept (default: %(default)s)')
+                        help='number format of the features (default: %(default)s)')
     parser.add_argument('--block-rows', type=positive, default=BLOCK_ROWS, metavar='N',
-                        help='rows a block, fewer where rows are wide (default: %(default)s)')
+                        help='rows in each block; fewer if rows are wide (default: %(default)s)')
     add_task_option(parser)
     parser.add_argument('--no-label', action='store_true', help='the rows have no label')
     add_runner_options(parser)
@@ -56,9 +57,10 @@ def generate(argv: Sequence[str]) -> None:
     parser = Parser('generate', 'Write rows of a seeded generator as csv, label first, or as LIBSVM text when OUT ends '
                     'in .libsvm. To copy a file many times: mr-elm generate replicate.', runs_jobs=False)
     parser.add_argument('kind', choices=tuple(GENERATORS), metavar='KIND', help=f'one of {", ".join(GENERATORS)}')
-    parser.add_argument('--rows', type=int, required=True, metavar='N', help='how many')
-    parser.add_argument('--features', type=int, default=20, metavar='D', help='of a row (default: %(default)s)')
-    parser.add_argument('--seed', type=int, default=0, help='of all that is drawn (default: %(default)s)')
+    parser.add_argument('--rows', type=int, required=True, metavar='N', help='number of rows')
+    parser.add_argument('--features', type=int, default=20, metavar='D',
+                        help='features of a row (default: %(default)s)')
+    parser.add_argument('--seed', type=int, default=0, help='seed of every random choice (default: %(default)s)')
     parser.add_argument('--classes', type=int, metavar='K', help='how many classes (blobs)')
     add_target_options(parser)
     args, _ = parser.parse(argv)
@@ -71,10 +73,10 @@ def generate(argv: Sequence[str]) -> None:
 
 def generate_replicate(argv: Sequence[str]) -> None:
     """Copy the rows of a file many times."""
-    parser = Parser('generate replicate', 'Write a file of rows many times over, for sizeup experiments.',
+    parser = Parser('generate replicate', 'Write the rows of a file many times, for sizeup experiments.',
                     runs_jobs=False)
     parser.add_argument('input', metavar='INPUT', help='a file of rows')
-    parser.add_argument('--times', type=int, required=True, metavar='M', help='how often')
+    parser.add_argument('--times', type=int, required=True, metavar='M', help='how often to write the rows')
     parser.add_argument('--header', action='store_true', help='the first line names the columns: write it once')
     add_target_options(parser)
     args, _ = parser.parse(argv)
@@ -86,7 +88,7 @@ def generate_replicate(argv: Sequence[str]) -> None:
 def add_target_options(parser: Parser) -> None:
     """Add where rows are written."""
     parser.add_argument('-o', '--output', required=True, metavar='OUT',
-                        help='where to write them; .libsvm says LIBSVM text')
+                        help='where to write the rows; a name in .libsvm means LIBSVM text')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_quiet_option(parser)
     add_debug_option(parser)

@@ -14,20 +14,20 @@ EXAMPLES = {
     **{f'train {name}': (f'{JOBS} --model OUT.npz', prefix(f'train {name}', method.examples))
        for name, method in METHODS.items()},
     'layer': ('METHOD INPUT... [options of train] --model OUT.npz\n       mr-elm layer TRAINING OUTPUT... [options]', {
-        'layer pesvm rows.csv --hidden 200 --model m.npz': 'begin; --script prints all that follows',
-        'layer m.training.json m.stats': 'nodes and grids from the statistics'}),
+        'layer pesvm rows.csv --hidden 200 --model m.npz': 'begin; `train --script` prints all the commands',
+        'layer m.training.json m.stats': 'write the nodes and grids, from the statistics'}),
     'finish': ('TRAINING OUTPUT... [options]', {
         'finish m.training.json m.stats m.gram': 'the model that `mr-elm train` makes'}),
     **{f'tune {name}': (JOBS, prefix(f'tune {name}', method.tuning.examples))
        for name, method in METHODS.items() if method.tuning},
     'update': ('MODEL INPUT... [options] --model OUT.npz', {
-        'update m.npz tuesday.csv --model m2.npz': 'the model of all rows, from the new ones alone'}),
+        'update m.npz tuesday.csv --model m2.npz': 'the model of all rows; only the new ones are read'}),
     'forget': ('MODEL INPUT... [options] --model OUT.npz', {
         'forget m2.npz tuesday.csv --model m.npz --overwrite': 'as if these rows had never been there'}),
     'merge': ('MODEL MODEL... --model OUT.npz [options]', {
-        'merge a.npz b.npz --model both.npz': 'where b was trained with --like a.npz'}),
+        'merge a.npz b.npz --model both.npz': 'b was trained with --like a.npz'}),
     'predict': ('MODEL INPUT... -o OUT [options]', {
-        'predict m.npz test.csv -o labels.txt': 'rows as in the training; labels are passed over',
+        'predict m.npz test.csv -o labels.txt': 'rows as in the training; labels are ignored',
         'predict m.npz new.csv --no-label --scores -o out.txt': 'rows without a label; values too'}),
     'evaluate': ('MODEL INPUT... [options]', {
         'evaluate m.npz test.csv': 'a table',
@@ -44,17 +44,17 @@ EXAMPLES = {
         'cost --rows 100000000 --features 50 --instances 4 --price 0.24': 'before you rent',
         'cost --counters syslog.gz --instances 4': 'from jobs that have run'}),
     'speedup': ('[options]', {
-        'speedup --method pesvm --nodes 1 2 --sizes 2e6': 'here, a map process a node',
-        'speedup -r hadoop --nodes 1 2 4 --resume': 'on a Hadoop of its own, where it was stopped'}),
+        'speedup --method pesvm --nodes 1 2 --sizes 2e6': 'on this machine; a node is a map process',
+        'speedup -r hadoop --nodes 1 2 4 --resume': 'on a Hadoop of its own; continue a stopped run'}),
     'sizeup': ('[options]', {
         'sizeup --sizes 1e5 1e6 --repeats 1': 'two sizes, once each'}),
     'scaleup': ('[options]', {
-        'scaleup --nodes 1 2 --sizes 1e6': 'a million rows a node'}),
+        'scaleup --nodes 1 2 --sizes 1e6': 'a million rows for each node'}),
     'simulate': ('--trace CSV... [options]', {
-        'simulate --trace build/speedup.csv build/sizeup.csv --nodes 1..1000': 'from what was measured'}),
+        'simulate --trace build/speedup.csv build/sizeup.csv --nodes 1..1000': 'from measured runs'}),
     'generate': ('KIND --rows N -o OUT [options]', {
         'generate twonorm --rows 100000 --features 20 -o rows.csv': 'two classes',
-        'generate blobs --rows 1000 --classes 5 -o rows.libsvm': 'five, as LIBSVM text'}),
+        'generate blobs --rows 1000 --classes 5 -o rows.libsvm': 'five classes, as LIBSVM text'}),
     'generate replicate': ('INPUT --times M -o OUT [options]', {
         'generate replicate rows.csv --times 10 -o ten-times.csv': 'ten times the rows'}),
 }

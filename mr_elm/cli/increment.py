@@ -32,7 +32,7 @@ def forget(argv: Sequence[str]) -> None:
 
 
 def merge(argv: Sequence[str]) -> None:
-    """Add models of the same nodes that were trained apart: the model of all their rows."""
+    """Merge models with the same nodes, trained on different rows, into the model of all these rows."""
     parser = Parser('merge', merge.__doc__, runs_jobs=False)
     parser.add_argument('inputs', nargs='+', metavar='MODEL', help='models of the same scaling and nodes (--like)')
     add_output_options(parser)
@@ -68,7 +68,7 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
 def add_output_options(parser: Parser) -> None:
     """Add where the new model goes."""
     parser.add_argument('--model', required=True, metavar='OUT.npz', help='where to write the new model')
-    parser.add_argument('--overwrite', action='store_true', help='replace a model that exists, perhaps the old one')
+    parser.add_argument('--overwrite', action='store_true', help='replace an existing model, also MODEL itself')
 
 
 @contextmanager

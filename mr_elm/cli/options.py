@@ -165,14 +165,14 @@ def add_runner_options(parser: Parser) -> None:
                        '(default: %(default)s)')
     python = group.add_mutually_exclusive_group()
     python.add_argument('--python', metavar='PATH',
-                        help=AdvancedHelp('hadoop, emr: the Python of the nodes, with numpy and scipy'))
+                        help=AdvancedHelp('hadoop, emr: the Python of the nodes; it needs numpy, scipy and numba'))
     python.add_argument('--bundle', metavar='ARCHIVE',
-                        help=AdvancedHelp('hadoop, emr: what tasks need, from `mr-elm bundle`'))
+                        help=AdvancedHelp('hadoop, emr: an archive of `mr-elm bundle` with all that tasks need'))
     add_quiet_option(group)
     group.add_argument('-v', '--verbose', action='store_true', help=AdvancedHelp("print mrjob's log too"))
     add_debug_option(group)
     group.add_argument('--trace', metavar='FILE', help=AdvancedHelp(
-        'append the seconds and bytes of each job to this file, one JSON object a line'))
+        'append one line to this file for each job: a JSON object with its seconds and bytes'))
 
 
 def add_quiet_option(parser: Any) -> None:
@@ -188,8 +188,8 @@ def add_debug_option(parser: Any) -> None:
 def add_resume_option(parser: Parser) -> None:
     """Add going on with a run that was cut short."""
     parser.add_argument('--resume', action='store_true', help=AdvancedHelp(
-        'hadoop, emr: continue a run that did not finish; jobs that OUTPUT.work, beside the output, lists as finished '
-        'are not run again'))
+        'hadoop, emr: continue a run that did not finish, without running finished jobs again; the file OUTPUT.work, '
+        'beside the output, lists them'))
 
 
 def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:

@@ -20,7 +20,7 @@ def sizeup(argv: Sequence[str]) -> None:
 
 
 def scaleup(argv: Sequence[str]) -> None:
-    """Measure T(1 node, D) / T(m nodes, mD): whether more nodes train on as many more rows in the same time."""
+    """Measure T(1 node, D) / T(m nodes, mD): whether m times the nodes train on m times the rows in the same time."""
     measure(argv, 'scaleup', scaleup.__doc__)
 
 
@@ -28,18 +28,18 @@ def measure(argv: Sequence[str], experiment: str, description: str | None) -> No
     """Run an experiment."""
     parser = Parser(experiment, description)
     parser.add_argument('-r', '--runner', choices=tuple(TESTBEDS), default='local',
-                        help='what a node is. local: a map process; hadoop: a NodeManager and a core, of a Hadoop of '
-                        'its own on this machine (where HADOOP_HOME names another one: a map task); emr: a '
-                        'core instance (default: %(default)s)')
+                        help='what a node is. local: a map process; hadoop: a NodeManager with one core, of a Hadoop '
+                        'that the command starts on this machine (if HADOOP_HOME names a cluster: a map task on it); '
+                        'emr: a core instance (default: %(default)s)')
     parser.add_argument('--method', nargs='+', choices=tuple(METHODS), default=['pesvm'], metavar='NAME',
-                        help=f'some of {", ".join(METHODS)} (default: pesvm)')
+                        help=f'one or more of {", ".join(METHODS)} (default: pesvm)')
     parser.add_argument('--nodes', nargs='+', type=positive, default=list_powers(os.cpu_count()), metavar='N',
-                        help='numbers of nodes; sizeup takes the last (default: powers of 2, up to the cores)')
+                        help='numbers of nodes; sizeup uses only the last (default: powers of 2, up to the cores)')
     parser.add_argument('--sizes', nargs='+', type=read_size, default=(), metavar='N',
-                        help='numbers of rows, such as 2e6; scaleup takes the first for one node '
-                             '(default: as the method is measured best)')
+                        help='numbers of rows, such as 2e6; scaleup uses the first for one node '
+                             '(default: depends on the method)')
     parser.add_argument('--features', type=positive, metavar='D', help='features of a row')
-    parser.add_argument('--hidden', type=positive, metavar='L', help='hidden nodes, where the method has them')
+    parser.add_argument('--hidden', type=positive, metavar='L', help='hidden nodes, for methods that have them')
     parser.add_argument('--repeats', type=positive, metavar='K',
                         help='how often each run is made (default: ' + ', '.join(
                             f'{testbed.repeats} on {alias}' for alias, testbed in TESTBEDS.items()) + ')')
@@ -49,8 +49,8 @@ def measure(argv: Sequence[str], experiment: str, description: str | None) -> No
     parser.add_argument('--port-base', type=positive, default=25100, metavar='PORT',
                         help='hadoop: first port of the cluster (default: %(default)s)')
     parser.add_argument('--resume', action='store_true',
-                        help=f'go on with the runs in {experiment}.csv; without it those of the same runner and '
-                        'methods are made anew')
+                        help=f'keep the runs in {experiment}.csv and measure the missing ones; without it, runs of '
+                        'the same runner and methods are measured again')
     add_quiet_option(parser)
     add_debug_option(parser)
     parser.set_defaults(inputs=())

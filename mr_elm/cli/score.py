@@ -30,9 +30,11 @@ from mr_elm.rows.row_arguments import row_options
 
 def predict(argv: Sequence[str]) -> None:
     """Write predictions in input order."""
-    parser = model_parser('predict', 'Write a line a row, in input order: the label, with --scores decision values.')
+    parser = model_parser('predict', 'Write one line for each row, in input order: the predicted label and, with '
+                          '--scores, the decision values.')
     parser.add_argument('-o', '--output', required=True, metavar='OUT', help='where to write the predictions')
-    parser.add_argument('--scores', action='store_true', help='write decision values behind the label, tab between')
+    parser.add_argument('--scores', action='store_true',
+                        help='write the decision values after the label, separated by tabs')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_label_options(parser)
     add_resume_option(parser)
@@ -51,10 +53,11 @@ def predict(argv: Sequence[str]) -> None:
 
 def evaluate(argv: Sequence[str]) -> None:
     """Score a model on labelled rows."""
-    parser = model_parser('evaluate', 'Score a model on labelled rows: accuracy and more, or RMSE and more.')
+    parser = model_parser('evaluate', 'Score a model on labelled rows: accuracy and other scores, or RMSE and other '
+                          'scores for a regression.')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
-    parser.add_argument('--leave-one-out', action='store_true', help='pesvm and elm: the rows are those of the '
-                        'training; judge each by the model of all others')
+    parser.add_argument('--leave-one-out', action='store_true', help='pesvm, elm: INPUT holds the rows of the '
+                        'training; predict each row by the model of all others')
     add_label_options(parser)
     args, passed = parser.parse(argv)
     if args.no_label:
@@ -70,7 +73,8 @@ def evaluate(argv: Sequence[str]) -> None:
 
 def inspect(argv: Sequence[str]) -> None:
     """Show the header of a model."""
-    parser = Parser('inspect', 'Show what a model file says of itself.', runs_jobs=False)
+    parser = Parser('inspect', 'Show the header of a model file, with parameters, classes and history, and the shapes '
+                    'of its arrays.', runs_jobs=False)
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     add_debug_option(parser)

@@ -17,25 +17,25 @@ LARGEST = 10**15
 
 
 def simulate(argv: Sequence[str]) -> None:
-    """Fit a cost model to measured runs, check it against them, and draw what it says of a larger cluster."""
-    parser = Parser('simulate', f'{simulate.__doc__} Map tasks are dealt out by list scheduling, with stragglers and '
-                    'their speculative copies. The results are simulated, and marked so.', runs_jobs=False)
+    """Fit a cost model to measured runs, check it against them, and draw its predictions for larger clusters."""
+    parser = Parser('simulate', f'{simulate.__doc__} Each map task goes to the next free slot; some tasks are slow '
+                    '(stragglers) and get speculative copies. All results are marked as simulated.', runs_jobs=False)
     parser.add_argument('--trace', nargs='+', required=True, metavar='CSV',
-                        help='runs of mr-elm speedup, sizeup or scaleup')
+                        help='files of runs, from mr-elm speedup, sizeup or scaleup')
     parser.add_argument('--nodes', type=read_span, default=(1, 1000), metavar='A..B',
                         help='numbers of nodes (default: 1..1000)')
     parser.add_argument('--rows', type=read_span, default=(10**6, 10**11), metavar='A..B',
-                        help='numbers of rows (default: 1e6..1e11, as far as the memory of the method goes)')
+                        help='numbers of rows (default: 1e6..1e11, if the memory is enough for the method)')
     parser.add_argument('--slots', type=positive, default=1, metavar='N',
                         help='tasks at once on a node (default: %(default)s)')
     parser.add_argument('--bandwidth', type=above_zero, default=1.0, metavar='GBIT',
                         help='Gbit/s into a node (default: %(default)s)')
     parser.add_argument('--split', type=above_zero, default=128.0, metavar='MB',
-                        help='a map task reads at most (default: %(default)s)')
+                        help='MB that a map task reads at most (default: %(default)s)')
     parser.add_argument('--stragglers', type=float, default=0.02, metavar='P',
                         help='share of tasks that are slow (default: %(default)s)')
     parser.add_argument('--slowdown', type=above_zero, default=3.0, metavar='X',
-                        help='how much slower (default: %(default)s)')
+                        help='how many times slower these are (default: %(default)s)')
     parser.add_argument('--no-speculation', action='store_true', help='never start a slow task a second time')
     parser.add_argument('-o', '--output', default='build', metavar='DIR',
                         help='folder for simulated-*.png, .svg and simulated.md (default: %(default)s)')

@@ -20,7 +20,7 @@ from mr_elm.methods import METHODS
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
-LAYER = 'Write what the next stage of a training needs: nodes and grids from the statistics, and so on.'
+LAYER = 'Write the files that the next stage of a training needs, for example the hidden nodes.'
 FINISH = 'Solve for the model of a training whose stages have all been run, and write it.'
 Driver = Callable[..., tuple]  # (plan, options, engine) -> (header, arrays, accounts)
 FORMAT = 'mr_elm-training'
@@ -46,7 +46,8 @@ def step_parser(command: str, description: str) -> Parser:
     """Make the parser of a step."""
     parser = Parser(command, description, runs_jobs=False)
     parser.add_argument('training', metavar='MODELNAME.training.json', help='written by `mr-elm layer METHOD ...`')
-    parser.add_argument('inputs', nargs='*', metavar='OUTPUT', help='of each stage that was run, in their order')
+    parser.add_argument('inputs', nargs='*', metavar='OUTPUT',
+                        help='the outputs of all stages so far, in the order of the stages')
     add_quiet_option(parser)
     add_debug_option(parser)
     return parser

@@ -45,9 +45,10 @@ def make_parser(name: str, method: Method) -> Parser:
 
 def add_auto_options(group: Any) -> None:
     """Add that the training chooses the nodes itself."""
-    group.add_argument('--auto', action='store_true', help='choose map, weight scale, nu and L on held-out rows')
+    group.add_argument('--auto', action='store_true',
+                       help='choose map, weight scale, nu and L by scores on held-out rows')
     group.add_argument('--budget', type=read_budget, metavar='L|Ts', help=AdvancedHelp(
-        'of --auto: at most L nodes, as in 2000, or about T seconds of one core, as in 60s (default: 3000)'))
+        'limit for --auto: at most L nodes, such as 2000, or about T seconds of one core, such as 60s (default: 3000)'))
 
 
 def read_budget(text: str) -> dict[str, int]:

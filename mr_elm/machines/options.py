@@ -73,7 +73,7 @@ def class_weight_option(group: str) -> Any:
 def rule_option(method: str) -> Any:
     """Make the option that names the solver of a dual."""
     rules = METHOD_RULES[method]
-    of_nodes = f', {COORDINATE} on random nodes, which it needs' if COORDINATE in rules else ''
+    of_nodes = f'; with random nodes {COORDINATE}, which works with these only' if COORDINATE in rules else ''
     return option(None, f'algorithm that solves the dual (default: {rules[0]}{of_nodes})', 'solver', rules,
                   advanced=True)
 
@@ -85,8 +85,8 @@ class TrainingOptions:
     method: str = ''
     bad_rows: str = 'stop'
     task: str = 'classification'
-    scale: str = option('standard', 'how features are scaled first: {choices}', 'model', SCALES, metavar='NAME',
-                        advanced=True)
+    scale: str = option('standard', 'how features are scaled before training: {choices}', 'model', SCALES,
+                        metavar='NAME', advanced=True)
     seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, LARGEST_SEED), advanced=True)
 
     @property
@@ -148,8 +148,8 @@ class ELMOptions(PESVMOptions):
     method: str = 'elm'
     nu: float = option(1.0, 'weight of the errors against the size of the output weights; inf: the initial ELM, '
                        'pinv(H) T, which takes all rows into memory', '{method}', flag='--C', infinite=True)
-    memory: float = option(2000.0, '--C inf: of this process, for the outputs of all nodes on all rows', '{method}',
-                           metavar='MB', advanced=True)
+    memory: float = option(2000.0, '--C inf: memory of this process for the outputs of all nodes on all rows',
+                           '{method}', metavar='MB', advanced=True)
 
 
 @dataclass(frozen=True)
@@ -202,9 +202,9 @@ class DualOptions(KernelOptions):
     memory: float = option(1000.0, 'memory of a task; half of it holds kernel values', 'solver', metavar='MB',
                            advanced=True)
     partitions: int = option(1, 'train on more rows than one task holds: solve P parts of the rows, then add rows that '
-                             'violate the result until the duality gap over all rows is closed',
+                             'violate the optimality conditions, until the duality gap over all rows is small',
                              PARTITIONED, metavar='P', advanced=True)
-    gap: float = option(1e-3, 'of --partitions: the duality gap at which to stop, relative to the objective',
+    gap: float = option(1e-3, 'with --partitions: stop at this duality gap, relative to the objective',
                         PARTITIONED, advanced=True)
 
     @property
@@ -236,16 +236,18 @@ class SphereSVMOptions(DualOptions):
     method: str = 'sphere-svm'
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
     C: float = option(1.0, 'weight of the squared errors', 'kernel')
-    normalise: bool = option(False, 'divide K(u, v) by the root of K(u, u) K(v, v); polynomial and linear need it')
+    normalise: bool = option(False, 'divide K(u, v) by the square root of K(u, u) K(v, v); polynomial and linear need '
+                             'it')
     n_hidden: int = 0
     weight_scale: float = 1.0
     weights: str = 'normal'
     rule: str | None = rule_option('sphere-svm')
-    subset: int | None = option(None, f'--rule paper: rows drawn at a time, N_r of Algorithm 1 (default: {SUBSET})',
-                                'solver', metavar='NR', advanced=True)
-    attempts: int | None = option(None, '--rule paper: subsets without a row outside of the ball before it shrinks, '
-                                  f'N_a of Algorithm 1 (default: {ATTEMPTS})', 'solver', metavar='NA', advanced=True)
-    eps: float = option(1e-3, 'relative gap to stop at; --rule paper: eps of Algorithm 1', 'solver', advanced=True)
+    subset: int | None = option(None, '--rule paper: rows in each random subset, N_r of Algorithm 1 '
+                                f'(default: {SUBSET})', 'solver', metavar='NR', advanced=True)
+    attempts: int | None = option(None, '--rule paper: shrink the ball after so many subsets without a row outside of '
+                                  f'it, N_a of Algorithm 1 (default: {ATTEMPTS})', 'solver', metavar='NA',
+                                  advanced=True)
+    eps: float = option(1e-3, 'stop at this relative gap; --rule paper: eps of Algorithm 1', 'solver', advanced=True)
 
     def check(self) -> None:
         """Raise ValueError where the kernel is not normalised, or the rule cannot close a gap."""
@@ -273,11 +275,12 @@ class KELMOptions(KernelOptions):
     solver: str | None = option(None, 'cholesky, svd: store and factorise the kernel matrix; cg: recompute it in each '
                                 'pass (default: cholesky if --memory allows, else cg)',
                                 'solver', SOLVERS)
-    emit: str | None = option(None, 'cholesky, svd: how tasks send the kernel matrix. rows: without a shuffle; tiles: '
-                              'from columns, in tiles; entries: from columns, one by one, as in the paper (default: '
-                              'rows, or tiles where the rows do not fit into a task)',
+    emit: str | None = option(None, 'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a '
+                              'shuffle; tiles: computed from columns, in tiles; entries: computed from columns, each '
+                              'number alone, as in the paper (default: rows, or tiles if the rows do not fit into a '
+                              'task)',
                               'solver', ('rows', 'tiles', 'entries'), advanced=True)
-    rank: int | None = option(None, 'svd: compute R eigenvalues, by passes over the data, instead of all; cg: the rank '
+    rank: int | None = option(None, 'svd: compute only R eigenvalues, by passes over the data; cg: the rank '
                               'of the preconditioner (default: twice the effective dimension, as --memory allows)',
                               'solver', metavar='R', advanced=True)
     tolerance: float = option(1e-8, 'cg: stop at this relative residual', 'solver', advanced=True)

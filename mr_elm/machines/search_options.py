@@ -10,12 +10,12 @@ from mr_elm.machines.options import RANDOM_NODES, WEIGHTS, class_weight_option, 
 from mr_elm.scores.selection import GRIDS, candidates
 
 GRID = 'grid'
-OF_GRID = 'values to try instead of those of the grid, as in 0.1,1,10'
+OF_GRID = 'values to try instead of those of the grid, such as 0.1,1,10'
 
 
 def sample_option(use: str) -> Any:
     """Make the option that takes a part of the rows."""
-    return option(None, f'{use} about so many rows, chosen by a hash', GRID)
+    return option(None, f'{use} about N rows only, chosen by a hash', GRID)
 
 
 def folds_option() -> Any:
@@ -39,7 +39,7 @@ class KernelSearch:
 
     draws_targets: ClassVar[bool] = False
     kernel: str = option('gaussian', '{choices}', GRID, KERNELS, metavar='NAME')
-    grid: str = option('coarse', "coarse: five widths around sqrt(d), five C; paper: Bai et al.'s 14 x 14", GRID,
+    grid: str = option('coarse', 'coarse: five widths around sqrt(d), five C; paper: the 14 x 14 of Bai et al.', GRID,
                        GRIDS)
     sigma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
     gamma: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
@@ -92,8 +92,8 @@ class DualSearch(KernelSearch):
     """Keep what to search by cross-validation; nested : folds of the double one around it, or None."""
 
     folds: int = folds_option()
-    nested: int | None = option(None, 'double cross-validation: choose within each of K outer trainings, test outside',
-                                GRID, metavar='K', advanced=True)
+    nested: int | None = option(None, 'double cross-validation: for each of K outer folds, choose on the other rows '
+                                'and test on the fold', GRID, metavar='K', advanced=True)
 
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel, or there is one fold."""
@@ -157,11 +157,11 @@ class NodeSearch:
     folds: int = folds_option()
     weights: str = option('normal', 'how nodes are drawn', GRID, WEIGHTS, advanced=True)
     class_weight: str | None = class_weight_option(GRID)
-    count: int = option(10, 'how many of the best cells a second pass scores on held-out rows', GRID,
+    count: int = option(10, 'how many of the best combinations a second pass scores on held-out rows', GRID,
                         advanced=True)
     sample: int | None = sample_option('search on')
     memory: float = option(2000.0, 'memory for the sums of a task', GRID, metavar='MB', advanced=True)
-    table: str | None = table_option('cells')
+    table: str | None = table_option('combinations with their scores')
     figure: str | None = figure_option('the error over nu, L and the scale')
 
     @property

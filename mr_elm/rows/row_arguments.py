@@ -13,16 +13,18 @@ class AdvancedHelp(str):
 def add_row_arguments(add: Callable) -> None:
     """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
     add('--format', choices=('auto', *sorted(KINDS)), default='auto',
-        help=AdvancedHelp('how rows are written (default: look at the file)'))
+        help=AdvancedHelp('how rows are written (default: detected from the file)'))
     add('--delimiter', type=read_delimiter, default='auto', metavar='X',
-        help=AdvancedHelp('one character, or "space" for white space (default: look at the file)'))
+        help=AdvancedHelp('one character, or "space" for white space (default: detected from the file)'))
     add('--header', choices=('auto', 'yes', 'no'), default='auto',
-        help=AdvancedHelp('whether the first line of a csv file names the columns (default: look at the file)'))
+        help=AdvancedHelp('whether the first line of a csv file names the columns (default: detected from the file)'))
     add('--label-column', metavar='NAME|INDEX',
         help="csv: name or index of the label; 0 is the first, -1 the last (default: 0, or the model's)")
     add('--weight-column', metavar='NAME|INDEX',
-        help=AdvancedHelp('csv: how often each row counts; `none` if new rows have no weight'))
-    add('--n-features', type=positive, metavar='D', help=AdvancedHelp('features of a row (default: look at the file)'))
+        help=AdvancedHelp('csv: name or index of the column that says how often each row counts; `none` if the '
+                          'rows for a model that was trained with weights have none'))
+    add('--n-features', type=positive, metavar='D', help=AdvancedHelp(
+        'features of a row (default: detected from the file)'))
     add('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
         help=AdvancedHelp('largest index that libsvm text may have (default: %(default)s)'))
     add('--bad-rows', choices=('stop', 'skip'), default='stop',
