@@ -236,17 +236,15 @@ class SphereSVMOptions(DualOptions):
     method: str = 'sphere-svm'
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
     C: float = option(1.0, 'weight of the squared errors', 'kernel')
-    normalise: bool = option(False, 'divide K(u, v) by the square root of K(u, u) K(v, v); polynomial and linear need '
-                             'it')
+    normalise: bool = option(False, 'divide K(u, v) by sqrt(K(u, u) K(v, v)); polynomial and linear need it')
     n_hidden: int = 0
     weight_scale: float = 1.0
     weights: str = 'normal'
     rule: str | None = rule_option('sphere-svm')
     subset: int | None = option(None, '--rule paper: rows in each random subset, N_r of Algorithm 1 '
                                 f'(default: {SUBSET})', 'solver', metavar='NR', advanced=True)
-    attempts: int | None = option(None, '--rule paper: shrink the ball after so many subsets without a row outside of '
-                                  f'it, N_a of Algorithm 1 (default: {ATTEMPTS})', 'solver', metavar='NA',
-                                  advanced=True)
+    attempts: int | None = option(None, '--rule paper: shrink the ball after so many subsets without a row outside, '
+                                  f'N_a of Algorithm 1 (default: {ATTEMPTS})', 'solver', metavar='NA', advanced=True)
     eps: float = option(1e-3, 'stop at this relative gap; --rule paper: eps of Algorithm 1', 'solver', advanced=True)
 
     def check(self) -> None:
@@ -276,9 +274,8 @@ class KELMOptions(KernelOptions):
                                 'pass (default: cholesky if --memory allows, else cg)',
                                 'solver', SOLVERS)
     emit: str | None = option(None, 'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a '
-                              'shuffle; tiles: computed from columns, in tiles; entries: computed from columns, each '
-                              'number alone, as in the paper (default: rows, or tiles if the rows do not fit into a '
-                              'task)',
+                              'shuffle; tiles: from columns, in tiles; entries: from columns, each number alone, as in '
+                              'the paper (default: rows, or tiles if the rows do not fit into a task)',
                               'solver', ('rows', 'tiles', 'entries'), advanced=True)
     rank: int | None = option(None, 'svd: compute only R eigenvalues, by passes over the data; cg: the rank '
                               'of the preconditioner (default: twice the effective dimension, as --memory allows)',
