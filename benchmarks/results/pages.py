@@ -5,6 +5,7 @@ from textwrap import fill
 
 from benchmarks.bench.__main__ import PARTS
 from benchmarks.bench.context import NORMAL
+from benchmarks.results.parts import ABOUT
 from benchmarks.results.store import FIGURES, TABLES, Measured
 from benchmarks.tables.sparse_elm_figures import show_all
 from mr_elm.scaling.machine import HARDWARE, PASSING, describe_difference, describe_in_a_line, list_machines
@@ -73,7 +74,9 @@ def describe_setting() -> str:
             'is timed too: `auto/auto`, and comparisons that start new processes in each run (on two cores and on '
             'Hadoop). Of the timed runs of each side, the shortest one counts. '
             'Seconds are processor seconds (user and system) of one thread. '
-            'Training on two cores and on Hadoop is timed by wall clock.')
+            'Training on two cores and on Hadoop is timed by wall clock. In a row with "times faster", the value is '
+            'the time of the second side divided by the time of the first side. In another row that compares two '
+            'times, the value is the time of the first side divided by the time of the second side.')
 
 
 def summarise_speed(groups: dict[str, list[Claim]]) -> str:
@@ -108,11 +111,11 @@ def find_newest(measured: Measured) -> dict[str, str]:
 
 
 def write_part(name: str, measured: Measured, newest: dict[str, str]) -> list[str]:
-    """Return the paragraphs of one part: where it was measured, and its table."""
+    """Return the paragraphs of one part: what it compares, where it was measured, and its table."""
     part = measured.bench[name]
     size = '' if part['size'] == NORMAL else f', size {part["size"]}'
     machine = describe_in_a_line(part['machine']) + describe_difference(part['machine'], newest)
-    return [f'### {name}', f'Measured on {machine}{size}.', tabulate(measured.claims(name))]
+    return [f'### {name}', ABOUT[name], f'Measured on {machine}{size}.', tabulate(measured.claims(name))]
 
 
 def list_absent(measured: Measured) -> str:

@@ -43,8 +43,9 @@ OVER_C = 'sparse ELM over C, sine'
 NOTES = ('Figures 2 to 5 of the sparse ELM paper show the accuracy of sparse ELM against the number L of hidden nodes. '
          'Figures 6 and 7 show the accuracy of SVM and of sparse ELM over C and sigma. Our copy of the paper contains '
          'only the captions of these figures. So the figures here show our own runs, not those of the paper. Each '
-         'trial trains on another stratified half of the rows, scaled to [-1, 1], and tests on the other half. The '
-         'values are means over the trials. OELM and sparse ELM solve the same problem, so their curves agree.')
+         'trial divides the rows at random into two stratified halves, scaled to [-1, 1]. It trains on one half and '
+         'tests on the other. The values are means over the trials. OELM and sparse ELM solve the same problem, so '
+         'their curves agree.')
 
 
 def list_trainings() -> Iterator[tuple[str, Any, dict]]:

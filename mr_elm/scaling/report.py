@@ -20,8 +20,9 @@ TIME = ('T(nodes, rows) is the wall-clock time of a training: the median of its 
         'is a map process of `-r local` or a computer of a cluster.')
 COLUMNS = ('"Least to largest" is the range of the ratio over the repeats. "Of the map stage" is the same ratio, '
            'computed from the seconds of the map stage alone. Four columns show where the seconds of a training went: '
-           '"start" is the start and end of jobs, "driver" is the work of the driver outside the jobs. All seconds are '
-           'medians, so the four need not add up exactly.')
+           '"start" is the start and end of jobs, "map" and "shuffle and reduce" are the stages of the jobs, and '
+           '"driver" is the work of the driver outside the jobs. All seconds are medians, so the four need not add up '
+           'exactly.')
 HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage', 'seconds', 'start', 'map',
          'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs', 'steadiness')
 DESCRIPTIONS = {

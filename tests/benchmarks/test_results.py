@@ -7,8 +7,10 @@ import pytest
 from reference.manual import ROOT, read_page
 from reference.scale_runs import run_of
 
+from benchmarks.bench.__main__ import PARTS
 from benchmarks.results.__main__ import main
 from benchmarks.results.pages import PAGES, replace_quotation, summarise_speed
+from benchmarks.results.parts import ABOUT
 from benchmarks.results.store import COPIED, Measured
 from mr_elm.scaling.machine import describe
 from mr_elm.scaling.runs import write_runs
@@ -32,6 +34,10 @@ def test_a_page_is_what_the_generator_writes_from_the_data_beside_it(name):
     page = (RESULTS / name).read_text(encoding='utf-8')
     assert page == PAGES[name](Measured.read(RESULTS / 'data')), 'run `make results`'
     assert 'make results' in page.splitlines()[2]
+
+
+def test_a_sentence_says_what_each_part_compares():
+    assert set(ABOUT) == set(PARTS)
 
 
 def test_the_readme_quotes_the_table_of_speeds():

@@ -1,0 +1,54 @@
+"""Say in plain words what each part of the benchmark compares: the page of speeds puts it above the table."""
+GRAM = 'a short script that only computes a Gram matrix of the same size'
+SETS = 'on each public data set'
+SVC = '`SVC` of scikit-learn'
+ABOUT = {
+    'pesvm/map': f'This part compares the map task that sums up the Gram matrix of csv rows with {GRAM} from the same '
+    'file ("the bare script"). The second row compares the bytes that the task sends with the size of its sums.',
+    'pesvm/end-to-end': f'This part compares a whole run of `mr-elm train pesvm` in one process with {GRAM}, from '
+    'arrays in memory ("the bare arithmetic") or from a csv file ("the bare script").',
+    'pesvm/two-cores': 'This part compares a training by `-r local` on two cores with a training in one process.',
+    'pesvm/peers': 'This part compares the fit of `ESVMClassifier` with the fit of each peer, at the same number of '
+    f'random nodes, {SETS}.',
+    'pesvm/many-rows': 'This part compares the fit of `ESVMClassifier` with the fit of each peer, at the same number '
+    'of random nodes, on many generated rows.',
+    'pesvm/memory': 'This part compares the peak memory of `mr-elm train pesvm` with its peak memory on a tenth of the '
+    'rows.',
+    'pesvm/linear': 'This part trains `pesvm` on three numbers of rows, and checks that each additional row takes the '
+    'same time.',
+    'dual/a9a': f'This part compares the fit and the prediction of `SparseELMClassifier` with those of {SVC}, on the '
+    'data set a9a.',
+    'dual/sets': f'This part compares the fit of `SparseELMClassifier` with the fit of {SVC}, {SETS}, with the same '
+    'gamma and C. The value of a set is the geometric mean over all settings of gamma and C.',
+    'dual/predictions': f'This part compares the prediction of `SparseELMClassifier` with the prediction of {SVC}, '
+    f'{SETS}, for the rows on which both were trained.',
+    'dual/grid': f'This part compares the cross-validation of sparse ELM over a grid of sigma and C with that of '
+    f'{SVC}. The time of `SVC` is estimated from a random tenth of its fits.',
+    'dual/active-sets': 'This part compares the rules `oelm` and `newton` of the method `oelm` with its rule `bas`: '
+    'the time, and the number of steps.',
+    'sphere/svc': f'This part compares the fit of `SphereSVMClassifier` with the fit of {SVC}, {SETS}, with the same '
+    'gamma and C. The value of a set is the geometric mean over all values of C.',
+    'sphere/kernel-values': 'This part compares the number of kernel values that the rule `exact` of `sphere-svm` '
+    'computes with the number of rows (N) times the number of support vectors. The value is the largest one of all '
+    'trainings.',
+    'sphere/paper': 'This part compares the rule `exact` of `sphere-svm` with its rule `paper` (Algorithm 1). '
+    'Algorithm 1 runs with smaller and smaller eps until it gives no more wrong labels than `exact`. A label is wrong '
+    'if a nearly exact solution gives another label. "Not reached" means that Algorithm 1 gives more wrong labels with '
+    'every eps.',
+    'kelm/fit': 'This part compares the fit of `KernelELMClassifier`, and the command `mr-elm train mr-kelm`, with a '
+    'short script that does the same arithmetic ("the bare script"). It also compares the fit with `KernelRidge` of '
+    'scikit-learn.',
+    'kelm/decompositions': 'This part compares two ways to solve the equation of the kernel ELM, by a Cholesky factor '
+    'and by eigenvectors, with the SVD of the paper. Of the SVD, only the decomposition is timed.',
+    'kelm/emissions': 'This part compares `--emit tiles` with `--emit entries` for Algorithm 1 of the kernel ELM: the '
+    'time, and what a map task sends.',
+    'kelm/pass': 'This part compares one pass of `--solver cg` on `-r local` with a short script that does the same '
+    'arithmetic in one process. The script computes a tenth of the rows, and its time is multiplied by ten.',
+    'auto/auto': f'This part compares a training by `--auto` with a training of {SVC} whose C and gamma are chosen '
+    'by cross-validation: the accuracy on other rows, and the time, which includes these choices.',
+    'auto/living': 'This part compares the scores of a grid of parameters, and an update of a model by new rows, with '
+    'one training on all rows.',
+    'hadoop/bare': 'This part compares a training on Hadoop with the same map and reduce tasks in a Streaming job that '
+    'is submitted by hand.',
+    'hadoop/local': 'This part compares a training on Hadoop with the time of an empty job plus 1.5 times the time of '
+    '`-r local` on two cores.'}
