@@ -20,8 +20,6 @@ ABOUT = {
     'data set a9a.',
     'dual/sets': f'This part compares the fit of `SparseELMClassifier` with the fit of {SVC}, {SETS}, with the same '
     'gamma and C. The value of a set is the geometric mean over all settings of gamma and C.',
-    'dual/predictions': f'This part compares the prediction of `SparseELMClassifier` with the prediction of {SVC}, '
-    f'{SETS}, for the rows on which both were trained.',
     'dual/grid': f'This part compares the cross-validation of sparse ELM over a grid of sigma and C with that of '
     f'{SVC}. The time of `SVC` is estimated from a random tenth of its fits.',
     'dual/active-sets': 'This part compares the rules `oelm` and `newton` of the method `oelm` with its rule `bas`: '
