@@ -76,7 +76,7 @@ def compare_adult(bench: Bench) -> list[Claim]:
     predictions = measure_processor([partial(model.predict, test) for model in models])
     result = ours.results_[0]
     note = (f'{len(ours.support_):,} support vectors, {result.n_kernel_rows:,} kernel rows, gap {result.gap:.2g} at '
-            f'{result.objective:.4f}')
+            f'objective {result.objective:.4f}')
     return [judge_ratio('fit on a9a, 32,561 x 123, times faster than SVC', fits[0], fits[1], at_least(5.0), note),
             judge_ratio('predict 16,281 rows of a9a, times faster than SVC', predictions[0], predictions[1],
                         at_least(10.0))]

@@ -105,7 +105,7 @@ def compare_decompositions(bench: Bench) -> list[Claim]:
                                           lambda: decompose(omega.copy()).solve(T, 1.0), lambda: np.linalg.svd(system)])
     return [judge_ratio(f'cholesky at {n:,} rows, times faster than the SVD of I/C + Omega', ours, svd,
                         at_least(20.0)),
-            judge_ratio('eigenvectors, by which --solver svd goes, times faster than the SVD', eigen, svd, FASTER)]
+            judge_ratio('eigenvectors (used by --solver svd), times faster than the SVD', eigen, svd, FASTER)]
 
 
 @contextmanager

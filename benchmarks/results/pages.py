@@ -75,8 +75,10 @@ def describe_setting() -> str:
             'Hadoop). Of the timed runs of each side, the shortest one counts. '
             'Seconds are processor seconds (user and system) of one thread. '
             'Training on two cores and on Hadoop is timed by wall clock. In a row with "times faster", the value is '
-            'the time of the second side divided by the time of the first side. In another row that compares two '
-            'times, the value is the time of the first side divided by the time of the second side.')
+            'the time of the second side divided by the time of the first side. In every other row that compares '
+            'the times of two sides, the value is the time of the first side divided by the time of the second side. '
+            'If a value is a geometric mean over settings or data sets, "runs moved by" compares, for each side, the '
+            'geometric means of its first runs, of its second runs, and so on.')
 
 
 def summarise_speed(groups: dict[str, list[Claim]]) -> str:

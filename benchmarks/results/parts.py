@@ -3,8 +3,9 @@ GRAM = 'a short script that only computes a Gram matrix of the same size'
 SETS = 'on each public data set'
 SVC = '`SVC` of scikit-learn'
 ABOUT = {
-    'pesvm/map': f'This part compares the map task that sums up the Gram matrix of csv rows with {GRAM} from the same '
-    'file ("the bare script"). The second row compares the bytes that the task sends with the size of its sums.',
+    'pesvm/map': 'This part compares two programs that read the same csv file: the map task that sums up the Gram '
+    f'matrix, and {GRAM} ("the bare script"). The second row compares the bytes that the task sends with the size of '
+    'its sums.',
     'pesvm/end-to-end': f'This part compares a whole run of `mr-elm train pesvm` in one process with {GRAM}, from '
     'arrays in memory ("the bare arithmetic") or from a csv file ("the bare script").',
     'pesvm/two-cores': 'This part compares a training by `-r local` on two cores with a training in one process.',
@@ -26,13 +27,13 @@ ABOUT = {
     'the time, and the number of steps.',
     'sphere/svc': f'This part compares the fit of `SphereSVMClassifier` with the fit of {SVC}, {SETS}, with the same '
     'gamma and C. The value of a set is the geometric mean over all values of C.',
-    'sphere/kernel-values': 'This part compares the number of kernel values that the rule `exact` of `sphere-svm` '
-    'computes with the number of rows (N) times the number of support vectors. The value is the largest one of all '
-    'trainings.',
+    'sphere/kernel-values': 'This part counts the kernel values that the rule `exact` of `sphere-svm` computes. It '
+    'divides this count by the number of rows (N) times the number of support vectors. The value is the largest one '
+    'of all trainings.',
     'sphere/paper': 'This part compares the rule `exact` of `sphere-svm` with its rule `paper` (Algorithm 1). '
-    'Algorithm 1 runs with smaller and smaller eps until it gives no more wrong labels than `exact`. A label is wrong '
-    'if a nearly exact solution gives another label. "Not reached" means that Algorithm 1 gives more wrong labels with '
-    'every eps.',
+    'Algorithm 1 runs with smaller and smaller eps until it gives at most as many wrong labels as `exact`. A label is '
+    'wrong if a nearly exact solution gives another label. "Not reached" means that Algorithm 1 gives more wrong '
+    'labels than `exact`, with each eps that was tried.',
     'kelm/fit': 'This part compares the fit of `KernelELMClassifier`, and the command `mr-elm train mr-kelm`, with a '
     'short script that does the same arithmetic ("the bare script"). It also compares the fit with `KernelRidge` of '
     'scikit-learn.',

@@ -35,11 +35,11 @@ TUNED_ON = 1000  # of them, when parameters are chosen
 N_GENES = 60  # features that are kept of a set of genes
 MEMORY = int(0.8 * os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES'))  # bytes
 # what `split_halves` does, and how parameters are chosen and seconds counted, for the reader of a table
-OF_HALVES = ('Each trial divides the rows at random into two halves with equal shares of each class. It trains on one '
-             f'half (at most {MOST:,} rows) and tests on the other (at most {2 * MOST:,} rows). Features are scaled to '
+OF_HALVES = ('Each trial divides the rows at random into two halves, stratified by class. It trains on one half '
+             f'(at most {MOST:,} rows) and tests on the other (at most {2 * MOST:,} rows). Features are scaled to '
              '[-1, 1] by the minimum and maximum of the training half.')
-CHOSEN_ONCE = (f'chosen once for each set and method, by 5-fold cross-validation on {TUNED_ON:,} rows of the training '
-               'half of the first trial')
+CHOSEN_ONCE = (f'chosen once for each set and method, by 5-fold cross-validation on at most {TUNED_ON:,} rows of the '
+               'training half of the first trial')
 SECONDS = 'Seconds are processor seconds of one thread, for one trial'
 COMPLAINTS = (ConvergenceWarning, UserWarning, FutureWarning, RuntimeWarning)
 
@@ -230,7 +230,7 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
         for name in here:
             measure_set(comparison, name, n_trials, Run(results, tuning, clock, left_out))
     if clock.n_left:
-        left_out.append(f'{clock.n_left} trials are left: run the same command again to continue')
+        left_out.append(f'{clock.n_left} trials have not run yet: run the same command again to continue')
     rows = summarise_all(results, here, comparison.methods(2, 2))
     return Table(rows, comparison.notes, left_out, list(comparison.claims), results.sessions.known,
                  list(comparison.sections)).write(Path(out))

@@ -14,8 +14,9 @@ RULES = (f'The code computes every verdict by the same rules. A value that does 
          f'at most {STEADY:.0%} longer than its shortest run. "Runs moved by 5%" in a table means that the longest run '
          'of one side took 5% longer than the shortest run of the same side; the table gives the largest value of all '
          'sides. Values that are counted, not timed, are always steady. '
-         f'If the target is to be faster than a peer (another program or solver for the same task), values between '
-         f'{1 / EVEN:.2f} and {EVEN:.2f} times the speed of the peer are *{IS_EVEN}*, if the runs are steady. '
+         f'If the target is to be faster than a peer (another program or solver for the same task), a value between '
+         f'{1 / EVEN:.2f} and {EVEN:.2f} times the speed of the peer is neither *{MET}* nor *{MISSED}*: it is '
+         f'*{IS_EVEN}* if the runs are steady, and *{UNSTEADY}* if they are not. '
          f'*{UNKNOWN.capitalize()}* means that a value or its reference is absent.')
 
 

@@ -190,13 +190,13 @@ def test_a_set_that_cannot_be_halved_is_named(tmp_path, monkeypatch):
     (tmp_path / 'single.libsvm').write_text('0 1:1\n0 1:2\n1 1:3\n')
     monkeypatch.setenv('MR_ELM_DATA', str(tmp_path))
     text = run(Comparison(('single', 'iris'), split_halves, methods, 'Halves.'), tmp_path / 'table.md', n_trials=1)
-    assert '* single: ' in text.partition('Left out:')[2] and 'trials are left' not in text
+    assert '* single: ' in text.partition('Left out:')[2] and 'trials have not run' not in text
     assert {row['set'] for row in trials_of(tmp_path)} == {'iris'}
 
 
 def test_a_run_whose_time_is_up_says_so(tmp_path):
     comparison = Comparison(('iris',), split_halves, methods, 'Halves.')
-    assert '4 trials are left' in run(comparison, tmp_path / 'table.md', n_trials=2, minutes=1e-9)
+    assert '4 trials have not run' in run(comparison, tmp_path / 'table.md', n_trials=2, minutes=1e-9)
 
 
 def test_outer_folds_test_every_row_once():
