@@ -45,7 +45,7 @@ def test_the_page_shows_the_figures_of_a_set_and_says_what_the_paper_has_lost(fo
     for _, name in shown:
         assert (folder / name).read_text().lstrip().startswith('<?xml')
         assert (folder / name).with_suffix('.png').read_bytes().startswith(b'\x89PNG')
-    assert 'has lost these pictures' in page and '* nowhere is in no folder' in page
+    assert 'Our copy of the paper' in page and '* nowhere is in no folder' in page
 
 
 def test_a_stopped_run_goes_on_and_trains_nothing_twice(folder):
