@@ -29,7 +29,7 @@ demo: $(STAMP) ## train, evaluate and plot on two real data sets
 	$(BIN)/python -m benchmarks.demo build/demo
 
 test: $(STAMP) lint ## run all tests, on up to four cores
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (about 25 minutes; needs java and mvn)
 	$(BIN)/python -m pytest -m long tests/cluster
