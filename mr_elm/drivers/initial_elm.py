@@ -46,8 +46,9 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
 def announce(data: DataSet, H: Floats) -> None:
     """Say how long the decomposition of H (N, L) will take."""
     small, large = sorted(H.shape)
-    seconds = estimate_seconds(lambda A: solve_initial(A, np.ones((len(A), 1))), np.cbrt(small * small * large))
-    data.engine.reporter.announce(f'computing the svd of {len(H):,} x {H.shape[1]:,} node outputs', seconds)
+    data.engine.reporter.announce(
+        f'computing the svd of {len(H):,} x {H.shape[1]:,} node outputs',
+        lambda: estimate_seconds(lambda A: solve_initial(A, np.ones((len(A), 1))), np.cbrt(small * small * large)))
 
 
 def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:

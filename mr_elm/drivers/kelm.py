@@ -48,8 +48,9 @@ def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dic
         data.reporter.say(f'svd: rank {facts["rank"]:,}, relative residual {residual:.1e}')
     else:
         omega = compute_matrix(data)
-        seconds = estimate_seconds(lambda A: machine.solve_matrix(A, np.ones((len(A), 1)), None), data.n_rows)
-        data.reporter.announce(f'{machine.solver} of the kernel matrix of {data.n_rows:,} rows', seconds)
+        data.reporter.announce(
+            f'{machine.solver} of the kernel matrix of {data.n_rows:,} rows',
+            lambda: estimate_seconds(lambda A: machine.solve_matrix(A, np.ones((len(A), 1)), None), data.n_rows))
         solution = machine.solve_matrix(omega, T, weights, make_factor_product(data))
         if machine.solver == 'svd':
             facts = {'rank': data.n_rows}
@@ -89,8 +90,8 @@ def solve_by_gradients(data: KernelData, machine: KernelMachine) -> tuple[Kernel
                           f'about {expected} passes to reach {machine.tolerance:g}{hint}')
 
     most = machine.rank or machine.most_rank or data.n_rows
-    seconds = estimate_seconds(lambda A: A @ A, np.cbrt(2.5 * data.n_rows * most**2))
-    data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}', seconds)
+    data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}',
+                           lambda: estimate_seconds(lambda A: A @ A, np.cbrt(2.5 * data.n_rows * most**2)))
     solution, passes, residual = machine.solve_by_gradients(
         data.task_rows, make_product(data), data.targets, data.rows.weights, announce,
         lambda n, size: data.reporter.say(describe_pass(machine, n, size, time.monotonic() - start)))

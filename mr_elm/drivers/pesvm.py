@@ -61,7 +61,7 @@ def estimate_solve(n: int) -> float:
 def solve(machine: LivingMachine, engine: Engine) -> Made:
     """Solve for the output weights: (header, arrays) of the model with its sums."""
     n = len(machine.sums.gram)
-    engine.reporter.announce(f'solving for {n} unknowns', estimate_solve(n))
+    engine.reporter.announce(f'solving for {n} unknowns', partial(estimate_solve, n))
     model = machine.keep_sums(machine.solve())
     engine.reporter.say(f'solved {n} unknowns, condition about '
                         f'{model.header.parameters["condition"]:.1e}')

@@ -61,7 +61,7 @@ def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
     n, n_systems = max(search.sizes) + 1, len(layers) * search.n_tested * len(search.nus)
     with one_thread():
         inputs.data.engine.reporter.announce(f'solving {n_systems} systems of at most {n} unknowns',
-                                             n_systems * estimate_solve(n))
+                                             lambda: n_systems * estimate_solve(n))
         grids = {kind: FoldGrid(sums[kind], inputs.options.numeric) for kind in layers}
         scores = [score for kind in layers for score in score_kind(kind, grids[kind], search)]
         if inputs.classes and search.n_counted:

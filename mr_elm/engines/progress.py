@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
 from tqdm import tqdm
@@ -34,9 +34,12 @@ class Reporter:
         if not self.quiet:
             print(text, file=self.stream, flush=True)
 
-    def announce(self, work: str, seconds: float) -> None:
-        """Say before some work how long it will take, unless that is short."""
-        if seconds >= SHORT:
+    def announce(self, work: str, estimate: Callable[[], float]) -> None:
+        """Say before some work how long it will take, unless that is short.
+
+        estimate : returns the seconds; it may take some time itself, and is not called where nothing is printed.
+        """
+        if not self.quiet and (seconds := estimate()) >= SHORT:
             self.say(f'{work}: about {describe_time(seconds)}')
 
     def stage(self, name: str, total_bytes: int, folder: str) -> Stage:

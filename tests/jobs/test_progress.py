@@ -83,8 +83,8 @@ def test_a_log_tells_how_far_a_reducer_is_when_all_rows_are_read(talkative, task
 
 
 def test_work_is_announced_unless_it_is_short(talkative):
-    talkative.announce('solving', 0.5)
-    talkative.announce('solving', 40)
+    talkative.announce('solving', lambda: 0.5)
+    talkative.announce('solving', lambda: 40)
     assert talkative.stream.getvalue() == 'solving: about 40 s\n'
     assert [describe_time(seconds) for seconds in (3, 200, 9000)] == ['3 s', '3 min', '2.5 h']
 
