@@ -17,8 +17,8 @@ from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.scaling import scale_rows
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import BLOCK_ROWS, widen
-from mr_elm.io.csv_rows import read_number
 from mr_elm.io.store import load_arrays, save_model
+from mr_elm.io.text import read_number
 from mr_elm.model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, machine_count
 from mr_elm.sums.gram import expand

@@ -18,6 +18,7 @@ from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.engines.mrjob_private import ProofArguments
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import BLOCK_ROWS, Block
+from mr_elm.io.encoding import read_encoding
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.json_file import read_json
 from mr_elm.io.kinds import find_kind
@@ -42,7 +43,8 @@ class MRRows(ProofArguments, MRJob):
 
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
     function of the values. A kind without a function is passed on as it is. A place is [FILE, START, FIRST].
-    REQUIRED names the options without which the stage cannot run. MAP_ONLY : there is no reduce step.
+    REQUIRED names the options without which the stage cannot run. MAP_ONLY : there is no reduce step. TABLE : blocks
+    hold tables, rows as they stand in the input.
 
     Beside its own output a stage writes the records of RECORDS. A task never fails because of bad data: the driver
     reads these records and raises the same error on every runner.
@@ -54,6 +56,7 @@ class MRRows(ProofArguments, MRJob):
     MERGE: dict = {}
     REQUIRED: tuple[str, ...] = ()
     MAP_ONLY = False
+    TABLE = False
 
     def __init__(self, args: list[str] | None = None) -> None:
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
@@ -76,6 +79,8 @@ class MRRows(ProofArguments, MRJob):
                               help='standard input names splits to read, it does not hold the rows themselves')
         for add in (add_row_arguments, add_task_argument, add_no_label_argument):
             add(self.add_passthru_arg)
+        self.add_file_arg('--encoding', help='JSON: how columns with text and gaps become features (default: rows hold '
+                          'numbers only)')
         self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',
                               help='how many rows of text to read together (default: %(default)s)')
 
@@ -99,6 +104,7 @@ class MRRows(ProofArguments, MRJob):
             self.demand_options()
             self.records: list[Pair] = []
             self.ahead = b''
+            self.encoding = read_encoding(self.options.encoding)
             self.plan = self.look() if self.options.plan is None else read_json(self.options.plan)
             self.map_begin()
             try:
@@ -122,7 +128,8 @@ class MRRows(ProofArguments, MRJob):
         self.ahead = next(read_whole_lines(self.stdin), b'')
         path = os.environ.get('mapreduce_map_input_file', '')
         options = row_options(self.options, labelled=not self.options.no_label,
-                              numeric_labels=self.options.task == 'regression')
+                              numeric_labels=self.options.task == 'regression', encoding=self.encoding,
+                              encode='auto' if self.TABLE else 'refuse')
         lines, blank_bytes = take_first_lines([self.ahead])
         form = sniff(lines, path, options, blank_bytes) if lines else RowFormat('csv')
         return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
@@ -155,7 +162,7 @@ class MRRows(ProofArguments, MRJob):
             form = RowFormat.from_json(files[number]['format'])
             reader = (find_kind(form.kind).reader or LineReader)(
                 form, file=files[number]['path'], start=start, stop=self.options.bad_rows == 'stop',
-                block_rows=self.options.block_rows)
+                block_rows=self.options.block_rows, encoding=self.encoding)
             try:
                 yield from self.read_split(reader, chunks, number)
             except DataFormatError as error:

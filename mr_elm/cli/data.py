@@ -27,7 +27,7 @@ def pack(argv: Sequence[str]) -> None:
     """Pack rows of text into a folder."""
     parser = Parser('pack', 'Write rows as binary blocks, one block in each line, with checksums, and a manifest with '
                     'their statistics.')
-    add_input_options(parser)
+    add_input_options(parser, encodes=True)
     parser.add_argument('-o', '--output', required=True, metavar='DIR', help='a new or empty folder')
     parser.add_argument('--dtype', choices=('float64', 'float32'), default='float64',
                         help='number format of the features (default: %(default)s)')

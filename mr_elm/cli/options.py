@@ -14,7 +14,13 @@ from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import Reporter
 from mr_elm.files.storage import write_file
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.row_arguments import AdvancedHelp, add_no_label_argument, add_row_arguments, add_task_argument
+from mr_elm.rows.row_arguments import (
+    AdvancedHelp,
+    add_encode_arguments,
+    add_no_label_argument,
+    add_row_arguments,
+    add_task_argument,
+)
 
 OUTPUT_DIR = '--output-dir'
 
@@ -123,10 +129,13 @@ REFUSED = {'-o': f', the output folder of a job is {OUTPUT_DIR}', '--spark': '',
            **dict.fromkeys(step_options(), '')}
 
 
-def add_input_options(parser: Parser) -> None:
-    """Add the inputs and the options that say how they are written."""
+def add_input_options(parser: Parser, encodes: bool = False) -> None:
+    """Add the inputs and the options that say how they are written. encodes : add also how text becomes features."""
     parser.add_argument('inputs', nargs='+', metavar='INPUT', help='files, folders or globs; .gz and .bz2 too')
-    add_row_arguments(parser.add_argument_group('input').add_argument)
+    group = parser.add_argument_group('input')
+    add_row_arguments(group.add_argument)
+    if encodes:
+        add_encode_arguments(group.add_argument)
 
 
 def above_zero(text: str) -> float:

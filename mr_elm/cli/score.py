@@ -114,14 +114,24 @@ def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, igno
              ignore_extra: bool = False) -> RowOptions:
     """Return the RowOptions of the training, unless the user says otherwise. The flags are those of RowOptions."""
     trained = model.header.parameters['input']
+    known = columns_of(model, labelled)
     label, weight = trained['label_column'] or 0, trained['weight_column']
     if not labelled and weight is not None and weight > label:
         weight -= 1  # the label stood in front of it
-    labels = {} if args.label_column is not None else {'label_column': label}
-    weights = {} if args.weight_column is not None else {'weight_column': weight}
-    return row_options(args, **labels, **weights, labelled=labelled, n_features=model.n_features,
-                       numeric_labels=model.numeric and not ignore_label, ignore_label=ignore_label,
-                       ignore_extra=ignore_extra)
+    known |= {'label_name': None} if args.label_column is not None else {'label_column': label}
+    known |= {'weight_name': None} if args.weight_column is not None else {'weight_column': weight}
+    return row_options(args, **known, labelled=labelled, numeric_labels=model.numeric and not ignore_label,
+                       ignore_label=ignore_label, ignore_extra=ignore_extra)
+
+
+def columns_of(model: Model, labelled: bool = True) -> dict[str, Any]:
+    """Return what RowOptions of rows for a model know of the columns: all but where label and weight stand."""
+    trained, encoding = model.header.parameters['input'], model.header.encoding
+    dropped, label = trained.get('dropped', []), trained.get('label_name')
+    return {'names': trained.get('names') and tuple(trained['names']), 'encoding': encoding,
+            'label_name': label, 'weight_name': trained.get('weight_name'),
+            'dropped': (*dropped, *([label] if label and not labelled else [])),
+            'n_features': model.n_features if encoding is None else None}
 
 
 def report_rejected(accounts: Accounts, engine: Engine) -> None:

@@ -1,5 +1,7 @@
 """mr-elm train ... --script: print a training as a shell script of stages, programs that a user can run by hand."""
 import argparse
+import csv
+import io
 import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +16,7 @@ from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
 ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'header': 'auto', 'label_column': None, 'weight_column': None,
-               'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop'}
+               'columns': None, 'drop': None, 'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop'}
 # what a run of jobs may be given, but not stages that are run one by one
 TRAIN_ONLY = {'bundle': '--bundle', 'trace': '--trace', 'resume': '--resume'}
 DELIMITERS = {None: 'space', '\t': 'tab'}
@@ -60,6 +62,7 @@ class Script:
         self.where = ['-r', args.runner] if args.runner != DEFAULT_ENGINE else []
         self.where += ['-q'] if args.quiet else []
         self.where += [*passed, *(['--task-python-bin', args.python] if args.python else [])]
+        self.encodes = False
         self.outputs: list[str] = []
         self.lines: list[str] = []
 
@@ -74,7 +77,9 @@ class Script:
 
     def program(self, noun: str, words: Sequence[object], inputs: str | None = None) -> str:
         """Return the command that runs a stage over the rows, or over a file of the script."""
-        rows = [*self.row_words(), *self.where, *self.args.inputs] if inputs is None else [*self.where, inputs]
+        encoded = self.files(encoding='json') if self.encodes and noun != 'values' else []
+        of_rows = [*self.row_words(), *encoded, *self.where, *self.args.inputs]
+        rows = of_rows if inputs is None else [*self.where, inputs]
         return shlex.join(['python', '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words), *rows])
 
     def files(self, **suffixes: str) -> list[str]:
@@ -86,7 +91,7 @@ class Script:
         """Return the options that say how the rows are written, but for the defaults."""
         given = {name: getattr(self.args, name) for name in ROW_OPTIONS}
         given['n_features'] = self.known.get('n_features', given['n_features'])
-        words = [f'--{name.replace("_", "-")}={DELIMITERS.get(given[name], given[name])}'
+        words = [f'--{name.replace("_", "-")}={write_option(given[name])}'
                  for name, default in ROW_OPTIONS.items() if given[name] != default]
         return [*words, '--task=regression'] if self.known['numeric_labels'] else words
 
@@ -115,8 +120,20 @@ class Script:
                           '# solve, and write the model', last, ''])
 
 
+def write_option(value: Any) -> Any:
+    """Write the value of an option of rows as a command line has it."""
+    if not isinstance(value, tuple):
+        return DELIMITERS.get(value, value)
+    text = io.StringIO()
+    csv.writer(text, lineterminator='').writerow(value)
+    return text.getvalue()
+
+
 def add_statistics(script: Script, plan: InputPlan, n_landmarks: int = 0, seed: int = 0) -> None:
     """Add the statistics of the rows, which a pack knows but for landmarks."""
+    if plan.needs_encoding:
+        script.add('count the values of each column', 'values', [])
+        script.encodes = True
     if not plan.pack or n_landmarks:
         words = ['--landmarks', n_landmarks, '--seed', seed] if n_landmarks else []
         script.add('compute statistics of the columns and labels', 'stats', words)

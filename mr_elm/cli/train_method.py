@@ -30,7 +30,7 @@ def train_method(perform: Callable[..., None], name: str, method: Method, argv: 
 def make_parser(name: str, method: Method) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'train {name}', method.description)
-    add_input_options(parser)
+    add_input_options(parser, encodes=True)
     add_model_options(parser)
     add_options(parser, load(method.options))
     if method.auto:
@@ -79,6 +79,7 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
                args: argparse.Namespace, passed: tuple[str, ...]) -> None:
     """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
     from mr_elm.cli.increment import living_model
+    from mr_elm.cli.score import columns_of
     from mr_elm.machines.living import options_of
     if clash := [flag for flag in sorted(OF_THE_LAYER) if flag in given]:
         parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
@@ -87,5 +88,5 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
     with living_model(args.like) as (_, model):
         nu = {'nu': args.nu} if '--nu' in given or '--C' in given else {}
         options = options_of(model.header, method=name, bad_rows=args.bad_rows, **nu)
-        known = {'numeric_labels': model.numeric, 'n_features': model.n_features}
+        known = {**columns_of(model), 'numeric_labels': model.numeric}
         perform(partial(load(METHODS[name].driver), like=model), options, args, passed, **known)

@@ -32,7 +32,7 @@ def read_tuning(name: str, method: Method, tuning: Tuning,
 def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'tune {name}', tuning.description)
-    add_input_options(parser)
+    add_input_options(parser, encodes=True)
     add_model_options(parser, required=False)
     parser.group(GRID)
     add_options(parser, load(method.options), tuning.options)

@@ -48,7 +48,7 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
 def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTask]:
     """Learn what the rows of a DataSet are and state the problem."""
     summary, classes = learn_rows(data, 'classification')
-    return summary, classes, state_task(options, summary.columns, classes, summary.sparse)
+    return summary, classes, state_task(options, summary, classes)
 
 
 def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: float) -> None:
@@ -88,4 +88,5 @@ def describe(header: ModelHeader, data: DataSet, summary: Summary, options: Dual
         scale=options.scale, class_weight=options.class_weight, partitions=options.partitions,
         certificates=certificates, blas=sorted(data.blas), input=summary.input)
     return replace(header, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
+                   encoding=summary.encoding,
                    history=[make_event('train', summary.n_rows, summary.rejected)])

@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from mr_elm.drivers.summary import survey
+from mr_elm.drivers.summary import learn_encoding, survey
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import store_of
@@ -13,7 +13,7 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.checks import demand_rows
-from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.manifest import write_manifest
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.sums.summary import Summary
@@ -50,13 +50,13 @@ def pack(patterns: Sequence[str], folder: str, options: RowOptions, engine: Engi
     plan = plan_inputs(patterns, options)
     if plan.pack:
         raise DataFormatError(f'{plan.pack}: expected rows of text, found packed rows')
-    form = plan.files[0].format
-    if form.n_columns:
-        packing = replace(packing, block_rows=count_record_rows(form.width, packing.block_rows))
+    text = DataSet(plan, engine, bad_rows)
+    if plan.needs_encoding:
+        text.encode(learn_encoding(text))
+    packing = replace(packing, block_rows=choose_block_rows(text.plan, packing.block_rows))
     if found:
         store.remove(folder)  # Hadoop writes to new folders only
     arguments = ['--dtype', packing.dtype, '--block-rows', str(packing.block_rows)]
-    text = DataSet(plan, engine, bad_rows)
     with (engine.output_arguments(folder) as target,
           text.run(MRPack, [*target, *arguments], 'packing').finished() as finished):
         closed = close_pack(text, finished, options, packing)
@@ -64,12 +64,20 @@ def pack(patterns: Sequence[str], folder: str, options: RowOptions, engine: Engi
     return closed
 
 
+def choose_block_rows(plan: InputPlan, block_rows: int) -> int:
+    """Return how many rows of text make a block: fewer than `block_rows` where dense rows are wide."""
+    form, encoding = plan.files[0].format, plan.encoding
+    if encoding is not None and not encoding.sparse:
+        return count_record_rows(encoding.width, block_rows)
+    return count_record_rows(form.width, block_rows) if encoding is None and form.n_columns else block_rows
+
+
 def close_pack(text: DataSet, finished: Finished, options: RowOptions,
                packing: Packing) -> tuple[Summary, Accounts]:
     """Read the blocks back, check that no row is missing, and write the manifest. text : DataSet that was packed."""
     folder, plan = finished.folder, text.plan
     packed = DataSet(plan_inputs([folder], replace(options, kind='packed'), closed=False), text.engine)
-    summary = survey(packed)
+    summary = replace(survey(packed), encoding=plan.encoding)
     accounts = Accounts.of_packing(plan, packed.first)
     accounts.map_input_records = finished.map_input_records
     text.reconcile(accounts)

@@ -2,11 +2,14 @@
 from dataclasses import replace
 from typing import Any
 
-from mr_elm.errors import AccountingError
+from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.io.encoding import CATEGORY, Encoding
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.checks import check_labels, demand_rows, find_classes
 from mr_elm.streaming.mr_stats import MRStats, check_classes
+from mr_elm.streaming.mr_values import MRValues
 from mr_elm.sums.summary import Summary
+from mr_elm.sums.values import ColumnValues, choose_encoding
 
 
 def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0) -> tuple[Summary, Any]:
@@ -24,6 +27,8 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
 
     Packed rows need a pass only for landmarks. Raises DataFormatError when no row can be used.
     """
+    if data.plan.needs_encoding:
+        data.encode(learn_encoding(data))
     manifest = data.plan.manifest
     if manifest and not landmarks:
         summary = Summary.of_manifest(manifest)
@@ -36,11 +41,38 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     return summary
 
 
+def learn_encoding(data: DataSet) -> Encoding:
+    """Count the values of every column of the rows of a DataSet, and choose how they become features.
+
+    Raises DataFormatError when a column can be neither numbers nor categories.
+    """
+    raw = DataSet(data.plan, data.engine, data.bad_rows)  # an infinite number is a bad row only once it is encoded
+    values = [ColumnValues.from_json(column) for _, found in raw.run(MRValues, [], 'values')
+              for column in found['columns']]
+    if not values:
+        raise DataFormatError(f'{data.plan.name}: expected rows, found none that can be used')
+    try:
+        encoding = choose_encoding(data.plan.column_names, values, data.plan.max_categories)
+    except DataFormatError as error:
+        raise DataFormatError(f'{data.plan.name}: {error}') from None
+    data.engine.reporter.say(describe(encoding))
+    return encoding
+
+
+def describe(encoding: Encoding) -> str:
+    """Say for people what an Encoding makes of a table."""
+    categories = [column for column in encoding.columns if column.kind == CATEGORY]
+    gaps = sum(column.gaps for column in encoding.columns)
+    return (f'columns: {len(encoding.columns) - len(categories)} of numbers, {gaps} of them with gaps, '
+            f'{len(categories)} of categories: {encoding.width} features')
+
+
 def survey(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     """Run the statistics job: the Summary of a DataSet, which may be empty."""
     job = data.run(MRStats, ['--landmarks', str(landmarks), '--seed', str(seed)], 'statistics')
     summary = Summary.of_pairs(job, data.plan.input_facts)
-    summary.n_rows, summary.rejected = job.accounts.used, dict(job.accounts.reasons)
+    summary.n_rows, summary.rejected, summary.encoding = (
+        job.accounts.used, dict(job.accounts.reasons), data.plan.encoding)
     check_classes(summary.labels, f'{data.plan.name}: ')
     if landmarks and summary.n_rows and summary.landmarks is None:
         raise AccountingError(f'{data.plan.name}: expected landmarks from the statistics, found none')

@@ -20,13 +20,14 @@ from mr_elm.engines.mrjob_private import own_actions, prints_output, split_words
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import describe_error
 from mr_elm.files.storage import store_of
+from mr_elm.io.encoding import read_encoding
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
 from mr_elm.signals import Terminated, terminable
 
-OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows')
+OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows', 'encoding')
 
 
 def main(job_class: Any, argv: list[str]) -> int:
@@ -72,7 +73,8 @@ def run(job: Any, argv: list[str]) -> None:
     if folder and store_of(folder).find(folder):
         raise FileExistsError(f'{folder}: expected a new folder, it exists')
     own, passed = split_options(job, argv)
-    rows = row_options(options, labelled=not options.no_label, numeric_labels=options.task == 'regression')
+    rows = row_options(options, labelled=not options.no_label, numeric_labels=options.task == 'regression',
+                       encode='auto' if job.TABLE else 'refuse', encoding=read_encoding(options.encoding))
     with make_engine(options.runner or DEFAULT_ENGINE, passed, reporter=Reporter(options.quiet)) as engine:
         engine.prepare([*options.args, *filter(None, [folder])])
         data = DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)

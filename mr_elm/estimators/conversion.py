@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mr_elm.arithmetic import describe_blas
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.io.csv_rows import read_number
+from mr_elm.io.text import read_number
 from mr_elm.models import Model
 
 # what models call by other names than estimators

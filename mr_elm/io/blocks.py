@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.io.columns import Table, stack_tables
 from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096
@@ -17,13 +18,13 @@ BLOCK_ROWS = 4096
 class Block:
     """Hold some rows with their labels.
 
-    X : (n, d) float64 array, or CSR matrix for sparse rows.
+    X : (n, d) float64 array, CSR matrix for sparse rows, or a Table of rows that are not encoded yet.
     names : the distinct labels as text, in order of first appearance; empty when rows have no label.
     codes : (n,) int array, row i has the label names[codes[i]].
     weights : (n,) positive float64 array, or None when every row counts once.
     """
 
-    X: Rows
+    X: Any
     names: tuple[str, ...] = ()
     codes: Any = None
     weights: Floats | None = None
@@ -66,6 +67,8 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
 
 def stack(parts: Sequence[Rows]) -> Rows:
     """Put matrices on top of each other; sparse ones are widened to the widest."""
+    if isinstance(parts[0], Table):
+        return stack_tables(parts)
     if not sp.issparse(parts[0]):
         return np.concatenate(parts)
     return sp.vstack([widen(part, max(part.shape[1] for part in parts)) for part in parts], format='csr')

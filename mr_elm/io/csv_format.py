@@ -1,10 +1,13 @@
 """Decide how a file of delimited text is read: delimiter, header, width, and the places of label and weight."""
 from collections import Counter
+from dataclasses import replace
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.csv_rows import diagnose, parse, read_number, split_fields
+from mr_elm.io.csv_rows import diagnose, parse, split_fields
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, name_pattern
+from mr_elm.io.selection import Header, select_columns
+from mr_elm.io.text import read_number
 
 DELIMITERS = (',', '\t', ';', '|')
 
@@ -20,16 +23,19 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
     if len(rows) <= header:
         raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = Counter(map(len, rows[header:])).most_common(1)[0][0]
-    names = [readable(text) for text in rows[0]] if header else None
-    label = locate(options.label_column, names, n_columns, path) if options.labelled else None
-    weight = locate(options.weight_column, names, n_columns, path)
-    if weight is not None and weight == label:
-        raise DataFormatError(f'{path}: expected label and weight in two columns, column {label} is given for both')
-    form = RowFormat('csv', delimiter, header, n_columns, label, weight, options.labelled, options.ignore_label,
-                     options.numeric_labels)
+    header_names = tuple(readable(text) for text in rows[0]) if header else None
+    chosen = select_columns(Header(path, n_columns, header_names), options)
+    form = RowFormat.of(
+        'csv', options, delimiter=delimiter, header=header, n_columns=n_columns, label_column=chosen.label,
+        weight_column=chosen.weight, labelled=chosen.label is not None, names=chosen.names, table=options.table,
+        label_name=header_names[chosen.label] if header_names and chosen.label is not None else None,
+        weight_name=header_names[chosen.weight] if header_names and chosen.weight is not None else None,
+        dropped=chosen.dropped)
+    if chosen.features != form.feature_positions:
+        form = replace(form, positions=chosen.features)
     if form.width < 1:
         raise DataFormatError(f'{path}: expected a label and at least one feature, rows have {n_columns} field(s)')
-    if options.n_features not in (None, form.width):
+    if not form.table and options.n_features not in (None, form.width):
         raise DataFormatError(f'{path}: expected rows of {options.n_features} features, found rows of '
                               f'{form.width}' + width_hint(form, options))
     return form
@@ -90,22 +96,6 @@ def decide_header(rows: list[list[str]], options: RowOptions) -> bool:
 def is_number(text: str) -> bool:
     """Tell whether a field is a number."""
     return read_number(text) is not None
-
-
-def locate(column: str | int | None, names: list[str] | None, n_columns: int, path: str) -> int | None:
-    """Find a column: a whole number is a position from 0, or from the end when negative; anything else is a name."""
-    if column is None:
-        return None
-    try:
-        position = int(column)
-    except ValueError:
-        if names and column in names:
-            return names.index(column)
-        known = f'its {len(names)} columns are {", ".join(names[:50])}' if names else 'it has no header line'
-        raise DataFormatError(f'{path}: expected a column named {column!r}, {known}') from None
-    if not -n_columns <= position < n_columns:
-        raise DataFormatError(f'{path}: expected column {position} (counted from 0), rows have {n_columns} fields')
-    return position % n_columns
 
 
 KIND = Kind(choose_format, lambda lines: True, name_pattern('csv', 'tsv'), parse, diagnose)

@@ -2,11 +2,15 @@
 import csv
 import math
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from mr_elm.io.blocks import Block, encode_labels
+from mr_elm.io.columns import Table, TextColumn
 from mr_elm.io.formats import RowError, RowFormat
+from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
 
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
@@ -31,24 +35,25 @@ def split_white(line: str, limit: int = -1) -> list[str]:
     return SPACES.split(line.strip(SPACE), max(limit, 0))
 
 
-def quote(text: str, limit: int = 40) -> str:
-    """Quote a piece of input for a message, shortened and without control characters."""
-    text = text if len(text) <= limit else text[:limit] + '...'
-    return ascii(text) if not text.isprintable() else repr(text)
-
-
 def parse(lines: list[str], form: RowFormat) -> Block:
     """Turn lines into a Block.
 
     lines : list of str, decoded as Latin-1, without line ends or blank lines.
     Raises ValueError when any line cannot be used; `diagnose` says which and why.
     """
+    if form.table:
+        return parse_table(lines, form)
     labels, weights, features = separate(lines, form)
     if not any(features):
         raise ValueError('rows without features')
     X = np.loadtxt(features, delimiter=form.delimiter, comments=None, ndmin=2)
     if X.shape != (len(lines), form.width) or not np.isfinite(X).all():
         raise ValueError('rows of another shape')
+    return label_rows(X, labels, weights, form)
+
+
+def label_rows(X: Any, labels: Sequence[str] | None, weights: Sequence[str] | None, form: RowFormat) -> Block:
+    """Make the Block of rows with labels and weights as text, or without."""
     row_weights = None if weights is None else read_weights(weights)
     if labels is None or form.ignore_label:
         return Block(X, weights=row_weights)
@@ -56,19 +61,40 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     return Block(X, tuple(decode_label(name, form) for name in names), codes, row_weights)
 
 
+def parse_table(lines: list[str], form: RowFormat) -> Block:
+    """Turn lines into a Block of a Table. Raises RowError when any line cannot be used."""
+    rows = [split_fields(line, form.delimiter) for line in lines]
+    for row in rows:
+        if len(row) != form.n_columns:
+            raise RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')
+    fields = list(zip(*rows, strict=True))
+    plain = all(map(str.isascii, lines))
+    columns = (fields[j] if plain else [decode_field(text) for text in fields[j]] for j in form.feature_positions)
+    labels, weights = (None if j is None else fields[j] for j in (form.label_column, form.weight_column))
+    return label_rows(Table(tuple(map(TextColumn, columns)), len(rows)), labels, weights, form)
+
+
+def decode_field(text: str) -> str:
+    """Decode a field of text that was read byte for byte."""
+    try:
+        return text.encode('latin-1').decode('utf-8')
+    except UnicodeDecodeError:
+        raise RowError('not UTF-8', f'{ascii(text)} is not UTF-8 text') from None
+
+
 def separate(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] | None, list[str]]:
     """Separate label, weight and features of each line: (labels, weights, features), each a list of text or None."""
-    if form.label_column is None and form.weight_column is None and not any('"' in line for line in lines):
+    plain = form.weight_column is None and form.positions is None and not any('"' in line for line in lines)
+    if plain and form.label_column is None:
         return None, None, lines
-    simple = form.label_column == 0 and form.weight_column is None and not any('"' in line for line in lines)
+    simple = plain and form.label_column == 0
     if simple and form.delimiter:
         parts = [line.partition(form.delimiter) for line in lines]
         return [part[0].strip(SPACE) for part in parts], None, [part[2] for part in parts]
     rows = [split_fields(line, form.delimiter) for line in lines]
     if any(len(row) != form.n_columns for row in rows):
         raise ValueError('rows of another width')
-    special = {form.label_column, form.weight_column}
-    kept = [j for j in range(len(rows[0])) if j not in special]
+    kept = form.feature_positions
     joint = form.delimiter or ' '
     return (take_field(rows, form.label_column), take_field(rows, form.weight_column),
             [joint.join([row[j] for j in kept]) for row in rows])
@@ -79,11 +105,12 @@ def take_field(rows: list[list[str]], position: int | None) -> list[str] | None:
     return None if position is None else [row[position] for row in rows]
 
 
-def read_weights(texts: list[str]) -> Floats:
-    """Read weights: (n,) float64, all positive and finite, or ValueError."""
+def read_weights(texts: Sequence[str]) -> Floats:
+    """Read weights: (n,) float64, all positive and finite, or RowError."""
     weights = np.array([read_number(text) for text in texts], dtype=float)
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise ValueError('weights')
+    wrong = ~(np.isfinite(weights) & (weights > 0))
+    if wrong.any():
+        raise RowError('weight is not positive', f'the weight is {quote(texts[int(np.argmax(wrong))])}')
     return weights
 
 
@@ -101,14 +128,6 @@ def decode_label(text: str, form: RowFormat) -> str:
     if number is not None and not math.isfinite(number):
         raise RowError('nan or infinite', f'the label is {quote(name)}')
     return name
-
-
-def read_number(text: str) -> float | None:
-    """Read a plain decimal number, or return None for any other text."""
-    try:
-        return None if '_' in text else float(text)
-    except ValueError:
-        return None
 
 
 def diagnose(line: str, form: RowFormat) -> RowError:
@@ -131,6 +150,8 @@ def check_field(text: str, j: int, form: RowFormat) -> None:
     if j == form.label_column:
         if not form.ignore_label:
             decode_label(text, form)
+        return
+    if j != form.weight_column and j not in form.feature_positions:
         return
     number = read_number(text)
     if number is None:

@@ -3,6 +3,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 MAX_FEATURES = 10_000_000
+MAX_CATEGORIES = 100  # values of a column that have a feature of their own
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,11 @@ class RowFormat:
     max_features : largest index believed (libsvm).
     ignore_extra : drop features beyond n_features instead of rejecting the row (libsvm).
     blank_bytes : bytes of the blank lines above the first line that is not blank (csv).
+    names : of the features, in their order, or None where columns have no names.
+    positions : which column of the file each feature is, or None when all but label and weight are, in their order.
+    label_name, weight_name : of these columns, or None.
+    dropped : names, or positions where there are none, of the columns that were left out.
+    table : whether rows may hold text and gaps: they are read as a `Table`, to be encoded.
     """
 
     kind: str
@@ -36,17 +42,30 @@ class RowFormat:
     max_features: int = MAX_FEATURES
     ignore_extra: bool = False
     blank_bytes: int = 0
+    names: tuple[str, ...] | None = None
+    positions: tuple[int, ...] | None = None
+    label_name: str | None = None
+    weight_name: str | None = None
+    dropped: tuple[str | int, ...] = ()
+    table: bool = False
 
     @property
     def width(self) -> int:
-        """Count the features of a csv row."""
-        return (self.n_columns or 0) - (self.label_column is not None) - (self.weight_column is not None)
+        """Count the columns of a csv row that are features."""
+        return len(self.feature_positions)
+
+    @property
+    def feature_positions(self) -> tuple[int, ...]:
+        """Return which column each feature is."""
+        if self.positions is not None:
+            return self.positions
+        return tuple(j for j in range(self.n_columns or 0) if j not in (self.label_column, self.weight_column))
 
     @classmethod
     def of(cls, kind: str, options: 'RowOptions', **known: Any) -> 'RowFormat':
         """Make the format of a kind with what the user said of labels and of the width. known : its other fields."""
-        return cls(kind, labelled=options.labelled, ignore_label=options.ignore_label,
-                   numeric_labels=options.numeric_labels, **known)
+        return cls(kind, **{'labelled': options.labelled, 'ignore_label': options.ignore_label,
+                            'numeric_labels': options.numeric_labels, **known})
 
     def to_json(self) -> dict:
         """Return the fields as a dictionary that JSON can hold."""
@@ -55,7 +74,10 @@ class RowFormat:
     @classmethod
     def from_json(cls, values: dict) -> 'RowFormat':
         """Build a format from `to_json`'s dictionary."""
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+        found: dict[str, Any] = {field.name: values[field.name] for field in fields(cls) if field.name in values}
+        known: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value
+                                 for name, value in found.items()}
+        return cls(**known)
 
 
 @dataclass(frozen=True)
@@ -64,6 +86,13 @@ class RowOptions:
 
     kind, delimiter, header : 'auto', or what `RowFormat` holds (header as yes or no).
     label_column, weight_column : a name or a position from 0, negative from the end; None for no weights.
+    columns, drop : names or positions of the only features, and of columns that are none; None where nothing was said.
+    encode : auto, or refuse: text where a number belongs, and gaps, are then bad rows.
+    names : of the features that rows must have, in their order; None where they are not known.
+    label_name, weight_name : what the columns are called in files with names, where positions were of another file.
+    dropped : names or positions of columns that a training left out; a file need not have them.
+    encoding : Encoding of the rows, None where it is yet to be chosen, or there is none.
+    max_categories : values of a category that have a feature of their own.
     """
 
     kind: str = 'auto'
@@ -77,6 +106,20 @@ class RowOptions:
     n_features: int | None = None
     max_features: int = MAX_FEATURES
     ignore_extra: bool = False
+    columns: tuple[str, ...] | None = None
+    drop: tuple[str, ...] | None = None
+    encode: str = 'refuse'
+    names: tuple[str, ...] | None = None
+    label_name: str | None = None
+    weight_name: str | None = None
+    dropped: tuple[str | int, ...] = ()
+    encoding: Any = None
+    max_categories: int = MAX_CATEGORIES
+
+    @property
+    def table(self) -> bool:
+        """Tell whether rows may hold text and gaps."""
+        return self.encode == 'auto' or self.encoding is not None
 
 
 class RowError(ValueError):

@@ -5,9 +5,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block, encode_labels
-from mr_elm.io.csv_rows import decode_label, quote, read_number, split_white
+from mr_elm.io.csv_rows import decode_label, split_white
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, name_pattern
+from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
 
 PAIR = re.compile(r'^[+-]?\d+:\S')

@@ -3,6 +3,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mr_elm.io.blocks import BLOCK_ROWS, Block, RowCounts, concatenate
+from mr_elm.io.encoding import Encoding, encode_table
 from mr_elm.io.formats import RowError, RowFormat
 from mr_elm.io.kinds import Kind, find_kind
 
@@ -23,17 +24,18 @@ class RejectedRow:
 class LineReader:
     """Read the lines of one split as blocks.
 
+    encoding : Encoding of rows that are tables, or None to leave them as they are.
     counts : RowCounts of what was read so far.
     rejected : list of RejectedRow since the last block; the caller may empty it.
     With stop=True reading ends at the first bad row, which is then the only one in `rejected`.
     """
 
     def __init__(self, form: RowFormat, file: str = '', start: int = 0, stop: bool = True,
-                 block_rows: int = BLOCK_ROWS) -> None:
+                 block_rows: int = BLOCK_ROWS, encoding: Encoding | None = None) -> None:
         self.form = form
         self.kind = find_kind(form.kind)
         self.stop = stop
-        self.block_rows = block_rows
+        self.block_rows, self.encoding = block_rows, encoding
         self.counts = RowCounts(file, start)
         self.rejected: list[RejectedRow] = []
 
@@ -54,7 +56,7 @@ class LineReader:
         rows = [(i, line) for i, line in enumerate(lines, first) if self._is_row(line)]
         if not rows:
             return None
-        block, errors = parse_or_reject([line for _, line in rows], self.kind, self.form)
+        block, errors = parse_or_reject([line for _, line in rows], self.kind, self.form, self.encoding)
         for k, error in errors:
             self.rejected.append(RejectedRow(rows[k][0], error.reason, error.detail, rows[k][1]))
             self.counts.rejected[error.reason] += 1
@@ -116,8 +118,8 @@ def split_chunk(chunk: bytes, first: bool = False) -> list[str]:
     return lines
 
 
-def parse_or_reject(lines: list[str], kind: Kind,
-                    form: RowFormat) -> tuple[Block | None, list[tuple[int, RowError]]]:
+def parse_or_reject(lines: list[str], kind: Kind, form: RowFormat,
+                    encoding: Encoding | None = None) -> tuple[Block | None, list[tuple[int, RowError]]]:
     """Parse lines; where that fails halve them until the bad ones stand alone.
 
     Returns (Block or None, list of (position, RowError)).
@@ -125,12 +127,14 @@ def parse_or_reject(lines: list[str], kind: Kind,
     try:
         if any('\0' in line for line in lines):
             raise ValueError('binary data')
-        return kind.parse(lines, form), []
-    except (ValueError, IndexError):
+        return encode_table(kind.parse(lines, form), encoding), []
+    except (ValueError, IndexError) as error:
         if len(lines) == 1:
+            if form.table and isinstance(error, RowError):
+                return None, [(0, error)]
             return None, [(0, kind.diagnose(lines[0], form))]
     middle = len(lines) // 2
-    left, left_errors = parse_or_reject(lines[:middle], kind, form)
-    right, right_errors = parse_or_reject(lines[middle:], kind, form)
+    left, left_errors = parse_or_reject(lines[:middle], kind, form, encoding)
+    right, right_errors = parse_or_reject(lines[middle:], kind, form, encoding)
     return concatenate([left, right]), left_errors + [(middle + k, error) for k, error in right_errors]
 

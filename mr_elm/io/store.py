@@ -17,7 +17,8 @@ from mr_elm.errors import ModelFormatError
 from mr_elm.header import ModelHeader
 
 FORMAT = 'mr_elm'
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
 FilePath = str | PathLike
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -102,6 +103,7 @@ def load_arrays(path: FilePath, name: FilePath | None = None) -> tuple[dict[str,
         raise ModelFormatError(f'{name}: expected a model file of mr-elm ({error})') from None
     if not isinstance(header, dict) or header.get('format') != FORMAT:
         raise ModelFormatError(f'{name}: expected a model file of mr-elm, found another npz file')
-    if header.get('version') != VERSION:
-        raise ModelFormatError(f'{name}: expected model version {VERSION}, found version {header.get("version")}')
+    if header.get('version') not in READABLE:
+        raise ModelFormatError(f'{name}: expected model version {" or ".join(map(str, READABLE))}, found version '
+                               f'{header.get("version")}')
     return header, arrays

@@ -10,7 +10,6 @@ import numpy as np
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
-from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
@@ -21,7 +20,8 @@ from mr_elm.machines.rows_task import RowsTask
 from mr_elm.models import layer_arrays, layer_of
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Settings
 from mr_elm.solvers.ridge.esvm import class_weights
-from mr_elm.sums.statistics import Classes, ColumnStatistics
+from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows
 
 CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')
@@ -159,17 +159,14 @@ class DualTask(RowsTask):
             'n_rows_used': 0, 'n_rows_rejected': 0, 'history': []})
 
 
-def state_task(options: DualOptions, columns: ColumnStatistics, classes: Classes, sparse: bool) -> DualTask:
-    """Put classes, scaling, kernel or nodes and solver into a DualTask.
-
-    columns : statistics of the features. sparse : whether rows are CSR.
-    """
-    offset, scale = choose_scaling(options.scale, columns)
-    d = columns.n_features
+def state_task(options: DualOptions, summary: Summary, classes: Classes) -> DualTask:
+    """Put classes, scaling, kernel or nodes and solver into a DualTask. summary : Summary of the rows."""
+    offset, scale = summary.choose_scaling(options.scale)
+    d = summary.columns.n_features
     if options.kernel in KERNELS:
         kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree,
                              normalised=options.normalise)
-        if sparse and kernel.kind.of_distance:
+        if summary.sparse and kernel.kind.of_distance:
             offset = np.zeros(d)  # distances do not see it, and rows stay sparse
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
         arrays = {'feature_offset': offset, 'feature_scale': scale}

@@ -14,7 +14,6 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
-from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import load_arrays, save_model
 from mr_elm.machines.gathering import GatheredRows
@@ -189,7 +188,7 @@ def weigh_product(multiply: Product, s: Floats | None) -> Product:
 
 def state_rows(options: KELMOptions, summary: Summary, classes: Classes | None) -> tuple[RowsTask, Kernel]:
     """Put classes, weights and scaling into a RowsTask, and choose the kernel on scaled rows."""
-    offset, scale = choose_scaling(options.scale, summary.columns)
+    offset, scale = summary.choose_scaling(options.scale)
     d = summary.columns.n_features
     kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
     if summary.sparse and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.features.scaling import choose_scaling
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.machines.options import PESVMOptions
@@ -41,7 +40,7 @@ class NodeProblem:
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks."""
         options = self.options
-        offset, scale = choose_scaling(options.scale, self.summary.columns)
+        offset, scale = self.summary.choose_scaling(options.scale)
         d = self.summary.columns.n_features
         if options.map == 'nystrom':
             rows = self.summary.landmarks[:options.n_hidden]
@@ -63,6 +62,7 @@ class NodeProblem:
         return ModelHeader(
             method=options.method, task=options.task, classes=self.classes.names if self.classes else [],
             n_features=layer.n_features, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
+            encoding=summary.encoding,
             parameters={
                 'map': options.map, 'n_hidden': layer.n_hidden, 'seed': options.seed,
                 'nu' if options.method == 'pesvm' else 'C': options.nu,

@@ -1,12 +1,17 @@
 """Run several jobs over the same rows, and demand of each that it read what the first one read."""
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
+from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import DataFormatError
+from mr_elm.io.encoding import Encoding
+from mr_elm.io.json_file import write_json
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
@@ -25,6 +30,15 @@ class DataSet:
         self.n_rows = plan.manifest['n_rows'] if plan.manifest else n_rows
         self.first: Accounts | None = None
         self._blas_of_tasks: set[str] = set()
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """Return the Encoding of rows that are tables; packed rows are encoded already."""
+        return None if self.plan.pack else self.plan.encoding
+
+    def encode(self, encoding: Encoding) -> None:
+        """Read rows as an Encoding says from now on."""
+        self.plan = replace(self.plan, encoding=encoding)
 
     def fix_width(self, n_features: int) -> None:
         """Read sparse rows as rows of so many features from now on."""
@@ -90,7 +104,13 @@ class Pass:
             yield from finished.pairs(self.accounts)
         self.data.reconcile(self.accounts)
 
-    def finished(self) -> AbstractContextManager[Finished]:
+    @contextmanager
+    def finished(self) -> Iterator[Finished]:
         """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end."""
         arguments = ['--bad-rows', self.data.bad_rows, *self.arguments]
-        return self.data.engine.run_job(self.job_class, self.data.plan, arguments, self.stage)
+        with TemporaryDirectory(prefix='mr_elm-') as folder:
+            if self.data.encoding is not None:
+                path = os.path.join(folder, 'encoding.json')
+                arguments += ['--encoding', write_json(path, self.data.encoding.to_json())]
+            with self.data.engine.run_job(self.job_class, self.data.plan, arguments, self.stage) as finished:
+                yield finished

@@ -1,14 +1,17 @@
 """Find the files of a data set, look at each once, and cut them into splits."""
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.files.storage import Entry, Store, is_local, store_of
 from mr_elm.io.blocks import Block
-from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.encoding import Encoding
+from mr_elm.io.formats import MAX_CATEGORIES, RowFormat, RowOptions
 from mr_elm.io.kinds import find_kind
 from mr_elm.io.packed import MANIFEST, encode_block
+from mr_elm.io.selection import SHOWN
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import is_compressed, read_stream
 from mr_elm.rows.manifest import load_manifest
@@ -34,11 +37,15 @@ class InputPlan:
     """List the files of a data set in input order.
 
     pack : the folder of a packed data set, else None. manifest : what closes a pack, a dictionary.
+    encoding : Encoding of rows that are tables, None where it is yet to be chosen, or rows hold only numbers.
+    max_categories : values of a column that have a feature of their own, when it is chosen.
     """
 
     files: list
     pack: str | None = None
     manifest: dict | None = None
+    encoding: Encoding | None = None
+    max_categories: int = MAX_CATEGORIES
 
     @property
     def kind(self) -> str:
@@ -59,7 +66,20 @@ class InputPlan:
     def input_facts(self) -> dict:
         """Return what a reader of similar rows must know: kind, and where label and weight stood."""
         form = self.files[0].format
-        return {'kind': form.kind, 'label_column': form.label_column, 'weight_column': form.weight_column}
+        return {'kind': form.kind, 'label_column': form.label_column, 'weight_column': form.weight_column,
+                'names': form.names and list(form.names), 'label_name': form.label_name,
+                'weight_name': form.weight_name, 'dropped': list(form.dropped)}
+
+    @property
+    def needs_encoding(self) -> bool:
+        """Tell whether rows are tables whose encoding is yet to be chosen."""
+        return self.files[0].format.table and self.encoding is None
+
+    @property
+    def column_names(self) -> list[str]:
+        """Name the columns that are features; x0, x1 and so on where they have no names."""
+        form = self.files[0].format
+        return list(form.names or (f'x{j}' for j in range(form.width)))
 
     def to_json(self) -> dict:
         """Return what tasks need to know."""
@@ -69,13 +89,16 @@ class InputPlan:
     def to_record(self) -> dict:
         """Return the whole plan as a dictionary that JSON can hold; `from_record` undoes it."""
         files = [{**vars(file), 'format': file.format.to_json()} for file in self.files]
-        return {'files': files, 'pack': self.pack, 'manifest': self.manifest}
+        return {'files': files, 'pack': self.pack, 'manifest': self.manifest, 'max_categories': self.max_categories,
+                'encoding': self.encoding and self.encoding.to_json()}
 
     @classmethod
     def from_record(cls, record: dict) -> 'InputPlan':
         """Make a plan of what `to_record` returned."""
         files = [InputFile(**{**file, 'format': RowFormat.from_json(file['format'])}) for file in record['files']]
-        return cls(files, record['pack'], record['manifest'])
+        encoding = record.get('encoding')
+        return cls(files, record['pack'], record['manifest'], encoding and Encoding.from_json(encoding),
+                   record.get('max_categories', MAX_CATEGORIES))
 
     def with_width(self, n_features: int) -> 'InputPlan':
         """Fix the width of sparse rows; others have theirs."""
@@ -94,13 +117,42 @@ def plan_inputs(patterns: Sequence[str], options: RowOptions, closed: bool = Tru
     Raises FileNotFoundError when nothing is there, DataFormatError when it cannot be rows.
     """
     entries = expand_patterns(patterns)
-    files = [file for entry in entries if (file := inspect_file(entry, options))]
+    files = inspect_files(entries, options)
     if not files:
         raise DataFormatError(f'{entries[0].path}: expected rows, the file is empty' if len(entries) == 1 else
                               f'{entries[0].path} and {len(entries) - 1} more: expected rows, all files are empty')
     check_alike(files)
     pack = find_pack(files, closed)
-    return InputPlan(files, pack, load_manifest(pack) if pack else None)
+    manifest = load_manifest(pack) if pack else None
+    encoding = check_pack(pack, manifest, options) if manifest else options.encoding
+    return InputPlan(files, pack, manifest, encoding, options.max_categories)
+
+
+def check_pack(pack: str | None, manifest: Mapping[str, Any], options: RowOptions) -> Encoding | None:
+    """Return the Encoding of packed rows. Raises DataFormatError when a model expects other columns."""
+    record, names = manifest.get('encoding'), manifest['input'].get('names')
+    if options.encoding is not None and record != options.encoding.to_json():
+        raise DataFormatError(f'{pack}: expected rows whose columns are encoded as in the model, found another '
+                              'encoding: pack them again (mr-elm pack --like MODEL)')
+    if options.names is not None and names is not None and list(options.names) != names:
+        raise DataFormatError(f'{pack}: expected the columns {", ".join(options.names[:SHOWN])} in this order, found '
+                              f'{", ".join(names[:SHOWN])}: pack them again (mr-elm pack --like MODEL)')
+    return record and Encoding.from_json(record)
+
+
+def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFile]:
+    """Look at each file: the InputFiles of those that are not empty. Columns have the names of the first file."""
+    files: list[InputFile] = []
+    for entry in entries:
+        file = inspect_file(entry, options)
+        if file is None:
+            continue
+        if not files and file.format.names is not None:
+            form = file.format
+            options = replace(options, names=form.names, label_name=form.label_name or options.label_name,
+                              weight_name=form.weight_name or options.weight_name)
+        files.append(file)
+    return files
 
 
 def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
@@ -161,9 +213,15 @@ def check_alike(files: list[InputFile]) -> None:
         if file.format.kind != first.format.kind:
             raise DataFormatError(f'{file.path}: expected {first.format.kind} rows as in {first.path}, found '
                                   f'{file.format.kind} rows')
-        if file.format.kind == 'csv' and file.format.n_columns != first.format.n_columns:
+        if file.format.kind == 'csv' and not_named(file, first) and (
+                file.format.n_columns != first.format.n_columns):
             raise DataFormatError(f'{file.path}: expected {first.format.n_columns} fields a row as in {first.path}, '
                                   f'found {file.format.n_columns}')
+
+
+def not_named(*files: InputFile) -> bool:
+    """Tell whether the columns of some files have no names."""
+    return any(file.format.names is None for file in files)
 
 
 def find_pack(files: list[InputFile], closed: bool = True) -> str | None:

@@ -1,8 +1,9 @@
 """Declare the options that say how rows are written, the same for commands and for stages run by hand."""
 import argparse
+import csv
 from collections.abc import Callable
 
-from mr_elm.io.formats import MAX_FEATURES, RowOptions
+from mr_elm.io.formats import MAX_CATEGORIES, MAX_FEATURES, RowOptions
 from mr_elm.io.kinds import KINDS
 
 
@@ -23,6 +24,12 @@ def add_row_arguments(add: Callable) -> None:
     add('--weight-column', metavar='NAME|INDEX',
         help=AdvancedHelp('csv: name or index of the column that says how often each row counts; `none` if the '
                           'rows for a model that was trained with weights have none'))
+    add('--columns', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
+        'csv, parquet, arrow: names or indexes of the only columns that are features (default: all, or those of the '
+        'model)'))
+    add('--drop', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
+        'csv, parquet, arrow: names or indexes of columns that are not features (default: none, or those that the '
+        'training of the model left out)'))
     add('--n-features', type=positive, metavar='D', help=AdvancedHelp(
         'features of a row (default: detected from the file)'))
     add('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
@@ -40,6 +47,24 @@ def add_task_argument(add: Callable) -> None:
 def add_no_label_argument(add: Callable) -> None:
     """Add --no-label. add : see `add_row_arguments`."""
     add('--no-label', action='store_true', help='the rows have no label')
+
+
+def add_encode_arguments(add: Callable) -> None:
+    """Add how text and gaps become features. add : see `add_row_arguments`."""
+    add('--encode', choices=('refuse', 'auto'), default='refuse',
+        help='auto: columns with text become indicators of their values, gaps the mean of their column; refuse: text '
+             'and gaps are bad rows (default: %(default)s)')
+    add('--max-categories', type=positive, default=MAX_CATEGORIES, metavar='K', help=AdvancedHelp(
+        '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the others '
+        'share one (default: %(default)s)'))
+
+
+def read_columns(text: str) -> tuple[str, ...]:
+    """Read a list of names or indexes of columns, as csv writes names that hold a comma."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    if not all(names) or not names:
+        raise argparse.ArgumentTypeError(f'expected names or indexes of columns, with commas between, found {text!r}')
+    return tuple(names)
 
 
 def read_delimiter(text: str) -> str | None:
@@ -63,4 +88,5 @@ def row_options(args: argparse.Namespace, **known: object) -> RowOptions:
         'kind': args.format, 'delimiter': args.delimiter, 'header': args.header,
         'weight_column': None if args.weight_column == 'none' else args.weight_column,
         'label_column': 0 if args.label_column is None else args.label_column,
-        'n_features': args.n_features, 'max_features': args.max_features, **known})
+        'n_features': args.n_features, 'max_features': args.max_features, 'columns': args.columns, 'drop': args.drop,
+        **{name: getattr(args, name) for name in ('encode', 'max_categories') if hasattr(args, name)}, **known})

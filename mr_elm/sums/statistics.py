@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.io.blocks import BLOCK_ROWS, Block
-from mr_elm.io.csv_rows import read_number
+from mr_elm.io.text import read_number
 from mr_elm.io.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
 

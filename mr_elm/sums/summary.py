@@ -7,11 +7,13 @@ from functools import partial
 from typing import Any
 
 from mr_elm.features.landmarks import rows_from_arrays
+from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.blocks import stack
+from mr_elm.io.encoding import Encoding
 from mr_elm.io.kinds import find_kind
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, make_zeros
-from mr_elm.typing import Rows
+from mr_elm.typing import Floats, Rows
 
 
 @dataclass
@@ -21,6 +23,7 @@ class Summary:
     columns : ColumnStatistics of the features; target, weights : of labels as numbers and of row weights, or None.
     labels : LabelTable, empty for regression. landmarks : rows (L, d) chosen by hash, or None.
     n_rows : rows used. rejected : rows left out, by reason. input : what a reader of similar rows must know.
+    encoding : Encoding of rows that were a table, else None.
     """
 
     columns: ColumnStatistics = field(default_factory=partial(make_zeros, 0, 0))
@@ -31,11 +34,16 @@ class Summary:
     n_rows: int = 0
     rejected: dict = field(default_factory=dict)
     input: dict = field(default_factory=dict)
+    encoding: Encoding | None = None
 
     @property
     def sparse(self) -> bool:
-        """Tell whether the rows were sparse as text."""
-        return find_kind(self.input['kind']).sparse
+        """Tell whether the rows are sparse, as text or once they are encoded."""
+        return find_kind(self.input['kind']).sparse if self.encoding is None else self.encoding.sparse
+
+    def choose_scaling(self, kind: str) -> tuple[Floats, Floats]:
+        """Return (offset, scale), each (d,); see `choose_scaling` of features."""
+        return choose_scaling(kind, self.columns, None if self.encoding is None else self.encoding.indicators)
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, Any]], input: dict) -> Summary:
@@ -64,12 +72,14 @@ class Summary:
         """Read the manifest of a pack; see `rows.manifest`."""
         statistics: dict[str, Any] = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
                                       for name, text in manifest['statistics'].items()}
+        encoding = manifest.get('encoding')
         return cls(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], rejected=manifest['rejected'],
-                   input=manifest['input'], **statistics)
+                   input=manifest['input'], encoding=encoding and Encoding.from_json(encoding), **statistics)
 
     def to_manifest(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Return what closes a pack: what readers of its rows need to know."""
         statistics = {name: encode_arrays(getattr(self, name).to_arrays()).decode()
                       for name in ('columns', 'target', 'weights') if getattr(self, name) is not None}
-        return {'n_rows': self.n_rows, 'n_features': self.columns.n_features, **facts, 'labels': self.labels.entries,
-                'statistics': statistics}
+        encoding = {} if self.encoding is None else {'encoding': self.encoding.to_json()}
+        return {'n_rows': self.n_rows, 'n_features': self.columns.n_features, **facts, **encoding,
+                'labels': self.labels.entries, 'statistics': statistics}

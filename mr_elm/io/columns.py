@@ -1,0 +1,199 @@
+"""Hold the columns of some rows as they stand in a table: numbers, text, gaps."""
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Protocol
+
+import numpy as np
+
+from mr_elm.io.formats import RowError
+from mr_elm.io.text import quote, read_number
+from mr_elm.typing import Floats
+
+GAPS = ('', 'NA', 'NaN', 'nan', 'null', 'NULL')  # what stands for a missing value in text
+GAP = ''  # how a missing value is called among categories
+
+
+class Values(Protocol):
+    """Hold the values of one column for some rows."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def take(self, rows: slice | np.ndarray) -> Values:
+        """Return the values of some rows."""
+
+    def numbers(self) -> Floats:
+        """Return the values as numbers, NaN for gaps: (n,) float64. Raises RowError at text."""
+
+    def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
+        """Return what `lookup` has for each value as text, GAP for a missing one, or else `other`: (n,) int64."""
+
+    def count(self) -> Counter[str]:
+        """Count each value as text, GAP for a missing one."""
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """Hold values as they were written; no number is read before it is asked for."""
+
+    texts: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def take(self, rows: slice | np.ndarray) -> TextColumn:
+        """Return the values of some rows."""
+        return TextColumn(take_items(self.texts, rows))
+
+    def numbers(self) -> Floats:
+        """Return the values as numbers, NaN for gaps: (n,) float64. Raises RowError at text."""
+        try:
+            if not any('_' in text for text in self.texts):
+                return np.fromiter(map(float, self.texts), float, len(self.texts))
+        except ValueError:
+            pass
+        return np.fromiter(map(read_value, self.texts), float, len(self.texts))
+
+    def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
+        """Return what `lookup` has for each value as text, GAP for a missing one, or else `other`: (n,) int64."""
+        known = {**lookup, **{text: lookup.get(GAP, other) for text in GAPS}}
+        return np.fromiter((known.get(text, other) for text in self.texts), np.int64, len(self.texts))
+
+    def count(self) -> Counter[str]:
+        """Count each value as text, GAP for a missing one."""
+        return merge_gaps(Counter(self.texts))
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """Hold numbers: (n,) float64, NaN for gaps."""
+
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: slice | np.ndarray) -> NumberColumn:
+        """Return the values of some rows."""
+        return NumberColumn(self.values[rows])
+
+    def numbers(self) -> Floats:
+        """Return the numbers."""
+        return self.values
+
+    def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
+        """Return what `lookup` has for each number as it is usually written, or else `other`: (n,) int64."""
+        distinct, inverse = np.unique(self.values, return_inverse=True)
+        return np.array([lookup.get(write_number(value), other) for value in distinct], np.int64)[inverse]
+
+    def count(self) -> Counter[str]:
+        """Count each number as it is usually written, GAP for a missing one."""
+        distinct, counts = np.unique(self.values, return_counts=True)
+        return Counter(dict(zip(map(write_number, distinct.tolist()), counts.tolist(), strict=True)))
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """Hold text by number: row i has the value names[index[i]], or none where index[i] is negative."""
+
+    index: np.ndarray
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def take(self, rows: slice | np.ndarray) -> CodedColumn:
+        """Return the values of some rows."""
+        return CodedColumn(self.index[rows], self.names)
+
+    def numbers(self) -> Floats:
+        """Return the values as numbers, NaN for gaps: (n,) float64. Raises RowError at text."""
+        used = np.unique(self.index[self.index >= 0])
+        table = np.full(len(self.names) + 1, np.nan)  # the last stands for index -1
+        table[used] = [read_value(self.names[i]) for i in used]
+        return table[np.maximum(self.index, -1)]
+
+    def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
+        """Return what `lookup` has for each value, GAP for a missing one, or else `other`: (n,) int64."""
+        table = [lookup.get(name_of(text), other) for text in [*self.names, GAP]]
+        return np.array(table, np.int64)[np.maximum(self.index, -1)]
+
+    def count(self) -> Counter[str]:
+        """Count each value, GAP for a missing one."""
+        counts = np.bincount(self.index + 1, minlength=len(self.names) + 1).tolist()
+        return merge_gaps(Counter({text: n for text, n in zip([GAP, *self.names], counts, strict=True) if n}))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Hold the columns of n rows, which stand where a Block has its matrix until they are encoded."""
+
+    columns: tuple[Values, ...]
+    n_rows: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (rows, columns)."""
+        return self.n_rows, len(self.columns)
+
+    def __getitem__(self, rows: Any) -> Table:
+        columns = tuple(column.take(rows) for column in self.columns)
+        return Table(columns, len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows))
+
+
+def take_items(items: Sequence[str], rows: slice | np.ndarray) -> Sequence[str]:
+    """Return some items of a sequence."""
+    return items[rows] if isinstance(rows, slice) else [items[i] for i in rows]
+
+
+def name_of(text: str) -> str:
+    """Return the name of a value among categories: GAP for all spellings of a missing one."""
+    return GAP if text in GAPS else text
+
+
+def merge_gaps(counts: Counter[str]) -> Counter[str]:
+    """Count all spellings of a missing value as GAP."""
+    gaps = sum(counts.pop(text, 0) for text in GAPS)
+    if gaps:
+        counts[GAP] = gaps
+    return counts
+
+
+def read_value(text: str) -> float:
+    """Read a number, NaN for a gap. Raises RowError for other text."""
+    if text in GAPS:
+        return math.nan
+    number = read_number(text)
+    if number is None:
+        raise RowError('not a number', f'holds {quote(text)}')
+    return number
+
+
+def write_number(value: float) -> str:
+    """Write a number the way people do: whole ones without a point; GAP for NaN."""
+    if math.isnan(value):
+        return GAP
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def stack_tables(tables: Sequence[Table]) -> Table:
+    """Put tables of the same columns on top of each other."""
+    columns = zip(*(table.columns for table in tables), strict=True)
+    return Table(tuple(map(stack_values, columns)), sum(table.n_rows for table in tables))
+
+
+def stack_values(parts: Sequence[Any]) -> Values:
+    """Put values of one column on top of each other; they are all of the same kind."""
+    if isinstance(parts[0], NumberColumn):
+        return NumberColumn(np.concatenate([part.values for part in parts]))
+    if isinstance(parts[0], TextColumn):
+        return TextColumn(list(chain.from_iterable(part.texts for part in parts)))
+    names: dict[str, int] = {}
+    index = [np.array([names.setdefault(text, len(names)) for text in part.names] + [-1], np.int32)
+             [np.maximum(part.index, -1)] for part in parts]
+    return CodedColumn(np.concatenate(index), tuple(names))

@@ -1,0 +1,140 @@
+"""Find the columns of a file that are features, label and weight: by name, or by position where there are none."""
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.formats import RowOptions
+
+SHOWN = 50  # names in a message
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Say where label, weight and features of a file stand.
+
+    label, weight : positions, or None. features : positions, in the order of the features.
+    names : of the features, or None. dropped : names of the other columns, or positions where they have no names.
+    """
+
+    label: int | None
+    weight: int | None
+    features: tuple[int, ...]
+    names: tuple[str, ...] | None
+    dropped: tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Header:
+    """Hold what is known of the columns of a file: its path, how many there are, and their names or None."""
+
+    path: str
+    n_columns: int
+    names: Sequence[str] | None = None
+
+    def locate(self, column: str | int) -> int:
+        """Find a column: a whole number is a position from 0, or from the end when negative; anything else is a name.
+
+        Raises DataFormatError when there is no such column.
+        """
+        if self.names is not None and column in self.names:
+            return self.find(str(column))
+        try:
+            position = int(column)
+        except ValueError:
+            known = 'it has no header line' if self.names is None else (
+                f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN])}')
+            raise DataFormatError(f'{self.path}: expected a column named {column!r}, {known}') from None
+        if not -self.n_columns <= position < self.n_columns:
+            raise DataFormatError(f'{self.path}: expected column {position} (counted from 0), rows have '
+                                  f'{self.n_columns} fields')
+        return position % self.n_columns
+
+    def find(self, name: str) -> int:
+        """Find a column by its name, which it must have. Raises DataFormatError when two have it."""
+        if self.names is None or self.names.count(name) != 1:
+            raise DataFormatError(f'{self.path}: expected one column named {name!r}, found several: give each another '
+                                  'name')
+        return self.names.index(name)
+
+    def call(self, position: int) -> str | int:
+        """Return the name of a column, or its position where columns have no names."""
+        return position if self.names is None else self.names[position]
+
+
+def select_columns(header: Header, options: RowOptions) -> Selection:
+    """Find label, weight and features of a file. Raises DataFormatError when columns are missing, or not known."""
+    label = find_label(header, options)
+    weight = find_special(header, options.weight_column, options.weight_name, options.ignore_label)
+    if weight is not None and weight == label:
+        raise DataFormatError(f'{header.path}: expected label and weight in two columns, column {label} is given for '
+                              'both')
+    free = [j for j in range(header.n_columns) if j not in (label, weight)]
+    features = choose_features(header, free, options)
+    if options.names is not None and header.names is not None:
+        features = order_features(header, features, options.names)
+    names = None if header.names is None else tuple(header.names[j] for j in features)
+    demand_distinct(header, names)
+    return Selection(label, weight, tuple(features), names,
+                     tuple(header.call(j) for j in free if j not in features))
+
+
+def find_label(header: Header, options: RowOptions) -> int | None:
+    """Find the label, None where rows have none."""
+    if not options.labelled:
+        return None
+    return find_special(header, options.label_column, options.label_name, options.ignore_label)
+
+
+def find_special(header: Header, column: str | int | None, name: str | None, may_miss: bool) -> int | None:
+    """Find the label or the weight: by `name` where it is known and columns have names, else as `column` says.
+
+    may_miss : whether None is returned when no column has the name.
+    """
+    if name is None or header.names is None:
+        return None if column is None else header.locate(column)
+    if may_miss and name not in header.names:
+        return None
+    return header.locate(name)
+
+
+def choose_features(header: Header, free: Sequence[int], options: RowOptions) -> list[int]:
+    """Return which of the free columns the user wants as features, or a training had."""
+    left_out = {header.locate(column) for column in options.drop or ()}
+    if options.columns is not None:
+        wanted = list(dict.fromkeys(header.locate(column) for column in options.columns))
+        if clash := [j for j in wanted if j not in free or j in left_out]:
+            raise DataFormatError(f'{header.path}: expected features in --columns, column {header.call(clash[0])!r} is '
+                                  'the label, the weight or in --drop')
+        return wanted
+    if options.drop is None:
+        known = [column for column in options.dropped if is_known(header, column)]
+        left_out = {header.locate(column) for column in known}
+    return [j for j in free if j not in left_out]
+
+
+def is_known(header: Header, column: str | int) -> bool:
+    """Tell whether a column that a training left out is in this file as well."""
+    if isinstance(column, int):
+        return header.names is None and column < header.n_columns
+    return header.names is not None and column in header.names
+
+
+def order_features(header: Header, features: Sequence[int], names: Sequence[str]) -> list[int]:
+    """Put features into the order of their names. Raises DataFormatError when one is missing, or has no such name."""
+    found = {header.call(j): j for j in features}
+    if missing := [name for name in names if name not in found]:
+        raise DataFormatError(f'{header.path}: expected a column named {missing[0]!r}, its {len(found)} features are '
+                              f'{", ".join(map(str, list(found)[:SHOWN]))}')
+    if unknown := [str(name) for name in found if name not in names]:
+        raise DataFormatError(f'{header.path}: expected the columns {", ".join(names[:SHOWN])}, found also '
+                              f'{unknown[0]!r}: leave it out with --drop {unknown[0]}')
+    return [found[name] for name in names]
+
+
+def demand_distinct(header: Header, names: Sequence[str] | None) -> None:
+    """Raise DataFormatError when two features have the same name."""
+    for name, count in Counter(names or ()).items():
+        if count > 1:
+            raise DataFormatError(f'{header.path}: expected columns of different names, {count} are named {name!r}: '
+                                  'give each another name, or leave all but one out with --drop and their positions')

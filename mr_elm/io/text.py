@@ -1,0 +1,15 @@
+"""Read and quote pieces of text, the same for all readers of rows."""
+
+
+def read_number(text: str) -> float | None:
+    """Read a plain decimal number, or return None for any other text."""
+    try:
+        return None if '_' in text else float(text)
+    except ValueError:
+        return None
+
+
+def quote(text: str, limit: int = 40) -> str:
+    """Quote a piece of input for a message, shortened and without control characters."""
+    text = text if len(text) <= limit else text[:limit] + '...'
+    return ascii(text) if not text.isprintable() else repr(text)

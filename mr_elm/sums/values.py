@@ -1,0 +1,134 @@
+"""Count the values of the columns of a table in one pass, in pieces that merge, and choose their encoding."""
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.columns import GAP, Values
+from mr_elm.io.encoding import CATEGORY, Column, Encoding
+from mr_elm.io.formats import MAX_CATEGORIES, RowError
+from mr_elm.io.text import quote, read_number
+from mr_elm.typing import Floats
+
+MAX_VALUES = 10_000  # distinct values of a category
+ISO_DATE = re.compile(r'\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?')
+
+
+@dataclass
+class ColumnValues:
+    """Count the values of one column.
+
+    counts : value as text -> rows, '' for a missing one; None once more than MAX_VALUES distinct ones were seen.
+    weight, mean : sum of the weights of the rows with a number, and the mean of these numbers.
+    gaps, texts, dates : rows without a value, with one that is no number, and with one that is an ISO date.
+    example : the first text in byte order, '' without one.
+    """
+
+    counts: Counter[str] | None = field(default_factory=Counter)
+    weight: float = 0.0
+    mean: float = 0.0
+    gaps: int = 0
+    texts: int = 0
+    dates: int = 0
+    example: str = ''
+
+    @classmethod
+    def of(cls, values: Values, weights: Floats | None = None) -> ColumnValues:
+        """Count the values of some rows; weights (n,) say how often each counts, once by default."""
+        counts = values.count()
+        texts = {text: n for text, n in counts.items() if text != GAP and read_number(text) is None}
+        numbers = read_numbers(values, counts) if texts else values.numbers()
+        return cls(counts if len(counts) <= MAX_VALUES else None, *weigh(numbers, weights), counts[GAP],
+                   sum(texts.values()), sum(n for text, n in texts.items() if ISO_DATE.fullmatch(text)),
+                   min(texts, default=''))
+
+    @classmethod
+    def of_numbers(cls, numbers: Floats, weights: Floats | None = None) -> ColumnValues:
+        """Count numbers, NaN for gaps, of a column that has too many different ones to know each."""
+        return cls(None, *weigh(numbers, weights), int(np.isnan(numbers).sum()))
+
+    def add(self, values: Values, weights: Floats | None = None) -> ColumnValues:
+        """Return the counts with those of some more rows."""
+        if self.counts is None:
+            try:
+                return self.merge(self.of_numbers(values.numbers(), weights))
+            except RowError:
+                pass  # there is text among them
+        return self.merge(self.of(values, weights))
+
+    def merge(self, other: ColumnValues) -> ColumnValues:
+        """Return the counts of both sets of rows together."""
+        counts = None if self.counts is None or other.counts is None else self.counts + other.counts
+        weight = self.weight + other.weight
+        mean = self.mean + (other.mean - self.mean) * (other.weight / weight) if weight else 0.0
+        return ColumnValues(None if counts is None or len(counts) > MAX_VALUES else counts, weight, mean,
+                            self.gaps + other.gaps, self.texts + other.texts, self.dates + other.dates,
+                            min(filter(None, [self.example, other.example]), default=''))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what JSON can hold; `ColumnValues(**...)` undoes it."""
+        return vars(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> ColumnValues:
+        """Make the counts of what `to_json` returned."""
+        counts = record['counts']
+        return cls(**{**record, 'counts': None if counts is None else Counter(counts)})
+
+
+def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]:
+    """Return the sum of the weights of finite numbers, and their mean; weights are 1 by default."""
+    present = np.isfinite(numbers)
+    kept = np.ones(present.sum()) if weights is None else weights[present]
+    total = float(kept.sum())
+    return total, float(kept @ numbers[present] / total) if total else 0.0
+
+
+def read_numbers(values: Values, counts: Iterable[str]) -> Floats:
+    """Return the values that are numbers, NaN for all others, from the distinct ones: (n,)."""
+    table = [math.nan if number is None else number for number in map(read_number, counts)]
+    return np.array(table)[values.codes({text: i for i, text in enumerate(counts)}, 0)]
+
+
+def merge_values(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Merge the counts of all columns over tasks; each part is an object with the list `columns`."""
+    merged: list[ColumnValues] = []
+    for part in parts:
+        columns = [ColumnValues.from_json(column) for column in part['columns']]
+        merged = [a.merge(b) for a, b in zip(merged, columns, strict=True)] if merged else columns
+    return {'columns': [column.to_json() for column in merged]}
+
+
+def choose_encoding(names: Sequence[str], values: Sequence[ColumnValues],
+                    max_categories: int = MAX_CATEGORIES) -> Encoding:
+    """Choose how columns become features: one with any text is a category, all others are numbers.
+
+    max_categories : how many values of a category have a feature of their own, the most frequent ones, ties by byte
+    order. Raises DataFormatError for a column of dates, or of too many different texts.
+    """
+    return Encoding(tuple(choose_column(name, column, max_categories)
+                          for name, column in zip(names, values, strict=True)))
+
+
+def choose_column(name: str, values: ColumnValues, max_categories: int = MAX_CATEGORIES) -> Column:
+    """Choose how one column becomes features."""
+    if not values.texts:
+        return Column(name, mean=values.mean, gaps=bool(values.gaps))
+    if values.dates == values.texts and not values.weight:
+        raise DataFormatError(f'column {name!r} holds dates such as {quote(values.example)}, expected numbers or '
+                              'categories: make numbers of them, such as the day of the week or the days since a '
+                              f'fixed date, or leave the column out with --drop {name}')
+    if values.counts is None:
+        raise DataFormatError(f'column {name!r} holds text such as {quote(values.example)}, expected at most '
+                              f'{MAX_VALUES:,} different values of a category, found more: leave it out with '
+                              f'--drop {name}')
+    counts = values.counts
+    frequent = sorted(counts, key=lambda text: (-counts[text], text.encode()))[:max_categories]
+    return Column(name, CATEGORY, categories=tuple(sorted(frequent, key=str.encode)))

@@ -1,0 +1,48 @@
+"""Count the values of the columns of a table: which are numbers, which are categories."""
+from collections.abc import Iterator
+
+from mr_elm.io.blocks import Block
+from mr_elm.io.wire import make_key
+from mr_elm.streaming.stage import MRRows, Pair, Place
+from mr_elm.sums.values import ColumnValues, merge_values
+
+
+class MRValues(MRRows):
+    """Count the values of each column that is a feature.
+
+    Input:  <split, rows>, csv, parquet or arrow, with --encode auto
+    Output: <values, JSON>
+                columns: a list with an object for each column: counts, value -> rows, or
+                null where more than 10,000 different values were seen ('' is a
+                missing value); weight and mean of the rows with a number; gaps,
+                texts and dates: rows without a value, with one that is no number,
+                and with one that is an ISO date; example: the first text in byte
+                order
+
+    Map:    count the values of each block, merge, write when the task ends.
+    Reduce: merge what the tasks wrote.
+
+    A split without rows writes nothing.
+    """
+
+    TABLE = True
+    MERGE = {'values': merge_values}
+
+    def map_begin(self) -> None:
+        """Start with nothing seen."""
+        self.columns: list[ColumnValues] = []
+
+    def map_block(self, block: Block, place: Place) -> None:
+        """Take in a block."""
+        known = self.columns or [ColumnValues() for _ in block.X.columns]
+        self.columns = [column.add(values, block.weights) for column, values in
+                        zip(known, block.X.columns, strict=True)]
+
+    def map_end(self) -> Iterator[Pair]:
+        """Emit what was counted, nothing when there was no row."""
+        if self.columns:
+            yield make_key('values'), {'columns': [column.to_json() for column in self.columns]}
+
+
+if __name__ == '__main__':
+    MRValues.run()
