@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.io.encoding import Encoding
 
 REQUIRABLE = ('encoding',)  # what a reader of a model must understand, where a model has it
 KEYS = ('method', 'task', 'classes', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters', 'history')
@@ -19,7 +18,7 @@ class ModelHeader:
     classes : names in class order, empty for a regression. n_features : width of the rows.
     parameters : name -> value, those of the method and of its solver.
     n_rows_used, n_rows_rejected : rows of the training. history : list of events, see `mr_elm.history`.
-    encoding : Encoding of rows that are tables, or None where rows hold only numbers.
+    encoding : how columns of text and gaps become features, see `io.encoding`; None where there are none.
     others : keys of the file that this version does not use. keys : the order of all keys in the file.
     """
 
@@ -31,7 +30,7 @@ class ModelHeader:
     n_rows_used: int = 0
     n_rows_rejected: int = 0
     history: list[dict] = field(default_factory=list)
-    encoding: Encoding | None = None
+    encoding: Mapping[str, Any] | None = None
     others: Mapping[str, Any] = field(default_factory=dict, compare=False)
     keys: tuple[str, ...] = field(default=KEYS, compare=False, repr=False)
 
@@ -45,7 +44,7 @@ class ModelHeader:
         if unknown := [name for name in requires if name not in REQUIRABLE]:
             raise ModelFormatError(f'expected a model that this version of mr-elm can read, it requires '
                                    f'{", ".join(unknown)}: install a newer version')
-        encoding = Encoding.from_json(header['encoding']) if 'encoding' in requires else None
+        encoding = header['encoding'] if 'encoding' in requires else None
         return cls(**{key: header[key] for key in KEYS}, encoding=encoding,
                    keys=tuple(key for key in header if key not in OWN),
                    others={key: value for key, value in header.items() if key not in (*KEYS, *OWN)})
@@ -53,7 +52,7 @@ class ModelHeader:
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object, whose keys stand in the order in which they were read."""
         plain = {key: getattr(self, key) if key in KEYS else self.others[key] for key in self.keys}
-        encoding = {} if self.encoding is None else {'encoding': self.encoding.to_json()}
+        encoding = {} if self.encoding is None else {'encoding': self.encoding}
         return {**plain, 'requires': list(encoding), **encoding}
 
     def change_parameters(self, **values: object) -> 'ModelHeader':

@@ -49,6 +49,18 @@ def check_report(header: ModelHeader) -> None:
     demand(isinstance(header.history, list), 'history: a list', header.history)
     columns = header.parameters['input']['label_column'], header.parameters['input']['weight_column']
     demand(all(column is None or type(column) in (int, str) for column in columns), 'input: columns', columns)
+    check_names(header)
+
+
+def check_names(header: ModelHeader) -> None:
+    """Raise ValueError when what a header says of the columns of the rows does not fit their number."""
+    given, encoding = header.parameters['input'], header.encoding
+    names, n_columns = given.get('names'), header.n_features if encoding is None else len(encoding['columns'])
+    demand(names is None or isinstance(names, list) and len(names) == n_columns
+           and all(isinstance(name, str) for name in names), f'input: names of {n_columns} columns', names)
+    for name in ('label_name', 'weight_name'):
+        demand(given.get(name) is None or isinstance(given[name], str), f'input: a {name}', given.get(name))
+    demand(isinstance(given.get('dropped', []), list), 'input: a list of dropped columns', given.get('dropped'))
 
 
 def check_living(header: ModelHeader) -> None:

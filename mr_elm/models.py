@@ -17,6 +17,7 @@ from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.scaling import scale_rows
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import BLOCK_ROWS, widen
+from mr_elm.io.encoding import Encoding
 from mr_elm.io.store import load_arrays, save_model
 from mr_elm.io.text import read_number
 from mr_elm.model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
@@ -42,6 +43,11 @@ class Model(ABC):
     def n_features(self) -> int:
         """Return the width of the rows."""
         return self.header.n_features
+
+    @cached_property
+    def encoding(self) -> Encoding | None:
+        """Return how tables become rows of features, None where the rows of the training held only numbers."""
+        return None if self.header.encoding is None else Encoding.from_json(self.header.encoding)
 
     @property
     def numeric(self) -> bool:
@@ -80,6 +86,11 @@ class Model(ABC):
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
 
+    def check_encoding(self) -> None:
+        """Raise KeyError, TypeError or ValueError when the encoding of the columns does not fit the features."""
+        if self.encoding is not None and self.encoding.width != self.n_features:
+            raise ValueError(f'expected columns of {self.n_features} features, found {self.encoding.width}')
+
     def predict(self, X: Rows) -> np.ndarray:
         """Return a class number a row, (n,) int; for a regression a number a row."""
         return self.decide(self.decision_function(X))
@@ -105,6 +116,7 @@ class HiddenNodeModel(Model):
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
         check_header(self.header)
+        self.check_encoding()
         check_layer(self.header.parameters, self.arrays, self.n_features)
         n_columns = self.layer.n_hidden + 1
         check_arrays(self.arrays, {'output_weights': (n_columns, self.n_scores)})
@@ -148,6 +160,7 @@ class KernelModel(Model):
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
         check_header(self.header)
+        self.check_encoding()
         d, k = self.n_features, self.n_scores
         check_arrays(self.arrays, {'feature_offset': (d,), 'feature_scale': (d,), 'intercept': (k,)})
         if 'support_vectors' in self.arrays:

@@ -126,7 +126,7 @@ def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, igno
 
 def columns_of(model: Model, labelled: bool = True) -> dict[str, Any]:
     """Return what RowOptions of rows for a model know of the columns: all but where label and weight stand."""
-    trained, encoding = model.header.parameters['input'], model.header.encoding
+    trained, encoding = model.header.parameters['input'], model.encoding
     dropped, label = trained.get('dropped', []), trained.get('label_name')
     return {'names': trained.get('names') and tuple(trained['names']), 'encoding': encoding,
             'label_name': label, 'weight_name': trained.get('weight_name'),

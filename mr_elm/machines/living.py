@@ -238,6 +238,8 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
     """
     for what, ours, theirs in (('method', one.header.method, other.header.method),
                                ('task', one.header.task, other.header.task),
+                               ('columns', names_of(one), names_of(other)),
+                               ('encoding of the columns', one.header.encoding, other.header.encoding),
                                ('features', one.n_features, other.n_features),
                                ('map', one.header.parameters['map'], other.header.parameters['map']),
                                ('hidden nodes', one.layer.n_hidden, other.layer.n_hidden)):
@@ -248,3 +250,8 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
                 one.header.parameters['sigma'] != other.header.parameters['sigma']):
             raise ModelFormatError(f'{other_name}: expected the same {part.replace("_", " ")} as in {name}, they '
                                    f'differ{hint}')
+
+
+def names_of(model: HiddenNodeModel) -> list[str] | None:
+    """Return the names of the columns that a model was trained on, None where they had none."""
+    return model.header.parameters['input'].get('names')

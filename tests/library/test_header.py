@@ -10,7 +10,7 @@ HEADER = ModelHeader('pesvm', 'classification', ['a', 'b'], 3, {'nu': 1.0, 'seed
 
 
 def test_a_header_has_the_keys_of_a_model_file():
-    assert tuple(HEADER.to_json()) == KEYS
+    assert tuple(HEADER.to_json()) == (*KEYS, 'requires')
 
 
 def test_keys_keep_their_order_and_unknown_ones_their_values():
