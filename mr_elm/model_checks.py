@@ -61,6 +61,9 @@ def check_names(header: ModelHeader) -> None:
     for name in ('label_name', 'weight_name'):
         demand(given.get(name) is None or isinstance(given[name], str), f'input: a {name}', given.get(name))
     demand(isinstance(given.get('dropped', []), list), 'input: a list of dropped columns', given.get('dropped'))
+    positions = given.get('positions')
+    demand(positions is None or isinstance(positions, list) and all(map(is_whole, positions)),
+           'input: positions of columns', positions)
 
 
 def check_living(header: ModelHeader) -> None:

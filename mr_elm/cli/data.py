@@ -1,6 +1,8 @@
 """mr-elm pack, generate and download: make data sets."""
+import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mr_elm.cli.options import (
     Parser,
@@ -13,6 +15,7 @@ from mr_elm.cli.options import (
     choose_engine,
     write_rejected,
 )
+from mr_elm.cli.score import fetched_model, rows_for
 from mr_elm.data import download as registry
 from mr_elm.data.generators import GENERATORS, replicate, write_rows
 from mr_elm.data.generators import generate as generate_blocks
@@ -20,6 +23,7 @@ from mr_elm.drivers import pack as packing
 from mr_elm.engines.progress import Reporter
 from mr_elm.files.storage import demand_free
 from mr_elm.io.blocks import BLOCK_ROWS
+from mr_elm.io.formats import RowOptions
 from mr_elm.rows.row_arguments import positive, row_options
 
 
@@ -35,19 +39,27 @@ def pack(argv: Sequence[str]) -> None:
                         help='rows in each block; fewer if rows are wide (default: %(default)s)')
     add_task_option(parser)
     parser.add_argument('--no-label', action='store_true', help='the rows have no label')
+    parser.add_argument('--like', metavar='MODEL', help='take the columns of this model, and how they become features')
     add_runner_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
     rejected = f'{args.output.rstrip("/")}.rejected'
     if args.bad_rows == 'skip':
         demand_free(rejected)
-    options = row_options(args, labelled=not args.no_label, numeric_labels=args.task == 'regression')
+    labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}
+    options = row_options(args, **labels) if args.like is None else options_like(args, **labels)
     with choose_engine(args, passed, args.output.rstrip('/')) as engine:
         summary, accounts = packing.pack(args.inputs, args.output, options, engine,
                                          packing.Packing(args.dtype, args.block_rows), args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, engine)
     engine.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')
+
+
+def options_like(args: argparse.Namespace, labelled: bool, numeric_labels: bool) -> RowOptions:
+    """Return the RowOptions of rows for the model of --like."""
+    with fetched_model(args.like) as (_, model):
+        return replace(rows_for(model, args, labelled), numeric_labels=numeric_labels)
 
 
 def generate(argv: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """mr-elm predict, evaluate and inspect: use a trained model."""
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -131,7 +131,16 @@ def columns_of(model: Model, labelled: bool = True) -> dict[str, Any]:
     return {'names': trained.get('names') and tuple(trained['names']), 'encoding': encoding,
             'label_name': label, 'weight_name': trained.get('weight_name'),
             'dropped': (*dropped, *([label] if label and not labelled else [])),
+            'positions': positions_of(trained, labelled),
             'n_features': model.n_features if encoding is None else None}
+
+
+def positions_of(trained: Mapping[str, Any], labelled: bool) -> tuple[int, ...] | None:
+    """Return where the features stand in rows like those of a training, perhaps without their label."""
+    if trained.get('positions') is None:
+        return None
+    label = trained['label_column']
+    return tuple(j - (not labelled and label is not None and j > label) for j in trained['positions'])
 
 
 def report_rejected(accounts: Accounts, engine: Engine) -> None:

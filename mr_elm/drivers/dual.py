@@ -88,5 +88,5 @@ def describe(header: ModelHeader, data: DataSet, summary: Summary, options: Dual
         scale=options.scale, class_weight=options.class_weight, partitions=options.partitions,
         certificates=certificates, blas=sorted(data.blas), input=summary.input)
     return replace(header, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
-                   encoding=summary.encoding and summary.encoding.to_json(),
+                   encoding=summary.encoding_record,
                    history=[make_event('train', summary.n_rows, summary.rejected)])

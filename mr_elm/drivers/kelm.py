@@ -115,7 +115,7 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
     return ModelHeader(
         method='mr-kelm', task=options.task, classes=data.classes.names if data.classes else [],
         n_features=data.task.n_features, n_rows_used=data.n_rows, n_rows_rejected=sum(rejected.values()),
-        encoding=data.summary.encoding and data.summary.encoding.to_json(),
+        encoding=data.summary.encoding_record,
         parameters={
             'kernel': data.kernel.name, **data.kernel.parameters, 'C': options.C, 'solver': options.solver, **shown,
             **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,13 @@ class Column:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Column:
-        """Make a column of `asdict`'s dictionary."""
-        return cls(**{**values, 'categories': tuple(values['categories'])})
+        """Make a column of `asdict`'s dictionary. Raises TypeError or ValueError when it is none."""
+        column = cls(**{**values, 'categories': tuple(values['categories'])})
+        texts = (column.name, *column.categories)
+        if not all(isinstance(text, str) for text in texts) or column.kind not in (NUMBER, CATEGORY) or (
+                not isinstance(column.gaps, bool) or not isfinite(column.mean)):
+            raise ValueError(f'expected a column of numbers or categories, found {str(values):.60}')
+        return column
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,7 @@ class RowOptions:
     names : of the features that rows must have, in their order; None where they are not known.
     label_name, weight_name : what the columns are called in files with names, where positions were of another file.
     dropped : names or positions of columns that a training left out; a file need not have them.
+    positions : of the features in a file without names, None for all but label, weight and `dropped`.
     encoding : Encoding of the rows, None where it is yet to be chosen, or there is none.
     max_categories : values of a category that have a feature of their own.
     """
@@ -113,6 +114,7 @@ class RowOptions:
     label_name: str | None = None
     weight_name: str | None = None
     dropped: tuple[str | int, ...] = ()
+    positions: tuple[int, ...] | None = None
     encoding: Any = None
     max_categories: int = MAX_CATEGORIES
 

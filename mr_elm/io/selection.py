@@ -107,6 +107,8 @@ def choose_features(header: Header, free: Sequence[int], options: RowOptions) ->
             raise DataFormatError(f'{header.path}: expected features in --columns, column {header.call(clash[0])!r} is '
                                   'the label, the weight or in --drop')
         return wanted
+    if options.drop is None and options.positions is not None and header.names is None:
+        return [header.locate(j) for j in options.positions]
     if options.drop is None:
         known = [column for column in options.dropped if is_known(header, column)]
         left_out = {header.locate(column) for column in known}

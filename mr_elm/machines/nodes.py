@@ -62,7 +62,7 @@ class NodeProblem:
         return ModelHeader(
             method=options.method, task=options.task, classes=self.classes.names if self.classes else [],
             n_features=layer.n_features, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
-            encoding=summary.encoding and summary.encoding.to_json(),
+            encoding=summary.encoding_record,
             parameters={
                 'map': options.map, 'n_hidden': layer.n_hidden, 'seed': options.seed,
                 'nu' if options.method == 'pesvm' else 'C': options.nu,

@@ -68,7 +68,8 @@ class InputPlan:
         form = self.files[0].format
         return {'kind': form.kind, 'label_column': form.label_column, 'weight_column': form.weight_column,
                 'names': form.names and list(form.names), 'label_name': form.label_name,
-                'weight_name': form.weight_name, 'dropped': list(form.dropped)}
+                'weight_name': form.weight_name, 'dropped': list(form.dropped),
+                'positions': form.positions and list(form.positions)}
 
     @property
     def needs_encoding(self) -> bool:
@@ -131,13 +132,14 @@ def plan_inputs(patterns: Sequence[str], options: RowOptions, closed: bool = Tru
 def check_pack(pack: str | None, manifest: Mapping[str, Any], options: RowOptions) -> Encoding | None:
     """Return the Encoding of packed rows. Raises DataFormatError when a model expects other columns."""
     record, names = manifest.get('encoding'), manifest['input'].get('names')
-    if options.encoding is not None and record != options.encoding.to_json():
+    encoding = record and Encoding.from_json(record)
+    if options.encoding is not None and encoding != options.encoding:
         raise DataFormatError(f'{pack}: expected rows whose columns are encoded as in the model, found another '
                               'encoding: pack them again (mr-elm pack --like MODEL)')
     if options.names is not None and names is not None and list(options.names) != names:
         raise DataFormatError(f'{pack}: expected the columns {", ".join(options.names[:SHOWN])} in this order, found '
                               f'{", ".join(names[:SHOWN])}: pack them again (mr-elm pack --like MODEL)')
-    return record and Encoding.from_json(record)
+    return encoding
 
 
 def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFile]:

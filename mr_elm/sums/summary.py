@@ -41,6 +41,11 @@ class Summary:
         """Tell whether the rows are sparse, as text or once they are encoded."""
         return find_kind(self.input['kind']).sparse if self.encoding is None else self.encoding.sparse
 
+    @property
+    def encoding_record(self) -> dict[str, Any] | None:
+        """Return the encoding as JSON can hold it, None without one."""
+        return None if self.encoding is None else self.encoding.to_json()
+
     def choose_scaling(self, kind: str) -> tuple[Floats, Floats]:
         """Return (offset, scale), each (d,); see `choose_scaling` of features."""
         return choose_scaling(kind, self.columns, None if self.encoding is None else self.encoding.indicators)

@@ -1,0 +1,269 @@
+"""Rows as people have them: columns with names, in any order, with text and gaps, from files to predictions."""
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mr_elm.io.store import load_arrays
+
+NAMES = ['id', 'age', 'city', 'income', 'label', 'times']
+OPTIONS = ('--label-column', 'label', '--drop', 'id', '--weight-column', 'times', '--encode', 'auto', '--hidden', 40)
+CITIES = ['Oslo', 'Rome', "L'Aquila", 'New York', 'Bogotá', '']
+
+
+def make_table(n, seed):
+    """Make rows with numbers, categories and gaps, whose label depends on all of them: a list of dictionaries."""
+    generator = np.random.default_rng(seed)
+    rows = []
+    for i in range(n):
+        age, city = generator.uniform(20, 70), str(generator.choice(CITIES))
+        rows.append({'id': f'row {i}', 'age': '' if generator.uniform() < 0.1 else f'{age:.1f}', 'city': city,
+                     'income': f'{generator.normal(3, 1):.3f}' if generator.uniform() < 0.9 else 'NA',
+                     'label': 'yes' if (age > 45) != (city in ('Rome', 'Oslo')) else 'no',
+                     'times': str(generator.integers(1, 4))})
+    return rows
+
+
+def to_csv(rows, names=NAMES, header=True):
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator='\n')
+    writer.writerows([names] * header + [[row[name] for name in names] for row in rows])
+    return text.getvalue()
+
+
+@pytest.fixture
+def train(elm, tmp_path):
+    """Train on files: the path of the model."""
+    def run(*words, name='m.npz', method='pesvm'):
+        done = elm('train', method, *words, '--model', tmp_path / name, '-q')
+        assert done == (0, '', '')
+        return tmp_path / name
+    return run
+
+
+@pytest.fixture
+def predict(elm, tmp_path):
+    """Predict files: the lines with the decision values."""
+    def run(model, *words):
+        done = elm('predict', model, *words, '-o', tmp_path / 'said', '--scores', '--overwrite', '-q')
+        assert done == (0, '', '')
+        return (tmp_path / 'said').read_text().splitlines()
+    return run
+
+
+@pytest.fixture
+def refuse(elm, tmp_path):
+    """Run a command that must fail with one sentence: its text."""
+    def run(*words):
+        done = elm(*words, *([] if words[0] == 'inspect' else ['-q']))
+        assert done.status == 1 and done.out == '' and done.err.count('\n') == 1, done
+        return done.err
+    return run
+
+
+# Columns by name
+
+
+def test_columns_are_found_in_any_order(write, train, predict):
+    model = train(write('a.csv', to_csv(make_table(300, 0))), *OPTIONS)
+    later = make_table(50, 1)
+    expected = predict(model, write('b.csv', to_csv(later)))
+    for names in (['label', 'city', 'times', 'income', 'id', 'age'], ['income', 'age', 'city'],
+                  ['id', 'city', 'age', 'income'], ['city', 'label', 'income', 'age']):
+        assert predict(model, write('c.csv', to_csv(later, names))) == expected
+    assert predict(model, write('c.csv', to_csv(later)), '--no-label') == expected
+
+
+def test_files_of_one_data_set_may_have_columns_in_another_order(write, train):
+    rows = make_table(200, 0)
+    one = train(write('a.csv', to_csv(rows)), *OPTIONS)
+    write('parts/1.csv', to_csv(rows[:90]))
+    folder = write('parts/2.csv', to_csv(rows[90:], NAMES[::-1])).parent
+    assert same_arrays(one, train(folder, *OPTIONS, name='n.npz'), 1e-9)
+
+
+@pytest.mark.parametrize('names, words', [
+    (['age', 'income', 'label', 'times'], ["'city'", 'age, income']),
+    (['age', 'city', 'income', 'label', 'times', 'id', 'height'], ["'height'", '--drop height'])])
+def test_a_missing_or_unknown_column_is_named(write, train, refuse, tmp_path, names, words):
+    model = train(write('a.csv', to_csv(make_table(100, 0))), *OPTIONS)
+    later = [{**row, 'height': '1'} for row in make_table(9, 1)]
+    path = write('b.csv', to_csv(later, names))
+    for command in (['evaluate', model], ['predict', model, '-o', tmp_path / 'out'],
+                    ['update', model, '--model', tmp_path / 'n.npz']):
+        text = refuse(command[0], command[1], path, *command[2:])
+        assert str(path) in text and all(word in text for word in words)
+
+
+def test_what_may_be_left_out_is_left_out(write, train, predict, refuse):
+    model = train(write('a.csv', to_csv(make_table(100, 0))), *OPTIONS)
+    later = [{**row, 'height': '1'} for row in make_table(9, 1)]
+    path = write('b.csv', to_csv(later, [*NAMES, 'height']))
+    assert predict(model, path, '--drop', 'height,id') == predict(model, write('c.csv', to_csv(later)))
+
+
+def test_two_columns_of_one_name_are_refused(write, refuse, tmp_path):
+    path = write('a.csv', 'y,a,a\n1,2,3\n0,3,4\n')
+    assert "'a'" in refuse('train', 'pesvm', path, '--label-column', 'y', '--model', tmp_path / 'm.npz')
+
+
+@pytest.mark.parametrize('words', [['--columns', 'income,age'], ['--columns', '3,1'],
+                                   ['--drop', 'id,city,times'], ['--drop', '0,2,-1']])
+def test_features_are_chosen_by_name_or_index(write, train, words):
+    model = train(write('a.csv', to_csv(make_table(100, 0))), '--label-column', 'label', '--encode', 'auto',
+                  '--hidden', 9, *words)
+    given = load_arrays(model)[0]['parameters']['input']
+    assert given['names'] == (['income', 'age'] if words[0] == '--columns' else ['age', 'income'])
+    assert set(given['dropped']) == {'id', 'city', 'times'}
+
+
+def test_rows_without_names_go_by_position(write, train, predict):
+    rows = make_table(100, 0)
+    named = train(write('a.csv', to_csv(rows)), *OPTIONS)
+    plain = train(write('b.csv', to_csv(rows, header=False)), '--header', 'no', '--label-column', 4, '--drop', '0',
+                  '--weight-column', 5, *OPTIONS[6:], name='n.npz')
+    later = make_table(20, 1)
+    path = write('d.csv', to_csv(later, header=False))
+    assert predict(plain, path, '--header', 'no') == predict(named, write('c.csv', to_csv(later)))
+    assert predict(named, path, '--header', 'no') == predict(named, write('c.csv', to_csv(later)))
+
+
+# The same model everywhere
+
+
+def same_arrays(one, other, tolerance=0.0):
+    a, b = (load_arrays(path)[1]['output_weights'] for path in (one, other))
+    return a.shape == b.shape and abs(a - b).max() <= tolerance
+
+
+@pytest.mark.parametrize('method, options', [
+    ('pesvm', OPTIONS), ('elm', OPTIONS), ('sparse-elm', OPTIONS[:4] + OPTIONS[6:8]),
+    ('mr-kelm', OPTIONS[:4] + OPTIONS[6:8])])
+def test_local_tasks_make_the_model_that_one_process_makes(write, train, predict, method, options):
+    path = write('a b"c.csv', to_csv(make_table(200, 0)))
+    later = write('later.csv', to_csv(make_table(40, 1)))
+    drop = () if 'times' in options else ('--drop', 'id,times')
+    lines = [predict(train(path, *options, *drop, *words, name=f'{i}.npz', method=method), later)
+             for i, words in enumerate((['-r', 'inline'], ['-r', 'local', '-D', 'mapreduce.job.maps=3']))]
+    one, other = ([float(line.split('\t')[1]) for line in part] for part in lines)
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-8)
+
+
+def test_a_pack_keeps_names_and_categories(write, train, predict, elm, refuse, tmp_path):
+    path, later = write('a.csv', to_csv(make_table(200, 0))), write('later.csv', to_csv(make_table(40, 1)))
+    model = train(path, *OPTIONS)
+    assert elm('pack', path, *OPTIONS[:-2], '-o', tmp_path / 'pack', '-q').status == 0
+    packed = train(tmp_path / 'pack', '--hidden', 40, name='n.npz')
+    np.testing.assert_allclose(load_arrays(packed)[1]['output_weights'], load_arrays(model)[1]['output_weights'], 1e-6)
+    assert load_arrays(packed)[0]['encoding'] == load_arrays(model)[0]['encoding']
+    assert elm('pack', later, '--like', model, '-o', tmp_path / 'like', '-q').status == 0
+    assert predict(model, tmp_path / 'like') == predict(model, later)
+    assert elm('pack', later, *OPTIONS[:-2], '-o', tmp_path / 'other', '-q').status == 0
+    assert '--like' in refuse('evaluate', model, tmp_path / 'other')
+
+
+def test_a_training_by_hand_makes_the_same_model(write, train, elm, tmp_path):
+    path = write('a.csv', to_csv(make_table(150, 0)))
+    model = train(path, *OPTIONS)
+    script = elm('train', 'pesvm', path, *OPTIONS, '--model', tmp_path / 'hand.npz', '--script').out
+    assert 'mr_values' in script and 'mr-elm train' not in script.replace('# What `mr-elm train` does', '')
+    search = f'{Path(sys.executable).parent}{os.pathsep}{os.environ["PATH"]}'
+    subprocess.run(['sh', '-e'], input=script, cwd=tmp_path, env={**os.environ, 'PATH': search}, text=True, check=True,
+                   capture_output=True)
+    assert same_arrays(model, tmp_path / 'hand.npz')
+
+
+def test_new_rows_join_a_model_of_categories(write, train, elm, predict, tmp_path):
+    rows = make_table(300, 0)
+    both = write('both.csv', to_csv(rows))
+    model = train(both, *OPTIONS)
+    part = train(write('a.csv', to_csv(rows[:200])), '--label-column', 'label', '--like', model,
+                 name='part.npz')
+    assert elm('update', part, write('b.csv', to_csv(rows[200:])), '--model', tmp_path / 'all.npz', '-q').status == 0
+    later = write('later.csv', to_csv(make_table(40, 1)))
+    one, other = ([float(line.split('\t')[1]) for line in predict(path, later)] for path in (model, tmp_path / 'all.npz'))
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
+
+
+# Rows that cannot be used
+
+
+def test_text_and_gaps_are_refused_unless_asked_for(write, refuse, tmp_path):
+    path = write('a.csv', to_csv(make_table(20, 0)))
+    text = refuse('train', 'pesvm', path, '--label-column', 'label', '--drop', 'id', '--model', tmp_path / 'm.npz')
+    assert str(path) in text and '--encode auto' in text
+
+
+@pytest.mark.parametrize('bad, reason', [
+    ('row 9,inf,Oslo,1,yes,1\n', 'nan or infinite'), ('row 9,30,Oslo,1,yes\n', 'wrong width'),
+    ('row 9,30,Oslo,1,,1\n', 'missing label'), ('row 9,30,Oslo,1,yes,0\n', 'weight is not positive'),
+    ('row 9,30,"Oslo,1,yes,1\n', 'bad quotes'), (b'row 9,30,Osl\xf8,1,yes,1\n', 'not UTF-8')])
+def test_a_bad_row_is_named_or_left_out_and_counted(write, elm, refuse, tmp_path, bad, reason):
+    good = to_csv(make_table(250, 0)).encode()
+    path = write('a.csv', good + (bad if isinstance(bad, bytes) else bad.encode()))
+    words = ['train', 'pesvm', path, *OPTIONS, '--model', tmp_path / 'm.npz']
+    text = refuse(*words)
+    assert f'{path}, line 252: {reason}' in text
+    assert elm(*words, '--bad-rows', 'skip', '-q').status == 0
+    header = load_arrays(tmp_path / 'm.npz')[0]
+    assert (header['n_rows_used'], header['n_rows_rejected']) == (250, 1)
+    assert reason in (tmp_path / 'm.npz.rejected').read_bytes().decode('latin-1')
+
+
+def test_text_in_a_column_of_numbers_is_a_bad_row_of_a_model(write, train, refuse, predict):
+    model = train(write('a.csv', to_csv(make_table(60, 0))), *OPTIONS)
+    later = make_table(9, 1)
+    later[4]['age'] = 'old'
+    path = write('b.csv', to_csv(later))
+    assert f"{path}, line 6: not a number: column 'age' holds 'old'" in refuse('evaluate', model, path)
+    assert len(predict(model, path, '--bad-rows', 'skip')) == 8
+
+
+@pytest.mark.parametrize('column, words', [
+    ([f'{i} a' for i in range(10_100)], ["'x'", '10,000', '--drop x']),
+    (['2026-11-22'] * 50, ["'x'", 'dates', '--drop x'])])
+def test_columns_that_are_no_features_are_explained(write, refuse, tmp_path, column, words):
+    text = 'y,x\n' + ''.join(f'{i % 2},{value}\n' for i, value in enumerate(column))
+    said = refuse('train', 'pesvm', write('a.csv', text), '--label-column', 'y', '--encode', 'auto', '--model',
+                  tmp_path / 'm.npz')
+    assert all(word in said for word in words)
+
+
+def test_an_unseen_category_of_later_rows_is_other(write, train, predict):
+    model = train(write('a.csv', to_csv(make_table(100, 0))), *OPTIONS, '--max-categories', 3)
+    encoding = load_arrays(model)[0]['encoding']['columns']
+    assert [len(column['categories']) for column in encoding] == [0, 3, 0]
+    later = make_table(2, 1)
+    for row, city in zip(later, ('Atlantis', 'Thule'), strict=True):
+        row.update(later[0], city=city)
+    first, second = predict(model, write('b.csv', to_csv(later)))
+    assert first == second
+
+
+# The model file
+
+
+def test_a_reader_refuses_a_model_that_requires_what_it_does_not_know(write, train, refuse):
+    path = train(write('a.csv', to_csv(make_table(60, 0))), *OPTIONS)
+    header, arrays = load_arrays(path)
+    header['requires'] = ['encoding', 'telepathy']
+    np.savez(path, header=np.array(json.dumps(header)), **arrays)
+    assert 'telepathy' in refuse('inspect', path)
+
+
+@pytest.mark.parametrize('change', [
+    lambda columns: columns.pop(), lambda columns: columns[0].update(kind='colour'),
+    lambda columns: columns[0].update(mean='big'), lambda columns: columns[1].pop('name'),
+    lambda columns: columns[1].update(categories=[1, 2])])
+def test_a_damaged_encoding_is_refused(write, train, refuse, change):
+    path = train(write('a.csv', to_csv(make_table(60, 0))), *OPTIONS)
+    header, arrays = load_arrays(path)
+    change(header['encoding']['columns'])
+    np.savez(path, header=np.array(json.dumps(header)), **arrays)
+    assert 'expected a whole model' in refuse('inspect', path)

@@ -1,0 +1,143 @@
+"""Columns of text and gaps as features: values, counts that merge, the choice of an encoding, and what it makes."""
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.columns import GAPS, CodedColumn, NumberColumn, Table, TextColumn, stack_tables
+from mr_elm.io.encoding import Column, Encoding
+from mr_elm.io.formats import RowError
+from mr_elm.sums.values import MAX_VALUES, ColumnValues, choose_column, choose_encoding
+
+CITIES = ['Oslo', '', 'Rome', 'Oslo', 'Bern', 'NA', 'Rome', 'Oslo']
+AGES = ['31', '', '4.5', 'nan', '1e1', '-2', 'null', '31']
+
+
+def code(texts):
+    """Hold text by number, as dictionaries of Parquet do."""
+    names = sorted({text for text in texts if text not in GAPS})
+    return CodedColumn(np.array([names.index(text) if text in names else -1 for text in texts]), tuple(names))
+
+
+def as_number(text):
+    return np.nan if text in GAPS else float(text)
+
+
+def encode_naively(columns, encoding):
+    """Encode row by row, with loops."""
+    rows = []
+    for row in zip(*columns, strict=True):
+        features = []
+        for text, column in zip(row, encoding.columns, strict=True):
+            if column.kind == 'number':
+                features += [column.mean if text in GAPS else float(text)] + [float(text in GAPS)] * column.gaps
+            else:
+                value = '' if text in GAPS else text
+                features += [float(value == category) for category in column.categories]
+                features.append(float(value not in column.categories))
+        rows.append(features)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize('make', [TextColumn, code], ids=['text', 'coded'])
+def test_a_column_knows_its_values_and_its_gaps(make):
+    assert make(CITIES).count() == {'Oslo': 3, 'Rome': 2, 'Bern': 1, '': 2}
+    np.testing.assert_array_equal(make(AGES).numbers(), [as_number(text) for text in AGES])
+    assert make(CITIES).codes({'Rome': 0, 'Oslo': 1, '': 2}, 3).tolist() == [1, 2, 0, 1, 3, 2, 0, 1]
+    with pytest.raises(RowError, match="holds '(Oslo|Bern)'"):
+        make(CITIES).numbers()
+
+
+def test_numbers_are_categories_by_the_way_people_write_them():
+    column = NumberColumn(np.array([3.0, np.nan, 2.5, 3.0, -0.0]))
+    assert column.count() == {'3': 2, '': 1, '2.5': 1, '0': 1}
+    assert column.codes({'3': 0, '': 1}, 2).tolist() == [0, 1, 2, 0, 2]
+
+
+@pytest.mark.parametrize('make', [TextColumn, code, lambda texts: NumberColumn(np.array([*map(as_number, texts)]))],
+                         ids=['text', 'coded', 'numbers'])
+def test_tables_that_were_cut_are_put_together_again(make):
+    table = Table((make(AGES),), len(AGES))
+    joint = stack_tables([table[:3], table[np.arange(3, 5)], table[5:]])
+    assert (joint.n_rows, joint.columns[0].count()) == (len(AGES), table.columns[0].count())
+    np.testing.assert_array_equal(joint.columns[0].numbers(), table.columns[0].numbers())
+
+
+@pytest.mark.parametrize('cuts', [[], [1], [3, 4], [2, 5, 7]])
+def test_counts_do_not_depend_on_how_rows_are_cut(cuts):
+    weights = np.arange(1.0, 9.0)
+    for texts in (CITIES, AGES):
+        parts = [ColumnValues.of(TextColumn(texts[a:b]), weights[a:b]) for a, b in zip([0, *cuts], [*cuts, 8])]
+        total = ColumnValues()
+        for part in parts:
+            total = total.merge(ColumnValues.from_json(json.loads(json.dumps(part.to_json()))))
+        whole = ColumnValues.of(TextColumn(texts), weights)
+        assert total.mean == pytest.approx(whole.mean)
+        assert {**vars(total), 'mean': 0} == {**vars(whole), 'mean': 0}
+
+
+def test_the_mean_is_of_the_numbers_by_their_weights():
+    numbers = np.array([as_number(text) for text in AGES])
+    weights = np.arange(1.0, 9.0)
+    present = ~np.isnan(numbers)
+    found = ColumnValues.of(TextColumn(AGES), weights)
+    assert found.mean == pytest.approx(np.average(numbers[present], weights=weights[present]))
+    assert (found.gaps, found.texts, found.weight) == (3, 0, weights[present].sum())
+
+
+def test_a_column_with_any_text_is_a_category_and_all_others_are_numbers():
+    columns = [TextColumn(AGES), TextColumn(CITIES), TextColumn(['1', '2', '3', '4', '5', 'six', '7', ''])]
+    encoding = choose_encoding(['age', 'city', 'mixed'], [ColumnValues.of(column) for column in columns])
+    assert [column.kind for column in encoding.columns] == ['number', 'category', 'category']
+    assert encoding.names == ['age', 'age is missing', 'city is missing', 'city=Bern', 'city=Oslo', 'city=Rome',
+                              'city=(other)', 'mixed is missing', *(f'mixed={text}' for text in '12345'), 'mixed=7',
+                              'mixed=six', 'mixed=(other)']
+    assert encoding.indicators.tolist() == [False] + [True] * (encoding.width - 1)
+    assert Encoding.from_json(json.loads(json.dumps(encoding.to_json()))) == encoding
+
+
+def test_the_most_frequent_categories_are_kept_and_ties_go_by_bytes():
+    values = ColumnValues.of(TextColumn(['b', 'é', 'a', 'é', 'z', 'z', 'c']))
+    assert choose_column('x', values, 4).categories == ('a', 'b', 'z', 'é')
+
+
+@pytest.mark.parametrize('texts, words', [
+    ([f'v{i}' for i in range(MAX_VALUES + 1)], ["'x'", 'at most 10,000', '--drop x']),
+    ([f'2026-01-{i:02}' for i in range(1, 29)] + [''], ["'x'", 'dates', '2026-01-01', '--drop x'])])
+def test_columns_that_are_no_features_are_refused(texts, words):
+    with pytest.raises(DataFormatError) as caught:
+        choose_column('x', ColumnValues.of(TextColumn(texts)))
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_a_column_of_many_numbers_becomes_text_by_one_late_word():
+    numbers = ColumnValues().add(TextColumn([f'{i}' for i in range(MAX_VALUES + 1)])).add(TextColumn(['1', '', '2']))
+    assert (numbers.counts, numbers.gaps, numbers.texts) == (None, 1, 0)
+    late = numbers.add(TextColumn(['unknown', '3']))
+    with pytest.raises(DataFormatError, match='unknown'):
+        choose_column('x', late)
+
+
+@pytest.mark.parametrize('n_categories', [3, 400], ids=['dense', 'sparse'])
+def test_rows_are_encoded_as_a_naive_loop_does(n_categories):
+    generator = np.random.default_rng(0)
+    known = [f'c{i:03}' for i in range(n_categories)]
+    columns = [generator.choice([*AGES, '0'], 50).tolist(), generator.choice([*known, '', 'new'], 50).tolist(),
+               generator.normal(size=50).round(3).astype(str).tolist()]
+    encoding = Encoding((Column('a', mean=2.5, gaps=True), Column('b', 'category', categories=('', *known)),
+                         Column('c')))
+    X = encoding.encode(Table(tuple(map(TextColumn, columns)), 50))
+    assert sp.issparse(X) == encoding.sparse == (n_categories == 400)
+    dense = X.toarray() if sp.issparse(X) else X
+    np.testing.assert_array_equal(dense, encode_naively(columns, encoding))
+    coded = encoding.encode(Table(tuple(map(code, columns)), 50))
+    assert abs(coded - X).max() == 0
+
+
+def test_text_and_infinite_numbers_are_no_numbers():
+    encoding = Encoding((Column('age'),))
+    for text, word in (('old', "'old'"), ('inf', 'infinite'), ('1_0', "'1_0'")):
+        with pytest.raises(RowError, match=f"'age'.*{word}"):
+            encoding.encode(Table((TextColumn(['1', text]),), 2))
