@@ -18,7 +18,7 @@ class ModelHeader:
     classes : names in class order, empty for a regression. n_features : width of the rows.
     parameters : name -> value, those of the method and of its solver.
     n_rows_used, n_rows_rejected : rows of the training. history : list of events, see `mr_elm.history`.
-    encoding : how columns of text and gaps become features, see `io.encoding`; None where there are none.
+    encoding : how columns of text and missing values become features, see `io.encoding`; None where there are none.
     others : keys of the file that this version does not use. keys : the order of all keys in the file.
     """
 

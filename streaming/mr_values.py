@@ -14,7 +14,7 @@ class MRValues(MRRows):
     Output: <values, JSON>
                 columns: a list with an object for each column: counts, value -> rows, or
                 null where more than 10,000 different values were seen ('' is a
-                missing value); weight and mean of the rows with a number; gaps,
+                missing value); weight and mean of the rows with a number; missing,
                 texts and dates: rows without a value, with one that is no number,
                 and with one that is an ISO date; example: the first text in byte
                 order

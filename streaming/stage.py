@@ -79,7 +79,7 @@ class MRRows(ProofArguments, MRJob):
                               help='standard input names splits to read, it does not hold the rows themselves')
         for add in (add_row_arguments, add_task_argument, add_no_label_argument):
             add(self.add_passthru_arg)
-        self.add_file_arg('--encoding', help='JSON: how columns with text and gaps become features (default: rows hold '
+        self.add_file_arg('--encoding', help='JSON: how text and missing values become features (default: rows hold '
                           'numbers only)')
         self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',
                               help='how many rows of text to read together (default: %(default)s)')

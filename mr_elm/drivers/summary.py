@@ -62,8 +62,8 @@ def learn_encoding(data: DataSet) -> Encoding:
 def describe(encoding: Encoding) -> str:
     """Say for people what an Encoding makes of a table."""
     categories = [column for column in encoding.columns if column.kind == CATEGORY]
-    gaps = sum(column.gaps for column in encoding.columns)
-    return (f'columns: {len(encoding.columns) - len(categories)} of numbers, {gaps} of them with gaps, '
+    missing = sum(column.missing for column in encoding.columns)
+    return (f'columns: {len(encoding.columns) - len(categories)} of numbers, {missing} of them with missing values, '
             f'{len(categories)} of categories: {encoding.width} features')
 
 

@@ -1,4 +1,4 @@
-"""Hold the columns of some rows as they stand in a table: numbers, text, gaps."""
+"""Hold the columns of some rows as they stand in a table: numbers, text, missing values."""
 from __future__ import annotations
 
 import math
@@ -14,8 +14,8 @@ from mr_elm.io.formats import RowError
 from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
 
-GAPS = ('', 'NA', 'NaN', 'nan', 'null', 'NULL')  # what stands for a missing value in text
-GAP = ''  # how a missing value is called among categories
+MISSING_TEXTS = ('', 'NA', 'NaN', 'nan', 'null', 'NULL')  # what stands for a missing value in text
+MISSING = ''  # how a missing value is called among categories
 
 
 class Values(Protocol):
@@ -28,13 +28,13 @@ class Values(Protocol):
         """Return the values of some rows."""
 
     def numbers(self) -> Floats:
-        """Return the values as numbers, NaN for gaps: (n,) float64. Raises RowError at text."""
+        """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
 
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
-        """Return what `lookup` has for each value as text, GAP for a missing one, or else `other`: (n,) int64."""
+        """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""
 
     def count(self) -> Counter[str]:
-        """Count each value as text, GAP for a missing one."""
+        """Count each value as text, MISSING for a missing one."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class TextColumn:
         return TextColumn(take_items(self.texts, rows))
 
     def numbers(self) -> Floats:
-        """Return the values as numbers, NaN for gaps: (n,) float64. Raises RowError at text."""
+        """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
         try:
             if not any('_' in text for text in self.texts):
                 return np.fromiter(map(float, self.texts), float, len(self.texts))
@@ -60,18 +60,18 @@ class TextColumn:
         return np.fromiter(map(read_value, self.texts), float, len(self.texts))
 
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
-        """Return what `lookup` has for each value as text, GAP for a missing one, or else `other`: (n,) int64."""
-        known = {**lookup, **{text: lookup.get(GAP, other) for text in GAPS}}
+        """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""
+        known = {**lookup, **{text: lookup.get(MISSING, other) for text in MISSING_TEXTS}}
         return np.fromiter((known.get(text, other) for text in self.texts), np.int64, len(self.texts))
 
     def count(self) -> Counter[str]:
-        """Count each value as text, GAP for a missing one."""
-        return merge_gaps(Counter(self.texts))
+        """Count each value as text, MISSING for a missing one."""
+        return merge_missing(Counter(self.texts))
 
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """Hold numbers: (n,) float64, NaN for gaps."""
+    """Hold numbers: (n,) float64, NaN for missing ones."""
 
     values: Floats
 
@@ -92,7 +92,7 @@ class NumberColumn:
         return np.array([lookup.get(write_number(value), other) for value in distinct], np.int64)[inverse]
 
     def count(self) -> Counter[str]:
-        """Count each number as it is usually written, GAP for a missing one."""
+        """Count each number as it is usually written, MISSING for a missing one."""
         distinct, counts = np.unique(self.values, return_counts=True)
         return Counter(dict(zip(map(write_number, distinct.tolist()), counts.tolist(), strict=True)))
 
@@ -112,21 +112,21 @@ class CodedColumn:
         return CodedColumn(self.index[rows], self.names)
 
     def numbers(self) -> Floats:
-        """Return the values as numbers, NaN for gaps: (n,) float64. Raises RowError at text."""
+        """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
         used = np.unique(self.index[self.index >= 0])
         table = np.full(len(self.names) + 1, np.nan)  # the last stands for index -1
         table[used] = [read_value(self.names[i]) for i in used]
         return table[np.maximum(self.index, -1)]
 
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
-        """Return what `lookup` has for each value, GAP for a missing one, or else `other`: (n,) int64."""
-        table = [lookup.get(name_of(text), other) for text in [*self.names, GAP]]
+        """Return what `lookup` has for each value, MISSING for a missing one, or else `other`: (n,) int64."""
+        table = [lookup.get(name_of(text), other) for text in [*self.names, MISSING]]
         return np.array(table, np.int64)[np.maximum(self.index, -1)]
 
     def count(self) -> Counter[str]:
-        """Count each value, GAP for a missing one."""
+        """Count each value, MISSING for a missing one."""
         counts = np.bincount(self.index + 1, minlength=len(self.names) + 1).tolist()
-        return merge_gaps(Counter({text: n for text, n in zip([GAP, *self.names], counts, strict=True) if n}))
+        return merge_missing(Counter({text: n for text, n in zip([MISSING, *self.names], counts, strict=True) if n}))
 
 
 @dataclass(frozen=True)
@@ -152,21 +152,21 @@ def take_items(items: Sequence[str], rows: slice | np.ndarray) -> Sequence[str]:
 
 
 def name_of(text: str) -> str:
-    """Return the name of a value among categories: GAP for all spellings of a missing one."""
-    return GAP if text in GAPS else text
+    """Return the name of a value among categories: MISSING for all spellings of a missing one."""
+    return MISSING if text in MISSING_TEXTS else text
 
 
-def merge_gaps(counts: Counter[str]) -> Counter[str]:
-    """Count all spellings of a missing value as GAP."""
-    gaps = sum(counts.pop(text, 0) for text in GAPS)
-    if gaps:
-        counts[GAP] = gaps
+def merge_missing(counts: Counter[str]) -> Counter[str]:
+    """Count all spellings of a missing value as MISSING."""
+    missing = sum(counts.pop(text, 0) for text in MISSING_TEXTS)
+    if missing:
+        counts[MISSING] = missing
     return counts
 
 
 def read_value(text: str) -> float:
-    """Read a number, NaN for a gap. Raises RowError for other text."""
-    if text in GAPS:
+    """Read a number, NaN for a missing one. Raises RowError for other text."""
+    if text in MISSING_TEXTS:
         return math.nan
     number = read_number(text)
     if number is None:
@@ -175,9 +175,9 @@ def read_value(text: str) -> float:
 
 
 def write_number(value: float) -> str:
-    """Write a number the way people do: whole ones without a point; GAP for NaN."""
+    """Write a number the way people do: whole ones without a point; MISSING for NaN."""
     if math.isnan(value):
-        return GAP
+        return MISSING
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 

@@ -156,7 +156,7 @@ def check_field(text: str, j: int, form: RowFormat) -> None:
     number = read_number(text)
     if number is None:
         hint = f' (if it is the label: --label-column {j})' if form.label_column == 0 else (
-            ' (--encode auto reads text and gaps)')
+            ' (--encode auto reads text and missing values)')
         raise RowError('not a number', f'column {j + 1} holds {quote(text)}{hint}')
     if not math.isfinite(number):
         raise RowError('nan or infinite', f'column {j + 1} holds {quote(text)}')

@@ -1,4 +1,4 @@
-"""Encode the columns of a table as features: numbers with their gaps filled, categories as indicators."""
+"""Encode the columns of a table as features: numbers with their missing values filled, categories as indicators."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ CROWDED = 0.2  # of the features of a row are not 0: rows fuller than this are d
 class Column:
     """Say how the values of one column become features.
 
-    kind : number or category. mean : what stands for a missing number. gaps : whether a feature says that it is
+    kind : number or category. mean : what stands for a missing number. missing : whether a feature says that it is
     missing, because the training had such rows.
     categories : the values of the training that have a feature of their own, in byte order, '' for a missing one; all
     others share one more feature.
@@ -35,19 +35,19 @@ class Column:
     name: str
     kind: str = NUMBER
     mean: float = 0.0
-    gaps: bool = False
+    missing: bool = False
     categories: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
         """Count its features."""
-        return 1 + self.gaps if self.kind == NUMBER else len(self.categories) + 1
+        return 1 + self.missing if self.kind == NUMBER else len(self.categories) + 1
 
     @property
     def names(self) -> list[str]:
         """Name its features."""
         if self.kind == NUMBER:
-            return [self.name, *([f'{self.name} is missing'] if self.gaps else [])]
+            return [self.name, *([f'{self.name} is missing'] if self.missing else [])]
         return [*(f'{self.name}={category}' if category else f'{self.name} is missing' for category in self.categories),
                 f'{self.name}=(other)']
 
@@ -69,7 +69,7 @@ class Column:
             raise RowError('nan or infinite', f'column {self.name!r} holds an infinite number')
         missing = np.isnan(numbers)
         filled = np.where(missing, self.mean, numbers)
-        slots = [filled, missing] if self.gaps else [filled]
+        slots = [filled, missing] if self.missing else [filled]
         return np.column_stack(slots).astype(float), np.tile(np.arange(len(slots)), (len(numbers), 1))
 
     @property
@@ -83,7 +83,7 @@ class Column:
         column = cls(**{**values, 'categories': tuple(values['categories'])})
         texts = (column.name, *column.categories)
         if not all(isinstance(text, str) for text in texts) or column.kind not in (NUMBER, CATEGORY) or (
-                not isinstance(column.gaps, bool) or not isfinite(column.mean)):
+                not isinstance(column.missing, bool) or not isfinite(column.mean)):
             raise ValueError(f'expected a column of numbers or categories, found {str(values):.60}')
         return column
 

@@ -26,7 +26,7 @@ class RowFormat:
     positions : which column of the file each feature is, or None when all but label and weight are, in their order.
     label_name, weight_name : of these columns, or None.
     dropped : names, or positions where there are none, of the columns that were left out.
-    table : whether rows may hold text and gaps: they are read as a `Table`, to be encoded.
+    table : whether rows may hold text and missing values: they are read as a `Table`, to be encoded.
     """
 
     kind: str
@@ -87,7 +87,7 @@ class RowOptions:
     kind, delimiter, header : 'auto', or what `RowFormat` holds (header as yes or no).
     label_column, weight_column : a name or a position from 0, negative from the end; None for no weights.
     columns, drop : names or positions of the only features, and of columns that are none; None where nothing was said.
-    encode : auto, or refuse: text where a number belongs, and gaps, are then bad rows.
+    encode : auto, or refuse: text where a number belongs, and missing values, are then bad rows.
     names : of the features that rows must have, in their order; None where they are not known.
     label_name, weight_name : what the columns are called in files with names, where positions were of another file.
     dropped : names or positions of columns that a training left out; a file need not have them.
@@ -120,7 +120,7 @@ class RowOptions:
 
     @property
     def table(self) -> bool:
-        """Tell whether rows may hold text and gaps."""
+        """Tell whether rows may hold text and missing values."""
         return self.encode == 'auto' or self.encoding is not None
 
 

@@ -50,10 +50,9 @@ def add_no_label_argument(add: Callable) -> None:
 
 
 def add_encode_arguments(add: Callable) -> None:
-    """Add how text and gaps become features. add : see `add_row_arguments`."""
+    """Add how text and missing values become features. add : see `add_row_arguments`."""
     add('--encode', choices=('refuse', 'auto'), default='refuse',
-        help='auto: columns with text become indicators of their values, gaps the mean of their column; refuse: text '
-             'and gaps are bad rows (default: %(default)s)')
+        help='auto: accept columns of text, and missing values; refuse: they are bad rows (default: %(default)s)')
     add('--max-categories', type=positive, default=MAX_CATEGORIES, metavar='K', help=AdvancedHelp(
         '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the others '
         'share one (default: %(default)s)'))

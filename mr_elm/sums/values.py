@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.columns import GAP, Values
+from mr_elm.io.columns import MISSING, Values
 from mr_elm.io.encoding import CATEGORY, Column, Encoding
 from mr_elm.io.formats import MAX_CATEGORIES, RowError
 from mr_elm.io.text import quote, read_number
@@ -27,14 +27,14 @@ class ColumnValues:
 
     counts : value as text -> rows, '' for a missing one; None once more than MAX_VALUES distinct ones were seen.
     weight, mean : sum of the weights of the rows with a number, and the mean of these numbers.
-    gaps, texts, dates : rows without a value, with one that is no number, and with one that is an ISO date.
+    missing, texts, dates : rows without a value, with one that is no number, and with one that is an ISO date.
     example : the first text in byte order, '' without one.
     """
 
     counts: Counter[str] | None = field(default_factory=Counter)
     weight: float = 0.0
     mean: float = 0.0
-    gaps: int = 0
+    missing: int = 0
     texts: int = 0
     dates: int = 0
     example: str = ''
@@ -43,15 +43,15 @@ class ColumnValues:
     def of(cls, values: Values, weights: Floats | None = None) -> ColumnValues:
         """Count the values of some rows; weights (n,) say how often each counts, once by default."""
         counts = values.count()
-        texts = {text: n for text, n in counts.items() if text != GAP and read_number(text) is None}
+        texts = {text: n for text, n in counts.items() if text != MISSING and read_number(text) is None}
         numbers = read_numbers(values, counts) if texts else values.numbers()
-        return cls(counts if len(counts) <= MAX_VALUES else None, *weigh(numbers, weights), counts[GAP],
+        return cls(counts if len(counts) <= MAX_VALUES else None, *weigh(numbers, weights), counts[MISSING],
                    sum(texts.values()), sum(n for text, n in texts.items() if ISO_DATE.fullmatch(text)),
                    min(texts, default=''))
 
     @classmethod
     def of_numbers(cls, numbers: Floats, weights: Floats | None = None) -> ColumnValues:
-        """Count numbers, NaN for gaps, of a column that has too many different ones to know each."""
+        """Count numbers, NaN for missing ones, of a column that has too many different ones to know each."""
         return cls(None, *weigh(numbers, weights), int(np.isnan(numbers).sum()))
 
     def add(self, values: Values, weights: Floats | None = None) -> ColumnValues:
@@ -69,7 +69,7 @@ class ColumnValues:
         weight = self.weight + other.weight
         mean = self.mean + (other.mean - self.mean) * (other.weight / weight) if weight else 0.0
         return ColumnValues(None if counts is None or len(counts) > MAX_VALUES else counts, weight, mean,
-                            self.gaps + other.gaps, self.texts + other.texts, self.dates + other.dates,
+                            self.missing + other.missing, self.texts + other.texts, self.dates + other.dates,
                             min(filter(None, [self.example, other.example]), default=''))
 
     def to_json(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def choose_encoding(names: Sequence[str], values: Sequence[ColumnValues],
 def choose_column(name: str, values: ColumnValues, max_categories: int = MAX_CATEGORIES) -> Column:
     """Choose how one column becomes features."""
     if not values.texts:
-        return Column(name, mean=values.mean, gaps=bool(values.gaps))
+        return Column(name, mean=values.mean, missing=bool(values.missing))
     if values.dates == values.texts and not values.weight:
         raise DataFormatError(f'column {name!r} holds dates such as {quote(values.example)}, expected numbers or '
                               'categories: make numbers of them, such as the day of the week or the days since a '

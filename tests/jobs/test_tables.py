@@ -1,4 +1,4 @@
-"""Rows as people have them: columns with names, in any order, with text and gaps, from files to predictions."""
+"""Rows as people have them: columns with names, in any order, with text and missing values."""
 import csv
 import io
 import json
@@ -18,7 +18,7 @@ CITIES = ['Oslo', 'Rome', "L'Aquila", 'New York', 'Bogotá', '']
 
 
 def make_table(n, seed):
-    """Make rows with numbers, categories and gaps, whose label depends on all of them: a list of dictionaries."""
+    """Make rows with numbers, categories and missing values: a list of dictionaries."""
     generator = np.random.default_rng(seed)
     rows = []
     for i in range(n):
@@ -187,7 +187,8 @@ def test_new_rows_join_a_model_of_categories(write, train, elm, predict, tmp_pat
                  name='part.npz')
     assert elm('update', part, write('b.csv', to_csv(rows[200:])), '--model', tmp_path / 'all.npz', '-q').status == 0
     later = write('later.csv', to_csv(make_table(40, 1)))
-    one, other = ([float(line.split('\t')[1]) for line in predict(path, later)] for path in (model, tmp_path / 'all.npz'))
+    one, other = ([float(line.split('\t')[1]) for line in predict(path, later)]
+                  for path in (model, tmp_path / 'all.npz'))
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
 
 

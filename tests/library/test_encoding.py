@@ -1,4 +1,4 @@
-"""Columns of text and gaps as features: values, counts that merge, the choice of an encoding, and what it makes."""
+"""Columns of text and missing values as features: how they are counted and encoded."""
 import json
 
 import numpy as np
@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.columns import GAPS, CodedColumn, NumberColumn, Table, TextColumn, stack_tables
+from mr_elm.io.columns import MISSING_TEXTS, CodedColumn, NumberColumn, Table, TextColumn, stack_tables
 from mr_elm.io.encoding import Column, Encoding
 from mr_elm.io.formats import RowError
 from mr_elm.sums.values import MAX_VALUES, ColumnValues, choose_column, choose_encoding
@@ -17,12 +17,12 @@ AGES = ['31', '', '4.5', 'nan', '1e1', '-2', 'null', '31']
 
 def code(texts):
     """Hold text by number, as dictionaries of Parquet do."""
-    names = sorted({text for text in texts if text not in GAPS})
+    names = sorted({text for text in texts if text not in MISSING_TEXTS})
     return CodedColumn(np.array([names.index(text) if text in names else -1 for text in texts]), tuple(names))
 
 
 def as_number(text):
-    return np.nan if text in GAPS else float(text)
+    return np.nan if text in MISSING_TEXTS else float(text)
 
 
 def encode_naively(columns, encoding):
@@ -32,9 +32,10 @@ def encode_naively(columns, encoding):
         features = []
         for text, column in zip(row, encoding.columns, strict=True):
             if column.kind == 'number':
-                features += [column.mean if text in GAPS else float(text)] + [float(text in GAPS)] * column.gaps
+                features.append(column.mean if text in MISSING_TEXTS else float(text))
+                features += [float(text in MISSING_TEXTS)] * column.missing
             else:
-                value = '' if text in GAPS else text
+                value = '' if text in MISSING_TEXTS else text
                 features += [float(value == category) for category in column.categories]
                 features.append(float(value not in column.categories))
         rows.append(features)
@@ -69,7 +70,8 @@ def test_tables_that_were_cut_are_put_together_again(make):
 def test_counts_do_not_depend_on_how_rows_are_cut(cuts):
     weights = np.arange(1.0, 9.0)
     for texts in (CITIES, AGES):
-        parts = [ColumnValues.of(TextColumn(texts[a:b]), weights[a:b]) for a, b in zip([0, *cuts], [*cuts, 8])]
+        parts = [ColumnValues.of(TextColumn(texts[a:b]), weights[a:b])
+                 for a, b in zip([0, *cuts], [*cuts, 8], strict=True)]
         total = ColumnValues()
         for part in parts:
             total = total.merge(ColumnValues.from_json(json.loads(json.dumps(part.to_json()))))
@@ -84,7 +86,7 @@ def test_the_mean_is_of_the_numbers_by_their_weights():
     present = ~np.isnan(numbers)
     found = ColumnValues.of(TextColumn(AGES), weights)
     assert found.mean == pytest.approx(np.average(numbers[present], weights=weights[present]))
-    assert (found.gaps, found.texts, found.weight) == (3, 0, weights[present].sum())
+    assert (found.missing, found.texts, found.weight) == (3, 0, weights[present].sum())
 
 
 def test_a_column_with_any_text_is_a_category_and_all_others_are_numbers():
@@ -114,7 +116,7 @@ def test_columns_that_are_no_features_are_refused(texts, words):
 
 def test_a_column_of_many_numbers_becomes_text_by_one_late_word():
     numbers = ColumnValues().add(TextColumn([f'{i}' for i in range(MAX_VALUES + 1)])).add(TextColumn(['1', '', '2']))
-    assert (numbers.counts, numbers.gaps, numbers.texts) == (None, 1, 0)
+    assert (numbers.counts, numbers.missing, numbers.texts) == (None, 1, 0)
     late = numbers.add(TextColumn(['unknown', '3']))
     with pytest.raises(DataFormatError, match='unknown'):
         choose_column('x', late)
@@ -126,7 +128,7 @@ def test_rows_are_encoded_as_a_naive_loop_does(n_categories):
     known = [f'c{i:03}' for i in range(n_categories)]
     columns = [generator.choice([*AGES, '0'], 50).tolist(), generator.choice([*known, '', 'new'], 50).tolist(),
                generator.normal(size=50).round(3).astype(str).tolist()]
-    encoding = Encoding((Column('a', mean=2.5, gaps=True), Column('b', 'category', categories=('', *known)),
+    encoding = Encoding((Column('a', mean=2.5, missing=True), Column('b', 'category', categories=('', *known)),
                          Column('c')))
     X = encoding.encode(Table(tuple(map(TextColumn, columns)), 50))
     assert sp.issparse(X) == encoding.sparse == (n_categories == 400)
