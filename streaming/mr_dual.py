@@ -76,7 +76,10 @@ class MRDual(ProblemStage):
 
     def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
         """Train one machine on its rows."""
-        trained = self.problem.train(place[0], rows, self.make_reporter())
+        machine, part = place
+        number, n_machines = machine * self.problem.partitions + part + 1, self.problem.scheme.n_machines
+        work = f'machine {number} of {n_machines * self.problem.partitions}'
+        trained = self.problem.train(machine, rows, self.make_reporter(work))
         yield make_key('machine', *place), trained.certificate
         if trained.beta is not None:
             yield make_key('beta', *place), [trained.beta]

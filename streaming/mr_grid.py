@@ -1,7 +1,7 @@
 """Score kernel parameters by cross-validation, each in one reducer that walks the path of C."""
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import cached_property
 
 from mr_elm.errors import ConvergenceWarning
@@ -11,7 +11,7 @@ from mr_elm.io.wire import make_key
 from mr_elm.machines.dual_task import KernelGridTask
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.pairs import LabelledKernel, cross_validate
-from mr_elm.scores.selection import fold_numbers, select_sample
+from mr_elm.scores.selection import Cell, fold_numbers, select_sample
 from mr_elm.solvers.box.path import ready_rows
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.streaming.problem_stage import ProblemStage
@@ -75,12 +75,19 @@ class MRGrid(ProblemStage):
         folds = fold_numbers(rows.X, n_folds, problem.seed + key)
         made = problem.prepare_rows(rows.X)
         source = ready_rows(made, space=self.space) if problem.kernel else NodeRows(made)
-        settings = replace(problem.machine.settings, report=self.make_reporter())
+        self.set_status(f'candidate {number + 1} of {len(problem.candidates)}')
+        tested = [candidate.outer] if candidate.tests_outer else range(n_folds)
         cells = cross_validate(
             LabelledKernel(source, rows.numbers.astype(int), rows.weights), problem.scheme,
-            replace(problem.machine, settings=settings), candidate.C_values, folds,
-            [candidate.outer] if candidate.tests_outer else range(n_folds))
-        return [asdict(cell) for cell in cells]
+            problem.machine,
+            candidate.C_values, folds, tested)
+        return list(self.count_cells(cells, len(candidate.C_values) * len(tested)))
+
+    def count_cells(self, cells: Iterable[Cell], n_cells: int) -> Iterator[dict]:
+        """Yield cells, and report the share of the candidate that is done."""
+        for number, cell in enumerate(cells, 1):
+            self.reduced.tell_share(number / n_cells)
+            yield asdict(cell)
 
 
 if __name__ == '__main__':

@@ -35,6 +35,7 @@ class MRLeaveOneOut(ProblemStage):
 
     def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
         """Score a task."""
+        self.set_status(f'kernel {place[0] + 1} of {len(self.problem.kernels)}')
         scores = self.problem.score(place[0], rows)
         yield make_key('scores', *place), {'scores': [{'C': C, **score} for C, score in scores]}
 

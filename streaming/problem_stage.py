@@ -9,9 +9,10 @@ from mr_elm.io.blocks import Block, widen
 from mr_elm.io.wire import split_key
 from mr_elm.machines.gathering import GatheredRows, gather, locate_rows
 from mr_elm.machines.rows_task import RowsTask
+from mr_elm.solvers.box.box_qp import describe_iteration
 from mr_elm.streaming.stage import MRRows
 
-QUIET = 5.0  # seconds between two signs of life
+QUIET = 2.0  # seconds between two signs of life
 
 
 class ProblemStage(MRRows):
@@ -56,14 +57,15 @@ class ProblemStage(MRRows):
         """Yield what the rows of a key give."""
         raise NotImplementedError
 
-    def make_reporter(self) -> Callable[[int, float], None]:
-        """Return a function (iterations, gap) for `Settings` that shows in Hadoop's status how far a task is."""
+    def make_reporter(self, work: str) -> Callable[..., None]:
+        """Return a function for `Settings.report` that shows the work and how far it is as the status of the task."""
+        self.set_status(work)
         spoken = time.monotonic()
 
-        def tell(n_iter: int, gap: float) -> None:
+        def report(*news: Any) -> None:
             nonlocal spoken
             if time.monotonic() - spoken > QUIET:
                 spoken = time.monotonic()
-                self.set_status(f'iteration {n_iter}, gap {gap:.3g}')
+                self.set_status(f'{work}, {describe_iteration(*news)}')
 
-        return tell
+        return report

@@ -5,6 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 from urllib.parse import unquote
@@ -28,6 +29,7 @@ from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import CHUNK, read_split, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import report_alive
+from mr_elm.rows.reduced_input import ReducedInput
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument, row_options
 from mr_elm.typing import Rows
 
@@ -90,6 +92,8 @@ class MRRows(ProofArguments, MRJob):
 
     def execute(self) -> None:
         """Run a task; Hadoop is told that it lives."""
+        if self.options.run_reducer:
+            self.sandbox(self.reduced, self.stdout, self.stderr)
         with report_alive():
             super().execute()
 
@@ -173,8 +177,8 @@ class MRRows(ProofArguments, MRJob):
         """Yield (block, place) for one split."""
         for block in reader.blocks(chunks):
             self.record_rejected(reader, number)
-            self.increment_counter('mr_elm', 'rows', len(block))
             yield block, [number, reader.counts.start, reader.counts.used - len(block)]
+            self.increment_counter('mr_elm', 'rows', len(block))
         self.record_rejected(reader, number)
 
     def record_rejected(self, reader: Any, number: int) -> None:
@@ -212,6 +216,16 @@ class MRRows(ProofArguments, MRJob):
         for chunk in chunks:
             self.increment_counter('mr_elm', 'bytes', len(chunk))
             yield chunk
+
+    @cached_property
+    def reduced(self) -> ReducedInput:
+        """Return the input of a reduce task, which counts the bytes that are reduced."""
+        return ReducedInput(self.stdin, partial(self.increment_counter, 'mr_elm', 'reduced'))
+
+    def reduce_pairs(self, pairs: Iterable[Pair], step_num: int = 0) -> Iterator[Pair]:
+        """Reduce, and report how far."""
+        yield from super().reduce_pairs(self.reduced.follow(pairs), step_num)
+        self.reduced.finish()
 
     @staticmethod
     def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:

@@ -11,8 +11,10 @@ import os
 import tempfile
 import warnings
 from dataclasses import replace
+from typing import Any
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.engines.progress import Meter
 from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_arrays, save_model
@@ -22,6 +24,7 @@ from mr_elm.machines.gathering import GatheredRows, join_once
 from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.partition import count_tasks
+from mr_elm.solvers.box.box_qp import describe_iteration
 from mr_elm.streaming.mr_check import MRCheck, read_checks
 from mr_elm.streaming.mr_dual import MRDual, read_machines
 
@@ -45,11 +48,11 @@ def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], Traine
             data.engine.reporter.say(f'{len(working):,} rows in the working set, {task.room:,} fit into half of '
                                      '--memory: machines are trained on reducers from now on')
         demand_room(data.plan.name, working, task, options.memory)
-        machines = solve(data, task, working)
+        machines = solve(data, task, working, f'round {number}')
         machines, violators = check_machines(data, task, machines, working, classes)
         share = max(machine.certificate['gap'] / abs(machine.certificate['objective']) for machine in machines)
         data.engine.reporter.say(f'round {number}: {len(working):,} rows in the working set, gap {share:.2e} of the '
-                                 f'objective, {sum(map(len, violators)):,} violators')
+                                 f'objective (stops at {options.gap:g}), {sum(map(len, violators)):,} violators')
         if share <= options.gap:
             return machines
         if violators:
@@ -65,14 +68,25 @@ def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], Traine
     return machines
 
 
-def train_here(data: DataSet, task: DualTask, working: GatheredRows) -> list[TrainedMachine]:
+def train_here(data: DataSet, task: DualTask, working: GatheredRows, name: str) -> list[TrainedMachine]:
     """Train all machines on a working set in this process."""
-    with one_thread():
-        return [task.train(number, working.take(task.scheme.select_rows(number, working.numbers)))
-                for number in range(task.scheme.n_machines)]
+    n_machines = task.scheme.n_machines
+    with one_thread(), Meter(data.engine.reporter, name, n_machines) as meter:
+        return [train_one(task, number, working, meter) for number in range(n_machines)]
 
 
-def train_on_reducers(data: DataSet, task: DualTask, working: GatheredRows) -> list[TrainedMachine]:
+def train_one(task: DualTask, number: int, working: GatheredRows, meter: Meter) -> TrainedMachine:
+    """Train one machine on a working set, and show how far it is."""
+    work = f'machine {number + 1} of {meter.total}'
+
+    def report(*news: Any) -> None:
+        meter.show(number, lambda: f'{work}, {describe_iteration(*news)}')
+
+    meter.show(number, lambda: work)
+    return task.train(number, working.take(task.scheme.select_rows(number, working.numbers)), report)
+
+
+def train_on_reducers(data: DataSet, task: DualTask, working: GatheredRows, name: str) -> list[TrainedMachine]:
     """Train all machines on a working set, of which the places are known here, each in one reducer."""
     keys = [make_key('rows', number, 0) for number in range(task.scheme.n_machines)]
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
@@ -80,7 +94,7 @@ def train_on_reducers(data: DataSet, task: DualTask, working: GatheredRows) -> l
         replace(task, partitions=1).save(paths[0])
         save_arrays(paths[1], {}, {'places': working.places})
         arguments = ['--problem', paths[0], '--working', paths[1], *data.engine.reducers(count_tasks(keys))]
-        found = read_machines(data.run(MRDual, arguments, 'machines'))
+        found = read_machines(data.run(MRDual, arguments, f'{name}, machines'))
     return [found[number, 0] for number in range(task.scheme.n_machines)]
 
 

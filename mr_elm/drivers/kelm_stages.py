@@ -2,11 +2,14 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from mr_elm.drivers.kelm_data import KernelData
+from mr_elm.engines.progress import Meter
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_tiles import place_tile
 from mr_elm.io.formats import RowOptions
@@ -42,7 +45,7 @@ def compute_matrix(data: KernelData) -> Floats:
         n_filled = fill_by_columns(data, emit, omega)
     else:
         files = ['--rows', data.rows_file, '--starts', data.starts_file]
-        n_filled = fill_tiles(omega, data.source.run(MRKernelRows, files, 'kernel'))
+        n_filled = fill_tiles(data, omega, data.source.run(MRKernelRows, files, 'kernel'))
     if n_filled != n_entries:
         raise AccountingError(f'expected {n_entries} entries of the kernel matrix, found {n_filled}')
     if data.kernel.kind.of_distance:
@@ -82,15 +85,18 @@ def add_columns(data: KernelData, plan: InputPlan, emit: str, omega: Floats) -> 
     columns = DataSet(plan, engine, n_rows=data.task.n_features)
     keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
     arguments = ['--emit', emit, '--kernel', write_kernel(data), *engine.reducers(count_tasks(keys))]
-    return fill_tiles(omega, columns.run(MRKernel, arguments, f'kernel by {emit}')), columns.first
+    return fill_tiles(data, omega, columns.run(MRKernel, arguments, f'kernel by {emit}')), columns.first
 
 
-def fill_tiles(omega: Floats, pairs: Iterable[tuple[str, Any]]) -> int:
+def fill_tiles(data: KernelData, omega: Floats, pairs: Iterable[tuple[str, Any]]) -> int:
     """Put tiles and entries into Omega; returns how many entries of its lower triangle came."""
-    n_filled = 0
-    for key, (value,) in pairs:
-        row, column = map(int, split_key(key)[1])
-        n_filled += place_tile(omega, row, column, np.atleast_2d(value))
+    n_filled, pairs = 0, iter(pairs)
+    first = list(islice(pairs, 1))  # comes when the job has run
+    with Meter(data.reporter, 'filling the kernel matrix', data.n_rows * (data.n_rows + 1) // 2) as meter:
+        for key, (value,) in chain(first, pairs):
+            row, column = map(int, split_key(key)[1])
+            n_filled += place_tile(omega, row, column, np.atleast_2d(value))
+            meter.show(n_filled, partial('{:,} entries'.format, n_filled))
     return n_filled
 
 

@@ -1,4 +1,5 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
+from mr_elm.arithmetic import estimate_seconds
 from mr_elm.drivers.problems import score_candidates
 from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
@@ -8,6 +9,7 @@ from mr_elm.machines.search_options import KELMSearch
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import LeftOut, Tuned, best_of
+from mr_elm.solvers.kernel.kelm import decompose
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
 
 
@@ -21,6 +23,9 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     task, kernel = state_rows(options, summary, classes)
     kernels, C_values = search.candidates(task.n_features)
     share = search.choose_share(plan.name, summary.n_rows, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')
+    n, n_tasks = share * summary.n_rows, min(engine.n_maps, len(kernels))
+    engine.reporter.announce(f'eigenvalues of {len(kernels)} kernel matrices of {n:,.0f} rows',
+                             lambda: estimate_seconds(decompose, n) * len(kernels) / n_tasks)
     grid = task.extend(LeaveOneOutTask, share=share, kernel=kernel.name, kernels=kernels, C_values=C_values)
     found = score_candidates(data, MRLeaveOneOut, grid, 'leave-one-out', len(kernels))
     scores = [LeftOut(parameters, **score) for number, parameters in enumerate(kernels)

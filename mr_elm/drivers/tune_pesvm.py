@@ -1,5 +1,6 @@
 """Choose map, scale, nu and L of PESVM: one job builds the sums of every fold, the finisher scores every cell."""
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import assemble_sums
@@ -7,6 +8,7 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import Made, estimate_solve, make_model, train_on
 from mr_elm.drivers.problems import run_problem
 from mr_elm.engines.base import Engine
+from mr_elm.engines.progress import Meter, Reporter
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.wire import split_key
@@ -63,10 +65,20 @@ def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
         inputs.data.engine.reporter.announce(f'solving {n_systems} systems of at most {n} unknowns',
                                              lambda: n_systems * estimate_solve(n))
         grids = {kind: FoldGrid(sums[kind], inputs.options.numeric) for kind in layers}
-        scores = [score for kind in layers for score in score_kind(kind, grids[kind], search)]
+        scores = score_kinds(inputs.data.engine.reporter, grids, search)
         if inputs.classes and search.n_counted:
             scores = count_hits(inputs, scores, task, grids, search.n_counted)
     return SearchResult(scores, best_nodes(scores), layers, steps, sums, task.folds.share)
+
+
+def score_kinds(reporter: Reporter, grids: dict[Kind, FoldGrid], search: Search) -> list[NodeScore]:
+    """Return the NodeScore of every candidate, and show how many kinds of nodes are scored."""
+    scores: list[NodeScore] = []
+    with Meter(reporter, 'scoring', len(grids)) as meter:
+        for number, (kind, grid) in enumerate(grids.items(), 1):
+            scores += score_kind(kind, grid, search)
+            meter.show(number, partial('{} of {} kinds of nodes'.format, number, len(grids)))
+    return scores
 
 
 def describe_folds(inputs: NodeInputs, search: Search) -> Folds:

@@ -54,7 +54,7 @@ class MRJobEngine(Engine):
             target = ['--output-dir', output] if output else []
             job = self.make_job(job_class, plan, [*target, *arguments], folder)
             with self.make_runner(job) as running:
-                with (self.reporter.stage(stage, plan.size, scratch_folder(running)), self.follow(stage),
+                with (self.reporter.stage(stage, plan.size, scratch_folder(running), plan.n_rows), self.follow(stage),
                       trace_job(self, running, stage, plan.size)):
                     self.run(running, job_class)
                 yield running

@@ -8,15 +8,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TextIO
 
 from tqdm import tqdm
 
-COUNTER = re.compile(rb'^reporter:counter:mr_elm,(rows|bytes),(\d+)$', re.MULTILINE)
-STATUS = re.compile(rb'^reporter:status:(iteration .*)$', re.MULTILINE)
+COUNTER = re.compile(rb'^reporter:counter:mr_elm,(rows|bytes|reduced),(\d+)$', re.MULTILINE)
+STATUS = re.compile(rb'^reporter:status:(?!computing$)(.*)$', re.MULTILINE)
 INTERVAL = 0.3
 FIRST, LONGEST = 5.0, 60.0  # seconds between two lines of a log, which become longer with the work
 SHORT = 2.0  # seconds of work that nobody needs to be told of
+EARLY, LONG = 0.1, 30.0  # share done and seconds before which the time left is a guess
 
 
 class Reporter:
@@ -42,18 +44,18 @@ class Reporter:
         if not self.quiet and (seconds := estimate()) >= SHORT:
             self.say(f'{work}: about {describe_time(seconds)}')
 
-    def stage(self, name: str, total_bytes: int, folder: str) -> Stage:
+    def stage(self, name: str, total_bytes: int, folder: str, n_rows: int | None = None) -> Stage:
         """Return a context that follows a stage whose tasks write their counters below `folder`."""
-        return Stage(self, name, total_bytes, folder)
+        return Stage(self, name, total_bytes, folder, n_rows)
 
     def count(self, blocks: Iterable[tuple[Any, Any]], name: str, n_rows: int) -> Iterator[tuple[Any, Any]]:
         """Yield blocks (X, labels) and show how many of all rows have passed."""
-        with Meter(self, name, n_rows, 'rows') as meter:
+        with Meter(self, name, n_rows) as meter:
             done = 0
             for X, labels in blocks:
                 yield X, labels
                 done += len(labels)
-                meter.show(done, f'{done:,} rows')
+                meter.show(done, partial('{:,} rows'.format, done))
 
 
 def describe_time(seconds: float) -> str:
@@ -66,11 +68,11 @@ def describe_time(seconds: float) -> str:
 class Meter:
     """Show how much of some work is done, and the time left: a bar on a terminal, now and then a line in a log."""
 
-    def __init__(self, reporter: Reporter, name: str, total: int, unit: str) -> None:
+    def __init__(self, reporter: Reporter, name: str, total: int) -> None:
         self.reporter, self.name, self.total = reporter, name, total
-        self.start, self.due = time.perf_counter(), FIRST
-        self.bar = tqdm(total=total, desc=name, unit=unit, unit_scale=True, leave=False, file=reporter.stream,
-                        disable=reporter.quiet or None, delay=1)
+        self.bar = tqdm(total=total, bar_format='{bar:20} {desc}', leave=False, file=reporter.stream,
+                        disable=reporter.quiet or None)
+        self.start, self.due = time.perf_counter(), FIRST if self.bar.disable else SHORT
 
     def __enter__(self) -> Meter:
         return self
@@ -78,32 +80,39 @@ class Meter:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.bar.close()
 
-    def show(self, done: int, note: str) -> None:
-        """Show that `done` of the total is done; note : what else is known."""
-        if not self.bar.disable:
-            self.bar.set_postfix_str(note, refresh=False)
-            self.bar.update(done - self.bar.n)
-            return
+    def show(self, done: float, describe: Callable[[], str]) -> None:
+        """Show that `done` of the total is done, if it is time to. describe : returns what else is known."""
         seconds = time.perf_counter() - self.start
-        if seconds >= self.due:
+        if self.reporter.quiet or seconds < self.due:
+            return
+        text = f'{self.name}: {describe()}, {self.describe_share(done, seconds)}'
+        if self.bar.disable:
             self.due = seconds + min(max(FIRST, seconds / 4), LONGEST)
-            self.reporter.say(f'{self.name}: {note}, {self.describe(done, seconds)}')
+            self.reporter.say(text)
+        else:
+            self.due, self.bar.n = seconds + INTERVAL, done
+            self.bar.set_description_str(text)
 
-    def describe(self, done: int, seconds: float) -> str:
-        """Return the share that is done and the time left; the time so far where the rest cannot be counted."""
-        if not 0 < done < self.total:
-            return f'{done / max(self.total, 1):.0%} read, {seconds:.0f} s so far'
-        return f'{done / self.total:.0%}, about {describe_time(seconds * (self.total - done) / done)} left'
+    def describe_share(self, done: float, seconds: float) -> str:
+        """Return the share that is done and the time left; the time so far where the time left is not known."""
+        share = done / max(self.total, 1)
+        if share in (0, 1) or share < EARLY and seconds < LONG:
+            return f'{share:.0%} done, {describe_time(seconds)} so far'
+        return f'{share:.0%} done, about {describe_time(seconds / share - seconds)} left'
 
 
 class Stage:
-    """Follow the counters of running tasks and close with a line: rows, MB, seconds, MB/s."""
+    """Follow the counters of running tasks and close with a line: rows, MB, seconds, MB/s.
 
-    def __init__(self, reporter: Reporter, name: str, total_bytes: int, folder: str) -> None:
+    n_rows : how many rows the maps use, where that is known before they have read them, else None.
+    """
+
+    def __init__(self, reporter: Reporter, name: str, total_bytes: int, folder: str, n_rows: int | None = None) -> None:
         self.reporter, self.name, self.total_bytes, self.folder = reporter, name, total_bytes, folder
+        self.n_rows = n_rows
         self.done = threading.Event()
         self.tails: dict[str, int] = {}
-        self.seen = {b'rows': 0, b'bytes': 0}
+        self.seen = {b'rows': 0, b'bytes': 0, b'reduced': 0}
         self.status = ''
 
     def __enter__(self) -> Stage:
@@ -127,14 +136,23 @@ class Stage:
                               f'{megabytes / seconds:,.1f} MB/s')
 
     def _follow(self) -> None:
-        with Meter(self.reporter, self.name, self.total_bytes, 'B') as meter:
+        counter, total = (b'bytes', self.total_bytes) if self.n_rows is None else (b'rows', self.n_rows)
+        with Meter(self.reporter, f'{self.name}, map', total) as meter:
+            while not self._find('reducer', 'stderr') and not self.done.wait(INTERVAL):
+                self._poll()
+                if self.seen[b'bytes']:
+                    meter.show(min(self.seen[counter], total), partial('{:,} rows'.format, self.seen[b'rows']))
+        total = sum(map(os.path.getsize, self._find('reducer', 'input')))
+        with Meter(self.reporter, f'{self.name}, reduce', total) as meter:
             while not self.done.wait(INTERVAL):
                 self._poll()
-                if note := self.status or (f'{self.seen[b"rows"]:,} rows' if self.seen[b'rows'] else ''):
-                    meter.show(min(self.seen[b'bytes'], self.total_bytes), note)
+                meter.show(min(self.seen[b'reduced'], total), lambda: self.status or f'{total / 1e6:,.1f} MB')
+
+    def _find(self, kind: str, name: str) -> list[str]:
+        return glob.glob(os.path.join(glob.escape(self.folder), '**', kind, '*', name), recursive=True)
 
     def _poll(self) -> None:
-        for path in glob.glob(os.path.join(glob.escape(self.folder), '**', '*er', '*', 'stderr'), recursive=True):
+        for path in self._find('*er', 'stderr'):
             with open(path, 'rb') as stream:
                 stream.seek(self.tails.get(path, 0))
                 text = stream.read()

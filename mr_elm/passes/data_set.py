@@ -108,9 +108,10 @@ class Pass:
     def finished(self) -> Iterator[Finished]:
         """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end."""
         arguments = ['--bad-rows', self.data.bad_rows, *self.arguments]
+        plan = replace(self.data.plan, n_rows=self.data.first.used if self.data.first else self.data.n_rows)
         with TemporaryDirectory(prefix='mr_elm-') as folder:
             if self.data.encoding is not None:
                 path = os.path.join(folder, 'encoding.json')
                 arguments += ['--encoding', write_json(path, self.data.encoding.to_json())]
-            with self.data.engine.run_job(self.job_class, self.data.plan, arguments, self.stage) as finished:
+            with self.data.engine.run_job(self.job_class, plan, arguments, self.stage) as finished:
                 yield finished

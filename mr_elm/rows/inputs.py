@@ -39,6 +39,7 @@ class InputPlan:
     pack : the folder of a packed data set, else None. manifest : what closes a pack, a dictionary.
     encoding : Encoding of rows that are tables, None where it is yet to be chosen, or rows hold only numbers.
     max_categories : values of a column that have a feature of their own, when it is chosen.
+    n_rows : how many rows every pass uses, or None before the first one.
     """
 
     files: list
@@ -46,6 +47,7 @@ class InputPlan:
     manifest: dict | None = None
     encoding: Encoding | None = None
     max_categories: int = MAX_CATEGORIES
+    n_rows: int | None = None
 
     @property
     def kind(self) -> str:

@@ -3,12 +3,14 @@ import io
 import logging
 import re
 import time
+from itertools import groupby
 
 import pytest
 from reference.files import LOCAL
 
 from mr_elm.engines.hadoop.progress import HadoopProgress
-from mr_elm.engines.progress import Reporter, describe_time
+from mr_elm.engines.progress import Meter, Reporter, describe_time
+from mr_elm.rows.reduced_input import ReducedInput
 
 LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
 
@@ -68,18 +70,50 @@ def test_a_log_tells_the_rows_the_share_and_the_time_left(talkative):
     blocks = [(None, [0] * 25)] * 4
     assert list(talkative.count(blocks, 'blobs', 100)) == blocks
     lines = talkative.stream.getvalue().splitlines()
-    assert [line.split(', ')[:2] for line in lines[:3]] == [[f'blobs: {n} rows', f'{n}%'] for n in (25, 50, 75)]
+    assert [line.split(', ')[:2] for line in lines[:3]] == [[f'blobs: {n} rows', f'{n}% done'] for n in (25, 50, 75)]
     assert all(re.search(r', about \d+ s left$', line) for line in lines[:3])
 
 
-def test_a_log_tells_how_far_a_reducer_is_when_all_rows_are_read(talkative, tasks, tmp_path):
-    folder = tmp_path / 'step-000' / 'reducer' / '00000'
-    folder.mkdir(parents=True)
+@pytest.mark.parametrize(('n_rows', 'share'), [(20, '25% done'), (None, '50% done')])
+def test_a_log_tells_the_share_of_rows_or_of_bytes_where_nobody_knows_the_rows(talkative, tasks, tmp_path, n_rows,
+                                                                               share):
     tasks(0, counter('rows', 5) + counter('bytes', 10))
-    (folder / 'stderr').write_text('reporter:status:computing\nreporter:status:iteration 70, gap 0.01\n')
+    with talkative.stage('Gram', 20, str(tmp_path), n_rows):
+        wait_until(lambda: talkative.stream.getvalue())
+    assert re.match(rf'Gram, map: 5 rows, {share}, about \d+ s left\n', talkative.stream.getvalue())
+
+
+def test_a_log_tells_how_far_all_reducers_are_and_what_one_does(talkative, tmp_path):
+    for number, done in enumerate((counter('reduced', 30), 'reporter:status:computing\n')):
+        folder = tmp_path / 'step-000' / 'reducer' / f'{number:05d}'
+        folder.mkdir(parents=True)
+        (folder / 'input').write_bytes(bytes(60))
+        (folder / 'stderr').write_text(f'reporter:status:machine {number + 1} of 2\n{done}')
     with talkative.stage('dual', 10, str(tmp_path)):
         wait_until(lambda: talkative.stream.getvalue())
-    assert re.match(r'dual: iteration 70, gap 0.01, 100% read, \d+ s so far\n', talkative.stream.getvalue())
+    assert re.match(r'dual, reduce: machine 2 of 2, 25% done, about \d+ s left\n', talkative.stream.getvalue())
+
+
+@pytest.mark.parametrize(('share', 'seconds', 'text'), [
+    (0.0, 40.0, '0% done, 40 s so far'), (0.05, 20.0, '5% done, 20 s so far'),
+    (0.05, 40.0, '5% done, about 13 min left'), (0.25, 20.0, '25% done, about 60 s left'),
+    (1.0, 20.0, '100% done, 20 s so far')])
+def test_the_time_left_is_said_when_enough_is_done_to_know_it(talkative, share, seconds, text):
+    assert Meter(talkative, 'work', 200).describe_share(200 * share, seconds) == text
+
+
+def test_a_reduce_task_reports_a_key_when_its_reducer_is_done_with_it(monkeypatch):
+    monkeypatch.setattr('mr_elm.rows.reduced_input.INTERVAL', 0.0)
+    lines, done = [b'a 1', b'a 23', b'b 4', b'c 567'], []
+    reduced = ReducedInput(lines, done.append)
+    before = {}
+    for key, pairs in groupby(reduced.follow(line.decode().split() for line in reduced), lambda pair: pair[0]):
+        list(pairs)
+        before[key] = sum(done)
+        reduced.tell_share(0.5)
+    reduced.finish()
+    assert before == {'a': 0, 'b': 7, 'c': 10}
+    assert done == [3, 4, 1, 2, 2, 3]
 
 
 def test_work_is_announced_unless_it_is_short(talkative):
@@ -87,6 +121,38 @@ def test_work_is_announced_unless_it_is_short(talkative):
     talkative.announce('solving', lambda: 40)
     assert talkative.stream.getvalue() == 'solving: about 40 s\n'
     assert [describe_time(seconds) for seconds in (3, 200, 9000)] == ['3 s', '3 min', '2.5 h']
+
+
+@pytest.mark.parametrize(('words', 'line'), [
+    (('train', 'sparse-elm', '--partitions', 2), 'round 1: machine 1 of 3, 0% done, 0 s so far'),
+    (('train', 'sparse-elm', '--partitions', 2), r'round 1: machine 2 of 3, iteration \d+, largest violation \S+ '
+                                                 r'\(stops at 0.001\), 33% done, about \d+ s left'),
+    (('train', 'sparse-elm', '--partitions', 2), r'round 1: .* gap \S+ of the objective \(stops at 0.001\), .*'),
+    (('train', 'mr-kelm'), r'filling the kernel matrix: 45,150 entries, 100% done, \d+ s so far'),
+    (('tune', 'pesvm', '--map', 'sigmoid,tanh', '--hidden', '8'),
+     r'scoring: 1 of \d kinds of nodes, \d+% done, about \d+ s left'),
+    (('tune', 'mr-kelm', '--sigma', '1,2'), 'eigenvalues of 2 kernel matrices of 300 rows: about 0 s')])
+def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatch, words, line):
+    for name in ('FIRST', 'LONGEST', 'SHORT'):
+        monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
+    path = write('rows.csv', ''.join(f'{i % 3},{i % 17},{i * i % 7}\n' for i in range(300)))
+    done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
+    assert re.search(rf'^{line}$', done.err, re.MULTILINE), done.err
+
+
+@pytest.mark.parametrize(('words', 'line'), [
+    (('train', 'sparse-elm'), r'machines, reduce: machine [123] of 3\b.*, \d+% done, .*'),
+    (('train', 'sparse-elm', *LOCAL), r'machines, reduce: machine [123] of 3\b.*, \d+% done, .*'),
+    (('tune', 'sparse-elm', '--sigma', '1,2', '--C', '1'), r'grid, reduce: candidate [12] of 2, \d+% done, .*'),
+    (('tune', 'mr-kelm', '--sigma', '1,2'), r'leave-one-out, reduce: kernel [12] of 2, \d+% done, .*')])
+def test_reducers_tell_what_they_do_and_how_far_they_are(elm, write, tmp_path, monkeypatch, words, line):
+    for name in ('FIRST', 'LONGEST'):
+        monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
+    monkeypatch.setattr('mr_elm.engines.progress.INTERVAL', 0.01)
+    path = write('rows.csv', ''.join(f'{i % 3},{i % 17},{i * i % 7}\n' for i in range(1000)))
+    done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
+    assert re.search(rf'^{line}$', done.err, re.MULTILINE), done.err
+    assert 'reduce:' not in done.out
 
 
 @pytest.mark.parametrize(('words', 'work'), [

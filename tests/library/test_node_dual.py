@@ -73,7 +73,7 @@ def test_it_warns_when_it_stops_early_and_reports_on_its_way():
     said = []
     with pytest.warns(ConvergenceWarning, match='duality gap is'):
         solve_node_dual(H, t, 1000.0, settings=Settings(max_iter=3, report=lambda *news: said.append(news)))
-    assert [n for n, _ in said] == [1, 2, 3]
+    assert [n for n, *_ in said] == [1, 2, 3]
 
 
 @pytest.mark.parametrize('C, targets', [(0, [1, -1]), (1, [1, 0]), (1, [1])])

@@ -37,7 +37,8 @@ class Settings:
     dtype : of kernel rows, float32, float64 or None, which takes float32 where its rounding cannot spoil eps.
     seed : of the order in which equal candidates are visited.
     subset, attempts : N_r and N_a of Algorithm 1 of SphereSVM, both at least 1.
-    report : function (iterations, gap) that is called now and then, so that a long run can show that it lives.
+    report : function (iterations, violation, eps) that is called now and then, so that a long run can show how far it
+        is; violation : function that computes the largest violation so far, which falls to eps.
     """
 
     eps: float = 1e-3
@@ -61,9 +62,14 @@ class Settings:
             raise ValueError(f'dtype: expected float32, float64 or None, found {self.dtype!r}')
 
     def tell(self, n_iter: int, alpha: Floats, gradient: Floats, upper: Floats) -> None:
-        """Report the iterations so far and the duality gap of the running gradient."""
+        """Report the iterations so far and the largest violation by the running gradient."""
         if self.report is not None:
-            self.report(n_iter, duality_gap(alpha, gradient, upper))
+            self.report(n_iter, lambda: float(violations(alpha, gradient, upper).max(initial=0.0)), self.eps)
+
+
+def describe_iteration(n_iter: int, compute_violation: Callable[[], float], eps: float) -> str:
+    """Write what `Settings.report` was called with for people."""
+    return f'iteration {n_iter:,}, largest violation {compute_violation():.2g} (stops at {eps:.2g})'
 
 
 @dataclass(frozen=True)

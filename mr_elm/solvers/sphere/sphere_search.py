@@ -64,7 +64,7 @@ def solve_part(problem: BoxQP, settings: Settings) -> tuple[Floats, int]:
     part = np.sort(np.random.default_rng(settings.seed).permutation(n)[:n // PART])
     trains = (problem.upper[part] > 0).astype(float)
     smaller = BoxQP(problem.rows.take(part, PART), problem.targets[part], PART * problem.upper.max(), trains)
-    found, _ = search_ball(smaller, replace(settings, eps=max(settings.eps, LOOSE)), None, True)
+    found, _ = search_ball(smaller, replace(settings, eps=max(settings.eps, LOOSE), report=None), None, True)
     start = np.zeros(n)
     start[part] = found.alpha
     return start, found.n_kernel_rows * len(part)

@@ -239,5 +239,5 @@ class SubsetSearch:
             if said == sphere_loops.MISSING:
                 self.cache.ensure(np.unique(missing))
         if self.settings.report is not None:
-            self.settings.report(self.steps, 1 - self.p.min() / self.state[0])
+            self.settings.report(self.steps, lambda: self.state[1], self.settings.eps)
         return said == sphere_loops.EXHAUSTED
