@@ -105,7 +105,7 @@ METHODS = {
         f'{OPTIONS}:OELMOptions', DUAL, (f'{ESTIMATORS}:OELMClassifier',),
         {'rows.csv --kernel polynomial --degree 2 --model m.npz': 'another kernel',
          'rows.csv --kernel sigmoid --hidden 200 --model m.npz': 'random nodes'},
-        tuning_of_dual('the same', {
+        tuning_of_dual('kernel and C, by cross-validation', {
             'rows.csv --grid paper --sample 2000 --figure grid.png': '14 x 14 on about 2,000 rows'})),
     'sphere-svm': Method(
         'SphereSVM: squared hinge loss on a kernel, with a bias',
@@ -114,7 +114,7 @@ METHODS = {
         f'{OPTIONS}:SphereSVMOptions', DUAL, (f'{ESTIMATORS}:SphereSVMClassifier',),
         {'rows.csv --gamma 0.5 --C 10 --model m.npz': 'a Gaussian kernel',
          'rows.csv --kernel linear --normalise --model m.npz': 'a kernel that must be normalised'},
-        tuning_of_dual('the same', {
+        tuning_of_dual('kernel and C, by cross-validation with warm starts', {
             'rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'}, 'DualSearch')),
     'mr-kelm': Method(
         'kernel ELM: ridge regression on a kernel',

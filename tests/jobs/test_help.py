@@ -97,3 +97,8 @@ def test_a_training_on_nodes_does_not_wait_for_compiled_loops(rows, tmp_path):
     done = subprocess.run([sys.executable, '-c', code, *map(str, words)], capture_output=True, text=True, check=True)
     loaded = {name.partition('.')[0] for name in done.stdout.split()}
     assert loaded & {'numba', 'sklearn', 'boto3', 'matplotlib', 'pandas'} == set() and 'mrjob' in loaded
+
+
+@pytest.mark.parametrize('lines', OF_METHODS.values(), ids=list(OF_METHODS))
+def test_the_line_of_a_method_is_clear_without_the_line_above(lines):
+    assert [name for name, what in lines.items() if 'the same' in what or len(what.split()) < 4] == []
