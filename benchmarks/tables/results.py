@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ MEANS = ('train_accuracy', 'train_seconds', 'test_seconds', 'model_bytes', 'n_su
 class KeptRows:
     """Keep rows in a CSV file, each at once; a line that a killed run left unfinished is dropped.
 
-    Raises ValueError for a file with other columns.
+    Exits with a sentence where a file has other columns, as one of an older version has.
     """
 
     def __init__(self, path: Path, columns: tuple[str, ...]) -> None:
@@ -31,7 +32,7 @@ class KeptRows:
         text = path.read_text() if path.exists() else ''
         whole = text[:text.rfind('\n') + 1] or ','.join(columns) + '\n'
         if whole.partition('\n')[0] != ','.join(columns):
-            raise ValueError(f'{path}: expected the columns {", ".join(columns)}, found others; remove the file')
+            sys.exit(f'{path}: expected the columns {", ".join(columns)}, found others: remove the file')
         if whole != text:
             path.write_text(whole)
         self.rows = list(csv.DictReader(io.StringIO(whole)))

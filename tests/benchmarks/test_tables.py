@@ -1,7 +1,11 @@
 """Tables against peers: every trial is kept, a stopped run goes on, what is absent is named."""
 import csv
 import json
+import re
+import subprocess
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_wine
@@ -20,6 +24,8 @@ from mr_elm.data.registry import DATA_SETS
 from mr_elm.estimators import SparseELMClassifier
 from mr_elm.features.kernels import make_kernel
 from mr_elm.scores.selection import PAPER, PAPER_DEGREES
+
+ROOT = Path(__file__).parents[2]
 
 
 def methods(n_features, n_classes):
@@ -83,8 +89,17 @@ def test_a_stopped_choice_of_parameters_goes_on_and_scores_nothing_twice(tmp_pat
 
 def test_rows_of_an_older_form_are_not_added_to(tmp_path):
     (tmp_path / 'rows.csv').write_text('set,accuracy\niris,1\n')
-    with pytest.raises(ValueError, match='expected the columns set, other'):
+    with pytest.raises(SystemExit, match='expected the columns set, other, found others: remove the file'):
         KeptRows(tmp_path / 'rows.csv', ('set', 'other'))
+
+
+def test_a_table_beside_trials_of_an_older_version_ends_with_one_sentence(tmp_path):
+    (tmp_path / 'table.trials.csv').write_text('set,accuracy\niris,1\n')
+    done = subprocess.run([sys.executable, '-m', 'benchmarks.tables.everything', tmp_path / 'table.md', 'iris'],
+                          capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 1 and done.stdout == ''
+    assert re.fullmatch(r'\S+table.trials.csv: expected the columns .*: remove the file', done.stderr.splitlines()[-1])
+    assert 'Traceback' not in done.stderr
 
 
 def test_a_table_is_laid_out_as_printed_with_training_and_testing(tmp_path):
