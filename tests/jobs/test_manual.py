@@ -27,6 +27,8 @@ from reference.manual import (
 
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.data.registry import DATA_SETS
+from mr_elm.engines import find_engine
+from mr_elm.files.storage import STORES
 from mr_elm.io.wire import WireProtocol, encode_arrays, make_key, split_key
 from mr_elm.streaming.mr_stats import MRStats
 
@@ -138,3 +140,14 @@ def test_links_of_a_page_lead_somewhere(page):
             target = (ROOT / page).parent.joinpath(path).resolve() if path else ROOT / page
             assert target.exists(), link
             assert not anchor or anchor in titles_of(target.relative_to(ROOT)), link
+
+
+@pytest.mark.parametrize('runner', ['hadoop', 'emr'])
+def test_the_page_on_input_names_all_places_that_tasks_read_directly(runner):
+    row = next(line for line in read_page('docs/input.md').splitlines() if line.startswith(f'| `{runner}`'))
+    assert re.findall(r'`(\w+):`', row.split('|')[2]) == list(find_engine(runner).schemes)
+
+
+@pytest.mark.parametrize('scheme', [name for name in STORES if name])
+def test_the_page_on_input_names_every_place_of_a_file(scheme):
+    assert f'`{scheme}://' in read_page('docs/input.md')
