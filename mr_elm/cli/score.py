@@ -1,6 +1,10 @@
 """mr-elm predict, evaluate and inspect: use a trained model."""
 import argparse
 import json
+import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -32,23 +36,43 @@ def predict(argv: Sequence[str]) -> None:
     """Write predictions in input order."""
     parser = model_parser('predict', 'Write one line for each row, in input order: the predicted label and, with '
                           '--scores, the decision values.')
-    parser.add_argument('-o', '--output', required=True, metavar='OUT', help='where to write the predictions')
+    parser.add_argument('-o', '--output', required=True, metavar='OUT',
+                        help='where to write the predictions; - is standard output')
     parser.add_argument('--scores', action='store_true',
                         help='write the decision values after the label, separated by tabs')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_label_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
-    demand_free(args.output, args.overwrite)
-    rejected = f'{args.output}.rejected'
+    to_stdout, rejected = args.output == '-', f'{args.output}.rejected'
+    if to_stdout and args.bad_rows == 'skip':
+        parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
+    if not to_stdout:
+        demand_free(args.output, args.overwrite)
     if args.bad_rows == 'skip':
         demand_free(rejected, args.overwrite)
-    with fetched_model(args.model) as (path, model), choose_engine(args, passed, args.output) as engine:
+    with (fetched_model(args.model) as (path, model),
+          choose_engine(args, passed, None if to_stdout else args.output) as engine,
+          give_target(args.output) as target):
         plan = plan_inputs(args.inputs, rows_for(
             model, args, labelled=not args.no_label, ignore_label=True, ignore_extra=args.ignore_extra_features))
-        accounts = score.predict(path, plan, args.output, engine, args.scores, args.bad_rows)
+        accounts = score.predict(path, plan, target, engine, args.scores, args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, engine)
+
+
+@contextmanager
+def give_target(output: str) -> Iterator[str]:
+    """Return the file to write for an output; that of `-` goes to standard output when it is whole."""
+    if output != '-':
+        yield output
+        return
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'predictions')
+        yield path
+        with open(path, 'rb') as stream:
+            shutil.copyfileobj(stream, sys.stdout.buffer)
+        sys.stdout.flush()
 
 
 def evaluate(argv: Sequence[str]) -> None:

@@ -244,3 +244,15 @@ def test_rows_left_out_are_listed_beside_the_predictions(elm, model, write, csv_
     assert elm('predict', model, path, '-o', tmp_path / 'out', '--bad-rows', 'skip').status == 0
     assert len((tmp_path / 'out').read_text().splitlines()) == N
     assert (tmp_path / 'out.rejected').read_text().split('\t')[1] == str(N + 1)
+
+
+def test_an_output_called_minus_is_standard_output(model, write, csv_of, table, expected, elm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = elm('predict', model, write('some.csv', csv_of(*table[::-1])), '-o', '-')
+    assert done.status == 0 and done.out.splitlines() == expected(table[0])[1]
+    assert 'predictions: ' in done.err and not (tmp_path / '-').exists()
+
+
+def test_bad_rows_need_a_file_beside_the_predictions(model, write, elm):
+    done = elm('predict', model, write('some.csv', 'a,1\n'), '-o', '-', '--bad-rows', 'skip')
+    assert done.status == 2 and done.out == '' and 'OUT.rejected' in done.err
