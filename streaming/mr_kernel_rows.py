@@ -10,7 +10,7 @@ from mr_elm.streaming.stage import MRRows, demand_width
 
 
 class MRKernelRows(MRRows):
-    """Compute rows of the kernel matrix. There is no reduce step, and no shuffle.
+    """Compute rows of the kernel matrix. There are no reducers, and no shuffle.
 
     Each task gets all N scaled rows X by --rows.
 

@@ -25,7 +25,7 @@ class PackedProtocol(RawValueProtocol):
 
 
 class MRPack(MRRows):
-    """Write rows as packed blocks, a line each. There is no reduce step.
+    """Write rows as packed blocks, a line each. There are no reducers.
 
     Input:  <split, rows>, text
     Output: <mr_elm-block, JSON TAB base64>

@@ -8,7 +8,7 @@ from mr_elm.streaming.problem_stage import ProblemStage
 
 
 class MRPlace(ProblemStage):
-    """Scale the rows: z = (x - offset) * scale. There is no reduce step.
+    """Scale the rows: z = (x - offset) * scale. There are no reducers.
 
     Input:  <split, rows>, text or packed
     Output: <rows FILE START FIRST, [places, numbers, weights, Z]>

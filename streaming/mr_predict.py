@@ -27,7 +27,7 @@ class FramedProtocol(RawValueProtocol):
 
 
 class MRPredict(MRRows):
-    """Predict every row. There is no reduce step.
+    """Predict every row. There are no reducers.
 
     Input:  <split, rows>, text or packed; labels are ignored
     Output: <rows FILE START FIRST, JSON>

@@ -15,7 +15,7 @@ from mr_elm.typing import Floats
 
 
 class MRProduct(MRKernelRows):
-    """Multiply the kernel matrix with vectors. There is no reduce step.
+    """Multiply the kernel matrix with vectors. There are no reducers.
 
     Each task gets all N scaled rows X by --rows, and V, shape (N, k), by
     --vectors. It keeps X, V and one tile of the kernel matrix K in memory, never

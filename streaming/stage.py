@@ -45,7 +45,7 @@ class MRRows(ProofArguments, MRJob):
 
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
     function of the values. A kind without a function is passed on as it is. A place is [FILE, START, FIRST].
-    REQUIRED names the options without which the stage cannot run. MAP_ONLY : there is no reduce step. TABLE : blocks
+    REQUIRED names the options without which the stage cannot run. MAP_ONLY : there are no reducers. TABLE : blocks
     hold tables, rows as they stand in the input.
 
     Beside its own output a stage writes the records of RECORDS. A task never fails because of bad data: the driver

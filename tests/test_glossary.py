@@ -28,6 +28,15 @@ def test_every_word_stands_once():
     assert len(rows) > 50 and len(set(rows)) == len(rows)
 
 
+def test_step_and_grid_have_one_meaning_in_the_pages_on_stages():
+    """A step is what a sum is rounded to, in m.grid.json; a grid is the candidates of a search, which have no page."""
+    for page in ('stages.md', 'wire.md'):
+        text = (DOCS / page).read_text(encoding='utf-8')
+        assert re.findall(r'(?<![\w.-])grids?(?![\w.])', text) == []
+        assert [part for part in re.split(r'\n(?=\n|\* )', text)
+                if re.search(r'\bsteps?\b', part) and 'grid' not in part] == []
+
+
 @pytest.mark.parametrize('paper, last', [('PESVM', 8), ('Sparse ELM', 45), ('OELM', 6), ('SphereSVM', 6),
                                          ('MR-KELM', 6)])
 def test_every_numbered_equation_of_a_paper_stands_in_its_table(paper, last):
