@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.hadoop_jobs import TWO_MAPS, demand_same_bits
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / 'build' / 'hadoop-test'
 PORT_BASE = int(os.environ.get('TEST_PORT_BASE', 24500))
 PROGRAM = Path(sys.executable).with_name('mr-elm')
+OPTIONS = ('--hidden', 600, '--nu', 10)
 
 
 class Cluster:
@@ -110,3 +112,48 @@ def rows(tmp_path_factory):
     path = tmp_path_factory.mktemp('rows') / "it's a [1] {file}; $(touch x).csv"
     np.savetxt(path, np.column_stack([y, X]), delimiter=',', fmt=['%d'] + ['%.9g'] * 5)
     return path
+
+
+@pytest.fixture(scope='session')
+def packed(cluster, tmp_path_factory):
+    """Pack rows that keep two tasks busy for seconds: the folder, on this machine."""
+    folder = tmp_path_factory.mktemp('packed')
+    cluster.done('generate', 'ndc', '--rows', 100_000, '--features', 20, '-o', folder / 'rows.csv', runner=None)
+    cluster.done('pack', folder / 'rows.csv', '-o', folder / 'packed', runner=None)
+    return folder / 'packed'
+
+
+@pytest.fixture(scope='session')
+def inline(cluster, packed, model_of, tmp_path_factory):
+    """Train inline: the arrays of the model."""
+    path = tmp_path_factory.mktemp('inline') / 'm.npz'
+    cluster.done('train', 'pesvm', packed, *OPTIONS, '--model', path, runner=None)
+    return model_of(path)[1]
+
+
+@pytest.fixture
+def training(cluster, packed, tmp_path):
+    """Start to train on the cluster: the running process, whose model is `model`."""
+    def start(*options, model=tmp_path / 'm.npz', **environ):
+        return cluster.started('train', 'pesvm', packed, *OPTIONS, '--model', model, *TWO_MAPS, *options, **environ)
+    return start
+
+
+@pytest.fixture
+def same_model(tmp_path, inline, model_of):
+    """Wait for a training, and demand the bits of the inline model and nothing beside it."""
+    def check(process):
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+        assert [path.name for path in tmp_path.iterdir()] == ['m.npz']
+        demand_same_bits(inline, model_of(tmp_path / 'm.npz')[1])
+        return err
+    return check
+
+
+@pytest.fixture
+def nothing_is_left(cluster):
+    """Demand of each test that HDFS holds no files of its runs afterwards."""
+    before = set(cluster.listing('/tmp').split())
+    yield
+    assert not [word for word in set(cluster.listing('/tmp').split()) - before if 'mr_elm-' in word]
