@@ -112,8 +112,8 @@ def compare_map(bench: Bench) -> list[Claim]:
                   lambda: run_bare_script(path, layer.weights.T), at_most(1.25))
     emitted = len(job.stdout.getvalue())
     bound = 8 * (L + 1 + 2) * (L + 2 + 2) / 2
-    return [row, Claim('bytes a map task shuffles, over 8 (L+1+K)(L+2+K)/2', emitted / bound, at_most(2.8), COUNTED,
-                       f'{emitted:,} bytes')]
+    return [row, Claim('bytes that a map task sends divided by the size of its sums', emitted / bound, at_most(2.8),
+                       COUNTED, f'{emitted:,} bytes')]
 
 
 def draw_layer(d: int) -> HiddenLayer:
@@ -198,8 +198,8 @@ def compare_memory(bench: Bench) -> list[Claim]:
     packs = [files.packed(n) for n in sizes]
     runs = measure_in_turn(packs, 2, lambda rows: measure_peak_memory('train', 'pesvm', rows, *options))
     small, large = map(min, runs)
-    return [Claim('peak memory at {1:,} rows over that at {0:,}'.format(*sizes), large / small, at_most(1.05), runs,
-                  f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
+    return [Claim('peak memory at {1:,} rows divided by that at {0:,} rows'.format(*sizes), large / small,
+                  at_most(1.05), runs, f'{large / 1e6:.0f} MB against {small / 1e6:.0f} MB')]
 
 
 def check_linear(bench: Bench) -> list[Claim]:

@@ -84,8 +84,9 @@ def judge_sets(results: list[Result], what: str, aim: Aim) -> list[Claim]:
     pairs = [pair for result in results for pair in result.pairs.values()]
     least = min(results, key=lambda result: mean_ratio(result.pairs.values()))
     unsteady = sum(not is_steady(pair) for pair in pairs)
-    return [judge_mean(what, pairs, aim, f'{len(results)} sets, the least {mean_ratio(least.pairs.values()):.2f} on '
-                       f'{least.name}; {unsteady} of {len(pairs)} settings unsteady')]
+    smallest = f'{mean_ratio(least.pairs.values()):.2f} on {least.name}'
+    return [judge_mean(what, pairs, aim, f'{len(results)} sets, smallest value {smallest}; {unsteady} of {len(pairs)} '
+                       'comparisons unsteady')]
 
 
 def judge_mean(name: str, pairs: list, aim: Aim, note: str, group: str = '') -> Claim:

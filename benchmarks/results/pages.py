@@ -4,7 +4,7 @@ from statistics import median
 from textwrap import fill
 
 from benchmarks.bench.__main__ import PARTS
-from benchmarks.bench.context import NORMAL
+from benchmarks.bench.context import FULL, QUICK
 from benchmarks.results.parts import ABOUT
 from benchmarks.results.store import FIGURES, TABLES, Measured
 from benchmarks.tables.sparse_elm_figures import show_all
@@ -17,25 +17,34 @@ HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit i
 TOPICS = {'pesvm': 'PESVM', 'dual': 'Sparse ELM and OELM', 'sphere': 'SphereSVM', 'kelm': 'Kernel ELM',
           'auto': 'Choosing parameters, and updates', 'hadoop': 'On Hadoop'}
 MARKS = '<!-- `make results` writes this table -->', '<!-- end of the table -->'
-SPEED_TEXT = ('how many times faster each method trains than its peers, on a logarithmic scale: a dot for each data '
-              'set, hollow where runs were not steady, a bar at the median, and a line where both are equal')
-ACCURACY_TEXT = ('points of accuracy of each method above its peers: a dot for each data set, a bar at the median, '
-                 'and a line where both are equal')
+SPEED_TEXT = ('how many times faster each method trains than its peers (other programs or solvers), on a logarithmic '
+              'scale: a dot for each data set, hollow if the runs were not steady; a bar shows the median, and the '
+              'line at 1 means equal times')
+ACCURACY_TEXT = ('the accuracy of each method minus the accuracy of a peer, in points: a dot for each data set; a bar '
+                 'shows the median, and the line at 0 means equal accuracies')
 BOUNDARIES_TEXT = 'the boundary that each method draws between two tangled classes, with its accuracy'
-COUNTS_TEXT = ('One point is one percent of the rows. A set is *ahead* if the first method is more accurate on it than '
-               'the second one, and *behind* if it is less accurate.')
-TABLE_TEXT = ('In a table of accuracies, a cell holds the mean and, after ±, the standard deviation over the trials. '
-              'The best mean of a set is bold. "Mean rank" is the mean place of a method over the sets: 1 is best. In '
-              'the table of verdicts, a negative number of points below a peer means that the method is more accurate.')
-SPEED_COUNTS_TEXT = ('"Times faster" is the time of the second method divided by the time of the first one: above 1, '
-                     'the first method is faster. The last four columns count single comparisons by their verdict.')
+COUNTS_TEXT = ('For each data set, we subtract the accuracy of the second method from the accuracy of the first one. '
+               'The differences are in points; one point is one percent of the rows. The last three columns show on '
+               'how many sets the first method is more accurate (ahead), equally accurate, or less accurate (behind).')
+TABLE_TEXT = ('In a table of accuracies, a cell shows the mean of the trials and, after ±, their standard deviation. '
+              'The best mean of a set is bold. An empty cell means that the method was not measured on this set, or '
+              'that its model has no support vectors. The lines after the last set use only the sets on which all '
+              'methods were measured; a sum counts one trial of each set. For the rank, the most accurate method of a '
+              'set has place 1, the next one place 2, and so on; "mean rank" is the mean of these places. In a table '
+              'of verdicts, a negative difference means that our method is more accurate than the peer.')
+SPEED_COUNTS_TEXT = ('"Times faster" is the time of the second method divided by the time of the first one. If it is '
+                     'above 1, the first method is faster. Each data set gives one value; for the rules of `oelm`, '
+                     'each data set and each C gives one. The last four columns show how many values have each '
+                     'verdict.')
 SEEDS = {
     'random nodes and landmarks': '0; in the tables of accuracy, the number of the trial',
     'generated rows': '1; rows of an update: 2; comparison of the kernel ELM with bare arithmetic: 0 and 1',
     'division of the rows into halves': 'the number of the trial',
-    'outer folds of a cross-validation': '0',
-    'inner folds': '0; a hash of the seed and the row decides the fold of the row',
+    'outer folds (each outer fold is the test set once)': '0',
+    'folds of a search for parameters': '0 in the benchmark, where a hash of the seed and the row decides the fold of '
+    'the row; the tables of accuracy use folds of scikit-learn, which need no seed',
     'samples of large sets, and the rows on which parameters are chosen': '0'}
+SIZES = {QUICK: ', with few rows (`make bench-quick`)', FULL: ', with all rows (`make bench-full`)'}
 COMMANDS = {'speed': '`make bench`; for the part on Hadoop, `make bench-hadoop`',
             'accuracy': '`make tables table-sparse-elm table-sparse-elm-paper table-sphere-svm figures-sparse-elm`',
             'scaling': '`make speedup sizeup scaleup`; on Hadoop, add `RUNNER=hadoop`'}
@@ -68,17 +77,19 @@ def write_speed(measured: Measured) -> str:
 
 def describe_setting() -> str:
     """Say what holds for all comparisons of the benchmark."""
-    return ('Both sides of a comparison get the same rows. The two sides run alternately, and equally often. Before '
-            'the timed runs, each side runs once without being timed, on these or on other rows, so that the time to '
-            'load compiled code does not count. Two kinds of comparison have no such untimed run, so their first run '
-            'is timed too: `auto/auto`, and comparisons that start new processes in each run (on two cores and on '
-            'Hadoop). Of the timed runs of each side, the shortest one counts. '
-            'Seconds are processor seconds (user and system) of one thread. '
-            'Training on two cores and on Hadoop is timed by wall clock. In a row with "times faster", the value is '
-            'the time of the second side divided by the time of the first side. In every other row that compares '
-            'the times of two sides, the value is the time of the first side divided by the time of the second side. '
-            'If a value is a geometric mean over settings or data sets, "runs moved by" compares, for each side, the '
-            'geometric means of its first runs, of its second runs, and so on.')
+    return '\n\n'.join((
+        'Each comparison has two sides, such as our method and a peer. Both sides get the same rows. They run '
+        'alternately, and equally often. Before the timed runs, each side runs once without being timed, on these or '
+        'on other rows, so that the time to load compiled code does not count. Two kinds of comparison have no such '
+        'untimed run: `auto/auto`, and comparisons that start new processes in each run (on two cores and on Hadoop). '
+        'Of the timed runs of each side, the shortest one counts. Seconds are processor seconds (user and system) of '
+        'one thread. Only trainings on two cores and on Hadoop are timed by wall clock.',
+        'In a row with "times faster", the value is the time of the second side divided by the time of the first side. '
+        'In every other row that compares the times of two sides, the value is the time of the first side divided by '
+        'the time of the second side.',
+        'Some values are geometric means over several settings or data sets. For "runs moved by", we then compute the '
+        'geometric mean of all first runs of a side, of all its second runs, and so on. We compare these means like '
+        'the times of single runs.'))
 
 
 def summarise_speed(groups: dict[str, list[Claim]]) -> str:
@@ -115,9 +126,9 @@ def find_newest(measured: Measured) -> dict[str, str]:
 def write_part(name: str, measured: Measured, newest: dict[str, str]) -> list[str]:
     """Return the paragraphs of one part: what it compares, where it was measured, and its table."""
     part = measured.bench[name]
-    size = '' if part['size'] == NORMAL else f', size {part["size"]}'
     machine = describe_in_a_line(part['machine']) + describe_difference(part['machine'], newest)
-    return [f'### {name}', ABOUT[name], f'Measured on {machine}{size}.', tabulate(measured.claims(name))]
+    return [f'### {name}', ABOUT[name], f'Measured on {machine}{SIZES.get(part["size"], "")}.',
+            tabulate(measured.claims(name))]
 
 
 def list_absent(measured: Measured) -> str:
@@ -133,7 +144,8 @@ def write_accuracy(measured: Measured) -> str:
     parts += [RULES, TABLE_TEXT]
     for name, title in TABLES.items():
         table = measured.tables.get(name)
-        parts += [f'## {title}', *(table.describe() if table else [describe_gap(name)])]
+        command = f'`make {name}` measures this table. If you stop it, the next run continues.'
+        parts += [f'## {title}', *([command, *table.describe()] if table else [describe_gap(name)])]
     shown = show_all(measured.points, FIGURES) if measured.points else [describe_gap(FIGURES)]
     return write_page('Accuracy', *parts, '## Accuracy over nodes, C and sigma', *shown)
 
@@ -165,13 +177,15 @@ def write_index(measured: Measured) -> str:
     versions = describe_versions(find_newest(measured))
     return write_page(
         'Results', '\n'.join(lines), RULES, '## Machines and versions',
-        'Each part of these pages names the machine, the commit and the time at which it was measured. This list has '
-        'each combination of machine and commit once, with the latest time. "Another commit" means another commit '
-        'than that of the newest part. A load above the number of cores means that other programs used the machine at '
-        'the same time: wall-clock times are then unreliable.',
+        'Each part of these pages names the machine, the commit and the time of its measurement. This list shows '
+        'each combination of machine and commit once, with the latest time. "Another commit" means that the commit '
+        'differs from that of the newest part. The load is the mean number of processes that ran or were ready to run. '
+        'If it is above the number of cores, other programs used the machine at the same time, and wall-clock times '
+        'are unreliable.',
         '\n'.join(f'* {machine}' for machine in machines),
         f'Versions of the newest part: {versions}.' if versions else '',
-        '## Seeds', '\n'.join(f'* {what}: {seed}' for what, seed in SEEDS.items()),
+        '## Seeds', 'A seed is the start value of random numbers.',
+        '\n'.join(f'* {what}: {seed}' for what, seed in SEEDS.items()),
         '## Boundaries', '`make boundaries` trains each method on 400 rows of two tangled classes and '
         'draws its decision boundary.',
         f'![{BOUNDARIES_TEXT}](boundaries.png)')

@@ -19,8 +19,10 @@ class AsGood:
     def row(self, accuracies: dict[str, list[float]]) -> Claim:
         """Return the Claim. accuracies : method -> list of its accuracies, from 0 to 1, a set each."""
         ours, theirs = (accuracies.get(name, []) for name in (self.method, self.peer))
-        behind, note = nan, 'no set that all methods did'
+        behind, note = nan, 'there is no set on which all methods were measured'
         if ours and theirs:
             mine, peer = (100 * float(np.mean(values)) for values in (ours, theirs))
-            behind, note = peer - mine, f'{mine:.2f} % against {peer:.2f} %, mean of {len(ours)} sets'
-        return Claim(f'{self.method}, points of accuracy below {self.peer}', behind, at_most(AS_GOOD), COUNTED, note)
+            behind = peer - mine
+            note = f'{self.peer} {peer:.2f} %, {self.method} {mine:.2f} %, means of {len(ours)} sets'
+        return Claim(f'accuracy of {self.peer} minus accuracy of {self.method}, points', behind, at_most(AS_GOOD),
+                     COUNTED, note)

@@ -23,9 +23,10 @@ from mr_elm.scores.selection import COARSE_C, COARSE_WIDTHS
 N_HIDDEN, N_LANDMARKS = 1000, 500
 MAPS = {'map': ['sigmoid', 'rbf'], 'weight_scale': [1.0, 2.0, 4.0], 'nu': [1.0, 100.0, 1e4, 1e6]}
 ALPHA = [1e-4, 1e-2, 1.0]
-NOTES = (f'{OF_HALVES} Parameters are {CHOSEN_ONCE}, from at most 25 settings. PESVM, hpelm and RBFSampler have '
-         f'{N_HIDDEN:,} nodes, Nystroem {N_LANDMARKS} landmarks, the MLP one layer of 100 units. {SECONDS}. '
-         'The size of a model is that of the arrays that its predictions need.')
+NOTES = (f'{OF_HALVES} {CHOSEN_ONCE} There are at most 25 settings to choose from. PESVM, hpelm and RBFSampler have '
+         f'{N_HIDDEN:,} nodes, and Nystroem has {N_LANDMARKS} landmarks. MLP is a neural network (multilayer '
+         f'perceptron) with one layer of 100 nodes. {SECONDS}. The size of a model is the size of the arrays that its '
+         'predictions need.')
 
 
 def list_methods(n_features: int, n_classes: int) -> dict[str, tuple]:

@@ -22,7 +22,7 @@ from benchmarks.public_sets import find_set, is_there, read_bundled, read_set
 from benchmarks.tables.clock import Clock
 from benchmarks.tables.results import Results, Table, summarise_all
 from benchmarks.tables.sizes import count_support, measure_model
-from benchmarks.tables.tuning import TimeIsUp, Tuning
+from benchmarks.tables.tuning import N_FOLDS, TimeIsUp, Tuning
 from mr_elm.arithmetic import one_thread
 from mr_elm.data.download import download
 from mr_elm.data.registry import DATA_SETS
@@ -35,11 +35,11 @@ TUNED_ON = 1000  # of them, when parameters are chosen
 N_GENES = 60  # features that are kept of a set of genes
 MEMORY = int(0.8 * os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES'))  # bytes
 # what `split_halves` does, and how parameters are chosen and seconds counted, for the reader of a table
-OF_HALVES = ('Each trial divides the rows at random into two halves, stratified by class. It trains on one half '
-             f'(at most {MOST:,} rows) and tests on the other (at most {2 * MOST:,} rows). Features are scaled to '
-             '[-1, 1] by the minimum and maximum of the training half.')
-CHOSEN_ONCE = (f'chosen once for each set and method, by 5-fold cross-validation on at most {TUNED_ON:,} rows of the '
-               'training half of the first trial')
+OF_HALVES = ('Each trial divides the rows at random into two halves; each class has the same share of both halves. It '
+             f'trains on one half (at most {MOST:,} rows) and tests on the other (at most {2 * MOST:,} rows). Features '
+             'are scaled to [-1, 1] by the minimum and maximum of the training half.')
+CHOSEN_ONCE = (f'The parameters of a method are chosen in the first trial of a set, by {N_FOLDS}-fold cross-validation '
+               f'on at most {TUNED_ON:,} rows of the training half. All trials of the set use these parameters.')
 SECONDS = 'Seconds are processor seconds of one thread, for one trial'
 COMPLAINTS = (ConvergenceWarning, UserWarning, FutureWarning, RuntimeWarning)
 
@@ -148,7 +148,8 @@ def measure_set(comparison: Comparison, name: str, n_trials: int, run: Run) -> N
             continue
         try:
             data = prepare(X, y, comparison.split_set(name, y, trial), genes)
-        except ValueError as error:  # a class of one row has no halves
+            demand_folds(data[1])
+        except ValueError as error:  # also for a class of one row, which has no halves
             run.left_out.append(f'{name}: {error}'.splitlines()[0])
             clock.waiting[name] = 0
             return
@@ -179,6 +180,14 @@ def run_trial(comparison: Comparison, method: tuple[Any, dict], place: dict, dat
     known = known or run.tuning.choose(place, estimator, method[1], *sample(X, y, comparison.tuned_on))
     return {'rows': len(y), 'n_features': X.shape[1], 'n_classes': len(np.unique(y)),
             **measure(estimator.set_params(**known), *data), 'parameters': json.dumps(known)}
+
+
+def demand_folds(y: Labels) -> None:
+    """Raise ValueError where no class has enough rows for a cross-validation."""
+    most = np.unique(y, return_counts=True)[1].max()
+    if most < N_FOLDS:
+        raise ValueError(f'no class has more than {most} training rows, a {N_FOLDS}-fold cross-validation needs '
+                         f'{N_FOLDS}')
 
 
 def demand_memory(n_rows: int) -> None:
@@ -230,7 +239,7 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
         for name in here:
             measure_set(comparison, name, n_trials, Run(results, tuning, clock, left_out))
     if clock.n_left:
-        left_out.append(f'{clock.n_left} trials have not run yet: run the same command again to continue')
+        left_out.append(f'{clock.n_left:,} trials have not run yet: run the same command again to measure them')
     rows = summarise_all(results, here, comparison.methods(2, 2))
     return Table(rows, comparison.notes, left_out, list(comparison.claims), results.sessions.known,
                  list(comparison.sections)).write(Path(out))

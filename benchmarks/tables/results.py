@@ -177,10 +177,10 @@ def write_totals(cells: dict, names: list[str], methods: list[str]) -> list[str]
     ranks = [[1 + sum(cells[name, other]['accuracy'] > cells[name, method]['accuracy'] for other in methods)
               for method in methods] for name in names]
     means = [np.mean([cells[name, method]['accuracy'] for name in names]) for method in methods]
-    lines = [(f'mean of {len(names)} sets', [f'{100 * mean:.2f}' for mean in means]),
+    lines = [(f'mean accuracy, {len(names)} sets', [f'{100 * mean:.2f}' for mean in means]),
              ('mean rank', [f'{rank:.2f}' for rank in np.mean(ranks, axis=0)])]
-    for column, title in (('train_seconds', 'training s, all sets once'), ('test_seconds', 'testing s'),
-                          ('model_bytes', 'model MB'), ('n_support', 'support vectors')):
+    for column, title in (('train_seconds', 'training seconds, sum'), ('test_seconds', 'testing seconds, sum'),
+                          ('model_bytes', 'model MB, sum'), ('n_support', 'support vectors, sum')):
         sums = [[cells[name, method][column] for name in names] for method in methods]
         lines.append((title, ['' if None in values else write_sum(sum(values), column) for values in sums]))
     return [f'| {title} | {" | ".join(values)} |' for title, values in lines]

@@ -35,19 +35,21 @@ SECTIONS = tuple((f'{title} (table {number} of the paper)', tuple(f'{method}, {w
                      ('Polynomial kernel', 'V', 'polynomial', ('sparse ELM', 'unified ELM', 'SVC')),
                      ('Sigmoid nodes', 'VI', 'sigmoid nodes', ('sparse ELM', 'unified ELM')),
                      ('Sine nodes', 'VII', 'sine nodes', ('sparse ELM', 'unified ELM'))))
-LOST = ('Our copy of the paper has lost the numbers of its tables I to VIII: the sizes of its training and testing '
-        'sets, its parameters and its results. So this table has only our own numbers, in the layout of tables III to '
-        'VIII.')
-SHARED = (f'Of the gene sets, only {N_GENES} genes are used: those that an mRMR selection on the training part keeps. '
+LOST = ('The numbers of tables I to VIII are missing in our copy of the paper: the sizes of its training and testing '
+        'sets, its parameters and its results. So the tables here show only our own numbers, in the layout of tables '
+        'III to VIII.')
+SHARED = (f'The sets {" and ".join(GENES)} have thousands of features, one for each gene. Of these, {N_GENES} are '
+          'used, chosen on the training rows by mRMR (maximum relevance, minimum redundancy). '
           f'There are 200 nodes for two classes, and 1,000 for more. SVC stops after {SVC_STEPS:,} steps. {SECONDS}. '
           f'{LOST}')
-NOTES = f'{OF_HALVES} Parameters are {CHOSEN_ONCE}. {SHARED}'
-PAPER_NOTES = ('Each trial trains on the published training part of a set, in another order, or on another stratified '
-               'half of all rows where none is published; the other rows are for testing, and attributes are scaled to '
-               '[-1, 1] on the training part. Parameters are chosen once for each set and method, by 5-fold '
-               'cross-validation on all training rows of the first trial, from the 14 values of C and of sigma '
-               f'and the 5 degrees of the paper; for nodes from the values of C and {len(WEIGHT_SCALES)} weight scales.'
-               f' {SHARED}')
+NOTES = f'{OF_HALVES} {CHOSEN_ONCE} {SHARED}'
+PAPER_NOTES = ('Some sets were published with a training part. Then each trial trains on this part, in another order, '
+               'and tests on the other rows. For the other sets, each trial divides the rows at random into two '
+               'halves, one for training and one for testing; each class has the same share of both. Features are '
+               'scaled to [-1, 1] by the minimum and maximum of the training rows. The parameters of a method are '
+               'chosen in the first trial of a set, by 5-fold cross-validation on all its training rows. The '
+               'candidates are the 14 values of C and of sigma and the 5 degrees of the paper; for random nodes, the '
+               f'values of C and {len(WEIGHT_SCALES)} weight scales. {SHARED}')
 
 
 def list_methods(grid: str, n_features: int, n_classes: int) -> dict[str, tuple]:

@@ -43,7 +43,8 @@ OVER_C = 'sparse ELM over C, sine'
 NOTES = ('Figures 2 to 5 of the sparse ELM paper show the accuracy of sparse ELM against the number L of hidden nodes. '
          'Figures 6 and 7 show the accuracy of SVM and of sparse ELM over C and sigma. Our copy of the paper contains '
          'only the captions of these figures. So the figures here show our own runs, not those of the paper. Each '
-         'trial divides the rows at random into two stratified halves, scaled to [-1, 1]. It trains on one half and '
+         'trial divides the rows at random into two halves; each class has the same share of both. Features are '
+         'scaled to [-1, 1]. The trial trains on one half and '
          'tests on the other. The values are means over the trials. OELM and sparse ELM solve the same problem, so '
          'their curves agree.')
 

@@ -23,10 +23,12 @@ OUTER = 5
 EXACT, PAPER = 'SphereSVM, nearest point (ours)', 'SphereSVM, Algorithm 1'
 ABSENT = ('BallVM and CVM, the peers of the paper: no maintained package of them can be installed',)
 WIDTHS, COSTS = (0.25, 0.5, 1.0, 2.0), (0.1, 1.0, 10.0, 100.0)  # of sqrt(d); C
-NOTES = (f'Each set is divided into {OUTER} stratified folds. Each fold is the test set once (at most {MOST:,} of its '
-         f'rows); machines are trained on the other folds (at most {MOST:,} rows), where 5-fold cross-validation on '
-         f'{TUNED_ON:,} rows chooses C and gamma. Features are scaled to [-1, 1] on the training rows. The L2 machine '
-         'of LIBSVM is the hard margin on K + I/C. Seconds are processor seconds of one training on one thread.')
+NOTES = (f'Each set is divided at random into {OUTER} outer folds; each class has the same share of all folds. Each '
+         f'outer fold is the test set once (at most {MOST:,} of its rows). The methods train on the other folds (at '
+         f'most {MOST:,} rows). There, a 5-fold cross-validation on {TUNED_ON:,} rows chooses C and gamma. Features '
+         'are scaled to [-1, 1] by the minimum and maximum of the training rows. L1-SVM adds the errors, L2-SVM adds '
+         'their squares; LIBSVM trains L2-SVM as an SVM that allows no errors, with the kernel matrix K + I/C. Seconds '
+         'are processor seconds of one training on one thread.')
 
 
 def list_methods(n_features: int, n_classes: int) -> dict[str, tuple]:

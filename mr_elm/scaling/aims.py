@@ -3,7 +3,7 @@ from collections.abc import Callable
 from math import nan
 from statistics import median
 
-from mr_elm.scaling.ratios import Ratio, name_of
+from mr_elm.scaling.ratios import Ratio, name_nodes, name_of
 from mr_elm.scaling.verdict import Claim, at_least, at_most
 
 SHARE = {'speedup': 0.8, 'scaleup': 0.85}  # of the ideal, at least: on two nodes a speedup of 1.6
@@ -21,20 +21,27 @@ def judge_ratios(experiment: str, name: str, curve: list[Ratio]) -> list[Claim]:
     share, first = SHARE[experiment], seconds_of(curve[0])
     if len(curve) == 1:
         return [Claim(f'{experiment}, {name}', nan, at_least(share), [first],
-                      'one number of nodes; share of the ideal')]
+                      'measured with one number of nodes only; the target is a share of the ideal')]
     return [Claim(f'{experiment}({ratio.x:g}), {name}', ratio.value, at_least(share * ratio.ideal),
-                  [first, seconds_of(ratio)], f'{median(first):.1f} s to {median(seconds_of(ratio)):.1f} s')
+                  [first, seconds_of(ratio)], f'median times: {describe_setting(curve[0])}, {describe_setting(ratio)}')
             for ratio in curve[1:]]
+
+
+def describe_setting(ratio: Ratio) -> str:
+    """Write the median seconds of a setting, and its nodes and rows."""
+    run = ratio.runs[0]
+    return f'{median(seconds_of(ratio)):.1f} s with {name_nodes(run.nodes)} and {run.rows:,} rows'
 
 
 def judge_increments(experiment: str, name: str, curve: list[Ratio]) -> list[Claim]:
     """Return one Claim: how far the increment that deviates most is from the mean; needs three sizes."""
-    title, runs = f'{experiment}, largest deviation of an increment, {name}', list(map(seconds_of, curve))
+    title, runs = f'{experiment}, largest deviation of an increment from 1, {name}', list(map(seconds_of, curve))
     if len(curve) < 3:
         return [Claim(title, nan, at_most(DEVIATION), runs, 'fewer than three sizes')]
     increments, quickest = find_increments(curve), find_increments(curve, min)
     return [Claim(title, max(abs(increment - 1) for increment in increments), at_most(DEVIATION), runs,
-                  f'increments {join_numbers(increments)}; of the quickest runs {join_numbers(quickest)}')]
+                  f'increments of the median times: {join_numbers(increments)}; of the shortest times: '
+                  f'{join_numbers(quickest)}')]
 
 
 def find_increments(curve: list[Ratio], typical: Callable = median) -> list[float]:

@@ -11,24 +11,26 @@ from mr_elm.scaling.runs import Run
 
 MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
            'scaleup': 'T(1 node, D) / T(m nodes, mD)'}
-AIMS = {**{name: f'The aim is at least {share:.0%} of the value in the column "ideal" below, on every runner.'
-           for name, share in SHARE.items()},
-        'sizeup': 'An increment is the time per additional row between two neighbouring sizes, divided by the time per '
-        'additional row between the first and the last size. The aim is that every increment is 1, '
-        f'within {DEVIATION:.0%}.'}
-TIME = ('T(nodes, rows) is the wall-clock time of a training: the median of its repeats. D is a number of rows. A node '
-        'is a map process of `-r local` or a computer of a cluster.')
-COLUMNS = ('"Least to largest" is the range of the ratio over the repeats. "Of the map stage" is the same ratio, '
-           'computed from the seconds of the map stage alone. Four columns show where the seconds of a training went: '
-           '"start" is the start and end of jobs, "map" and "shuffle and reduce" are the stages of the jobs, and '
-           '"driver" is the work of the driver outside the jobs. All seconds are medians, so the four need not add up '
-           'exactly.')
+AIMS = {**{name: f'The target is {share:.0%} of the value in the column "ideal" below, or more. It is the same for all '
+           'runners.' for name, share in SHARE.items()},
+        'sizeup': 'There are several sizes. From each size to the next one, we divide the additional time by the '
+        'additional work of the map tasks; for `pesvm`, this work grows like the number of rows. We divide the result '
+        'by the same quotient from the first size to the last one. This gives an increment. If the time grows like the '
+        f'work, all increments are 1. The target is that each increment differs from 1 by at most {DEVIATION:.0%}.'}
+TIME = ('T(n nodes, D) is the wall-clock time of a training with n nodes on D rows; mD is m times as many rows. Each '
+        'training is repeated, and T is the median of the repeats. With `-r local`, a node is a map process; on a '
+        'cluster, it is a computer.')
+COLUMNS = ('"Least to largest" shows the smallest and the largest ratio of all repeats. "Of the map stage" is the same '
+           'ratio, computed from the seconds of the map stage alone. Four columns show where the seconds of a training '
+           'went: "start" is the start and end of jobs, "map" and "shuffle and reduce" are the stages of the jobs, and '
+           '"driver" is the work of the driver outside the jobs. Each of these numbers is a median, so the sum of the '
+           'four can differ from the column "seconds".')
 HEADS = ('nodes', 'rows', '{0}', 'least to largest', 'ideal', 'of the map stage', 'seconds', 'start', 'map',
          'shuffle and reduce', 'driver', 'MB in', 'MB shuffled', 'runs', 'steadiness')
 DESCRIPTIONS = {
-    'speedup': 'how many times faster more nodes train on the same rows, beside the ideal',
-    'sizeup': 'how many times longer the same nodes train on more rows, beside the ideal',
-    'scaleup': 'the share of the speed that is left when rows grow with the nodes, beside the ideal'}
+    'speedup': 'speedup for each number of nodes: how many times faster the same rows are trained; dashed: the ideal',
+    'sizeup': 'sizeup for each number of rows: how many times longer the training takes; dashed: the ideal',
+    'scaleup': 'scaleup: the time of one node divided by the time of m nodes with m times the rows; dashed: the ideal'}
 
 
 def write_report(experiment: str, runs: list[Run], sessions: dict[str, dict], folder: Path) -> Path:
@@ -44,10 +46,11 @@ def describe_runs(experiment: str, runs: list[Run], sessions: dict[str, dict], f
     """Return the lines of a page about runs of an experiment. figure : address of its figure."""
     machines = list_machines(sessions[name] for name in dict.fromkeys(run.session for run in runs) if name in sessions)
     lines = [f'{experiment}(m) = {MEANING[experiment]}. {TIME} '
-             'All runs over the same rows made the same model, bit for bit.', '', *write_machines(machines),
+             'All trainings on the same rows gave the same model, bit for bit.', '', *write_machines(machines),
              f'![{DESCRIPTIONS[experiment]}]({figure})', '']
     if not all(run.maps for run in runs):
-        lines += ['A runner that records no times of tasks has a map of 0 s: the whole job counts as start.', '']
+        lines += ['Some runners do not record the times of tasks. For them, the column "map" is 0, and "start" is the '
+                  'whole job.', '']
     curves = make_curves(experiment, runs)
     lines += [AIMS[experiment], '', verdict.tabulate(judge_curves(experiment, curves)), '']
     lines += [COLUMNS, '']

@@ -7,17 +7,21 @@ STEADY = 0.10  # the largest share by which repeated runs may differ
 EVEN = 1 + STEADY  # who is faster than a peer by a smaller factor is neither faster nor slower
 VERDICTS = MET, IS_EVEN, MISSED, UNSTEADY, UNKNOWN = ('met', 'even', 'missed', 'unsteady', 'not measured')
 COUNTED = ()  # the runs of what is counted, not timed: it is the same in every run
-RULES = (f'The code computes every verdict by the same rules. A value that does not reach its target is **{MISSED}**. '
-         'A comparison in which a method did not reach the required result is missed too. '
-         f'A value that reaches its target is *{MET}* if the runs are steady, and *{UNSTEADY}* if they are not. '
-         'Runs are steady if each side of the comparison ran at least twice, and if the longest run of each side took '
-         f'at most {STEADY:.0%} longer than its shortest run. "Runs moved by 5%" in a table means that the longest run '
-         'of one side took 5% longer than the shortest run of the same side; the table gives the largest value of all '
-         'sides. Values that are counted, not timed, are always steady. '
-         f'If the target is to be faster than a peer (another program or solver for the same task), a value between '
-         f'{1 / EVEN:.2f} and {EVEN:.2f} times the speed of the peer is neither *{MET}* nor *{MISSED}*: it is '
-         f'*{IS_EVEN}* if the runs are steady, and *{UNSTEADY}* if they are not. '
-         f'*{UNKNOWN.capitalize()}* means that a value or its reference is absent.')
+RULES = '\n'.join((
+    'The code computes every verdict by the same rules. The target "faster" means: faster than a peer, which is '
+    'another program or solver for the same task. The value is then the time of the peer divided by the time of the '
+    f'method. Above {EVEN:.2f} it reaches this target, and below {1 / EVEN:.2f} it does not reach it. Between these '
+    'two numbers, both take about the same time.', '',
+    f'* **{MISSED}**: the value does not reach its target. The verdict is also **{MISSED}** if a method did not reach '
+    'the required result; the table then says "not reached" instead of a value.',
+    f'* *{MET}*: the value reaches its target, and the runs are steady.',
+    f'* *{IS_EVEN}*: the target is "faster", both sides take about the same time, and the runs are steady.',
+    f'* *{UNSTEADY}*: the verdict would be *{MET}* or *{IS_EVEN}*, but the runs are not steady.',
+    f'* *{UNKNOWN}*: there is no value, because one side of the comparison was not measured.', '',
+    'Each side of a comparison runs several times. The runs are steady if each side ran at least twice, and if the '
+    f'longest run of each side took at most {STEADY:.0%} longer than its shortest run. "Runs moved by 5%" means that '
+    'the longest run of a side took 5% longer than its shortest run; if the sides differ, the table shows the larger '
+    'number. Some values are counts, for example of bytes. They need no repeated runs and are always steady.'))
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ def count_verdicts(claims: Iterable[Claim]) -> str:
 
 def tabulate(claims: Iterable[Claim]) -> str:
     """Lay claims out as Markdown."""
-    lines = ['| what | measured | target | verdict | seconds and more |', '|---|---:|---|---|---|']
+    lines = ['| what | measured | target | verdict | details |', '|---|---:|---|---|---|']
     return '\n'.join(lines + [f'| {claim.name} | {show_value(claim.value)} | {claim.aim} | '
                               f'{show_verdict(claim.verdict)} | {describe(claim)} |' for claim in claims])
 

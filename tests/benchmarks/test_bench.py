@@ -104,7 +104,7 @@ def test_every_set_is_raced_and_the_mean_is_over_all_of_them(monkeypatch):
     each = [judge_set(one, 'ours', 'peer') for one in results]
     assert mean.value == pytest.approx(np.exp(np.mean(np.log([row.value for row in each]))))
     assert {row.group for row in each} == {'ours : peer'} and mean.group == ''
-    assert f'4 sets, the least {min(row.value for row in each):.2f} on ' in mean.note
+    assert f'4 sets, smallest value {min(row.value for row in each):.2f} on ' in mean.note
 
 
 @pytest.mark.parametrize('distance, reached', [(0.5, False), (6.0, True)])

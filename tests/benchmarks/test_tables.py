@@ -68,8 +68,8 @@ def test_a_stopped_run_goes_on_and_measures_nothing_twice(tmp_path):
         assert row['accuracy'] > 0.8
     assert {trial['session'] for trial in after} == set(kept['sessions'])
     assert text.startswith('\n\n'.join(Table.from_json(kept).describe()))
-    assert '| mean of 2 sets |' in text and 'Left out' not in text
-    assert '| sparse ELM, points of accuracy below SVC | ' in text
+    assert '| mean accuracy, 2 sets |' in text and 'Left out' not in text
+    assert '| accuracy of SVC minus accuracy of sparse ELM, points | ' in text
 
 
 def test_a_stopped_choice_of_parameters_goes_on_and_scores_nothing_twice(tmp_path):
@@ -209,6 +209,14 @@ def test_a_set_that_cannot_be_halved_is_named(tmp_path, monkeypatch):
     assert {row['set'] for row in trials_of(tmp_path)} == {'iris'}
 
 
+def test_a_set_with_too_few_rows_for_a_cross_validation_is_named_once(tmp_path, monkeypatch):
+    (tmp_path / 'tiny.libsvm').write_text(''.join(f'{row % 2} 1:{row}\n' for row in range(16)))
+    monkeypatch.setenv('MR_ELM_DATA', str(tmp_path))
+    text = run(Comparison(('tiny',), split_halves, methods, 'Halves.'), tmp_path / 'table.md', n_trials=1)
+    left_out = text.partition('Left out:')[2]
+    assert left_out.count('tiny') == 1 and '* tiny: no class has more than 4 training rows' in left_out
+
+
 def test_a_run_whose_time_is_up_says_so(tmp_path):
     comparison = Comparison(('iris',), split_halves, methods, 'Halves.')
     assert '4 trials have not run' in run(comparison, tmp_path / 'table.md', n_trials=2, minutes=1e-9)
@@ -239,7 +247,7 @@ def test_a_machine_is_as_good_as_a_peer_within_half_a_point_of_mean_accuracy(our
 
 def test_only_sets_that_all_methods_did_count_for_a_claim():
     claim, = judge(ours=(0.9, 0.5), peer=(0.9, 0.9), other=(0.1,))
-    assert claim.value == 0 and claim.note == '90.00 % against 90.00 %, mean of 1 sets'
+    assert claim.value == 0 and claim.note == 'peer 90.00 %, ours 90.00 %, means of 1 sets'
 
 
 def test_a_claim_without_its_peer_is_not_measured():
