@@ -6,12 +6,59 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
+from functools import total_ordering
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
+
+
+@total_ordering
+class NumberedVersion:
+    """Compare versions such as 2.7.3 by their numbers, as mrjob does by the LooseVersion of distutils."""
+
+    def __init__(self, text: str) -> None:
+        self.numbers = [int(number) for number in re.findall(r'\d+', text)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NumberedVersion) and self.numbers == other.numbers
+
+    def __lt__(self, other: 'NumberedVersion') -> bool:
+        return self.numbers < other.numbers
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.numbers))
+
+
+def import_without_distutils(*names: str) -> None:
+    """Import modules of mrjob with the two names that they need of distutils.
+
+    Where setuptools is installed, distutils is a part of it, which takes longer to import than mrjob and numpy.
+    """
+    names_of_distutils = {'': {}, '.spawn': {'find_executable': shutil.which},
+                          '.version': {'LooseVersion': NumberedVersion}}
+    modules = {f'distutils{part}': ModuleType(f'distutils{part}') for part in names_of_distutils}
+    for module, content in zip(modules.values(), names_of_distutils.values(), strict=True):
+        vars(module).update(content)
+    known = {name: sys.modules.get(name) for name in modules}
+    sys.modules.update(modules)
+    try:
+        for name in names:
+            import_module(name)
+    finally:
+        for name, module in known.items():
+            sys.modules.pop(name)
+            if module is not None:
+                sys.modules[name] = module
+
+
+import_without_distutils('mrjob.util', 'mrjob.compat')
 
 
 class ProofArguments:
