@@ -25,6 +25,7 @@ from mr_elm.io.json_file import read_json
 from mr_elm.io.kinds import find_kind
 from mr_elm.io.lines import LineReader
 from mr_elm.io.packed import END_MARK, decode_end
+from mr_elm.io.parsed_rows import ParsedRows
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import CHUNK, read_split, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
@@ -163,15 +164,27 @@ class MRRows(ProofArguments, MRJob):
         """Yield (block, place) for all splits of the task, and keep account of each."""
         files = self.plan['files']
         for number, start, length, chunks in self.splits(files):
-            form = RowFormat.from_json(files[number]['format'])
-            reader = (find_kind(form.kind).reader or LineReader)(
-                form, file=files[number]['path'], start=start, stop=self.options.bad_rows == 'stop',
-                block_rows=self.options.block_rows, encoding=self.encoding)
+            reader = self.make_reader(files[number], number, start, length)
             try:
                 yield from self.read_split(reader, chunks, number)
             except DataFormatError as error:
                 self.record_error(error, number, start)
             self.record_counts(reader, number, length)
+
+    def make_reader(self, file: dict[str, Any], number: int, start: int, length: int) -> Any:
+        """Return the reader of a split of a file, in the format of the plan."""
+        form = RowFormat.from_json(file['format'])
+        reader = (find_kind(form.kind).reader or LineReader)(
+            form, file=file['path'], start=start, stop=self.options.bad_rows == 'stop',
+            block_rows=self.options.block_rows, encoding=self.encoding)
+        folder = self.plan.get('parsed')
+        if folder is None:
+            return reader
+        return ParsedRows(reader, os.path.join(folder, f'{number}-{start}-{length}'), self.add_bytes)
+
+    def add_bytes(self, n: int) -> None:
+        """Report that so many bytes were read."""
+        self.increment_counter('mr_elm', 'bytes', n)
 
     def read_split(self, reader: Any, chunks: Iterable[bytes], number: int) -> Iterator[tuple[Block, Place]]:
         """Yield (block, place) for one split."""
@@ -214,7 +227,7 @@ class MRRows(ProofArguments, MRJob):
     def count_bytes(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Pass chunks on and report how many bytes were read."""
         for chunk in chunks:
-            self.increment_counter('mr_elm', 'bytes', len(chunk))
+            self.add_bytes(len(chunk))
             yield chunk
 
     @cached_property

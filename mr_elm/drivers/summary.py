@@ -68,7 +68,8 @@ def describe(encoding: Encoding) -> str:
 
 
 def survey(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
-    """Run the statistics job: the Summary of a DataSet, which may be empty."""
+    """Run the statistics job: the Summary of a DataSet, which may be empty. Later passes may find the rows parsed."""
+    data.plan = data.engine.keep_parsed(data.plan)
     job = data.run(MRStats, ['--landmarks', str(landmarks), '--seed', str(seed)], 'statistics')
     summary = Summary.of_pairs(job, data.plan.input_facts)
     summary.n_rows, summary.rejected, summary.encoding = (

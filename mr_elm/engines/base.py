@@ -80,6 +80,10 @@ class Engine:
         return replace(plan, files=[
             replace(file, uri=file.path if self.reaches(file.path) else self.bring(file)) for file in plan.files])
 
+    def keep_parsed(self, plan: InputPlan) -> InputPlan:
+        """Return the plan for a data set of more than one pass; tasks that share a disk keep parsed rows there."""
+        return plan
+
     @property
     def n_maps(self) -> int:
         """Return how many map tasks to plan."""

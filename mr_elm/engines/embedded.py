@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -21,9 +23,12 @@ from mr_elm.engines.mrjob_private import ThreadedTasks, failed_input, runner_arg
 from mr_elm.engines.task_logs import describe_failure, find_cause
 from mr_elm.engines.trace import account
 from mr_elm.files.storage import copy
+from mr_elm.io.kinds import find_kind
 from mr_elm.passes.finished import Finished
 from mr_elm.passes.work import copy_name
 from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged, plan_splits
+
+ROOM = 8  # times the bytes of the input must be free for parsed rows: compressed text grows
 
 
 class Embedded(MRJobEngine):
@@ -52,6 +57,13 @@ class Embedded(MRJobEngine):
         if not os.path.exists(path):
             copy(file.path, path)
         return path
+
+    def keep_parsed(self, plan: InputPlan) -> InputPlan:
+        """Return the plan with a folder for parsed rows, unless the rows are binary or the disk has little room."""
+        room = shutil.disk_usage(tempfile.gettempdir()).free
+        if find_kind(plan.kind).reader is not None or ROOM * plan.size > room:
+            return plan
+        return replace(plan, parsed=tempfile.mkdtemp(dir=self.copies.name))
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Write the planned splits, one file a task."""

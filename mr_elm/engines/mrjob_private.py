@@ -29,7 +29,7 @@ class NumberedVersion:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NumberedVersion) and self.numbers == other.numbers
 
-    def __lt__(self, other: 'NumberedVersion') -> bool:
+    def __lt__(self, other: NumberedVersion) -> bool:
         return self.numbers < other.numbers
 
     def __hash__(self) -> int:
@@ -41,21 +41,20 @@ def import_without_distutils(*names: str) -> None:
 
     Where setuptools is installed, distutils is a part of it, which takes longer to import than mrjob and numpy.
     """
-    names_of_distutils = {'': {}, '.spawn': {'find_executable': shutil.which},
-                          '.version': {'LooseVersion': NumberedVersion}}
-    modules = {f'distutils{part}': ModuleType(f'distutils{part}') for part in names_of_distutils}
-    for module, content in zip(modules.values(), names_of_distutils.values(), strict=True):
-        vars(module).update(content)
-    known = {name: sys.modules.get(name) for name in modules}
-    sys.modules.update(modules)
+    contents: dict[str, dict[str, object]] = {
+        'distutils': {}, 'distutils.spawn': {'find_executable': shutil.which},
+        'distutils.version': {'LooseVersion': NumberedVersion}}
+    known = {name: sys.modules[name] for name in contents if name in sys.modules}
+    for name, content in contents.items():
+        sys.modules[name] = ModuleType(name)
+        vars(sys.modules[name]).update(content)
     try:
         for name in names:
             import_module(name)
     finally:
-        for name, module in known.items():
-            sys.modules.pop(name)
-            if module is not None:
-                sys.modules[name] = module
+        for name in contents:
+            del sys.modules[name]
+        sys.modules.update(known)
 
 
 import_without_distutils('mrjob.util', 'mrjob.compat')

@@ -12,6 +12,7 @@ import zlib
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterator
+from typing import IO
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,17 +45,33 @@ def encode_block(block: Block, dtype: str = 'float64', numeric_labels: bool = Fa
     dtype : float32 or float64, how the features are kept.
     numeric_labels : keep each label as a float64 instead of a code into the list of names.
     """
-    kind = np.dtype(dtype).newbyteorder('<')
+    header = describe_block(block, dtype, numeric_labels)
+    payload = join_parts(block, header)
+    header['crc32'] = checksum(header, payload)
+    return b'\t'.join([BLOCK_MARK, json.dumps(header).encode(), b2a_base64(payload, newline=False)])
+
+
+def describe_block(block: Block, dtype: str = 'float64', numeric_labels: bool = False) -> dict:
+    """Return what a reader must know of the bytes of a block. dtype, numeric_labels : as in `encode_block`."""
     labels = 'none' if block.codes is None else 'numbers' if numeric_labels else 'codes'
-    header = {'rows': len(block), 'columns': int(block.X.shape[1]), 'dtype': kind.str,
+    header = {'rows': len(block), 'columns': int(block.X.shape[1]), 'dtype': np.dtype(dtype).newbyteorder('<').str,
               'layout': 'csr' if sp.issparse(block.X) else 'dense', 'weights': block.weights is not None,
               'labels': labels, 'names': [] if numeric_labels else list(block.names)}
     if header['layout'] == 'csr':
         header['nonzeros'] = int(block.X.nnz)
-    payload = b''.join(np.ascontiguousarray(part).astype(part_kind, copy=False).data
-                       for part, part_kind in zip(list_parts(block, header), list_dtypes(header), strict=True))
-    header['crc32'] = checksum(header, payload)
-    return b'\t'.join([BLOCK_MARK, json.dumps(header).encode(), b2a_base64(payload, newline=False)])
+    return header
+
+
+def join_parts(block: Block, header: dict) -> bytes:
+    """Return the arrays of a block as bytes."""
+    return b''.join(np.ascontiguousarray(part).astype(part_kind, copy=False).data
+                    for part, part_kind in zip(list_parts(block, header), list_dtypes(header), strict=True))
+
+
+def read_parts(stream: IO[bytes], header: dict) -> Block:
+    """Read the block whose bytes `join_parts` has made from an open file."""
+    return assemble(header, [np.fromfile(stream, kind, size) for kind, size in
+                             zip(list_dtypes(header), list_sizes(header), strict=True)])
 
 
 def list_parts(block: Block, header: dict) -> list[np.ndarray]:

@@ -40,6 +40,7 @@ class InputPlan:
     encoding : Encoding of rows that are tables, None where it is yet to be chosen, or rows hold only numbers.
     max_categories : values of a column that have a feature of their own, when it is chosen.
     n_rows : how many rows every pass uses, or None before the first one.
+    parsed : the folder of this machine where tasks keep the rows that they have parsed for the next pass, else None.
     """
 
     files: list
@@ -48,6 +49,7 @@ class InputPlan:
     encoding: Encoding | None = None
     max_categories: int = MAX_CATEGORIES
     n_rows: int | None = None
+    parsed: str | None = None
 
     @property
     def kind(self) -> str:
@@ -87,7 +89,7 @@ class InputPlan:
     def to_json(self) -> dict:
         """Return what tasks need to know."""
         return {'files': [{'path': file.path, 'uri': file.uri or file.path, 'format': file.format.to_json()}
-                          for file in self.files]}
+                          for file in self.files], 'parsed': self.parsed}
 
     def to_record(self) -> dict:
         """Return the whole plan as a dictionary that JSON can hold; `from_record` undoes it."""

@@ -337,3 +337,13 @@ def test_the_unified_elm_is_the_ridge_regression_without_a_bias(elm, dense, tabl
     wanted = H @ np.linalg.solve(H.T @ H + np.eye(12) / 30, H.T @ T)
     assert np.abs(E @ arrays['output_weights'] - wanted).max() < 1e-8
     assert (header['method'], header['parameters']['C']) == ('elm', 30) and (arrays['output_weights'][-1] == 0).all()
+
+
+@pytest.mark.parametrize('runner', [(), LOCAL], ids=['inline', 'local'])
+def test_rows_that_are_parsed_once_give_the_model_of_rows_that_are_parsed_in_each_pass(runner, trained, dense,
+                                                                                       monkeypatch):
+    once = trained(dense, *runner)[1]
+    monkeypatch.setattr('mr_elm.engines.embedded.ROOM', np.inf)
+    twice = trained(dense, *runner)[1]
+    assert set(once) == set(twice)
+    assert all(np.array_equal(once[name], twice[name]) for name in once)

@@ -1,0 +1,84 @@
+"""Rows that a pass has parsed come back to the next pass as they were, with the accounts of their text."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.formats import RowFormat
+from mr_elm.io.lines import LineReader
+from mr_elm.io.parsed_rows import ParsedRows
+
+CSV = RowFormat('csv', header=True, n_columns=4, weight_column=3)
+TEXTS = {
+    'csv': (CSV, b'label,x,y,weight\ncitt\xc3\xa0,1,2.5,3\n\nb,-1e-300,4,0.5\nb,not a number,4,1\nb,0.1,1e22,2\n'),
+    'no labels': (RowFormat('csv', n_columns=2, label_column=None, labelled=False), b'1,2\n3,4\nx,6\n'),
+    'libsvm': (RowFormat('libsvm'), b'# one\n+1 2:1.5 9:2\n-1\n-1 1:7\n+1 0:bad\n'),
+}
+
+
+def reader_of(form, path, count=lambda n: None, **options):
+    return ParsedRows(LineReader(form, 'f', stop=False, block_rows=2, **options), str(path), count)
+
+
+def read(form, path, chunks, **options):
+    reader = reader_of(form, path, **options)
+    return list(reader.blocks(chunks)), reader
+
+
+def text_is_not_read():
+    raise AssertionError('the text was read again')
+    yield
+
+
+def values(block):
+    X = block.X.toarray() if sp.issparse(block.X) else block.X
+    return [X.tobytes(), X.shape, block.names, *(None if part is None else part.tolist()
+                                                 for part in (block.codes, block.weights))]
+
+
+@pytest.mark.parametrize('form, text', TEXTS.values(), ids=TEXTS)
+def test_the_second_pass_reads_the_same_blocks_and_accounts_without_the_text(form, text, tmp_path):
+    parsed, first = read(form, tmp_path / 'rows', [text])
+    again, second = read(form, tmp_path / 'rows', text_is_not_read())
+    assert list(map(values, again)) == list(map(values, parsed)) and parsed
+    assert second.counts == first.counts
+    assert second.rejected == first.rejected and len(first.rejected) == 1
+
+
+def test_the_bytes_of_the_text_are_counted_as_its_blocks_are_read(tmp_path):
+    form, text = TEXTS['csv']
+    read(form, tmp_path / 'rows', [text])
+    counted = []
+    list(reader_of(form, tmp_path / 'rows', counted.append).blocks(text_is_not_read()))
+    assert sum(counted) == len(text)
+
+
+def test_sparse_rows_have_the_width_that_was_found_meanwhile(tmp_path):
+    form, text = TEXTS['libsvm']
+    read(form, tmp_path / 'rows', [text])
+    blocks, _ = read(RowFormat('libsvm', n_features=12), tmp_path / 'rows', text_is_not_read())
+    assert {block.X.shape[1] for block in blocks} == {12}
+
+
+def test_a_pass_that_was_interrupted_keeps_nothing(tmp_path):
+    form, text = TEXTS['csv']
+    blocks = reader_of(form, tmp_path / 'rows').blocks([text])
+    next(blocks)
+    blocks.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_was_cut_is_an_error(tmp_path):
+    form, text = TEXTS['csv']
+    read(form, tmp_path / 'rows', [text])
+    kept = (tmp_path / 'rows').read_bytes()
+    (tmp_path / 'rows').write_bytes(kept[:kept.rindex(b'{"bytes"')])
+    with pytest.raises(DataFormatError, match='expected the end of the parsed rows'):
+        read(form, tmp_path / 'rows', [text])
+
+
+def test_codes_and_features_have_their_types(tmp_path):
+    form, text = TEXTS['csv']
+    read(form, tmp_path / 'rows', [text])
+    block = read(form, tmp_path / 'rows', [])[0][0]
+    assert (block.X.dtype, block.codes.dtype) == (np.float64, np.int32)
