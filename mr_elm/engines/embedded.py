@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import IO, Any
 
 from mrjob.local import LocalMRJobRunner
 
@@ -22,6 +23,7 @@ from mr_elm.engines.mrjob_engine import MRJobEngine, write_splits
 from mr_elm.engines.mrjob_private import ThreadedTasks, failed_input, runner_arguments, task_files
 from mr_elm.engines.task_logs import describe_failure, find_cause
 from mr_elm.engines.trace import account
+from mr_elm.engines.worker import Worker
 from mr_elm.files.storage import copy
 from mr_elm.io.kinds import find_kind
 from mr_elm.passes.finished import Finished
@@ -111,7 +113,17 @@ class Local(Embedded):
 
     def make_runner(self, job: Any) -> Any:
         """Return a runner that a killed task ends."""
-        return LocalRunner(**runner_arguments(job))
+        return LocalRunner(self.tasks, **runner_arguments(job))
+
+    @cached_property
+    def tasks(self) -> Processes:
+        """Return the processes that run the tasks of all jobs."""
+        return Processes()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """End the processes and remove the copies."""
+        self.tasks.end()
+        super().__exit__(kind, error, trace)
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Write the planned splits; tasks run in this environment, where mrjob is installed."""
@@ -152,11 +164,17 @@ class LocalRunner(ThreadedTasks, LocalMRJobRunner):
 
     mrjob's own starts them from a pool of processes: when one of these is killed, as by a machine that is short of
     memory, the driver waits for it for ever, and its task runs on.
+
+    tasks : the Processes that run tasks.
     """
+
+    def __init__(self, tasks: Processes, **options: Any) -> None:
+        super().__init__(**options)
+        self.tasks = tasks
 
     def start_all(self, functions: list[Callable[[], None]], n_cores: int) -> None:
         """Call functions, each of which runs a task, as many at a time as there are cores."""
-        self.tasks = Processes()
+        self.tasks.ended = False
         with ThreadPoolExecutor(n_cores) as pool:
             try:
                 for call in [pool.submit(function) for function in functions]:
@@ -167,33 +185,51 @@ class LocalRunner(ThreadedTasks, LocalMRJobRunner):
                 raise
 
     def run_process(self, arguments: list[str], **options: Any) -> None:
-        """Run a task as a process."""
+        """Run a task in another process."""
         self.tasks.run(arguments, **options)
 
 
 class Processes:
-    """Know the processes that run, so that all can be ended at once."""
+    """Know the processes that run tasks, so that all can be ended at once.
+
+    A script of Python runs in a Worker, which is kept for the next task; anything else in a process of its own.
+    """
 
     def __init__(self) -> None:
         self.lock, self.ended = threading.Lock(), False
-        self.running: set[subprocess.Popen] = set()
+        self.running: set[Worker | subprocess.Popen] = set()
+        self.idle: list[Worker] = []
 
     def run(self, arguments: list[str], **options: Any) -> None:
-        """Run a process to its end. Raises CalledProcessError when it fails, or when all have been ended."""
+        """Run a task to its end. Raises CalledProcessError when it fails, or when all have been ended."""
+        is_script = arguments[0] == sys.executable and arguments[1].endswith('.py')
         with self.lock:
             if self.ended:
                 raise subprocess.CalledProcessError(-9, arguments)
-            process = subprocess.Popen(arguments, **options)
+            if not is_script:
+                process: Worker | subprocess.Popen = subprocess.Popen(arguments, **options)
+            else:
+                process = self.idle.pop() if self.idle else Worker(options['cwd'], options['env'])
             self.running.add(process)
-        status = process.wait()
+        status = run_script(process, arguments[1:], **options) if isinstance(process, Worker) else process.wait()
         with self.lock:
             self.running.discard(process)
+            if isinstance(process, Worker) and process.is_running():
+                self.idle.append(process)
         if status:
             raise subprocess.CalledProcessError(status, arguments)
 
     def end(self) -> None:
-        """Kill what runs, and start nothing more."""
+        """Kill all tasks that run, end all processes, and start nothing more."""
         with self.lock:
             self.ended = True
             for process in self.running:
                 process.kill()
+            while self.idle:
+                self.idle.pop().close()
+
+
+def run_script(worker: Worker, words: list[str], stdin: IO, stdout: IO, stderr: IO, cwd: str,
+               env: dict[str, str]) -> int:
+    """Run a script in a Worker with the files that are open for it; returns its exit status."""
+    return worker.run(words, [stream.name for stream in (stdin, stdout, stderr)], cwd, env)
