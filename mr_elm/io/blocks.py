@@ -40,9 +40,8 @@ class Block:
 
 def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     """Number the labels in order of first appearance: (names, codes)."""
-    table: dict[str, int] = {}
-    codes = np.fromiter((table.setdefault(label, len(table)) for label in labels), np.int32, len(labels))
-    return tuple(table), codes
+    table = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+    return tuple(table), np.fromiter(map(table.__getitem__, labels), np.int32, len(labels))
 
 
 def take_rows(block: Block, rows: slice | np.ndarray) -> Block:

@@ -1,5 +1,5 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mr_elm.io.blocks import BLOCK_ROWS, Block, RowCounts, concatenate
@@ -53,16 +53,24 @@ class LineReader:
         first = self.counts.lines
         self.counts.lines += len(lines)
         self.counts.records += len(lines)
-        rows = [(i, line) for i, line in enumerate(lines, first) if self._is_row(line)]
+        rows = self._find_rows(lines)
         if not rows:
             return None
-        block, errors = parse_or_reject([line for _, line in rows], self.kind, self.form, self.encoding)
+        kept = lines if len(rows) == len(lines) else [lines[i] for i in rows]
+        block, errors = parse_or_reject(kept, self.kind, self.form, self.encoding)
         for k, error in errors:
-            self.rejected.append(RejectedRow(rows[k][0], error.reason, error.detail, rows[k][1]))
+            self.rejected.append(RejectedRow(first + rows[k], error.reason, error.detail, lines[rows[k]]))
             self.counts.rejected[error.reason] += 1
         if self.stop and errors:
             del self.rejected[1:]
         return block
+
+    def _find_rows(self, lines: list[str]) -> Sequence[int]:
+        """Return the positions of lines that are rows, and count the others."""
+        awaits_header = self._may_hold_header and not self.counts.headers
+        if not awaits_header and not self.kind.comment and all(lines) and not any(map(str.isspace, lines)):
+            return range(len(lines))
+        return [i for i, line in enumerate(lines) if self._is_row(line)]
 
     @property
     def _may_hold_header(self) -> bool:
@@ -125,7 +133,7 @@ def parse_or_reject(lines: list[str], kind: Kind, form: RowFormat,
     Returns (Block or None, list of (position, RowError)).
     """
     try:
-        if any('\0' in line for line in lines):
+        if '\0' in ''.join(lines):
             raise ValueError('binary data')
         return encode_table(kind.parse(lines, form), encoding), []
     except (ValueError, IndexError) as error:
