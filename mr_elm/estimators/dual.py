@@ -10,7 +10,7 @@ from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
-from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines
+from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.solvers.rules import choose_rule
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, votes_and_sums
@@ -62,7 +62,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
             self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass, machines.intercept)
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
         self.intercept_ = machines.intercept
-        self.n_iter_ = max([1, *(result.n_iter for result in self.results_)])
+        self.n_iter_ = max(machines.n_iter, 1)
         return self
 
     def _fit_machines(self, kind: type[BoxMachine], source: Any, codes: np.ndarray,
@@ -76,7 +76,8 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
                 part = source[rows] if kind is NodeMachine else source.take(rows)
             return machine.solve(part, targets, None if weights is None else weights[rows])
 
-        return fit_machines(codes, scheme, solve)
+        small = None if scheme.one_vs_all else machine.solve_pairs(source, codes, weights)
+        return fit_machines(codes, scheme, solve) if small is None else fit_pairs(small, solve)
 
     def _settings(self) -> Settings:
         return Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed)

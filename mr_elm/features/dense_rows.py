@@ -51,6 +51,17 @@ class DenseRows:
             self._by_single_product(indices, out)
         return out
 
+    def tile(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
+        """Return K[rows, columns] in float64, for numbers of rows."""
+        from mr_elm.features import fused
+        products = self._factor[rows] @ self._factor[columns].T
+        squares = self.squares[rows], self.squares[columns]
+        if not self.kernel.kind.exponent:
+            return self.kernel.finish(products.astype(float, copy=False), *squares)
+        values = products if products.dtype == float else np.empty(products.shape)
+        fused.fill_kernel_tile(products, squares, self.kernel.exponential, values, 0)
+        return values
+
     @cached_property
     def _transposed(self) -> np.ndarray:
         return np.ascontiguousarray(self.X.T, dtype=np.float32)

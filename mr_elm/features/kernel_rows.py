@@ -1,8 +1,8 @@
 """Serve rows of the kernel matrix of one data set, on demand: of dense rows, CSR rows, a ready matrix, explicit nodes.
 
-A solver sees `n_samples`, `rows(indices, dtype, out)`, `diagonal()`, `weighted_sum(indices, weights)`, and
-`take(subset)`, the same of a part of the data. float64 rows are exact to rounding; float32 rows differ from them by
-about 1e-7, where SAFE_EXPONENT in `dense_rows` is nearly reached about 1e-6.
+A solver sees `n_samples`, `rows(indices, dtype, out)`, `tile(rows, columns)`, `diagonal()`,
+`weighted_sum(indices, weights)`, and `take(subset)`, the same of a part of the data. float64 rows are exact to
+rounding; float32 rows differ from them by about 1e-7, where SAFE_EXPONENT in `dense_rows` is nearly reached about 1e-6.
 """
 import warnings
 
@@ -57,6 +57,10 @@ class SparseRows:
         products = multiply_transposed(self.X[indices].toarray(), self.X)
         return deliver(self.kernel.finish(products, self.squares[indices], self.squares), dtype, out)
 
+    def tile(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
+        """Return K[rows, columns] in float64, for numbers of rows."""
+        return self.kernel.tile(self.X[rows], self.X[columns])
+
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
         total = np.zeros(self.n_samples)
@@ -91,6 +95,10 @@ class PrecomputedRows:
     def rows(self, indices: np.ndarray, dtype: DTypeLike = np.float64, out: np.ndarray | None = None) -> np.ndarray:
         """Return K[indices, :], written into `out` when given."""
         return deliver(self.matrix[indices], dtype, out)
+
+    def tile(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
+        """Return K[rows, columns] in float64, for numbers of rows."""
+        return self.matrix[np.ix_(rows, columns)].astype(float, copy=False)
 
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
+import numpy as np
+
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, check_diagonal, upper_bounds
 from mr_elm.solvers.rules import COORDINATE, solve_dual
 from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 from mr_elm.typing import Floats
 
 if TYPE_CHECKING:  # compiled code, which is loaded when it is used
     from mr_elm.solvers.box.path import PathPoint
+    from mr_elm.solvers.box.small_machines import SmallMachines
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,17 @@ class BoxMachine:
     def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
         """Train on a source of kernel rows; targets (n,) of +1 and -1, weights (n,) >= 0 or None."""
         return solve_dual(BoxQP(source, targets, self.C, weights), self.rule, self.settings)
+
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> 'SmallMachines | None':
+        """Train the machines of all pairs of classes that are small, or return None where the rule does not.
+
+        codes : (n,) class numbers, each of which has a row.
+        """
+        if self.rule != 'block' or self.settings.dtype == 'float32':
+            return None
+        from mr_elm.solvers.box.small_machines import solve_small_machines
+        check_diagonal(source.diagonal())
+        return solve_small_machines(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
     def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
                    fold: int | None = None) -> 'Iterator[PathPoint]':
@@ -69,9 +83,19 @@ class NodeMachine(BoxMachine):
         """Train for every C in increasing order, anew for each, on NodeRows."""
         return self.solve_each(source.H, targets, C_values, weights, fold)
 
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> None:
+        """Return None: there are no kernel values to share."""
+
 
 class SphereMachine(BoxMachine):
     """Train a SphereSVM on rows of a normalised kernel; symbols: sphere_svm."""
+
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> 'SmallMachines | None':
+        """Train the machines of all pairs of classes that are small; see `solve_small_balls`."""
+        if self.rule != 'exact' or weights is not None or self.settings.dtype == 'float32':
+            return None
+        from mr_elm.solvers.sphere.small_balls import solve_small_balls
+        return solve_small_balls(source, codes, self.C, self.settings)
 
     def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
         """Train on a source of kernel rows; see `solve_sphere`."""

@@ -7,7 +7,7 @@ against all.
 """
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from mr_elm.solvers.shared.multiclass import (
     machine_count,
 )
 from mr_elm.typing import Floats
+
+if TYPE_CHECKING:  # compiled code, which is loaded when it is used
+    from mr_elm.solvers.box.small_machines import SmallMachines
 
 
 @dataclass(frozen=True)
@@ -89,17 +92,15 @@ class JoinedMachines:
     """Hold what the machines of all classes found over one set of rows.
 
     support : numbers of the rows that any machine uses, in increasing order.
-    dual_coef : (n_support, P), t_i alpha_i of each machine. results : P of `Result`.
+    dual_coef : (n_support, P), t_i alpha_i of each machine. intercept : (P,), their biases.
+    n_iter : the most iterations of a machine. results : P of `Result`.
     """
 
     support: np.ndarray
     dual_coef: Floats
-    results: list[Any]
-
-    @property
-    def intercept(self) -> Floats:
-        """Return the bias of each machine, (P,)."""
-        return np.array([result.intercept for result in self.results])
+    intercept: Floats
+    n_iter: int
+    results: Sequence[Any]
 
     @property
     def beta(self) -> Floats:
@@ -119,7 +120,46 @@ def fit_machines(codes: np.ndarray, scheme: ClassScheme,
         used = result.alpha != 0
         columns.append((rows[used], (result.alpha * targets)[used]))
         results.append(result)
-    return JoinedMachines(*join_columns(columns), results)
+    intercept, n_iter = np.array([result.intercept for result in results]), max(result.n_iter for result in results)
+    return JoinedMachines(*join_columns(columns), intercept, n_iter, results)
+
+
+class PairResults(Sequence):
+    """Serve the Result of each machine; those of small ones are made when they are asked for.
+
+    small : SmallMachines. others : number -> Result of the machines that were solved alone.
+    """
+
+    def __init__(self, small: 'SmallMachines', others: dict[int, Result]) -> None:
+        self.small, self.others = small, others
+
+    def __len__(self) -> int:
+        return self.small.n_machines
+
+    def __getitem__(self, machine: Any) -> Any:
+        if isinstance(machine, slice):
+            return [self[number] for number in range(len(self))[machine]]
+        number = range(len(self))[machine]
+        return self.others.get(number) or self.small.make_result(number)
+
+
+def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats], Result]) -> JoinedMachines:
+    """Train the machines of all pairs that are left, and join all.
+
+    small : SmallMachines, whose alpha and intercept are filled in.
+    solve : function (row numbers, targets) -> Result over these rows.
+    """
+    others = {}
+    for machine in small.unsolved:
+        place = small.place(machine)
+        others[int(machine)] = result = solve(small.members[place], small.targets[place])
+        small.alpha[place] = result.alpha
+        small.intercept[machine], small.n_iter[machine] = result.intercept, result.n_iter
+    used = np.flatnonzero(small.alpha)
+    support, rows = np.unique(small.members[used], return_inverse=True)
+    dual_coef = np.zeros((len(support), small.n_machines))
+    dual_coef[rows, small.machines[used]] = (small.alpha * small.targets)[used]
+    return JoinedMachines(support, dual_coef, small.intercept, int(small.n_iter.max()), PairResults(small, others))
 
 
 def join_columns(columns: Sequence[tuple[np.ndarray, Floats]]) -> tuple[np.ndarray, Floats]:

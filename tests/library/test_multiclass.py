@@ -11,7 +11,7 @@ class Found:
     """Stand for a Result: row k of the machine's rows has alpha k % 3."""
 
     def __init__(self, rows):
-        self.alpha = np.arange(len(rows)) % 3
+        self.alpha, self.intercept, self.n_iter = np.arange(len(rows)) % 3, 0.0, 1
 
 
 def test_the_vote_is_the_naive_vote_ties_included():

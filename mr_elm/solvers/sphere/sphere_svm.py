@@ -147,12 +147,19 @@ def solve_sphere(problem: SphereProblem, rule: str = 'exact', settings: Settings
     return solve_exact(problem, settings, start)
 
 
+def limit_violation(settings: Settings) -> Settings:
+    """Return the settings of a box-constrained dual whose solution has a gap of eps.
+
+    k~b within 1 +- eps' gives the gap 1 - (1 - eps') / (1 + eps'); a little is left for the rounding of rows.
+    """
+    return replace(settings, eps=(1 - SPARE) * settings.eps / (2 - min(settings.eps, 1)))
+
+
 def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None = None) -> Result:
     """Find the point nearest to the origin, to a relative gap of eps; `n_iter` counts blocks of variables."""
     from mr_elm.solvers.sphere.sphere_search import solve_ball
     started = time.process_time()
-    # k~b within 1 +- eps' gives the gap 1 - (1 - eps') / (1 + eps'); a little is left for the rounding of rows
-    within = replace(settings, eps=(1 - SPARE) * settings.eps / (2 - min(settings.eps, 1)))
+    within = limit_violation(settings)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', ConvergenceWarning)  # its words are of another gap
         found, error = solve_ball(problem.box(), within, start)

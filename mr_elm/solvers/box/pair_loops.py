@@ -1,0 +1,112 @@
+"""Solve the machines of all pairs of classes, compiled; letters as in `box_qp`.
+
+Rows are in class order: class i has the rows starts[i] to starts[i + 1]. The machine of a pair sees the rows of i,
+whose targets are -1, then those of j > i; in flat arrays, what is machine p's begins at offsets[p].
+"""
+from typing import NamedTuple
+
+import numpy as np
+
+from mr_elm.compiled import jit
+from mr_elm.solvers.box.whole_loops import minimise
+from mr_elm.typing import Floats
+
+fast = jit(fastmath=True)
+EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding: it costs nothing
+SHARE = 0.3  # of eps, to which the others are solved
+PATCH = 32   # rows that are mirrored together: their lines fit into the first cache
+
+
+class PairProblem(NamedTuple):
+    """State the machines: Q_ij = t_i t_j (K_ij + shift) + delta_ij ridge_i, 0 <= a_i <= upper_i.
+
+    starts : (K + 1,). offsets : (P + 1,). upper, ridge : flat.
+    most_rows : machines of more rows are left out. eps, limit : where to stop, and after how many rounds at the latest.
+    """
+
+    starts: np.ndarray
+    offsets: np.ndarray
+    upper: Floats
+    ridge: Floats
+    shift: float
+    most_rows: int
+    eps: float
+    limit: int
+
+
+@fast
+def machine_number(i: int, j: int, n_classes: int) -> int:
+    """Return the number of the machine of classes i < j."""
+    return i * n_classes - i * (i + 1) // 2 + j - i - 1
+
+
+@fast
+def list_members(starts: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, Floats]:
+    """Return (rows, targets) of all variables, flat."""
+    members, targets = np.empty(offsets[-1], np.int64), np.empty(offsets[-1])
+    n_classes, at = len(starts) - 1, 0
+    for i in range(n_classes):
+        for j in range(i + 1, n_classes):
+            for r in range(starts[i], starts[i + 1]):
+                members[at], targets[at] = r, -1.0
+                at += 1
+            for r in range(starts[j], starts[j + 1]):
+                members[at], targets[at] = r, 1.0
+                at += 1
+    return members, targets
+
+
+@fast
+def copy_square(K: np.ndarray, shift: float, Q: np.ndarray, at: int) -> None:
+    """Put the tile of a class with itself on the diagonal of Q."""
+    for r in range(len(K)):
+        row, out = K[r], Q[at + r]
+        for c in range(len(K)):
+            out[at + c] = row[c] + shift
+
+
+@fast
+def copy_mirrored(K: np.ndarray, shift: float, Q: np.ndarray) -> None:
+    """Put the tile of two classes, with the sign of their targets, above and below the diagonal of Q."""
+    m, n = K.shape
+    for r in range(m):
+        row, out = K[r], Q[r]
+        for c in range(n):
+            out[m + c] = -(row[c] + shift)
+    for top in range(0, m, PATCH):
+        for c in range(n):
+            out = Q[m + c]
+            for r in range(top, min(top + PATCH, m)):
+                out[r] = Q[r, m + c]
+
+
+@fast
+def solve_pairs(tile: np.ndarray, places: tuple, squares: tuple, problem: PairProblem, found: tuple) -> None:
+    """Solve the machines of one tile of K: classes i of its rows with classes j > i of its columns.
+
+    places : (first, last) class of the rows, then of the columns; `last` is not in the tile.
+    squares : the tile of each class with itself, flat, and where each begins.
+    found : alpha and gradient, flat, violation and rounds, (P,), to be filled in.
+    """
+    (i_first, i_last), (j_first, j_last) = places
+    (blocks, begins), (alpha, gradient, violation, rounds) = squares, found
+    starts, n_classes = problem.starts, len(problem.starts) - 1
+    top, left, buffer = starts[i_first], starts[j_first], np.empty(0)
+    for i in range(i_first, i_last):
+        for j in range(max(i + 1, j_first), j_last):
+            m, n = starts[i + 1] - starts[i], starts[j + 1] - starts[j]
+            p, size = machine_number(i, j, n_classes), m + n
+            if size > problem.most_rows:
+                continue
+            if len(buffer) < size * size:
+                buffer = np.empty(size * size)
+            Q, o = buffer[:size * size].reshape(size, size), problem.offsets[p]
+            copy_square(blocks[begins[i]:begins[i + 1]].reshape(m, m), problem.shift, Q, 0)
+            copy_square(blocks[begins[j]:begins[j + 1]].reshape(n, n), problem.shift, Q, m)
+            copy_mirrored(tile[starts[i] - top:starts[i + 1] - top, starts[j] - left:starts[j + 1] - left],
+                          problem.shift, Q)
+            for k in range(size):
+                Q[k, k] += problem.ridge[o + k]
+            tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
+            rounds[p], violation[p] = minimise(Q, alpha[o:o + size], gradient[o:o + size], problem.upper[o:o + size],
+                                               tolerance, problem.limit)

@@ -1,0 +1,49 @@
+"""Solve the SphereSVMs of all pairs of classes that are small; symbols: `sphere_svm`."""
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mr_elm.solvers.box.box_qp import Result, Settings, upper_bounds
+from mr_elm.solvers.box.small_machines import SmallMachines, solve_small_machines
+from mr_elm.solvers.sphere.sphere_svm import common_diagonal, limit_violation
+from mr_elm.typing import Floats
+
+
+@dataclass
+class SmallBalls(SmallMachines):
+    """Hold the balls of all pairs: alpha is b, gradient k~b - 1, on the scale where b'k~b = sum b.
+
+    violation : (P,), the gap |c|^2 - min c.x~_i as a share of |c|^2.
+    """
+
+    def make_result(self, machine: int) -> Result:
+        """Return the Result of a machine, its rows in increasing order; see `solve_sphere`."""
+        place = self.place(machine)
+        b, product, t = self.alpha[place], self.gradient[place] + 1, self.targets[place]
+        gap, square = float(self.violation[machine]), 1 / float(b.sum())
+        return Result(b, t * (product - b * self.ridge[place]), square, gap * square, gap, int(self.n_iter[machine]),
+                      len(b), self.seconds / self.n_machines, gap <= self.eps, float(self.intercept[machine]))
+
+    @cached_property
+    def intercept(self) -> Floats:
+        """Return the bias of each machine, (P,)."""
+        return np.add.reduceat(self.alpha * self.targets, self.offsets[:-1])
+
+
+def solve_small_balls(rows: Any, codes: np.ndarray, C: float, settings: Settings) -> SmallBalls:
+    """Find the points nearest to the origin of all pairs of classes that are small, to a relative gap of eps.
+
+    rows : source of rows of k, K(x, x) the same for all. codes : (N,) class numbers, each of which has a row. C : > 0.
+    """
+    common_diagonal(rows.diagonal())
+    costs = upper_bounds(C, None, len(codes))
+    found = solve_small_machines(rows, codes, 2 * costs * np.sqrt(len(codes)), limit_violation(settings), 1 / costs)
+    starts, product = found.offsets[:-1], found.gradient + 1
+    sums, norms = (np.add.reduceat(values, starts) for values in (found.alpha, found.alpha * product))
+    scale = np.divide(sums, norms, out=np.zeros(len(sums)), where=norms > 0)
+    gap = 1 - scale * np.minimum.reduceat(product, starts)
+    each = scale[found.machines]
+    return SmallBalls(**{field.name: getattr(found, field.name) for field in fields(found)} | {
+        'alpha': each * found.alpha, 'gradient': each * product - 1, 'violation': gap, 'eps': settings.eps})

@@ -1,0 +1,89 @@
+"""The small machines of all pairs of classes, solved in one loop, against independent answers for each alone."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from reference import dual as twin
+
+from mr_elm.features.kernel_rows import PrecomputedRows, SparseRows, kernel_rows
+from mr_elm.features.kernels import make_kernel
+from mr_elm.machines.dual import BoxMachine, SphereMachine
+from mr_elm.machines.pairs import ClassScheme, fit_machines, fit_pairs
+from mr_elm.solvers.box import small_machines
+from mr_elm.solvers.box.box_qp import Settings
+from mr_elm.solvers.box.small_machines import solve_small_machines
+
+COUNTS = [3, 150, 40, 1, 260, 90]
+
+
+@pytest.fixture(scope='module')
+def rows():
+    rng = np.random.default_rng(0)
+    codes = rng.permutation(np.repeat(np.arange(len(COUNTS)), COUNTS))
+    return rng.standard_normal((len(codes), 5)) + 0.4 * codes[:, None], codes
+
+
+def machines_alone(source, codes, machine, weights=None):
+    def solve(members, targets):
+        return machine.solve(source.take(members), targets, None if weights is None else weights[members])
+    return fit_machines(codes, ClassScheme(len(COUNTS)), solve), solve
+
+
+@pytest.mark.parametrize('C', [0.5, 10, 1000])
+@pytest.mark.parametrize('tile', [1, 100, 512])
+def test_every_machine_has_the_certificate_that_float64_values_give(rows, C, tile, monkeypatch):
+    monkeypatch.setattr(small_machines, 'TILE', tile)
+    X, codes = rows
+    found = solve_small_machines(kernel_rows(X, make_kernel('gaussian', gamma=0.2)), codes, np.full(len(X), float(C)),
+                                 Settings())
+    assert not len(found.unsolved)
+    for number, (members, t) in enumerate(ClassScheme(len(COUNTS)).list_machines(codes)):
+        Q, upper = twin.signed(twin.gaussian(X[members], X[members], 0.2), t), np.full(len(t), float(C))
+        result = found.make_result(number)
+        assert result.violation <= 1e-3
+        assert result.violation == pytest.approx(twin.kkt_residual(Q, result.alpha, upper), abs=1e-9)
+        assert result.gap == pytest.approx(twin.gap(Q, result.alpha, upper), abs=1e-7 * abs(result.objective))
+        assert result.objective == pytest.approx(twin.objective(Q, result.alpha), rel=1e-9)
+        assert np.allclose(result.decision, t * (Q @ result.alpha), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+@pytest.mark.parametrize('make', [lambda: BoxMachine(5.0, 'block', Settings(eps=1e-7)),
+                                  lambda: SphereMachine(5.0, 'exact', Settings(eps=1e-7))])
+def test_machines_together_are_machines_alone(rows, make, weighted):
+    X, codes = rows
+    source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), make()
+    weights = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
+    alone, solve = machines_alone(source, codes, machine, weights)
+    small = machine.solve_pairs(source, codes, weights)
+    if small is None:
+        assert weighted and isinstance(machine, SphereMachine)
+        return
+    together = fit_pairs(small, solve)
+    scores = [source.tile(np.arange(len(X)), found.support) @ found.dual_coef + found.intercept
+              for found in (together, alone)]
+    assert np.allclose(*scores, rtol=0, atol=1e-5)
+    for one, other in zip(together.results, alone.results, strict=True):
+        assert one.objective == pytest.approx(other.objective, rel=1e-6)
+        assert np.allclose(one.decision, other.decision, rtol=0, atol=1e-5)
+        assert one.converged and one.intercept == pytest.approx(other.intercept, abs=1e-5)
+
+
+def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monkeypatch):
+    X, codes = rows
+    source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), BoxMachine(5.0, 'block', Settings())
+    monkeypatch.setattr(small_machines, 'count_most_rows', lambda *_: 200)
+    small = machine.solve_pairs(source, codes)
+    sizes = [COUNTS[i] + COUNTS[j] for i in range(6) for j in range(i + 1, 6)]
+    assert small.unsolved.tolist() == [p for p, size in enumerate(sizes) if size > 200]
+    asked = []
+    joined = fit_pairs(small, lambda members, t: asked.append(len(t)) or machine.solve(source.take(members), t))
+    assert asked == [size for size in sizes if size > 200]
+    assert all(result.converged for result in joined.results)
+
+
+def test_every_source_gives_the_same_tile(rows):
+    X = rows[0]
+    kernel, some, others = make_kernel('laplacian', sigma=2.0), np.array([5, 1, 300]), np.arange(40, 60)
+    expected = kernel.tile(X, X)[np.ix_(some, others)]
+    for source in (kernel_rows(X, kernel), SparseRows(sp.csr_matrix(X), kernel), PrecomputedRows(kernel.tile(X, X))):
+        assert np.allclose(source.tile(some, others), expected, rtol=0, atol=1e-12)
