@@ -51,16 +51,16 @@ class DenseRows:
             self._by_single_product(indices, out)
         return out
 
-    def tile(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
-        """Return K[rows, columns] in float64, for numbers of rows."""
+    def tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats | None = None) -> Floats:
+        """Return K[rows, columns] in float64, for numbers of rows, in `out` when given."""
         from mr_elm.features import fused
-        products = self._factor[rows] @ self._factor[columns].T
+        out = np.empty((len(rows), len(columns))) if out is None else out
+        products = np.matmul(self._factor[rows], self._factor[columns].T, out=None if self.exact else out)
         squares = self.squares[rows], self.squares[columns]
-        if not self.kernel.kind.exponent:
-            return self.kernel.finish(products.astype(float, copy=False), *squares)
-        values = products if products.dtype == float else np.empty(products.shape)
-        fused.fill_kernel_tile(products, squares, self.kernel.exponential, values, 0)
-        return values
+        if self.kernel.kind.exponent:
+            fused.fill_kernel_tile(products, squares, self.kernel.exponential, out, 0)
+            return out
+        return self.kernel.finish(products.astype(float, copy=False), *squares)
 
     @cached_property
     def _transposed(self) -> np.ndarray:

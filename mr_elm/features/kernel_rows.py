@@ -57,8 +57,8 @@ class SparseRows:
         products = multiply_transposed(self.X[indices].toarray(), self.X)
         return deliver(self.kernel.finish(products, self.squares[indices], self.squares), dtype, out)
 
-    def tile(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
-        """Return K[rows, columns] in float64, for numbers of rows."""
+    def tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats | None = None) -> Floats:
+        """Return K[rows, columns] in float64, for numbers of rows; `out` is not used."""
         return self.kernel.tile(self.X[rows], self.X[columns])
 
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
@@ -96,8 +96,8 @@ class PrecomputedRows:
         """Return K[indices, :], written into `out` when given."""
         return deliver(self.matrix[indices], dtype, out)
 
-    def tile(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
-        """Return K[rows, columns] in float64, for numbers of rows."""
+    def tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats | None = None) -> Floats:
+        """Return K[rows, columns] in float64, for numbers of rows; `out` is not used."""
         return self.matrix[np.ix_(rows, columns)].astype(float, copy=False)
 
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:

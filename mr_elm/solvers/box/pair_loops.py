@@ -81,26 +81,26 @@ def copy_mirrored(K: np.ndarray, shift: float, Q: np.ndarray) -> None:
 
 
 @fast
-def solve_pairs(tile: np.ndarray, places: tuple, squares: tuple, problem: PairProblem, found: tuple) -> None:
+def solve_pairs(tile: np.ndarray, places: tuple, squares: tuple, problem: PairProblem, found: tuple,
+                buffers: tuple) -> None:
     """Solve the machines of one tile of K: classes i of its rows with classes j > i of its columns.
 
     places : (first, last) class of the rows, then of the columns; `last` is not in the tile.
     squares : the tile of each class with itself, flat, and where each begins.
     found : alpha and gradient, flat, violation and rounds, (P,), to be filled in.
+    buffers : two arrays of most_rows^2 values.
     """
     (i_first, i_last), (j_first, j_last) = places
     (blocks, begins), (alpha, gradient, violation, rounds) = squares, found
     starts, n_classes = problem.starts, len(problem.starts) - 1
-    top, left, buffer = starts[i_first], starts[j_first], np.empty(0)
+    top, left = starts[i_first], starts[j_first]
     for i in range(i_first, i_last):
         for j in range(max(i + 1, j_first), j_last):
             m, n = starts[i + 1] - starts[i], starts[j + 1] - starts[j]
             p, size = machine_number(i, j, n_classes), m + n
             if size > problem.most_rows:
                 continue
-            if len(buffer) < size * size:
-                buffer = np.empty(size * size)
-            Q, o = buffer[:size * size].reshape(size, size), problem.offsets[p]
+            Q, o = buffers[0][:size * size].reshape(size, size), problem.offsets[p]
             copy_square(blocks[begins[i]:begins[i + 1]].reshape(m, m), problem.shift, Q, 0)
             copy_square(blocks[begins[j]:begins[j + 1]].reshape(n, n), problem.shift, Q, m)
             copy_mirrored(tile[starts[i] - top:starts[i + 1] - top, starts[j] - left:starts[j + 1] - left],
@@ -109,4 +109,4 @@ def solve_pairs(tile: np.ndarray, places: tuple, squares: tuple, problem: PairPr
                 Q[k, k] += problem.ridge[o + k]
             tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
             rounds[p], violation[p] = minimise(Q, alpha[o:o + size], gradient[o:o + size], problem.upper[o:o + size],
-                                               tolerance, problem.limit)
+                                               tolerance, problem.limit, buffers[1])

@@ -17,11 +17,14 @@ import numpy as np
 
 from mr_elm.solvers.box import pair_loops
 from mr_elm.solvers.box.box_qp import Result, Settings, duality_gap
+from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
 
 TILE = 512   # rows, up to which small classes share a tile, whose values then take 2 MB
 ROUNDS = 50  # steps of Newton, after which a machine is left to blocks
-MOST_ROWS = 1000
+# Rows of a machine up to which all of its kernel matrix costs less than blocks on demand: on optdigits (1,100 rows,
+# d = 64) it takes 0.6 of their time, on pendigits (2,000 rows, d = 16, 50 support vectors) twice as much.
+MOST_ROWS = 1500
 
 
 @dataclass
@@ -108,8 +111,12 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
 
 
 def count_most_rows(counts: np.ndarray, settings: Settings) -> int:
-    """Return how many rows a small machine has at most; counts : rows of each class."""
-    return MOST_ROWS
+    """Return how many rows a small machine has at most, so that what is kept fits into the cache.
+
+    counts : rows of each class.
+    """
+    most = int(min(MOST_ROWS, np.sqrt(settings.cache_bytes / 32)))  # two squares of a machine take half of it
+    return most if 8 * (counts[find_small_classes(counts, most)]**2).sum() <= settings.cache_bytes / 2 else 0
 
 
 def solve_tiles(rows: Any, order: np.ndarray, problem: pair_loops.PairProblem, found: tuple) -> None:
@@ -119,26 +126,37 @@ def solve_tiles(rows: Any, order: np.ndarray, problem: pair_loops.PairProblem, f
     """
     starts = problem.starts
     counts = np.diff(starts)
-    places = np.concatenate([[0], np.cumsum(np.where(counts < problem.most_rows, counts, 0)**2)])
+    taken = find_small_classes(counts, problem.most_rows)
+    places = np.concatenate([[0], np.cumsum(np.where(taken, counts, 0)**2)])
     squares = np.empty(places[-1]), places
-    groups = [(group, order[starts[group[0]]:starts[group[1]]]) for group in group_classes(starts, problem.most_rows)]
-    for group, members in groups:
-        tile = rows.tile(members, members)
-        keep_squares(tile, group, starts, squares)
-        pair_loops.solve_pairs(tile, (group, group), squares, problem, found)
-    for (one, here), (other, there) in combinations(groups, 2):
-        if min(counts[slice(*one)]) + min(counts[slice(*other)]) <= problem.most_rows:
-            pair_loops.solve_pairs(rows.tile(here, there), (one, other), squares, problem, found)
+    groups = [(group, order[starts[group[0]]:starts[group[1]]]) for group in group_classes(starts, taken)]
+    with borrowed() as space:
+        buffers = tuple(space.array(name, (problem.most_rows**2,), float) for name in ('machine', 'face'))
+        for group, members in groups:
+            tile = rows.tile(members, members, space.array('tile', (len(members),) * 2, float))
+            keep_squares(tile, group, starts, squares)
+            pair_loops.solve_pairs(tile, (group, group), squares, problem, found, buffers)
+        for (one, here), (other, there) in combinations(groups, 2):
+            if min(counts[slice(*one)]) + min(counts[slice(*other)]) <= problem.most_rows:
+                tile = rows.tile(here, there, space.array('tile', (len(here), len(there)), float))
+                pair_loops.solve_pairs(tile, (one, other), squares, problem, found, buffers)
 
 
-def group_classes(starts: np.ndarray, most_rows: int) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) of classes that share a tile, `last` not in it; classes of no small machine are left out."""
+def find_small_classes(counts: np.ndarray, most_rows: int) -> np.ndarray:
+    """Tell which classes have a small machine, (K,) bool: with the smallest of the others, if with any."""
+    smallest, next_one = np.partition(counts, 1)[:2]
+    others = np.where(np.arange(len(counts)) == counts.argmin(), next_one, smallest)
+    return counts + others <= most_rows
+
+
+def group_classes(starts: np.ndarray, taken: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield (first, last) of classes that share a tile, `last` not in it; taken : (K,) bool, the classes to group."""
     first, n_classes = 0, len(starts) - 1
     while first < n_classes:
         last = first + 1
-        while last < n_classes and starts[last + 1] - starts[first] <= min(TILE, most_rows):
+        while last < n_classes and taken[first:last + 1].all() and starts[last + 1] - starts[first] <= TILE:
             last += 1
-        if starts[last] - starts[first] < most_rows:
+        if taken[first]:
             yield first, last
         first = last
 

@@ -12,7 +12,8 @@ from mr_elm.typing import Floats
 fast = jit(fastmath=True)
 TINY = 1e-12  # of the largest diagonal value: one below this counts as this
 SWEEPS = 2    # pair steps a variable, before and after each Newton step
-WORTH = 150   # variables: for each so many, one more pair step a variable is cheap beside a factorisation
+FEW = 128     # variables, over all of which steps are so cheap that to choose between them does not pay
+FIRST = 4     # a pair step for each so many variables, where they are more, shows which of them matter
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 RIDGE = 1e-14     # of the largest diagonal value, the smallest that a factorisation begins with
 MOST_FACE = 1500  # free variables, up to which the compiled factorisation is as fast as LAPACK's call
@@ -132,17 +133,19 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float) -> np.ndarr
 
 @fast
 def refine_face(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, tolerance: float,
-                face: np.ndarray) -> None:
-    """Step by Newton over the face, then by pairs, and bring the gradient of all along."""
+                face: np.ndarray, newton: bool, buffer: Floats) -> bool:
+    """Step over the face, first by Newton if asked, and bring the gradient of all along; tell whether pairs ended."""
     m = len(face)
-    inside = np.empty((m, m))
+    inside = buffer[:m * m].reshape(m, m)
     for r in range(m):
         row, out = Q[face[r]], inside[r]
         for c in range(m):
             out[c] = row[face[c]]
     here, slope, top, own = a[face], g[face], upper[face], diagonal[face]
-    step_by_newton(inside, here, slope, top)
-    pair_steps(inside, here, slope, top, own, 1 / own, tolerance, SWEEPS * m)
+    if newton:
+        step_by_newton(inside, here, slope, top)
+    most = SWEEPS * m
+    ended = pair_steps(inside, here, slope, top, own, 1 / own, tolerance, most) < most
     for r in range(m):
         i = face[r]
         s = here[r] - a[i]
@@ -151,13 +154,16 @@ def refine_face(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Fl
             row = Q[i]
             for j in range(len(g)):
                 g[j] += s * row[j]
+    return ended
 
 
 @fast
-def minimise(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, tolerance: float, limit: int) -> tuple[int, float]:
+def minimise(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, tolerance: float, limit: int,
+             buffer: Floats) -> tuple[int, float]:
     """Minimise over all variables, in place: (rounds made, the largest violation, from a gradient computed anew).
 
-    limit : rounds; the first one makes pair steps alone.
+    The first round steps over all variables, which shows which of them matter; the others step over these alone.
+    limit : rounds. buffer : (n^2,) of any values.
     """
     n = len(a)
     diagonal = np.empty(n)
@@ -165,14 +171,15 @@ def minimise(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, tolerance: floa
         diagonal[i] = Q[i, i]
     largest = diagonal.max()
     diagonal = np.maximum(diagonal, TINY * largest if largest > 0 else TINY)
-    most = max(SWEEPS, n // WORTH) * n
+    most = SWEEPS * n if n <= FEW else n // FIRST
     rounds, done = 1, pair_steps(Q, a, g, upper, diagonal, 1 / diagonal, tolerance, most) < most
+    newton = n <= FEW
     while not done and rounds < limit:
         face = find_face(a, g, upper, tolerance)
         if len(face) > MOST_FACE:
             break
         rounds += 1
-        refine_face(Q, a, g, upper, diagonal, tolerance, face)
+        newton = not refine_face(Q, a, g, upper, diagonal, tolerance, face, newton, buffer)
         done = worst_violation(a, g, upper) <= max(tolerance, ROUNDING * a.sum())
     g[:] = -1.0
     add_change(Q, a, g)

@@ -39,12 +39,15 @@ def machine_count(n_classes: int, scheme: str) -> int:
 def votes_and_sums(decisions: Floats, n_classes: int) -> tuple[Floats, Floats]:
     """Return the votes of each class, and its sum of decision values, (n, n_classes) each, from those of pairs."""
     votes, sums = np.zeros((2, len(decisions), n_classes))
-    for p, (i, j) in enumerate(class_pairs(n_classes)):
-        won = decisions[:, p] > 0
-        votes[:, j] += won
-        votes[:, i] += ~won
-        sums[:, j] += decisions[:, p]
-        sums[:, i] -= decisions[:, p]
+    start = 0
+    for i in range(n_classes - 1):  # the pairs (i, j) stand side by side
+        values = decisions[:, start:start + n_classes - 1 - i]
+        won = values > 0
+        votes[:, i + 1:] += won
+        votes[:, i] += values.shape[1] - np.count_nonzero(won, axis=1)
+        sums[:, i + 1:] += values
+        sums[:, i] -= values.sum(axis=1)
+        start += values.shape[1]
     return votes, sums
 
 
