@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import DENSE_ENOUGH, NODES, HiddenLayer
-from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles
+from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles, PairProduct
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.scaling import scale_rows
 from mr_elm.header import ModelHeader
@@ -21,7 +21,13 @@ from mr_elm.io.encoding import Encoding
 from mr_elm.io.store import load_arrays, save_model
 from mr_elm.io.text import read_number
 from mr_elm.model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, machine_count
+from mr_elm.solvers.shared.multiclass import (
+    ONE_VS_ALL,
+    ONE_VS_ONE,
+    class_numbers,
+    group_coefficients,
+    machine_count,
+)
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats, Rows
 
@@ -179,12 +185,23 @@ class KernelModel(Model):
         X = widen(X, self.n_features)
         if X.shape[1] != self.n_features:
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
-        scores = np.tile(self.arrays['intercept'], (X.shape[0], 1)).astype(float)
+        pairs = self.pairs
+        scores = np.empty((X.shape[0], self.arrays['dual_coef'].shape[1]), order='F' if pairs else 'C')
+        scores[:] = self.arrays['intercept']
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
-            self.tiles.add_product(separate(self.scale(X[start:start + step]), self.support_vectors),
-                                   self.arrays['dual_coef'], scores[start:start + step])
+            Z, part = separate(self.scale(X[start:start + step]), self.support_vectors), scores[start:start + step]
+            if pairs:
+                pairs.add_product(Z, part)
+            else:
+                self.tiles.add_product(Z, self.arrays['dual_coef'], part)
         return scores
+
+    @cached_property
+    def pairs(self) -> PairProduct | None:
+        """Return the PairProduct of machines of pairs, or None."""
+        groups = group_coefficients(self.arrays['dual_coef'], len(self.classes)) if self.scheme == ONE_VS_ONE else []
+        return PairProduct(self.support_vectors, self.kernel, self.arrays['dual_coef'], groups) if groups else None
 
     def scale(self, X: Rows) -> Rows:
         """Scale rows, and make them dense where that multiplies faster."""

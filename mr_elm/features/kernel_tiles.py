@@ -61,6 +61,30 @@ class KernelTiles:
         return out
 
 
+class PairProduct:
+    """Serve the product of K(A, B) with the coefficients of pairs, most of which are 0.
+
+    B : (n, d). coefficients : (n, P). groups : (rows, columns) of each class, outside of which they are 0.
+    """
+
+    def __init__(self, B: Rows, kernel: Kernel, coefficients: Floats, groups: list) -> None:
+        order, ends = np.concatenate([rows for rows, _ in groups]), np.cumsum([len(rows) for rows, _ in groups])
+        self.tiles = KernelTiles(B[order], kernel)
+        self.pieces: dict[int, list] = {}  # first column of a tile -> (place in it, columns, coefficients)
+        for (rows, columns), stop in zip(groups, ends, strict=True):
+            weights, first = coefficients[np.ix_(rows, columns)].T, stop - len(rows)
+            for left in range(first // COLUMNS_AT_ONCE * COLUMNS_AT_ONCE, stop, COLUMNS_AT_ONCE):
+                part = slice(max(first, left), min(stop, left + COLUMNS_AT_ONCE))
+                self.pieces.setdefault(left, []).append((slice(part.start - left, part.stop - left), columns,
+                                                         weights[:, part.start - first:part.stop - first]))
+
+    def add_product(self, A: Rows, out: Floats) -> None:
+        """Add K(A, B) coefficients, (m, P), to `out`; its columns are best contiguous."""
+        for part, tile in self.tiles.parts(A):
+            for place, columns, weights in self.pieces[part.start]:
+                out.T[columns] += weights @ tile[:, place].T
+
+
 def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) -> Floats:
     """Return K(A, B), (m, n) float64, written into `out` when given."""
     tiles = KernelTiles(B, kernel)

@@ -11,7 +11,8 @@ from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
 TINY = 1e-12  # of the largest diagonal value: one below this counts as this
-SWEEPS = 2    # pair steps a variable, before and after each Newton step
+SWEEPS = 4    # pair steps a variable, before and after each Newton step
+WORTH = 50    # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
 FEW = 128     # variables, over all of which steps are so cheap that to choose between them does not pay
 FIRST = 4     # a pair step for each so many variables, where they are more, shows which of them matter
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
@@ -144,7 +145,7 @@ def refine_face(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Fl
     here, slope, top, own = a[face], g[face], upper[face], diagonal[face]
     if newton:
         step_by_newton(inside, here, slope, top)
-    most = SWEEPS * m
+    most = max(SWEEPS, m // WORTH) * m
     ended = pair_steps(inside, here, slope, top, own, 1 / own, tolerance, most) < most
     for r in range(m):
         i = face[r]
@@ -173,7 +174,10 @@ def minimise(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, tolerance: floa
     diagonal = np.maximum(diagonal, TINY * largest if largest > 0 else TINY)
     most = SWEEPS * n if n <= FEW else n // FIRST
     rounds, done = 1, pair_steps(Q, a, g, upper, diagonal, 1 / diagonal, tolerance, most) < most
-    newton = n <= FEW
+    newton, first = n <= FEW, most
+    while not done and first < 2 * n and 2 * len(find_face(a, g, upper, tolerance)) > n:
+        done = pair_steps(Q, a, g, upper, diagonal, 1 / diagonal, tolerance, most) < most
+        first += most
     while not done and rounds < limit:
         face = find_face(a, g, upper, tolerance)
         if len(face) > MOST_FACE:

@@ -36,9 +36,27 @@ def machine_count(n_classes: int, scheme: str) -> int:
     return len(class_pairs(n_classes)) if n_classes == 2 or scheme == ONE_VS_ONE else n_classes
 
 
+def group_coefficients(dual_coef: Floats, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return (rows, columns) of each class: its support vectors, and the machines of its pairs.
+
+    dual_coef : (n, P), of pairs. All other coefficients are 0: the groups hold 2/K of them. A row whose coefficients
+    are of no single class is in no group; then the list is empty.
+    """
+    if n_classes == 2:
+        return []
+    pairs = np.array(class_pairs(n_classes))
+    of_class = (pairs[:, :, None] == np.arange(n_classes)).any(axis=1)
+    used = dual_coef != 0
+    counts = used @ of_class.astype(float)
+    numbers = counts.argmax(axis=1)
+    if (counts.max(axis=1) < used.sum(axis=1)).any():
+        return []
+    return [(np.flatnonzero(numbers == k), np.flatnonzero(of_class[:, k])) for k in range(n_classes)]
+
+
 def votes_and_sums(decisions: Floats, n_classes: int) -> tuple[Floats, Floats]:
     """Return the votes of each class, and its sum of decision values, (n, n_classes) each, from those of pairs."""
-    votes, sums = np.zeros((2, len(decisions), n_classes))
+    votes, sums = np.zeros((2, n_classes, len(decisions))).transpose(0, 2, 1)  # their columns are contiguous
     start = 0
     for i in range(n_classes - 1):  # the pairs (i, j) stand side by side
         values = decisions[:, start:start + n_classes - 1 - i]
