@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, check_diagonal, upper_bounds
+from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, upper_bounds
 from mr_elm.solvers.rules import COORDINATE, solve_dual
 from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 from mr_elm.typing import Floats
@@ -33,16 +33,26 @@ class BoxMachine:
         """Train on a source of kernel rows; targets (n,) of +1 and -1, weights (n,) >= 0 or None."""
         return solve_dual(BoxQP(source, targets, self.C, weights), self.rule, self.settings)
 
-    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> 'SmallMachines | None':
-        """Train the machines of all pairs of classes that are small, or return None where the rule does not.
+    def solve_alone(self, source: Any, targets: Floats, weights: Floats | None, n_classes: int) -> Result:
+        """Train the machine of one pair of n_classes classes as `solve_pairs` trains it among the others."""
+        codes = (targets > 0).astype(int)
+        small = self.solve_pairs(source, codes, weights, n_classes) if np.ptp(codes) else None
+        return self.solve(source, targets, weights) if small is None or len(small.unsolved) else small.make_result(0)
 
-        codes : (n,) class numbers, each of which has a row.
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None,
+                    n_classes: int = 0) -> 'SmallMachines | None':
+        """Train the machines of all pairs of classes that are small, or return None: another rule, or K(x, x) < 0.
+
+        codes : (n,) class numbers, each of which has a row. n_classes : of the whole problem, where codes are of two.
         """
+        diagonal = source.diagonal()
         if self.rule != 'block' or self.settings.dtype == 'float32':
             return None
+        if not ((diagonal >= 0) & (diagonal < np.inf)).all():
+            return None
         from mr_elm.solvers.box.small_machines import solve_small_machines
-        check_diagonal(source.diagonal())
-        return solve_small_machines(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
+        return solve_small_machines(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings,
+                                    n_classes=n_classes)
 
     def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
                    fold: int | None = None) -> 'Iterator[PathPoint]':
@@ -83,19 +93,20 @@ class NodeMachine(BoxMachine):
         """Train for every C in increasing order, anew for each, on NodeRows."""
         return self.solve_each(source.H, targets, C_values, weights, fold)
 
-    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> None:
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None, n_classes: int = 0) -> None:
         """Return None: there are no kernel values to share."""
 
 
 class SphereMachine(BoxMachine):
     """Train a SphereSVM on rows of a normalised kernel; symbols: sphere_svm."""
 
-    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> 'SmallMachines | None':
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None,
+                    n_classes: int = 0) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small; see `solve_small_balls`."""
-        if self.rule != 'exact' or weights is not None or self.settings.dtype == 'float32':
+        if self.rule != 'exact' or self.settings.dtype == 'float32':
             return None
         from mr_elm.solvers.sphere.small_balls import solve_small_balls
-        return solve_small_balls(source, codes, self.C, self.settings)
+        return solve_small_balls(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings, n_classes)
 
     def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
         """Train on a source of kernel rows; see `solve_sphere`."""

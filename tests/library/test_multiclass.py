@@ -4,7 +4,7 @@ import pytest
 from reference import dual as twin
 
 from mr_elm.machines.pairs import ClassScheme, fit_machines
-from mr_elm.solvers.shared.multiclass import class_numbers, machine_count, vote
+from mr_elm.solvers.shared.multiclass import class_numbers, group_coefficients, machine_count, vote
 
 
 class Found:
@@ -57,3 +57,14 @@ def test_one_class_and_unknown_schemes_are_refused():
         ClassScheme(1)
     with pytest.raises(ValueError, match="expected one-vs-one or one-vs-all, found 'all'"):
         ClassScheme(2, 'all')
+
+
+def test_the_coefficients_of_each_class_are_all_that_are_not_zero():
+    codes = np.random.default_rng(2).permutation(np.repeat(np.arange(4), 9))
+    joined = fit_machines(codes, ClassScheme(4), lambda rows, targets: Found(rows))
+    rebuilt = np.zeros_like(joined.dual_coef)
+    for rows, columns in group_coefficients(joined.dual_coef, 4):
+        assert len(columns) == 3
+        rebuilt[np.ix_(rows, columns)] = joined.dual_coef[np.ix_(rows, columns)]
+    assert np.array_equal(rebuilt, joined.dual_coef)
+    assert group_coefficients(np.ones((1, 6)), 4) == group_coefficients(np.ones((3, 1)), 2) == []

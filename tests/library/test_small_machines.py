@@ -54,11 +54,7 @@ def test_machines_together_are_machines_alone(rows, make, weighted):
     source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), make()
     weights = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
     alone, solve = machines_alone(source, codes, machine, weights)
-    small = machine.solve_pairs(source, codes, weights)
-    if small is None:
-        assert weighted and isinstance(machine, SphereMachine)
-        return
-    together = fit_pairs(small, solve)
+    together = fit_pairs(machine.solve_pairs(source, codes, weights), solve)
     scores = [source.tile(np.arange(len(X)), found.support) @ found.dual_coef + found.intercept
               for found in (together, alone)]
     assert np.allclose(*scores, rtol=0, atol=1e-5)
@@ -66,6 +62,24 @@ def test_machines_together_are_machines_alone(rows, make, weighted):
         assert one.objective == pytest.approx(other.objective, rel=1e-6)
         assert np.allclose(one.decision, other.decision, rtol=0, atol=1e-5)
         assert one.converged and one.intercept == pytest.approx(other.intercept, abs=1e-5)
+
+
+@pytest.mark.parametrize('kind, rule', [(BoxMachine, 'block'), (SphereMachine, 'exact')])
+def test_a_reducer_trains_the_machine_of_one_pair_as_an_estimator_trains_it_among_all(rows, kind, rule):
+    X, codes = rows
+    source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), kind(5.0, rule, Settings())
+    small = machine.solve_pairs(source, codes)
+    for number, (members, targets) in enumerate(ClassScheme(len(COUNTS)).list_machines(codes)):
+        alone = machine.solve_alone(source.take(members), targets, np.ones(len(members)), len(COUNTS))
+        assert alone.n_iter == small.make_result(number).n_iter
+        assert np.allclose(alone.alpha, small.make_result(number).alpha, rtol=0, atol=1e-9)
+
+
+def test_rows_of_one_class_and_rows_that_do_not_train_are_left_to_another_solver(rows):
+    source, n = kernel_rows(rows[0][:50], make_kernel('gaussian', gamma=0.2)), 50
+    for machine in (BoxMachine(5.0, 'block', Settings()), SphereMachine(5.0, 'exact', Settings())):
+        assert machine.solve_alone(source, np.ones(n), None, 2).converged
+    assert machine.solve_pairs(source, np.arange(n) % 2, np.zeros(n)).unsolved.tolist() == [0]
 
 
 def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monkeypatch):

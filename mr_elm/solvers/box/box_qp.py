@@ -130,7 +130,11 @@ class BoxQP:
         self.targets = check_targets(targets, self.n_samples)
         self.upper = upper_bounds(C, weights, self.n_samples)
         self.diagonal = rows.diagonal()
-        check_diagonal(self.diagonal)
+        if not np.isfinite(self.diagonal).all():
+            raise ValueError('expected finite kernel values: the kernel overflowed on these rows (scale the features)')
+        if self.diagonal.min(initial=0.0) < 0:
+            warnings.warn('the kernel is not positive on these rows, K(x, x) < 0 for some: the dual is not convex, and '
+                          'what is found need not be its minimum', NumericalWarning, stacklevel=2)
 
     @cached_property
     def curvature(self) -> Floats:
@@ -148,15 +152,6 @@ class BoxQP:
         """Return Q[indices, indices] in float64, made of these rows alone."""
         t = self.targets[indices]
         return self.rows.take(indices).rows(np.arange(len(indices))) * np.outer(t, t)
-
-
-def check_diagonal(diagonal: Floats) -> None:
-    """Raise ValueError unless the values K(x, x) are finite; warn when one is negative."""
-    if not np.isfinite(diagonal).all():
-        raise ValueError('expected finite kernel values: the kernel overflowed on these rows (scale the features)')
-    if diagonal.min(initial=0.0) < 0:
-        warnings.warn('the kernel is not positive on these rows, K(x, x) < 0 for some: the dual is not convex, and '
-                      'what is found need not be its minimum', NumericalWarning, stacklevel=3)
 
 
 def check_targets(targets: Floats, n: int) -> Floats:

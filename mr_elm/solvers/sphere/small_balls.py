@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.solvers.box.box_qp import Result, Settings, upper_bounds
+from mr_elm.solvers.box.box_qp import Result, Settings
 from mr_elm.solvers.box.small_machines import SmallMachines, solve_small_machines
 from mr_elm.solvers.sphere.sphere_svm import common_diagonal, limit_violation
 from mr_elm.typing import Floats
@@ -32,18 +32,22 @@ class SmallBalls(SmallMachines):
         return np.add.reduceat(self.alpha * self.targets, self.offsets[:-1])
 
 
-def solve_small_balls(rows: Any, codes: np.ndarray, C: float, settings: Settings) -> SmallBalls:
+def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Settings,
+                      n_classes: int = 0) -> SmallBalls:
     """Find the points nearest to the origin of all pairs of classes that are small, to a relative gap of eps.
 
-    rows : source of rows of k, K(x, x) the same for all. codes : (N,) class numbers, each of which has a row. C : > 0.
+    rows : source of rows of k, K(x, x) the same for all. codes : (N,) class numbers, each of which has a row.
+    costs : (N,), C w_i; rows of 0 do not train. n_classes : of the whole problem, where codes are of two of them.
     """
     common_diagonal(rows.diagonal())
-    costs = upper_bounds(C, None, len(codes))
-    found = solve_small_machines(rows, codes, 2 * costs * np.sqrt(len(codes)), limit_violation(settings), 1 / costs)
+    trains = costs > 0
+    upper = np.where(trains, 2 * costs.max() * np.sqrt(len(codes)), 0)  # see `SphereProblem.box`
+    ridge = np.divide(1.0, costs, out=np.zeros(len(costs)), where=trains)
+    found = solve_small_machines(rows, codes, upper, limit_violation(settings), ridge, n_classes)
     starts, product = found.offsets[:-1], found.gradient + 1
     sums, norms = (np.add.reduceat(values, starts) for values in (found.alpha, found.alpha * product))
     scale = np.divide(sums, norms, out=np.zeros(len(sums)), where=norms > 0)
-    gap = 1 - scale * np.minimum.reduceat(product, starts)
+    gap = 1 - scale * np.minimum.reduceat(np.where(found.upper > 0, product, np.finfo(float).max), starts)
     each = scale[found.machines]
     return SmallBalls(**{field.name: getattr(found, field.name) for field in fields(found)} | {
         'alpha': each * found.alpha, 'gradient': each * product - 1, 'violation': gap, 'eps': settings.eps})
