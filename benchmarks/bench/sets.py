@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.bench.context import FULL, NORMAL, QUICK, Bench
 from benchmarks.public_sets import list_sets, read_set
-from mr_elm.scaling.timing import measure_processor, times_faster
+from mr_elm.scaling.timing import judge_ratio, measure_processor, times_faster
 from mr_elm.scaling.verdict import FASTER, Aim, Claim, is_steady
 from mr_elm.typing import Floats, Labels
 
@@ -45,16 +45,26 @@ def standardise(name: str, n_rows: int | None, classes: tuple | None = None) -> 
     return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1), y
 
 
-def race(settings: Callable, bench: Bench) -> Iterator[Result]:
-    """Measure fits of both sides on every set, in turn. settings : n_features -> name -> (our estimator, a peer)."""
+def race(settings: Callable, bench: Bench, action: str = 'fit') -> Iterator[Result]:
+    """Measure fits, or predictions of the rows fitted, of both sides on every set, in turn.
+
+    settings : n_features -> name -> (our estimator, a peer). action : fit or predict.
+    """
     for estimators in settings(8).values():
         warm_up(estimators)
     for name in (name for name in list_sets() if bench.size != QUICK or name in FEW):
         X, y = standardise(name, ROWS[bench.size])
-        pairs = {setting: measure_processor([partial(estimator.fit, X, y) for estimator in estimators])
+        pairs = {setting: measure_pair(estimators, X, y, action)
                  for setting, estimators in settings(X.shape[1]).items()}
         print(f'{name}: {describe_pairs(pairs)}', file=sys.stderr, flush=True)
         yield Result(name, len(y), X.shape[1], len(np.unique(y)), pairs)
+
+
+def measure_pair(estimators: Iterable, X: Floats, y: Labels, action: str) -> list[list[float]]:
+    """Return the processor seconds of both sides, two runs each."""
+    if action == 'predict':
+        return measure_processor([partial(estimator.fit(X, y).predict, X) for estimator in estimators])
+    return measure_processor([partial(estimator.fit, X, y) for estimator in estimators])
 
 
 def warm_up(estimators: Iterable) -> None:
@@ -87,6 +97,14 @@ def judge_sets(results: list[Result], what: str, aim: Aim) -> list[Claim]:
     smallest = f'{mean_ratio(least.pairs.values()):.2f} on {least.name}'
     return [judge_mean(what, pairs, aim, f'{len(results)} sets, smallest value {smallest}; {unsteady} of {len(pairs)} '
                        'comparisons unsteady')]
+
+
+def judge_slowest(results: list[Result], title: str, peer: str, count: int = 5) -> list[Claim]:
+    """Return the Claims that we are faster than a peer at the settings, of all sets, where we are slowest beside it."""
+    cells = [(times_faster(*pair), f'on {one.name}, {one.shape}, {setting}', pair)
+             for one in results for setting, pair in one.pairs.items()]
+    return [judge_ratio(f'{title}, slowest {number}: {where}, times faster than {peer}', mine, theirs, FASTER)
+            for number, (_, where, (mine, theirs)) in enumerate(sorted(cells)[:count], 1)]
 
 
 def judge_mean(name: str, pairs: list, aim: Aim, note: str, group: str = '') -> Claim:

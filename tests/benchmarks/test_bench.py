@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from benchmarks.bench import __main__ as bench
 from benchmarks.bench import kelm
 from benchmarks.bench.context import Bench
-from benchmarks.bench.sets import judge_mean, judge_set, judge_sets, race
+from benchmarks.bench.sets import Result, judge_mean, judge_set, judge_sets, judge_slowest, race
 from benchmarks.bench.sphere import compare_on_set
 from mr_elm.engines import make_engine
 from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
@@ -105,6 +105,14 @@ def test_every_set_is_raced_and_the_mean_is_over_all_of_them(monkeypatch):
     assert mean.value == pytest.approx(np.exp(np.mean(np.log([row.value for row in each]))))
     assert {row.group for row in each} == {'ours : peer'} and mean.group == ''
     assert f'4 sets, smallest value {min(row.value for row in each):.2f} on ' in mean.note
+
+
+def test_the_slowest_settings_of_all_sets_are_named_the_slowest_first():
+    results = [Result(name, 100, 4, 2, {f'C {C}': [[1.0, 1.0], [ratio, ratio]] for C, ratio in ratios.items()})
+               for name, ratios in {'a': {1: 3.0, 10: 0.5}, 'b': {1: 2.0, 10: 4.0}}.items()]
+    rows = judge_slowest(results, 'ours', 'peer', 3)
+    assert [row.value for row in rows] == [0.5, 2.0, 3.0] and [row.verdict for row in rows] == ['missed', 'met', 'met']
+    assert rows[0].name == 'ours, slowest 1: on a, 100 x 4, 2 classes, C 10, times faster than peer'
 
 
 @pytest.mark.parametrize('distance, reached', [(0.5, False), (6.0, True)])

@@ -17,7 +17,7 @@ FEW = 128     # variables, over all of which steps are so cheap that to choose b
 FIRST = 4     # a pair step for each so many variables, where they are more, shows which of them matter
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 RIDGE = 1e-14     # of the largest diagonal value, the smallest that a factorisation begins with
-MOST_FACE = 600  # free variables; beyond, `block_rule` and its LAPACK in float32 is faster (wine-quality-white, contrac)
+MOST_FACE = 600  # free variables; beyond, `block_rule` and its LAPACK in float32 is faster (wine-quality-white)
 
 
 @fast
