@@ -9,12 +9,12 @@ import numpy as np
 
 from mr_elm.compiled import jit
 from mr_elm.solvers.box.whole_loops import minimise
+from mr_elm.solvers.shared.pair_rows import PairRows
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
 EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding: it costs nothing
 SHARE = 0.3  # of eps, to which the others are solved
-PATCH = 32   # rows that are mirrored together: their lines fit into the first cache
 
 
 class PairProblem(NamedTuple):
@@ -57,30 +57,6 @@ def list_members(starts: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, F
 
 
 @fast
-def copy_square(K: np.ndarray, shift: float, Q: np.ndarray, at: int) -> None:
-    """Put the tile of a class with itself on the diagonal of Q."""
-    for r in range(len(K)):
-        row, out = K[r], Q[at + r]
-        for c in range(len(K)):
-            out[at + c] = row[c] + shift
-
-
-@fast
-def copy_mirrored(K: np.ndarray, shift: float, Q: np.ndarray) -> None:
-    """Put the tile of two classes, with the sign of their targets, above and below the diagonal of Q."""
-    m, n = K.shape
-    for r in range(m):
-        row, out = K[r], Q[r]
-        for c in range(n):
-            out[m + c] = -(row[c] + shift)
-    for top in range(0, m, PATCH):
-        for c in range(n):
-            out = Q[m + c]
-            for r in range(top, min(top + PATCH, m)):
-                out[r] = Q[r, m + c]
-
-
-@fast
 def solve_pairs(tile: np.ndarray, places: tuple, squares: tuple, problem: PairProblem, found: tuple,
                 buffers: tuple) -> None:
     """Solve the machines of one tile of K: classes i of its rows with classes j > i of its columns.
@@ -101,12 +77,12 @@ def solve_pairs(tile: np.ndarray, places: tuple, squares: tuple, problem: PairPr
             if size > problem.most_rows:
                 continue
             Q, o = buffers[0][:size * size].reshape(size, size), problem.offsets[p]
-            copy_square(blocks[begins[i]:begins[i + 1]].reshape(m, m), problem.shift, Q, 0)
-            copy_square(blocks[begins[j]:begins[j + 1]].reshape(n, n), problem.shift, Q, m)
-            copy_mirrored(tile[starts[i] - top:starts[i + 1] - top, starts[j] - left:starts[j + 1] - left],
-                          problem.shift, Q)
-            for k in range(size):
-                Q[k, k] += problem.ridge[o + k]
+            own = blocks[begins[i]:begins[i + 1]].reshape(m, m)
+            other = blocks[begins[j]:begins[j + 1]].reshape(n, n)
+            cross = tile[starts[i] - top:starts[i + 1] - top, starts[j] - left:starts[j + 1] - left]
+            ridge = problem.ridge[o:o + size]
+            rows = PairRows(Q, np.zeros(size, np.bool_), own, other, cross, problem.shift, ridge)
+            diagonal = np.concatenate((np.diag(own), np.diag(other))) + problem.shift + ridge
             tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
-            rounds[p], violation[p] = minimise(Q, alpha[o:o + size], gradient[o:o + size], problem.upper[o:o + size],
-                                               tolerance, problem.limit, buffers[1])
+            rounds[p], violation[p] = minimise(rows, diagonal, alpha[o:o + size], gradient[o:o + size],
+                                               problem.upper[o:o + size], tolerance, problem.limit, buffers[1])

@@ -2,11 +2,14 @@
 
 Letters as in `box_qp`. Q is float64, so that its gradient is the certificate.
 """
+from typing import Any
+
 import numpy as np
 
 from mr_elm.compiled import jit
 from mr_elm.solvers.box.projected_path import descend_path
 from mr_elm.solvers.shared.loops import pair_steps
+from mr_elm.solvers.shared.pair_rows import PairRows, take_row
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
@@ -100,11 +103,11 @@ def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats) -> None:
 
 
 @fast
-def add_change(Q: np.ndarray, change: Floats, g: Floats) -> None:
+def add_change(Q: Any, change: Floats, g: Floats) -> None:
     """Add Q change to g."""
     for i in range(len(change)):
         if change[i] != 0:
-            row, s = Q[i], change[i]
+            row, s = take_row(Q, i), change[i]
             for j in range(len(g)):
                 g[j] += s * row[j]
 
@@ -133,13 +136,13 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float) -> np.ndarr
 
 
 @fast
-def refine_face(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, tolerance: float,
+def refine_face(Q: PairRows, a: Floats, g: Floats, upper: Floats, diagonal: Floats, tolerance: float,
                 face: np.ndarray, newton: bool, buffer: Floats) -> bool:
     """Step over the face, first by Newton if asked, and bring the gradient of all along; tell whether pairs ended."""
     m = len(face)
     inside = buffer[:m * m].reshape(m, m)
     for r in range(m):
-        row, out = Q[face[r]], inside[r]
+        row, out = take_row(Q, face[r]), inside[r]
         for c in range(m):
             out[c] = row[face[c]]
     here, slope, top, own = a[face], g[face], upper[face], diagonal[face]
@@ -152,24 +155,21 @@ def refine_face(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Fl
         s = here[r] - a[i]
         a[i] = here[r]
         if s != 0:
-            row = Q[i]
+            row = take_row(Q, i)
             for j in range(len(g)):
                 g[j] += s * row[j]
     return ended
 
 
 @fast
-def minimise(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, tolerance: float, limit: int,
+def minimise(Q: PairRows, diagonal: Floats, a: Floats, g: Floats, upper: Floats, tolerance: float, limit: int,
              buffer: Floats) -> tuple[int, float]:
     """Minimise over all variables, in place: (rounds made, the largest violation, from a gradient computed anew).
 
     The first round steps over all variables, which shows which of them matter; the others step over these alone.
-    limit : rounds. buffer : (n^2,) of any values.
+    diagonal : (n,), of Q. limit : rounds. buffer : (n^2,) of any values.
     """
     n = len(a)
-    diagonal = np.empty(n)
-    for i in range(n):
-        diagonal[i] = Q[i, i]
     largest = diagonal.max()
     diagonal = np.maximum(diagonal, TINY * largest if largest > 0 else TINY)
     most = SWEEPS * n if n <= FEW else n // FIRST

@@ -8,6 +8,7 @@ the largest, a stretch at a time.
 import numpy as np
 
 from mr_elm.compiled import jit
+from mr_elm.solvers.shared.pair_rows import take_row
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
@@ -137,7 +138,7 @@ def sweep(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, inverse: Floats, t
             s = _clipped_step(a[i], g[i], upper[i], inverse[i])
             if s != 0.0:
                 a[i] += s
-                row = Q[i]
+                row = take_row(Q, i)
                 for j in range(len(a)):
                     g[j] += s * row[j]
                 moved += 1
@@ -149,6 +150,7 @@ def pair_steps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Flo
                max_steps: int) -> int:
     """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.
 
+    Q : an array or PairRows.
     Returns the steps made; fewer than max_steps when no variable of the block violates by more than tolerance.
     """
     n, steps = len(a), 0
@@ -167,11 +169,11 @@ def pair_steps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Flo
             h[:] = g
             continue
         s = _clipped_step(a[i], g[i], upper[i], inverse[i])
-        row = Q[i]
+        row = take_row(Q, i)
         best, j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, gain, bits)
         si, sj, other = s, 0.0, row
         if best > 0:
-            other = Q[j]
+            other = take_row(Q, j)
             xi, xj = two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
             si, sj = xi - a[i], xj - a[j]
             a[j] = xj
