@@ -9,7 +9,7 @@ import numpy as np
 from mr_elm.compiled import jit
 from mr_elm.solvers.box.projected_path import descend_path
 from mr_elm.solvers.shared.loops import pair_steps
-from mr_elm.solvers.shared.pair_rows import PairRows, take_row
+from mr_elm.solvers.shared.pair_rows import take_row
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
@@ -136,7 +136,7 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float) -> np.ndarr
 
 
 @fast
-def refine_face(Q: PairRows, a: Floats, g: Floats, upper: Floats, diagonal: Floats, tolerance: float,
+def refine_face(Q: Any, a: Floats, g: Floats, upper: Floats, diagonal: Floats, tolerance: float,
                 face: np.ndarray, newton: bool, buffer: Floats) -> bool:
     """Step over the face, first by Newton if asked, and bring the gradient of all along; tell whether pairs ended."""
     m = len(face)
@@ -162,12 +162,12 @@ def refine_face(Q: PairRows, a: Floats, g: Floats, upper: Floats, diagonal: Floa
 
 
 @fast
-def minimise(Q: PairRows, diagonal: Floats, a: Floats, g: Floats, upper: Floats, tolerance: float, limit: int,
+def minimise(Q: Any, diagonal: Floats, a: Floats, g: Floats, upper: Floats, tolerance: float, limit: int,
              buffer: Floats) -> tuple[int, float]:
     """Minimise over all variables, in place: (rounds made, the largest violation, from a gradient computed anew).
 
     The first round steps over all variables, which shows which of them matter; the others step over these alone.
-    diagonal : (n,), of Q. limit : rounds. buffer : (n^2,) of any values.
+    Q : array or PairRows. diagonal : (n,), of Q. limit : rounds. buffer : (n^2,) of any values.
     """
     n = len(a)
     largest = diagonal.max()
