@@ -4,6 +4,7 @@ from typing import Any
 
 import numba
 
+INNER = {'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}  # of loops that only other loops call
 LOOPS: list = []  # all that `jit` has compiled
 
 

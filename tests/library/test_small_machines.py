@@ -85,7 +85,7 @@ def test_rows_of_one_class_and_rows_that_do_not_train_are_left_to_another_solver
 def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monkeypatch):
     X, codes = rows
     source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), BoxMachine(5.0, 'block', Settings())
-    monkeypatch.setattr(small_machines, 'count_most_rows', lambda *_: 200)
+    monkeypatch.setattr(small_machines, 'MOST_ROWS', 200)
     small = machine.solve_pairs(source, codes)
     sizes = [COUNTS[i] + COUNTS[j] for i in range(6) for j in range(i + 1, 6)]
     assert small.unsolved.tolist() == [p for p, size in enumerate(sizes) if size > 200]

@@ -1,94 +1,117 @@
 """Solve the machines of all pairs of classes, compiled; letters as in `box_qp`.
 
-Rows are in class order: class i has the rows starts[i] to starts[i + 1]. The machine of a pair sees the rows of i,
-whose targets are -1, then those of j > i; in flat arrays, what is machine p's begins at offsets[p].
+Rows are in class order. The machine of a pair sees the rows of class i, whose targets are -1, then those of j > i.
+Each loop is called at one place, in few layers: the compiler makes its machine code anew wherever it is called.
 """
 from typing import NamedTuple
 
 import numpy as np
 
-from mr_elm.compiled import jit
-from mr_elm.solvers.box.whole_loops import minimise
-from mr_elm.solvers.shared.pair_rows import PairRows, fetch_row
+from mr_elm.compiled import INNER, jit
+from mr_elm.solvers.box.whole_loops import (
+    DIAGONAL,
+    INVERSE,
+    UPPER,
+    A,
+    G,
+    find_face,
+    move,
+    step_by_newton,
+    take_face,
+)
+from mr_elm.solvers.shared.loops import pair_steps
+from mr_elm.solvers.shared.pair_rows import PairRows, take_row
 from mr_elm.typing import Floats
 
-fast = jit(fastmath=True)
+fast, inner = jit(fastmath=True, nogil=True), jit(fastmath=True, **INNER)
 EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding: it costs nothing
-COPIED = 256  # rows, up to which all rows of Q are copied at once: glass takes 0.8 ms so, and 1.9 ms row by row
-SHARE = 0.3  # of eps, to which the others are solved
+SHARE = 0.3   # of eps, to which the others are solved
+SWEEPS = 4    # pair steps a variable, before and after each Newton step
+WORTH = 50    # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
+FEW = 128     # variables, over all of which steps are so cheap that to choose between them does not pay
+FIRST = 4     # a pair step for each so many variables, where they are more, shows which of them matter
+ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
+MOST_FACE = 600   # free variables; beyond, `block_rule` and its LAPACK in float32 is faster (wine-quality-white)
 
 
 class PairProblem(NamedTuple):
     """State the machines: Q_ij = t_i t_j (K_ij + shift) + delta_ij ridge_i, 0 <= a_i <= upper_i.
 
-    starts : (K + 1,). offsets : (P + 1,). upper, ridge : flat.
-    most_rows : machines of more rows are left out. eps, limit : where to stop, and after how many rounds at the latest.
+    squares : the kernel values of each class with itself, flat.
+    ridge : of all variables of all machines, flat. eps, limit : where to stop, and after how many rounds at the latest.
     """
 
-    starts: np.ndarray
-    offsets: np.ndarray
-    upper: Floats
+    squares: Floats
     ridge: Floats
     shift: float
-    most_rows: int
     eps: float
     limit: int
 
 
-@fast
-def machine_number(i: int, j: int, n_classes: int) -> int:
-    """Return the number of the machine of classes i < j."""
-    return i * n_classes - i * (i + 1) // 2 + j - i - 1
+@inner
+def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, fresh: np.ndarray) -> PairRows:
+    """Return the rows of a machine, none of which is filled; values : room for them."""
+    m, n, o, first, second, top, left = task[1], task[2], task[3], task[4], task[5], task[6], task[7]
+    for i in range(m + n):
+        fresh[i] = False
+    return PairRows(values[:(m + n)**2].reshape(m + n, m + n), fresh,
+                    problem.squares[first:first + m * m].reshape(m, m),
+                    problem.squares[second:second + n * n].reshape(n, n), tile[top:top + m, left:left + n],
+                    problem.shift, problem.ridge[o:o + m + n])
+
+
+@inner
+def certify(rows: PairRows, a: Floats, g: Floats, upper: Floats, face: np.ndarray) -> float:
+    """Compute the gradient anew; return the largest violation."""
+    for i in range(len(a)):
+        g[i] = -1.0
+    for i in range(len(a)):
+        if a[i] != 0:
+            row, s = take_row(rows, i), a[i]
+            for j in range(len(g)):
+                g[j] += s * row[j]
+    return find_face(a, g, upper, 0.0, face)[1]
 
 
 @fast
-def list_members(starts: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, Floats]:
-    """Return (rows, targets) of all variables, flat."""
-    members, targets = np.empty(offsets[-1], np.int64), np.empty(offsets[-1])
-    n_classes, at = len(starts) - 1, 0
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            for r in range(starts[i], starts[i + 1]):
-                members[at], targets[at] = r, -1.0
-                at += 1
-            for r in range(starts[j], starts[j + 1]):
-                members[at], targets[at] = r, 1.0
-                at += 1
-    return members, targets
+def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state: Floats, found: tuple,
+                buffers: tuple, fresh: np.ndarray) -> None:
+    """Solve some machines, in place: pair steps over all variables show which matter; then steps over the face alone.
 
-
-@fast
-def solve_pairs(tile: np.ndarray, places: tuple, squares: tuple, problem: PairProblem, found: tuple,
-                buffers: tuple) -> None:
-    """Solve the machines of one tile of K: classes i of its rows with classes j > i of its columns.
-
-    places : (first, last) class of the rows, then of the columns; `last` is not in the tile.
-    squares : the tile of each class with itself, flat, and where each begins.
-    found : alpha and gradient, flat, violation and rounds, (P,), to be filled in.
-    buffers : two arrays of most_rows^2 values.
+    tile : values of K. tasks : for each machine its number p, the rows m and n of its classes, where its variables
+    begin, where the squares of its classes begin, and where its rows of `tile` and its columns of it begin.
+    state : (5, all variables). found : violation, from a gradient computed anew, and rounds made, (P,).
+    buffers : three arrays of as many values as the largest machine's square. fresh : as many bool as it has rows.
     """
-    (i_first, i_last), (j_first, j_last) = places
-    (blocks, begins), (alpha, gradient, violation, rounds) = squares, found
-    starts, n_classes = problem.starts, len(problem.starts) - 1
-    top, left = starts[i_first], starts[j_first]
-    for i in range(i_first, i_last):
-        for j in range(max(i + 1, j_first), j_last):
-            m, n = starts[i + 1] - starts[i], starts[j + 1] - starts[j]
-            p, size = machine_number(i, j, n_classes), m + n
-            if size > problem.most_rows:
+    part, face, ready = np.empty((5, len(fresh))), np.empty(len(fresh), np.int64), np.ones(len(fresh), np.bool_)
+    violation, rounds = found
+    for task in range(len(tasks)):
+        p, o, size = tasks[task, 0], tasks[task, 3], tasks[task, 1] + tasks[task, 2]
+        rows = view_rows(tile, tasks[task], problem, buffers[0], fresh)
+        a, g, upper = state[A, o:o + size], state[G, o:o + size], state[UPPER, o:o + size]
+        tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
+        block, x, slope, top, own, inverse = rows, a, g, upper, state[DIAGONAL, o:o + size], state[INVERSE, o:o + size]
+        width, whole, newton, made = size, True, size <= FEW, 0
+        while True:
+            most = size // FIRST if whole and size > FEW else max(SWEEPS, width // WORTH) * width
+            done = pair_steps(block, x, slope, top, own, inverse, tolerance, most) < most
+            if not whole:
+                move(rows, face[:width], x, a, g)
+                newton = not done
+            made, rounds[p] = made + most, rounds[p] + 1
+            width, worst, total = find_face(a, g, upper, tolerance, face)
+            ended = done if whole else worst <= max(tolerance, ROUNDING * total)
+            whole = whole and size > FEW and made < 2 * size and 2 * width > size
+            if ended or rounds[p] >= problem.limit or (width > MOST_FACE and not whole):
+                break
+            if whole:
+                width = size
                 continue
-            Q, o = buffers[0][:size * size].reshape(size, size), problem.offsets[p]
-            own = blocks[begins[i]:begins[i + 1]].reshape(m, m)
-            other = blocks[begins[j]:begins[j + 1]].reshape(n, n)
-            cross = tile[starts[i] - top:starts[i + 1] - top, starts[j] - left:starts[j + 1] - left]
-            ridge = problem.ridge[o:o + size]
-            rows = PairRows(Q, np.zeros(size, np.bool_), own, other, cross, problem.shift, ridge)
-            diagonal = np.concatenate((np.diag(own), np.diag(other))) + problem.shift + ridge
-            tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
-            state = alpha[o:o + size], gradient[o:o + size], problem.upper[o:o + size]
-            if size <= COPIED:
-                for k in range(size):
-                    fetch_row(rows, k)
-                rounds[p], violation[p] = minimise(Q, diagonal, *state, tolerance, problem.limit, buffers[1])
-            else:
-                rounds[p], violation[p] = minimise(rows, diagonal, *state, tolerance, problem.limit, buffers[1])
+            inside = buffers[1][:width * width].reshape(width, width)
+            take_face(rows, face[:width], state, o, inside, part)
+            block = PairRows(inside, ready, inside, inside, rows.cross, 0.0, rows.ridge)
+            x, slope, top, own, inverse = (part[A, :width], part[G, :width], part[UPPER, :width],
+                                           part[DIAGONAL, :width], part[INVERSE, :width])
+            if newton:
+                step_by_newton(inside, x, slope, top, buffers[2][:width * width].reshape(width, width))
+        violation[p] = certify(rows, a, g, upper, face)

@@ -4,13 +4,14 @@ Source: Zhao et al., An efficient active set method for optimization extreme lea
 """
 import numpy as np
 
-from mr_elm.compiled import jit
+from mr_elm.compiled import INNER, jit
 from mr_elm.typing import Floats
 
 with_infinities = jit(fastmath={'reassoc', 'contract', 'nsz'})
+inner = jit(fastmath={'reassoc', 'contract', 'nsz'}, **INNER)
 
 
-@with_infinities
+@inner
 def stop_at_bounds(p: Floats, a: Floats, upper: Floats) -> Floats:
     """Return how far along p each variable meets its bound, or inf; p becomes 0 where a variable is there already."""
     reach = np.full(len(a), np.inf)
@@ -25,7 +26,7 @@ def stop_at_bounds(p: Floats, a: Floats, upper: Floats) -> Floats:
     return reach
 
 
-@with_infinities
+@inner
 def multiply(Q: np.ndarray, p: Floats) -> Floats:
     """Return Q p for a symmetric Q, from its rows where p is not 0."""
     n = len(p)
@@ -35,6 +36,16 @@ def multiply(Q: np.ndarray, p: Floats) -> Floats:
             for j in range(n):
                 Qp[j] += p[i] * Q[i, j]
     return Qp
+
+
+@inner
+def _first(reach: Floats) -> int:
+    """Return who meets its bound first."""
+    first = 0
+    for i in range(len(reach)):
+        if reach[i] < reach[first]:
+            first = i
+    return first
 
 
 @with_infinities
@@ -49,7 +60,8 @@ def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) 
     reach = stop_at_bounds(p, a, upper)
     Qp = multiply(Q, p)
     decrease, mu = 0.0, 0.0
-    for k in np.argsort(reach):
+    for _ in range(n):
+        k = _first(reach)
         slope, curvature = 0.0, 0.0
         for i in range(n):
             slope += slopes[i] * p[i]
@@ -72,7 +84,7 @@ def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) 
         a[k] = upper[k] if p[k] > 0 else 0.0
         for i in range(n):
             Qp[i] -= p[k] * Q[k, i]
-        p[k] = 0.0
+        p[k], reach[k] = 0.0, np.inf
     for i in range(n):  # rounding must not leave the box
         a[i] = min(max(a[i], 0.0), upper[i])
     return decrease

@@ -4,19 +4,19 @@ Rows are put in class order. The tile of two classes serves one machine, the til
 of this class. So half of the kernel matrix is computed, each value once, and only the tiles on the diagonal are kept.
 Small classes share a tile: Python is called once a tile, not once a pair.
 
-Machines that are too large (`count_most_rows`) or not solved after ROUNDS are left to `block_rule`.
+Machines that are too large (`plan_pairs`) or not solved after ROUNDS are left to `block_rule`.
 """
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from mr_elm.solvers.box import pair_loops
-from mr_elm.solvers.box.box_qp import Result, Settings, duality_gap
+from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
+from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
+from mr_elm.solvers.box.pair_plan import PairPlan, sum_before
+from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G
 from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
 
@@ -88,88 +88,65 @@ class SmallMachines:
 
 
 def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: Settings,
-                         ridge: Floats | None = None, n_classes: int = 0) -> SmallMachines:
-    """Solve the machines of all pairs of classes that are small.
+                         ridge: Floats | None = None, n_classes: int = 0) -> SmallMachines | None:
+    """Solve the machines of all pairs of classes that are small; None where there are none.
 
     rows : source of kernel rows, (N, N). codes : (N,) class numbers, each of which has a row.
     upper : (N,), the largest alpha of each row. ridge : (N,), of the machines of balls: K + 1 + ridge; None for K.
     n_classes : of the whole problem, where codes are of two of them.
     """
     started = time.process_time()
-    order, counts = np.argsort(codes, kind='stable'), np.bincount(codes)
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    first, second = np.triu_indices(len(counts), 1)
-    offsets = np.concatenate([[0], np.cumsum(counts[first] + counts[second])])
-    members, targets = pair_loops.list_members(starts, offsets)
-    members = order[members]
-    found = SmallMachines(
-        offsets, members, targets, upper[members], np.zeros(len(members)) if ridge is None else ridge[members],
-        np.zeros(len(members)), np.full(len(members), -1.0), np.zeros(len(first)), np.zeros(len(first), np.int64),
-        settings.eps)
-    problem = pair_loops.PairProblem(starts, offsets, found.upper, found.ridge, 0.0 if ridge is None else 1.0,
-                                     count_most_rows(counts, settings, n_classes), settings.eps,
-                                     min(settings.max_iter or ROUNDS, ROUNDS))
-    solve_tiles(rows, order, problem, (found.alpha, found.gradient, found.violation, found.n_iter))
+    plan = plan_pairs(np.bincount(codes), settings, n_classes)
+    if not plan.small.any():
+        return None
+    order = np.argsort(codes, kind='stable')
+    members = order[plan.variables[0]]
+    state, extra = np.empty((5, len(members))), np.zeros(len(members)) if ridge is None else ridge[members]
+    shift = 0.0 if ridge is None else 1.0
+    diagonal = rows.diagonal()[members] + shift + extra
+    state[A], state[G], state[UPPER] = 0, -1, upper[members]
+    state[DIAGONAL] = np.maximum(diagonal, TINY * max(diagonal.max(), 1e-300))
+    state[INVERSE] = 1 / state[DIAGONAL]
+    found = SmallMachines(sum_before(plan.sizes), members, plan.variables[1], state[UPPER], extra, state[A], state[G],
+                          np.zeros(len(plan.small)), np.zeros(len(plan.small), np.int64), settings.eps)
+    problem = PairProblem(extra, extra, shift, settings.eps, min(settings.max_iter or ROUNDS, ROUNDS))
+    solve_tiles(rows, order, plan, problem, state, found)
     found.seconds = time.process_time() - started
     return found
 
 
-def count_most_rows(counts: np.ndarray, settings: Settings, n_classes: int = 0) -> int:
-    """Return how many rows a small machine has at most, so that what is kept fits into the cache.
+def plan_pairs(counts: np.ndarray, settings: Settings, n_classes: int = 0) -> PairPlan:
+    """Choose up to how many rows a machine is small, so that what is kept fits into the cache.
 
     counts : rows of each class. n_classes : of the whole problem.
     """
     most = min(ROWS_A_CLASS * max(n_classes, len(counts)), MOST_ROWS)
     most = int(min(most, np.sqrt(settings.cache_bytes / 32)))  # two squares of a machine take half of the cache
-    return most if 8 * (counts[find_small_classes(counts, most)]**2).sum() <= settings.cache_bytes / 2 else 0
+    plan = PairPlan(counts, most, TILE)
+    return plan if 8 * plan.squares[-1] <= settings.cache_bytes / 2 else PairPlan(counts, 0, TILE)
 
 
-def solve_tiles(rows: Any, order: np.ndarray, problem: pair_loops.PairProblem, found: tuple) -> None:
-    """Compute the kernel values of one tile after another and solve the machines in it.
+def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, problem: PairProblem, state: Floats,
+                found: SmallMachines) -> None:
+    """Compute the kernel values of one tile after another and solve the machines in it, in place.
 
-    found : alpha, gradient, violation and rounds, to be filled in.
+    order : rows in class order. state : of all variables, see `whole_loops`.
     """
-    starts = problem.starts
-    counts = np.diff(starts)
-    taken = find_small_classes(counts, problem.most_rows)
-    places = np.concatenate([[0], np.cumsum(np.where(taken, counts, 0)**2)])
-    groups = [(group, order[starts[group[0]]:starts[group[1]]]) for group in group_classes(starts, taken)]
+    most = int(plan.sizes[plan.small].max())
     with borrowed() as space:
-        buffers = tuple(space.array(name, (problem.most_rows**2,), float) for name in ('machine', 'face'))
-        squares = space.array('squares', (places[-1],), float), places
-        space.touched('squares', squares[0].nbytes)
-        for group, members in groups:
-            tile = rows.tile(members, members, space.array('tile', (len(members),) * 2, float))
-            keep_squares(tile, group, starts, squares)
-            pair_loops.solve_pairs(tile, (group, group), squares, problem, found, buffers)
-        for (one, here), (other, there) in combinations(groups, 2):
-            if min(counts[slice(*one)]) + min(counts[slice(*other)]) <= problem.most_rows:
-                tile = rows.tile(here, there, space.array('tile', (len(here), len(there)), float))
-                pair_loops.solve_pairs(tile, (one, other), squares, problem, found, buffers)
+        problem = problem._replace(squares=space.array('squares', (plan.squares[-1],), float))
+        buffers = tuple(space.array(name, (most**2,), float) for name in ('machine', 'face', 'factor'))
+        for one, other, tasks in plan.list_tasks():
+            here, there = (order[plan.starts[first]:plan.starts[last]] for first, last in (one, other))
+            tile = rows.tile(here, there, space.array('tile', (len(here), len(there)), float))
+            if one == other:
+                keep_squares(tile, one, plan, problem.squares)
+            if len(tasks):
+                solve_pairs(tile, tasks, problem, state, (found.violation, found.n_iter), buffers, np.empty(most, bool))
 
 
-def find_small_classes(counts: np.ndarray, most_rows: int) -> np.ndarray:
-    """Tell which classes have a small machine, (K,) bool: with the smallest of the others, if with any."""
-    smallest, next_one = np.partition(counts, 1)[:2]
-    others = np.where(np.arange(len(counts)) == counts.argmin(), next_one, smallest)
-    return counts + others <= most_rows
-
-
-def group_classes(starts: np.ndarray, taken: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) of classes that share a tile, `last` not in it; taken : (K,) bool, the classes to group."""
-    first, n_classes = 0, len(starts) - 1
-    while first < n_classes:
-        last = first + 1
-        while last < n_classes and taken[first:last + 1].all() and starts[last + 1] - starts[first] <= TILE:
-            last += 1
-        if taken[first]:
-            yield first, last
-        first = last
-
-
-def keep_squares(tile: Floats, group: tuple[int, int], starts: np.ndarray, squares: tuple) -> None:
+def keep_squares(tile: Floats, group: tuple[int, int], plan: PairPlan, squares: Floats) -> None:
     """Keep the tile of each class of a group with itself."""
-    values, places = squares
     for number in range(*group):
-        inside = slice(*(starts[number:number + 2] - starts[group[0]]))
-        values[places[number]:places[number + 1]] = tile[inside, inside].ravel()
+        inside = slice(*(plan.starts[number:number + 2] - plan.starts[group[0]]))
+        squares[plan.squares[number]:plan.squares[number + 1]] = tile[inside, inside].ravel()

@@ -7,23 +7,24 @@ the largest, a stretch at a time.
 """
 import numpy as np
 
-from mr_elm.compiled import jit
+from mr_elm.compiled import INNER, inline, jit
 from mr_elm.solvers.shared.pair_rows import take_row
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
+inner = jit(fastmath=True, **INNER)
 SETTLED, OUT_OF_STEPS = -1, -2
 LINE = 16  # numbers, about what a cache line holds
 STRETCH = 64  # numbers looked at together, then one by one where the largest is among them
 
 
-@fast
+@inline
 def _clipped_step(a: float, g: float, upper: float, inverse: float) -> float:
     """Return the step of the one-variable minimiser, kept inside the box."""
     return min(max(a - g * inverse, 0.0), upper) - a
 
 
-@fast
+@inner
 def _largest(bits: np.ndarray) -> int:
     """Return where the largest of some numbers of at least 0 is, from their bits."""
     best, at = bits[0], 0
@@ -41,18 +42,35 @@ def _largest(bits: np.ndarray) -> int:
     return at
 
 
-@fast
-def _best_alone(a: Floats, g: Floats, upper: Floats, diagonal: Floats, inverse: Floats, gain: np.ndarray,
-                bits: np.ndarray) -> tuple[float, int]:
-    """Return (the largest gain of a variable's own step, whose it is). In float32: it is only a choice."""
-    for j in range(len(a)):
-        s = min(max(-g[j] * inverse[j], -a[j]), upper[j] - a[j])
-        gain[j] = -s * (g[j] + np.float32(0.5) * s * diagonal[j])
-    i = _largest(bits)
-    return gain[i], i
+@inner
+def _best_alone(x: np.ndarray, h: np.ndarray, u: np.ndarray, d: np.ndarray, r: np.ndarray, bits: np.ndarray) -> int:
+    """Return whose own step gains most, and fill in the bits of the gains. In float32: it is only a choice."""
+    for j in range(len(x)):
+        s = min(max(-h[j] * r[j], -x[j]), u[j] - x[j])
+        gain = -s * (h[j] + np.float32(0.5) * s * d[j])
+        bits[j] = np.float32(gain).view(np.int32)
+    return _largest(bits)
 
 
-@fast
+@inner
+def _best_partner(row: np.ndarray, step: float, give: float, i: int, x: np.ndarray, h: np.ndarray, u: np.ndarray,
+                  d: np.ndarray, bits: np.ndarray) -> int:
+    """Return the j that gains most after i's step, and fill in the bits of the gains.
+
+    row is row i of Q, give is 1 / Q_ii: j's curvature is less what i gives way. In float32: it is only a choice.
+    """
+    for j in range(len(x)):
+        q = np.float32(row[j])
+        slope = h[j] + step * q
+        curvature = max(d[j] - q * q * give, np.float32(1e-6) * d[j])
+        s = min(max(-slope / curvature, -x[j]), u[j] - x[j])
+        gain = -s * (slope + np.float32(0.5) * s * curvature)
+        bits[j] = np.float32(gain).view(np.int32)
+    bits[i] = -1
+    return _largest(bits)
+
+
+@inner
 def _worst_violator(a: Floats, g: Floats, upper: Floats, misfit: Floats, bits: np.ndarray) -> tuple[float, int]:
     """Fill in the violation of each variable, -J of Bai et al.; return (the largest, whose it is)."""
     for j in range(len(a)):
@@ -61,24 +79,6 @@ def _worst_violator(a: Floats, g: Floats, upper: Floats, misfit: Floats, bits: n
         misfit[j] = max(max(up, down), 0.0)
     i = _largest(bits)
     return misfit[i], i
-
-
-@fast
-def _best_partner(row: np.ndarray, step: float, give: float, i: int, a: Floats, g: Floats, upper: Floats,
-                  diagonal: Floats, gain: np.ndarray, bits: np.ndarray) -> tuple[float, int]:
-    """Return (the largest gain of a j after i's step, whose it is); j's curvature is less what i gives way.
-
-    row is row i of Q, give is 1 / Q_ii. In float32: it is only a choice.
-    """
-    for j in range(len(a)):
-        q = np.float32(row[j])
-        slope = g[j] + step * q
-        curvature = max(diagonal[j] - q * q * give, np.float32(1e-6) * diagonal[j])
-        s = min(max(-slope / curvature, -a[j]), upper[j] - a[j])
-        gain[j] = -s * (slope + np.float32(0.5) * s * curvature)
-    gain[i] = -1
-    j = _largest(bits)
-    return gain[j], j
 
 
 @fast
@@ -153,33 +153,32 @@ def pair_steps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Flo
     Q : an array or PairRows.
     Returns the steps made; fewer than max_steps when no variable of the block violates by more than tolerance.
     """
-    n, steps = len(a), 0
-    gain = np.empty(n, np.float32)
-    bits = gain.view(np.int32)  # once: in the functions that choose it would cost a third of a step
-    x, h, u = a.astype(np.float32), g.astype(np.float32), upper.astype(np.float32)  # what chooses looks at these
-    d, r = diagonal.astype(np.float32), inverse.astype(np.float32)
+    n, steps, least = len(a), 0, 0.25 * tolerance * tolerance * inverse[0]
+    bits, single = np.empty(n, np.int32), np.empty((5, n), np.float32)
+    x, h, u, d, r = single[0], single[1], single[2], single[3], single[4]  # what chooses looks at these
+    for k in range(n):
+        x[k], h[k], u[k], d[k], r[k] = a[k], g[k], upper[k], diagonal[k], inverse[k]
     while steps < max_steps:
-        best, i = _best_alone(x, h, u, d, r, gain, bits)
-        if best <= 0.25 * tolerance * tolerance * inverse[0]:
+        i = _best_alone(x, h, u, d, r, bits)
+        if np.int32(bits[i]).view(np.float32) <= least:
             moved = sweep(Q, a, g, upper, inverse, tolerance)
             steps += moved
             if moved == 0:
                 break
-            x[:] = a
-            h[:] = g
+            for k in range(n):
+                x[k], h[k] = a[k], g[k]
             continue
-        s = _clipped_step(a[i], g[i], upper[i], inverse[i])
-        row = take_row(Q, i)
-        best, j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, gain, bits)
-        si, sj, other = s, 0.0, row
-        if best > 0:
-            other = take_row(Q, j)
+        s, row = _clipped_step(a[i], g[i], upper[i], inverse[i]), take_row(Q, i)
+        j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, bits)
+        si, sj = s, 0.0
+        if bits[j] > 0:
             xi, xj = two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
             si, sj = xi - a[i], xj - a[j]
             a[j] = xj
             x[j] = xj
         a[i] += si
         x[i] = a[i]
+        other = take_row(Q, j) if sj != 0 else row
         for k in range(n):
             g[k] += si * row[k] + sj * other[k]
             h[k] = g[k]

@@ -9,10 +9,10 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from mr_elm.compiled import jit
+from mr_elm.compiled import INNER, jit
 from mr_elm.typing import Floats
 
-fast = jit(fastmath=True)
+inner = jit(fastmath=True, **INNER)
 
 
 class PairRows(NamedTuple):
@@ -32,29 +32,38 @@ class PairRows(NamedTuple):
     ridge: Floats
 
 
-@fast
-def fetch_row(rows: PairRows, i: int) -> np.ndarray:
-    """Return row i of Q."""
-    out, m = rows.Q[i], len(rows.own)
-    if rows.ready[i]:
-        return out
-    own, cross, other, shift = rows.own, rows.cross, rows.other, rows.shift
-    for c in range(m):
-        out[c] = own[i, c] + shift if i < m else -(cross[c, i - m] + shift)
-    for c in range(len(other)):
-        out[m + c] = -(cross[i, c] + shift) if i < m else other[i - m, c] + shift
+@inner
+def fill_row(rows: PairRows, i: int) -> None:
+    """Fill row i of Q."""
+    out, m, shift = rows.Q[i], len(rows.own), rows.shift
+    if i < m:
+        own, cross = rows.own[i], rows.cross[i]
+        for c in range(m):
+            out[c] = own[c] + shift
+        for c in range(len(cross)):
+            out[m + c] = -(cross[c] + shift)
+    else:
+        other = rows.other[i - m]
+        for c in range(m):
+            out[c] = -(rows.cross[c, i - m] + shift)
+        for c in range(len(other)):
+            out[m + c] = other[c] + shift
     out[i] += rows.ridge[i]
     rows.ready[i] = True
-    return out
 
 
 def take_row(Q: Any, i: int) -> np.ndarray:
     """Return row i of a matrix, an array or PairRows."""
-    return Q[i] if isinstance(Q, np.ndarray) else fetch_row(Q, i)
+    raise NotImplementedError('compiled code only')
 
 
-@overload(take_row, strict=False)  # annotations differ
+@overload(take_row, inline='always', strict=False)  # annotations differ
 def _compile_take_row(Q: Any, i: int) -> Callable:
     if isinstance(Q, types.Array):
         return lambda Q, i: Q[i]
-    return lambda Q, i: fetch_row(Q, i)
+
+    def take(Q: PairRows, i: int) -> np.ndarray:
+        if not Q.ready[i]:
+            fill_row(Q, i)
+        return Q.Q[i]
+    return take

@@ -33,8 +33,10 @@ class SmallBalls(SmallMachines):
 
 
 def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Settings,
-                      n_classes: int = 0) -> SmallBalls:
+                      n_classes: int = 0) -> SmallBalls | None:
     """Find the points nearest to the origin of all pairs of classes that are small, to a relative gap of eps.
+
+    Returns None where there are none.
 
     rows : source of rows of k, K(x, x) the same for all. codes : (N,) class numbers, each of which has a row.
     costs : (N,), C w_i; rows of 0 do not train. n_classes : of the whole problem, where codes are of two of them.
@@ -44,6 +46,8 @@ def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Set
     upper = np.where(trains, 2 * costs.max() * np.sqrt(len(codes)), 0)  # see `SphereProblem.box`
     ridge = np.divide(1.0, costs, out=np.zeros(len(costs)), where=trains)
     found = solve_small_machines(rows, codes, upper, limit_violation(settings), ridge, n_classes)
+    if found is None:
+        return None
     starts, product = found.offsets[:-1], found.gradient + 1
     sums, norms = (np.add.reduceat(values, starts) for values in (found.alpha, found.alpha * product))
     scale = np.divide(sums, norms, out=np.zeros(len(sums)), where=norms > 0)
