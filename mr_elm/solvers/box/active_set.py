@@ -27,7 +27,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mr_elm.solvers.box.block_step import BoxBlock, choose_lower_end
+from mr_elm.solvers.box.block_step import BoxBlock, choose_lower_end, step_pairs
 from mr_elm.solvers.box.box_qp import TINY, BoxQP, Result, Settings, SolverWork, conclude, free_variables, violations
 from mr_elm.solvers.box.free_factor import FreeFactor
 from mr_elm.solvers.shared import loops
@@ -155,7 +155,7 @@ def reassign_released(search: ActiveSetSearch, block: BoxBlock, released: np.nda
         Q, a, g, upper, diagonal = (part[released] for part in block)
         Q = np.ascontiguousarray(Q[:, released])
         for _ in range(SWEEPS):
-            moved = loops.sweep(Q, a, g, upper, 1 / diagonal, SOLVED * search.settings.eps)
+            moved, _ = loops.sweep(Q, np.ones(len(a), bool), a, g, upper, 1 / diagonal, SOLVED * search.settings.eps)
             search.steps['one_variable'] += moved
             if not moved:
                 break
@@ -165,8 +165,8 @@ def reassign_released(search: ActiveSetSearch, block: BoxBlock, released: np.nda
 def reassign_pairs(search: ActiveSetSearch, block: BoxBlock, released: np.ndarray) -> None:
     """Step two variables at a time over the whole face, free ones too, in place."""
     with search.time_steps('two_variables'):
-        search.steps['two_variables'] += loops.pair_steps(*block, 1 / block.diagonal, SOLVED * search.settings.eps,
-                                                          len(block.a))
+        steps, _ = step_pairs(block, SOLVED * search.settings.eps, len(block.a))
+        search.steps['two_variables'] += steps
 
 
 def step_by_newton(search: ActiveSetSearch) -> None:

@@ -48,7 +48,7 @@ def minimise_block(block: BoxBlock, tolerance: float, effort: Effort, space: Wor
     """Minimise to a violation of tolerance, in place: pair steps, and Newton steps where pairs are slow."""
     Q, a, g, upper, diagonal = block
     most = max(effort.pairs, len(a) // WORTH) * len(a)
-    if loops.pair_steps(Q, a, g, upper, diagonal, 1 / diagonal, tolerance, most) < most:
+    if step_pairs(block, tolerance, most)[1] == loops.SETTLED:
         return
     for _ in range(effort.newton):
         if violations(a, g, upper).max() <= tolerance:
@@ -56,12 +56,17 @@ def minimise_block(block: BoxBlock, tolerance: float, effort: Effort, space: Wor
         face = np.flatnonzero(free_variables(a, upper) | (violations(a, g, upper) > tolerance))
         inside, here, slope = gather_face(Q, face, space), a[face], g[face]
         step_by_newton(inside, here, slope, upper[face], space)
-        loops.pair_steps(inside, here, slope, upper[face], diagonal[face], 1 / diagonal[face], tolerance,
-                         effort.after * len(face))
+        step_pairs(BoxBlock(inside, here, slope, upper[face], diagonal[face]), tolerance, effort.after * len(face))
         change = np.zeros(len(a))
         change[face] = here - a[face]
         a[face] = here
         g += multiply(Q, change)
+
+
+def step_pairs(block: BoxBlock, tolerance: float, most: int) -> tuple[int, int]:
+    """Step two variables at a time, in place; see `loops.pair_steps`."""
+    Q, a, g, upper, diagonal = block
+    return loops.pair_steps(Q, np.ones(len(a), bool), a, g, upper, diagonal, 1 / diagonal, tolerance, most)
 
 
 def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, space: Workspace) -> None:

@@ -14,13 +14,14 @@ from mr_elm.solvers.box.whole_loops import (
     UPPER,
     A,
     G,
+    PairRows,
+    fill_row,
     find_face,
     move,
     step_by_newton,
     take_face,
 )
-from mr_elm.solvers.shared.loops import pair_steps
-from mr_elm.solvers.shared.pair_rows import PairRows, take_row
+from mr_elm.solvers.shared.loops import SETTLED, pair_steps
 from mr_elm.typing import Floats
 
 fast, inner = jit(fastmath=True, nogil=True), jit(fastmath=True, **INNER)
@@ -29,6 +30,7 @@ SHARE = 0.3   # of eps, to which the others are solved
 SWEEPS = 4    # pair steps a variable, before and after each Newton step
 WORTH = 50    # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
 FEW = 128     # variables, over all of which steps are so cheap that to choose between them does not pay
+COPIED = 256  # rows, up to which all rows of Q are filled at once: to ask for each takes longer
 FIRST = 4     # a pair step for each so many variables, where they are more, shows which of them matter
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 MOST_FACE = 600   # free variables; beyond, `block_rule` and its LAPACK in float32 is faster (wine-quality-white)
@@ -50,14 +52,17 @@ class PairProblem(NamedTuple):
 
 @inner
 def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, fresh: np.ndarray) -> PairRows:
-    """Return the rows of a machine, none of which is filled; values : room for them."""
+    """Return the rows of a machine, filled where they are few; values : room for them."""
     m, n, o, first, second, top, left = task[1], task[2], task[3], task[4], task[5], task[6], task[7]
     for i in range(m + n):
         fresh[i] = False
-    return PairRows(values[:(m + n)**2].reshape(m + n, m + n), fresh,
+    rows = PairRows(values[:(m + n)**2].reshape(m + n, m + n), fresh,
                     problem.squares[first:first + m * m].reshape(m, m),
                     problem.squares[second:second + n * n].reshape(n, n), tile[top:top + m, left:left + n],
                     problem.shift, problem.ridge[o:o + m + n])
+    for i in range(m + n if m + n <= COPIED else 0):
+        fill_row(rows, i)
+    return rows
 
 
 @inner
@@ -66,8 +71,8 @@ def certify(rows: PairRows, a: Floats, g: Floats, upper: Floats, face: np.ndarra
     for i in range(len(a)):
         g[i] = -1.0
     for i in range(len(a)):
-        if a[i] != 0:
-            row, s = take_row(rows, i), a[i]
+        row, s = rows.Q[i], a[i]
+        if s != 0:
             for j in range(len(g)):
                 g[j] += s * row[j]
     return find_face(a, g, upper, 0.0, face)[1]
@@ -83,35 +88,37 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
     state : (5, all variables). found : violation, from a gradient computed anew, and rounds made, (P,).
     buffers : three arrays of as many values as the largest machine's square. fresh : as many bool as it has rows.
     """
-    part, face, ready = np.empty((5, len(fresh))), np.empty(len(fresh), np.int64), np.ones(len(fresh), np.bool_)
+    part, face, every = np.empty((5, len(fresh))), np.empty(len(fresh), np.int64), np.ones(len(fresh), np.bool_)
     violation, rounds = found
     for task in range(len(tasks)):
         p, o, size = tasks[task, 0], tasks[task, 3], tasks[task, 1] + tasks[task, 2]
         rows = view_rows(tile, tasks[task], problem, buffers[0], fresh)
         a, g, upper = state[A, o:o + size], state[G, o:o + size], state[UPPER, o:o + size]
+        x, slope, top, own, inverse = a, g, upper, state[DIAGONAL, o:o + size], state[INVERSE, o:o + size]
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
-        block, x, slope, top, own, inverse = rows, a, g, upper, state[DIAGONAL, o:o + size], state[INVERSE, o:o + size]
-        width, whole, newton, made = size, True, size <= FEW, 0
+        block, ready, width, whole, newton, made = rows.Q, rows.ready, size, True, size <= FEW, 0
+        most = SWEEPS * size if size <= FEW else size // FIRST
         while True:
-            most = size // FIRST if whole and size > FEW else max(SWEEPS, width // WORTH) * width
-            done = pair_steps(block, x, slope, top, own, inverse, tolerance, most) < most
+            steps, said = pair_steps(block, ready, x, slope, top, own, inverse, tolerance, most)
+            made, most = made + steps, most - steps
+            if said >= 0:
+                fill_row(rows, said)
+                continue
             if not whole:
                 move(rows, face[:width], x, a, g)
-                newton = not done
-            made, rounds[p] = made + most, rounds[p] + 1
+                newton = said != SETTLED
+            rounds[p] += 1
             width, worst, total = find_face(a, g, upper, tolerance, face)
-            ended = done if whole else worst <= max(tolerance, ROUNDING * total)
+            ended = said == SETTLED if whole else worst <= max(tolerance, ROUNDING * total)
             whole = whole and size > FEW and made < 2 * size and 2 * width > size
             if ended or rounds[p] >= problem.limit or (width > MOST_FACE and not whole):
                 break
-            if whole:
-                width = size
-                continue
-            inside = buffers[1][:width * width].reshape(width, width)
-            take_face(rows, face[:width], state, o, inside, part)
-            block = PairRows(inside, ready, inside, inside, rows.cross, 0.0, rows.ridge)
-            x, slope, top, own, inverse = (part[A, :width], part[G, :width], part[UPPER, :width],
-                                           part[DIAGONAL, :width], part[INVERSE, :width])
-            if newton:
-                step_by_newton(inside, x, slope, top, buffers[2][:width * width].reshape(width, width))
+            most = size // FIRST if whole else max(SWEEPS, width // WORTH) * width
+            if not whole:
+                block, ready = buffers[1][:width * width].reshape(width, width), every
+                take_face(rows, face[:width], state, o, block, part)
+                x, slope, top, own, inverse = (part[A, :width], part[G, :width], part[UPPER, :width],
+                                               part[DIAGONAL, :width], part[INVERSE, :width])
+            if newton and not whole:
+                step_by_newton(block, x, slope, top, buffers[2][:width * width].reshape(width, width))
         violation[p] = certify(rows, a, g, upper, face)

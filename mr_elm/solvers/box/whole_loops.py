@@ -3,10 +3,11 @@
 Q is float64, so that its gradient is the certificate. What is known of variables is an array with the rows A, G, UPPER,
 DIAGONAL, INVERSE. The face of a point: its free variables and those that violate.
 """
+from typing import NamedTuple
+
 import numpy as np
 
 from mr_elm.compiled import INNER, jit
-from mr_elm.solvers.shared.pair_rows import PairRows, take_row
 from mr_elm.typing import Floats
 
 inner = jit(fastmath=True, **INNER)
@@ -14,6 +15,46 @@ A, G, UPPER, DIAGONAL, INVERSE = range(5)
 RIDGE = 1e-14   # of the largest diagonal value, the smallest that a factorisation begins with
 ATTEMPTS = 12   # ridges, each 10 times as large as the one before
 HALVINGS = 6    # of a step of Newton
+
+
+class PairRows(NamedTuple):
+    """Hold the kernel values of m rows of one class, whose targets are -1, and of n of another.
+
+    Few rows of Q are ever needed: a row is filled when a step first needs it. To fill all takes longer than to solve an
+    easy machine.
+
+    Q : (m + n, m + n), to be filled. ready : (m + n,) bool, which rows of Q are filled.
+    own : (m, m), other : (n, n), cross : (m, n), values of K. shift : what is added to them.
+    ridge : (m + n,), what is added to the diagonal.
+    """
+
+    Q: np.ndarray
+    ready: np.ndarray
+    own: np.ndarray
+    other: np.ndarray
+    cross: np.ndarray
+    shift: float
+    ridge: Floats
+
+
+@inner
+def fill_row(rows: PairRows, i: int) -> None:
+    """Fill row i of Q."""
+    out, m, shift = rows.Q[i], len(rows.own), rows.shift
+    if i < m:
+        own, cross = rows.own[i], rows.cross[i]
+        for c in range(m):
+            out[c] = own[c] + shift
+        for c in range(len(cross)):
+            out[m + c] = -(cross[c] + shift)
+    else:
+        other = rows.other[i - m]
+        for c in range(m):
+            out[c] = -(rows.cross[c, i - m] + shift)
+        for c in range(len(other)):
+            out[m + c] = other[c] + shift
+    out[i] += rows.ridge[i]
+    rows.ready[i] = True
 
 
 @inner
@@ -65,16 +106,17 @@ def find_direction(Q: np.ndarray, g: Floats, L: np.ndarray, x: Floats) -> None:
 
 @inner
 def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, L: np.ndarray) -> None:
-    """Move along Newton's direction, cut at the bounds: the whole of it, or a half, a quarter, ... if that is lower."""
-    n = len(a)
-    space, size, best = np.zeros((3, n)), 1.0, 0.0
-    direction, step, change = space[0], space[1], space[2]
+    """Move along Newton's direction, cut at the bounds: by the whole of it, a half, a quarter, ..., while it pays."""
+    n, size, lowest, cut = len(a), 1.0, 0.0, True
+    space = np.zeros((5, n))
+    direction, step, change, best, best_change = space[0], space[1], space[2], space[3], space[4]
     find_direction(Q, g, L, direction)
     for _ in range(HALVINGS):
-        rise = 0.0
+        rise, cut = 0.0, False
         for i in range(n):
-            step[i] = min(max(a[i] + size * direction[i], 0.0), upper[i]) - a[i]
-            change[i] = 0.0
+            change[i], moved = 0.0, size * direction[i]
+            step[i] = min(max(moved, -a[i]), upper[i] - a[i])
+            cut |= step[i] != moved
         for i in range(n):
             row, s = Q[i], step[i]
             if s != 0:
@@ -82,13 +124,18 @@ def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, L: np.nda
                     change[j] += s * row[j]
         for i in range(n):
             rise += step[i] * (g[i] + 0.5 * change[i])
-        if rise < 0:
+        if rise < lowest:
+            lowest = rise
+            for i in range(n):
+                best[i], best_change[i] = step[i], change[i]
+        elif lowest < 0:
+            break
+        if not cut:
             break
         size *= 0.5
-    if rise < best:
-        for i in range(n):
-            a[i] = min(max(a[i] + step[i], 0.0), upper[i])
-            g[i] += change[i]
+    for i in range(n):
+        a[i] = min(max(a[i] + best[i], 0.0), upper[i])
+        g[i] += best_change[i]
 
 
 @inner
@@ -111,7 +158,9 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float, face: np.nd
 def take_face(rows: PairRows, face: np.ndarray, state: Floats, o: int, inside: np.ndarray, part: Floats) -> None:
     """Fill in the matrix of a face, and what is known of its variables; those of the machine begin at o."""
     for r in range(len(face)):
-        row, out = take_row(rows, face[r]), inside[r]
+        if not rows.ready[face[r]]:
+            fill_row(rows, face[r])
+        row, out = rows.Q[face[r]], inside[r]
         for c in range(len(face)):
             out[c] = row[face[c]]
         for k in range(5):
@@ -120,12 +169,11 @@ def take_face(rows: PairRows, face: np.ndarray, state: Floats, o: int, inside: n
 
 @inner
 def move(rows: PairRows, where: np.ndarray, new: Floats, a: Floats, g: Floats) -> None:
-    """Set a of some variables to new values, and bring the gradient of all along."""
+    """Set a of some variables, whose rows are filled, to new values, and bring the gradient of all along."""
     for r in range(len(where)):
         i = where[r]
-        s = new[r] - a[i]
+        row, s = rows.Q[i], new[r] - a[i]
         a[i] = new[r]
         if s != 0:
-            row = take_row(rows, i)
             for j in range(len(g)):
                 g[j] += s * row[j]

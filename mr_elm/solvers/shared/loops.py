@@ -8,7 +8,6 @@ the largest, a stretch at a time.
 import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
-from mr_elm.solvers.shared.pair_rows import take_row
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
@@ -130,28 +129,35 @@ def paper_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, a: Floats, g: 
 
 
 @fast
-def sweep(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, inverse: Floats, tolerance: float) -> int:
-    """Make the own step of every variable with |g| > tolerance once, in order, in place; return how many moved."""
+def sweep(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Floats, inverse: Floats,
+          tolerance: float) -> tuple[int, int]:
+    """Make the own step of every variable with |g| > tolerance once, in order, in place.
+
+    Returns (how many moved, SETTLED or a variable whose row of Q is not ready, before which it stopped).
+    """
     moved = 0
     for i in range(len(a)):
         if abs(g[i]) > tolerance:
             s = _clipped_step(a[i], g[i], upper[i], inverse[i])
             if s != 0.0:
+                if not ready[i]:
+                    return moved, i
                 a[i] += s
-                row = take_row(Q, i)
+                row = Q[i]
                 for j in range(len(a)):
                     g[j] += s * row[j]
                 moved += 1
-    return moved
+    return moved, SETTLED
 
 
 @fast
-def pair_steps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, inverse: Floats, tolerance: float,
-               max_steps: int) -> int:
+def pair_steps(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats,
+               inverse: Floats, tolerance: float, max_steps: int) -> tuple[int, int]:
     """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.
 
-    Q : an array or PairRows.
-    Returns the steps made; fewer than max_steps when no variable of the block violates by more than tolerance.
+    ready : (n,) bool, which rows of Q may be read.
+    Returns (steps made, what ended them): SETTLED when no variable of the block violates by more than tolerance,
+    OUT_OF_STEPS, or a variable whose row is not ready.
     """
     n, steps, least = len(a), 0, 0.25 * tolerance * tolerance * inverse[0]
     bits, single = np.empty(n, np.int32), np.empty((5, n), np.float32)
@@ -161,29 +167,35 @@ def pair_steps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Flo
     while steps < max_steps:
         i = _best_alone(x, h, u, d, r, bits)
         if np.int32(bits[i]).view(np.float32) <= least:
-            moved = sweep(Q, a, g, upper, inverse, tolerance)
+            moved, missing = sweep(Q, ready, a, g, upper, inverse, tolerance)
             steps += moved
-            if moved == 0:
-                break
+            if moved == 0 or missing >= 0:
+                return steps, missing
             for k in range(n):
                 x[k], h[k] = a[k], g[k]
             continue
-        s, row = _clipped_step(a[i], g[i], upper[i], inverse[i]), take_row(Q, i)
+        if not ready[i]:
+            return steps, i
+        s, row = _clipped_step(a[i], g[i], upper[i], inverse[i]), Q[i]
         j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, bits)
         si, sj = s, 0.0
         if bits[j] > 0:
+            if not ready[j]:
+                return steps, j
             xi, xj = two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
             si, sj = xi - a[i], xj - a[j]
             a[j] = xj
             x[j] = xj
+        else:
+            j = i
         a[i] += si
         x[i] = a[i]
-        other = take_row(Q, j) if sj != 0 else row
+        other = Q[j]
         for k in range(n):
             g[k] += si * row[k] + sj * other[k]
             h[k] = g[k]
         steps += 1
-    return steps
+    return steps, OUT_OF_STEPS
 
 
 @fast
