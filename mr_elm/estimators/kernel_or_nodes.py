@@ -6,13 +6,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mr_elm.estimators.conversion import Convertible, describe
+from mr_elm.estimators.values import is_countable
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel, row_squares
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.options import RANDOM_NODES, WEIGHTS
 from mr_elm.models import HiddenNodeModel, KernelModel, Model
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
-from mr_elm.typing import Floats, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 PRECOMPUTED = 'precomputed'
 
@@ -29,10 +30,20 @@ class KernelOrNodes(Convertible, BaseEstimator):
         return tags
 
     def _read(self, X: Rows, **how: Any) -> Any:
-        found = validate_data(self, X, accept_sparse='csr', dtype=float, **how)
+        if not hasattr(self, 'feature_names_in_') and is_plain(X) and self._fits(X, **how):
+            self.n_features_in_ = X.shape[1]
+            found = (X, how['y']) if 'y' in how else X
+        else:
+            found = validate_data(self, X, accept_sparse='csr', dtype=float, **how)
         if how.get('reset', True):
             self.n_rows_ = found[0].shape[0]
         return found
+
+    def _fits(self, X: Floats, y: Labels | None = None, reset: bool = True, **how: Any) -> bool:
+        """Tell whether rows go with plain labels, or with the rows that were fitted."""
+        if reset:
+            return isinstance(y, np.ndarray) and y.shape == X.shape[:1] and is_countable(y) and not how
+        return y is None and X.shape[1] == getattr(self, 'n_features_in_', 0)
 
     def _weights(self, X: Rows, sample_weight: Weights) -> Floats | None:
         return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
@@ -87,6 +98,12 @@ class KernelOrNodes(Convertible, BaseEstimator):
         parameters = {'map': layer.kind, 'n_hidden': layer.n_hidden, 'weight_scale': self.weight_scale,
                       'weights': self.weights}
         self._keep(HiddenNodeModel, parameters, node_arrays(layer, weights), scheme)
+
+
+def is_plain(X: Rows) -> bool:
+    """Tell whether rows are an array of finite numbers: scikit-learn takes longer to say so than a small fit takes."""
+    return (type(X) is np.ndarray and X.ndim == 2 and X.dtype == float and X.size > 0 and X.flags.c_contiguous
+            and bool(np.isfinite(X.sum())))
 
 
 def variance(X: Rows, weights: Floats | None = None) -> float:

@@ -27,11 +27,20 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
 
     Raises ValueError when y holds no classes, or one.
     """
-    check_classification_targets(y)
+    if not is_countable(y):
+        check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
+    if 2 * len(classes) > len(codes):
+        check_classification_targets(y)  # warns of so many classes
     if len(classes) < 2:
         raise ValueError(f'expected rows of two classes, all are of one class, {classes[0]!r}')
     return classes, codes
+
+
+def is_countable(y: Labels) -> bool:
+    """Tell whether labels are an array of text or whole numbers: scikit-learn takes long to say so."""
+    return isinstance(y, np.ndarray) and (y.dtype.kind in 'iubU' or (y.dtype.kind == 'f' and y.ndim == 1 and bool(
+        (y == np.rint(y)).all()) and bool(np.isfinite(y).all())))
 
 
 def row_weights(class_weight: ClassWeight, classes: np.ndarray, codes: Labels,
