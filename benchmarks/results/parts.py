@@ -22,6 +22,8 @@ ABOUT = {
     'dual/sets': f'This part compares the fit of `SparseELMClassifier` with the fit of {SVC}, {SETS}, with the same '
     'gamma and C. There are four settings of gamma and C; d is the number of features. The value of a set is the '
     'geometric mean over all settings, and the details show the value of each setting.',
+    'dual/predictions': 'This part compares the prediction of `SparseELMClassifier` with the prediction of '
+    f'{SVC}, {SETS}, for the rows on which both were trained.',
     'dual/grid': f'This part compares the cross-validation of sparse ELM over a grid of sigma and C with that of '
     f'{SVC}. The time of `SVC` is estimated from a random tenth of its fits.',
     'dual/active-sets': 'This part compares the rules `oelm` and `newton` of the method `oelm` with its rule `bas`: '

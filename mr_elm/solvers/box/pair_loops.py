@@ -83,42 +83,39 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
                 buffers: tuple, fresh: np.ndarray) -> None:
     """Solve some machines, in place: pair steps over all variables show which matter; then steps over the face alone.
 
-    tile : values of K. tasks : for each machine its number p, the rows m and n of its classes, where its variables
-    begin, where the squares of its classes begin, and where its rows of `tile` and its columns of it begin.
-    state : (5, all variables). found : violation, from a gradient computed anew, and rounds made, (P,).
-    buffers : three arrays of as many values as the largest machine's square. fresh : as many bool as it has rows.
+    tile : values of K. tasks : as `PairPlan.list_tasks` says. state : (5, all variables), see `whole_loops`.
+    found : (violation, of a new gradient, rounds), (P,) each.
+    buffers : three arrays, (most rows^2,). fresh : (most rows,) bool, of the largest machine.
     """
     part, face, every = np.empty((5, len(fresh))), np.empty(len(fresh), np.int64), np.ones(len(fresh), np.bool_)
-    violation, rounds = found
     for task in range(len(tasks)):
         p, o, size = tasks[task, 0], tasks[task, 3], tasks[task, 1] + tasks[task, 2]
         rows = view_rows(tile, tasks[task], problem, buffers[0], fresh)
         a, g, upper = state[A, o:o + size], state[G, o:o + size], state[UPPER, o:o + size]
-        x, slope, top, own, inverse = a, g, upper, state[DIAGONAL, o:o + size], state[INVERSE, o:o + size]
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
-        block, ready, width, whole, newton, made = rows.Q, rows.ready, size, True, size <= FEW, 0
-        most = SWEEPS * size if size <= FEW else size // FIRST
+        block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
+        width, whole, newton, made, most = size, True, size <= FEW, 0, SWEEPS * size if size <= FEW else size // FIRST
         while True:
-            steps, said = pair_steps(block, ready, x, slope, top, own, inverse, tolerance, most)
+            x, slope, top = here[A, first:last], here[G, first:last], here[UPPER, first:last]
+            if newton and not whole:
+                step_by_newton(block, x, slope, top, buffers[2][:width * width].reshape(width, width))
+            steps, said = pair_steps(block, ready, x, slope, top, here[DIAGONAL, first:last], here[INVERSE, first:last],
+                                     tolerance, most)
             made, most = made + steps, most - steps
             if said >= 0:
                 fill_row(rows, said)
                 continue
+            newton = newton if whole else said != SETTLED
             if not whole:
                 move(rows, face[:width], x, a, g)
-                newton = said != SETTLED
-            rounds[p] += 1
             width, worst, total = find_face(a, g, upper, tolerance, face)
             ended = said == SETTLED if whole else worst <= max(tolerance, ROUNDING * total)
             whole = whole and size > FEW and made < 2 * size and 2 * width > size
-            if ended or rounds[p] >= problem.limit or (width > MOST_FACE and not whole):
+            most, found[1][p] = size // FIRST if whole else max(SWEEPS, width // WORTH) * width, found[1][p] + 1
+            if ended or found[1][p] >= problem.limit or (width > MOST_FACE and not whole):
                 break
-            most = size // FIRST if whole else max(SWEEPS, width // WORTH) * width
             if not whole:
-                block, ready = buffers[1][:width * width].reshape(width, width), every
+                block, ready, here = buffers[1][:width * width].reshape(width, width), every, part
+                first, last = 0, width
                 take_face(rows, face[:width], state, o, block, part)
-                x, slope, top, own, inverse = (part[A, :width], part[G, :width], part[UPPER, :width],
-                                               part[DIAGONAL, :width], part[INVERSE, :width])
-            if newton and not whole:
-                step_by_newton(block, x, slope, top, buffers[2][:width * width].reshape(width, width))
-        violation[p] = certify(rows, a, g, upper, face)
+        found[0][p] = certify(rows, a, g, upper, face)

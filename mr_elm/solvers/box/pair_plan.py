@@ -77,6 +77,8 @@ class PairPlan:
     def list_tasks(self) -> Iterator[tuple[tuple[int, int], tuple[int, int], np.ndarray]]:
         """Yield (classes of its rows, classes of its columns, tasks for `solve_pairs`) of each tile.
 
+        A task, a line of numbers, is a machine: its number, the rows m and n of its classes, where its variables begin,
+        where the squares of its classes begin, and where its rows of the tile and its columns of it begin.
         Tiles of classes with themselves come first: the others need their squares.
         """
         (first, second), group_of = self.pairs, np.full(len(self.counts), -1)

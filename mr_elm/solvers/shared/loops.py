@@ -155,13 +155,12 @@ def pair_steps(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Fl
                inverse: Floats, tolerance: float, max_steps: int) -> tuple[int, int]:
     """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.
 
-    ready : (n,) bool, which rows of Q may be read.
-    Returns (steps made, what ended them): SETTLED when no variable of the block violates by more than tolerance,
-    OUT_OF_STEPS, or a variable whose row is not ready.
+    ready : (n,) bool, which rows of Q may be read. Returns (steps made, SETTLED when no variable violates by more than
+    tolerance, OUT_OF_STEPS, or a variable whose row is not ready).
     """
     n, steps, least = len(a), 0, 0.25 * tolerance * tolerance * inverse[0]
-    bits, single = np.empty(n, np.int32), np.empty((5, n), np.float32)
-    x, h, u, d, r = single[0], single[1], single[2], single[3], single[4]  # what chooses looks at these
+    bits, single = np.empty(n, np.int32), np.empty((5, n), np.float32)  # what chooses looks at these
+    x, h, u, d, r = single[0], single[1], single[2], single[3], single[4]
     for k in range(n):
         x[k], h[k], u[k], d[k], r[k] = a[k], g[k], upper[k], diagonal[k], inverse[k]
     while steps < max_steps:
@@ -178,19 +177,15 @@ def pair_steps(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Fl
             return steps, i
         s, row = _clipped_step(a[i], g[i], upper[i], inverse[i]), Q[i]
         j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, bits)
-        si, sj = s, 0.0
+        si, sj, other = s, 0.0, row
         if bits[j] > 0:
             if not ready[j]:
                 return steps, j
             xi, xj = two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
-            si, sj = xi - a[i], xj - a[j]
-            a[j] = xj
-            x[j] = xj
-        else:
-            j = i
+            si, sj, other = xi - a[i], xj - a[j], Q[j]
+            a[j], x[j] = xj, xj
         a[i] += si
         x[i] = a[i]
-        other = Q[j]
         for k in range(n):
             g[k] += si * row[k] + sj * other[k]
             h[k] = g[k]
