@@ -1,11 +1,37 @@
-"""Compile loops with numba, and keep the machine code for the next process where a folder can be written."""
+"""Compile loops with numba, and keep the machine code for the next process where a folder can be written.
+
+The first loop that has to be compiled is announced to the logger of this module: the first fit then takes longer.
+"""
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core import event
+
+LOG = logging.getLogger(__name__)
+ONCE = 'compiling the solvers once for this computer: up to 10 s'  # of a processor of 2020, by the solvers of the duals
 
 INNER = {'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}  # of loops that only other loops call
 LOOPS: list = []  # all that `jit` has compiled
+
+
+class Announcer(event.Listener):
+    """Announce the first loop that is compiled, not those that are loaded."""
+
+    announced = False
+
+    def on_start(self, event: Any) -> None:
+        """Announce it."""
+        if not self.announced:
+            LOG.info(ONCE)
+        Announcer.announced = True
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing: the time is announced before."""
+
+
+event.register('numba:compile', Announcer())
 
 
 def jit(**options: Any) -> Callable[[Callable], Callable]:

@@ -11,7 +11,7 @@ from mr_elm.cli.examples import examples_of, usage_of
 from mr_elm.engines import DEFAULT_ENGINE, ENGINES, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
-from mr_elm.engines.progress import Reporter
+from mr_elm.engines.progress import LogLines, Reporter
 from mr_elm.files.storage import write_file
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.row_arguments import (
@@ -205,7 +205,9 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
     """Make the engine that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
-    return make_engine(args.runner, passed, Reporter(args.quiet), python=args.python, bundle=args.bundle, output=output,
+    reporter = Reporter(args.quiet)
+    LogLines(reporter).listen()
+    return make_engine(args.runner, passed, reporter, python=args.python, bundle=args.bundle, output=output,
                        resume=output is not None and args.resume, trace=args.trace)
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import re
 import sys
@@ -56,6 +57,24 @@ class Reporter:
                 yield X, labels
                 done += len(labels)
                 meter.show(done, partial('{:,} rows'.format, done))
+
+
+class LogLines(logging.Handler):
+    """Print what the library logs, such as that it compiles, as lines of a Reporter."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        super().__init__(logging.INFO)
+        self.reporter = reporter
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a line."""
+        self.reporter.say(record.getMessage())
+
+    def listen(self, name: str = 'mr_elm') -> None:
+        """Take the place of earlier handlers of a logger and of those that it logs below."""
+        log = logging.getLogger(name)
+        log.handlers, log.propagate = [self], False
+        log.setLevel(logging.INFO)
 
 
 def describe_time(seconds: float) -> str:

@@ -22,13 +22,13 @@ def wall_seconds(action: Callable) -> float:
     return time.perf_counter() - start
 
 
-def processor_seconds(action: Callable) -> float:
+def processor_seconds(action: Callable, least: float = LEAST) -> float:
     """Return the processor seconds that a call takes: user and system, of this process and those that it starts.
 
-    A short action is called until LEAST seconds are spent; the mean counts.
+    A short action is called until at least so many seconds are spent; the mean counts.
     """
     start, calls, spent = read_processor_clock(), 0, 0.0
-    while spent < LEAST:
+    while spent < least:
         action()
         calls += 1
         spent = read_processor_clock() - start

@@ -115,6 +115,13 @@ def test_the_slowest_settings_of_all_sets_are_named_the_slowest_first():
     assert rows[0].name == 'ours, slowest 1: on a, 100 x 4, 2 classes, C 10, times faster than peer'
 
 
+def test_what_takes_the_peer_five_milliseconds_may_take_us_one_longer():
+    seconds = {'short': (1.5e-3, 1e-3), 'longer': (2.5e-3, 1e-3), 'long': (6.5e-3, 6e-3)}
+    pairs = {name: [[ours] * 2, [theirs] * 2] for name, (ours, theirs) in seconds.items()}
+    rows = judge_slowest([Result('a', 100, 4, 2, pairs)], 'ours', 'peer')
+    assert [row.name.split(', ')[-2] for row in rows] == ['longer', 'long']
+
+
 @pytest.mark.parametrize('distance, reached', [(0.5, False), (6.0, True)])
 def test_labels_that_algorithm_1_does_not_reach_are_a_miss(distance, reached):
     y = np.where(np.arange(200) % 2, 1.0, -1.0)

@@ -6,10 +6,12 @@ import time
 from itertools import groupby
 
 import pytest
+from numba import njit
 from reference.files import LOCAL
 
+from mr_elm.compiled import ONCE, Announcer
 from mr_elm.engines.hadoop.progress import HadoopProgress
-from mr_elm.engines.progress import Meter, Reporter, describe_time
+from mr_elm.engines.progress import LogLines, Meter, Reporter, describe_time
 from mr_elm.rows.reduced_input import ReducedInput
 
 LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
@@ -214,3 +216,15 @@ def test_a_quiet_training_prints_nothing(program, write, tmp_path, runner):
     path = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
     done = program('train', 'pesvm', path, '--hidden', 3, '--model', tmp_path / 'm.npz', '-q', *runner)
     assert done == (0, '', '')
+
+
+@pytest.mark.parametrize('quiet, said', [(False, f'{ONCE}\n'), (True, '')])
+def test_the_first_loop_that_is_compiled_is_announced_unless_quiet(quiet, said, monkeypatch):
+    stream, log = io.StringIO(), logging.getLogger('mr_elm')
+    for name in ('handlers', 'propagate', 'level'):
+        monkeypatch.setattr(log, name, getattr(log, name))
+    LogLines(Reporter(quiet, stream)).listen()
+    monkeypatch.setattr(Announcer, 'announced', False)
+    for _ in range(2):
+        njit(lambda x: x + 1)(1)
+    assert stream.getvalue() == said
