@@ -34,7 +34,7 @@ def test_step_and_grid_have_one_meaning_in_the_pages_on_stages():
         text = (DOCS / page).read_text(encoding='utf-8')
         assert re.findall(r'(?<![\w.-])grids?(?![\w.])', text) == []
         assert [part for part in re.split(r'\n(?=\n|\* )', text)
-                if re.search(r'\bsteps?\b', part) and 'grid' not in part] == []
+                if re.search(r'\bsteps?\b(?! \d)', part) and 'grid' not in part] == []
 
 
 @pytest.mark.parametrize('paper, last', [('PESVM', 8), ('Sparse ELM', 45), ('OELM', 6), ('SphereSVM', 6),
