@@ -18,6 +18,7 @@ from mrjob.step import MRStep
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.engines.mrjob_private import ProofArguments
 from mr_elm.errors import DataFormatError
+from mr_elm.files.storage import open_ranges
 from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.encoding import read_encoding
 from mr_elm.io.formats import RowFormat
@@ -26,6 +27,7 @@ from mr_elm.io.kinds import find_kind
 from mr_elm.io.lines import LineReader
 from mr_elm.io.packed import END_MARK, decode_end
 from mr_elm.io.parsed_rows import ParsedRows
+from mr_elm.io.parts import read_parts
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import CHUNK, read_split, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
@@ -217,12 +219,24 @@ class MRRows(ProofArguments, MRJob):
         if self.options.planned_splits:
             for line in self.stdin:
                 for number, start, length in json.loads(line):
-                    chunks = read_split(files[number]['uri'], start, length, files[number]['path'])
-                    yield number, start, length, self.count_bytes(chunks)
+                    yield number, start, length, self.open_split(files[number], start, length)
         else:
             start, length = (int(os.environ[f'mapreduce_map_input_{name}']) for name in ('start', 'length'))
             number = find_file(files, os.environ['mapreduce_map_input_file'])
             yield number, start, length, chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
+
+    def open_split(self, file: dict[str, Any], start: int, length: int) -> Iterator[Any]:
+        """Yield the chunks of whole lines of a split, or its batches where rows are no lines."""
+        form = RowFormat.from_json(file['format'])
+        kind = find_kind(form.kind)
+        if not kind.magic:
+            yield from self.count_bytes(read_split(file['uri'], start, length, file['path']))
+            return
+        with open_ranges(file['uri']) as source:
+            parts = kind.open(source, file['path'])
+            for n_bytes, batch in read_parts(source, parts, form, (start, length), self.options.block_rows):
+                self.increment_counter('mr_elm', 'bytes', n_bytes)
+                yield batch
 
     def count_bytes(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Pass chunks on and report how many bytes were read."""

@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from mr_elm.engines.bundle import bundle_arguments
-from mr_elm.engines.mrjob_engine import MRJobEngine
+from mr_elm.engines.mrjob_engine import MRJobEngine, plan_tasks
 from mr_elm.engines.shipping import source_digest, zip_code
 from mr_elm.files.hadoop import escape_glob
 from mr_elm.files.storage import is_local, store_of
 from mr_elm.passes.finished import Finished, map_input_records
 from mr_elm.passes.work import Work, key_of
 from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
+
+WHOLE = 1 << 40  # bytes; Hadoop cuts no file into smaller splits
 
 
 class Cluster(MRJobEngine):
@@ -48,7 +50,7 @@ class Cluster(MRJobEngine):
             with self.start(job_class, plan, [*tags, *arguments], folder, stage) as running:
                 done = self.work.finish(key, folder, map_input_records(running))
         demand_unchanged(plan)
-        yield Finished(job_class, **done)
+        yield Finished(job_class, done['folder'], None if plan.in_parts else done['map_input_records'])
 
     def tags(self, key: str) -> str:
         """Mark a job on the cluster as one of this run, beside what the user marks it with."""
@@ -83,7 +85,14 @@ class Cluster(MRJobEngine):
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Keep mrjob from starting a JVM for what needs none, give tasks Python and the code, and name the inputs."""
         return ['--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs', *self.python_arguments(folder),
-                *(escape_glob(file.uri or file.path) for file in plan.files)]
+                *self.input_arguments(plan, folder)]
+
+    def input_arguments(self, plan: InputPlan, folder: str) -> list[str]:
+        """Name the files of lines; tasks open other files themselves, and read the splits that are planned here."""
+        if not plan.in_parts:
+            return [escape_glob(file.uri or file.path) for file in plan.files]
+        n_maps = self.wanted_maps or self.maps_over(plan.size)
+        return ['-D', f'mapreduce.input.fileinputformat.split.minsize={WHOLE}', *plan_tasks(plan, n_maps, folder)]
 
     def python_arguments(self, folder: str) -> list[str]:
         """Choose the Python of the tasks and how the code gets there."""

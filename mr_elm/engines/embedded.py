@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from mrjob.local import LocalMRJobRunner
 
-from mr_elm.engines.mrjob_engine import MRJobEngine, write_splits
+from mr_elm.engines.mrjob_engine import MRJobEngine, plan_tasks
 from mr_elm.engines.mrjob_private import ThreadedTasks, failed_input, runner_arguments, task_files
 from mr_elm.engines.task_logs import describe_failure, find_cause
 from mr_elm.engines.trace import account
@@ -28,7 +28,7 @@ from mr_elm.files.storage import copy
 from mr_elm.io.kinds import find_kind
 from mr_elm.passes.finished import Finished
 from mr_elm.passes.work import copy_name
-from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged, plan_splits
+from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
 
 ROOM = 8  # times the bytes of the input must be free for parsed rows: compressed text grows
 
@@ -69,7 +69,7 @@ class Embedded(MRJobEngine):
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Write the planned splits, one file a task."""
-        return ['--planned-splits', *write_splits(plan_splits(plan, self.n_maps), folder)]
+        return plan_tasks(plan, self.n_maps, folder)
 
     def task_times(self, running: Any) -> dict[str, object]:
         """Read begin and end of tasks off their files: a task begins with its input and ends with its output.

@@ -4,7 +4,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -12,7 +12,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import scratch_folder
 from mr_elm.engines.trace import trace_job
 from mr_elm.io.json_file import write_json
-from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.inputs import InputPlan, plan_splits
 
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
 KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')
@@ -146,7 +146,10 @@ def task_environment() -> list[str]:
     return [text for name, value in values.items() for text in ('--cmdenv', f'{name}={value}')]
 
 
-def write_splits(tasks: Iterable[object], folder: str) -> list[str]:
-    """Write the splits of each task to a file of one line, so that mrjob starts one map task a file."""
-    return [write_json(os.path.join(folder, f'task-{number:05d}.json'), task, '\n')
-            for number, task in enumerate(tasks)]
+def plan_tasks(plan: InputPlan, n_maps: int, folder: str) -> list[str]:
+    """Write the splits of each of at most n_maps tasks to a file of one line, so that there is one map task a file.
+
+    Returns the arguments that give a job these tasks.
+    """
+    return ['--planned-splits', *(write_json(os.path.join(folder, f'task-{number:05d}.json'), task, '\n')
+                                  for number, task in enumerate(plan_splits(plan, n_maps)))]

@@ -13,6 +13,9 @@ from mr_elm.files.webhdfs import WebHDFS
 
 SITE_FILES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
 
+OF_WEB_HDFS = ('fs.defaultFS', 'dfs.namenode.http-address', 'dfs.http.policy', 'dfs.nameservices',
+               'dfs.webhdfs.enabled', 'hadoop.security.authentication')
+
 
 def find_home() -> Path | None:
     """Return the folder of the Hadoop to use, or None.
@@ -117,7 +120,20 @@ def find_command() -> str:
     return str(home / 'bin' / 'hadoop')
 
 
+def read_job_configuration() -> dict[str, str]:
+    """Read what a task of Hadoop needs of the configuration of its job, which is in its environment: name -> value."""
+    values = {name: os.environ.get(re.sub(r'\W', '_', name), '') for name in OF_WEB_HDFS}
+    return {name: value for name, value in values.items() if value} if values['fs.defaultFS'] else {}
+
+
 def make_hdfs_client() -> WebHDFS | HadoopCommand:
     """Return a client of the cluster's HDFS: over HTTP where that is possible, else the hadoop command."""
-    command = find_command()
-    return make_web_hdfs(read_configuration(find_home())) or HadoopCommand([command])
+    job = read_job_configuration()
+    if not job:
+        find_command()
+    return make_web_hdfs(job or read_configuration(find_home())) or make_hadoop_command()
+
+
+def make_hadoop_command() -> HadoopCommand:
+    """Return a client of all file systems that the hadoop command reaches."""
+    return HadoopCommand([find_command()])

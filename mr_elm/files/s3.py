@@ -93,6 +93,13 @@ class S3Store:
             body = self.client.get_object(Bucket=bucket, Key=key)['Body']
         return io.BufferedReader(Body(path, body), BUFFER)
 
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        """Read some bytes of an object."""
+        _, bucket, key = split_path(path)
+        with translate_errors(path, bucket):
+            answer = self.client.get_object(Bucket=bucket, Key=key, Range=f'bytes={start}-{start + length - 1}')
+            return answer['Body'].read()
+
     def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to an object; replaces what is there."""
         _, bucket, key = split_path(path)

@@ -4,14 +4,15 @@ A new store is a class with the methods of `LocalStore` and an entry in `STORES`
 all: under another name first, or by one request on S3.
 """
 import glob
+import io
 import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -22,12 +23,16 @@ COPY = 4 << 20
 
 @dataclass(frozen=True)
 class Entry:
-    """Name a file or a folder, with its size in bytes and a text that changes when it is written again."""
+    """Name a file or a folder, with its size in bytes and a text that changes when it is written again.
+
+    root : the folder that the user named, where the file was found below it.
+    """
 
     path: str
     is_folder: bool
     size: int
     modified: str = ''
+    root: str = ''
 
     @property
     def name(self) -> str:
@@ -110,6 +115,11 @@ class HDFSStore:
         """Open a file for reading bytes."""
         return self.client.open(path)
 
+    @property
+    def read_range(self) -> Callable[[str, int, int], bytes] | None:
+        """Return what reads (path, first byte, number of bytes); None where the client can only read whole files."""
+        return getattr(self.client, 'read_range', None)
+
     def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to a path; replaces what is there."""
         folder, _, name = path.rpartition('/')
@@ -146,8 +156,11 @@ def make_entry(path: str, status: dict) -> Entry:
 
 
 def make_s3_store() -> Store:
-    """Make the store of S3; only who names it waits for boto3."""
-    return import_module('mr_elm.files.s3').make_s3_store()
+    """Make the store of S3; only who names it waits for boto3, which nodes of a cluster may not have."""
+    try:
+        return import_module('mr_elm.files.s3').make_s3_store()
+    except ModuleNotFoundError:
+        return HDFSStore(import_module('mr_elm.files.hadoop').make_hadoop_command())
 
 
 def make_hdfs_store() -> HDFSStore:
@@ -178,6 +191,60 @@ def store_of(path: str) -> Store:
 def make_store(scheme: str) -> Store:
     """Make the store for a scheme, once."""
     return STORES[scheme]()
+
+
+@contextmanager
+def open_ranges(path: str) -> Iterator[Any]:
+    """Give a file to read from any position: a path of this machine, or an open file."""
+    if is_local(path):
+        yield path
+        return
+    store = store_of(path)
+    if store.read_range is None:
+        with fetch_file(path) as copied:
+            yield copied
+    elif entry := store.find(path):
+        with Ranges(partial(store.read_range, path), entry.size) as stream:
+            yield stream
+    else:
+        raise FileNotFoundError(f'{path}: expected a file, found none')
+
+
+class Ranges(io.RawIOBase):
+    """Read a file that is elsewhere from any position.
+
+    read_range : (first byte, number of bytes) -> bytes. size : of the file.
+    """
+
+    def __init__(self, read_range: Callable[[int, int], bytes], size: int) -> None:
+        self.read_range, self.size, self.position = read_range, size, 0
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say that it can be read from any position."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self.position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a position; returns it."""
+        self.position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.size}[whence]
+        return self.position
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer, unless the file ends before. Raises OSError when a range is cut short."""
+        length = max(min(len(buffer), self.size - self.position), 0)
+        data = self.read_range(self.position, length) if length else b''
+        if len(data) != length:
+            raise OSError(f'expected {length} bytes from byte {self.position}, found {len(data)}')
+        buffer[:length] = data
+        self.position += length
+        return length
 
 
 @contextmanager

@@ -108,6 +108,11 @@ class WebHDFS(Filesystem):
         """Open a file for reading bytes."""
         return self.call('GET', path, 'OPEN')
 
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        """Read some bytes of a file."""
+        with self.call('GET', path, 'OPEN', offset=start, length=length) as response:
+            return response.read()
+
     def mkdir(self, path: str) -> None:
         """Make a folder and those above it."""
         self.json('PUT', path, 'MKDIRS')

@@ -101,3 +101,13 @@ class RowCounts:
     def to_json(self) -> dict:
         """Return the counts as a dictionary that JSON can hold."""
         return {**vars(self), 'rejected': dict(self.rejected)}
+
+
+@dataclass(frozen=True)
+class RejectedRow:
+    """Name a row that could not be used: its place in its split, the reason, and the line itself."""
+
+    ordinal: int
+    reason: str
+    detail: str
+    line: str

@@ -136,6 +136,11 @@ def decode_label(text: str, form: RowFormat) -> str:
         name = text.encode('latin-1').decode('utf-8')
     except UnicodeDecodeError:
         raise RowError('bad label', f'{ascii(text)} is not UTF-8 text') from None
+    return check_label(name, form)
+
+
+def check_label(name: str, form: RowFormat) -> str:
+    """Return a label. Raises RowError when it cannot be one."""
     if not name:
         raise RowError('missing label', 'the label is empty')
     number = read_number(name)

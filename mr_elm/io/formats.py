@@ -27,6 +27,7 @@ class RowFormat:
     label_name, weight_name : of these columns, or None.
     dropped : names, or positions where there are none, of the columns that were left out.
     table : whether rows may hold text and missing values: they are read as a `Table`, to be encoded.
+    folders : (name, text) of the columns that the names of folders hold, as in city=Oslo (parquet, arrow).
     """
 
     kind: str
@@ -48,6 +49,7 @@ class RowFormat:
     weight_name: str | None = None
     dropped: tuple[str | int, ...] = ()
     table: bool = False
+    folders: tuple[tuple[str, str], ...] = ()
 
     @property
     def width(self) -> int:
@@ -75,9 +77,12 @@ class RowFormat:
     def from_json(cls, values: dict) -> 'RowFormat':
         """Build a format from `to_json`'s dictionary."""
         found: dict[str, Any] = {field.name: values[field.name] for field in fields(cls) if field.name in values}
-        known: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value
-                                 for name, value in found.items()}
-        return cls(**known)
+        return cls(**{name: to_tuple(value) for name, value in found.items()})
+
+
+def to_tuple(value: Any) -> Any:
+    """Turn lists that come from JSON into tuples again."""
+    return tuple(map(to_tuple, value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,21 @@ from typing import Any
 
 from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
+from mr_elm.io.parts import Parts
 
 # name -> module; csv stands last, it takes what no other kind recognises
 KINDS = {
+    'parquet': 'mr_elm.io.parquet_rows',
+    'arrow': 'mr_elm.io.arrow_rows',
     'packed': 'mr_elm.io.packed_reader',
     'libsvm': 'mr_elm.io.libsvm_rows',
     'csv': 'mr_elm.io.csv_format',
 }
 
 
-def refuse_text(lines: object, form: RowFormat) -> Any:
-    """Stand for parsing, where rows are no lines of text."""
-    raise TypeError(f'expected a kind of text, found {form.kind}')
+def refuse_text(*given: object) -> Any:
+    """Stand for what a kind does not offer: parsing where rows are no lines of text, opening where they are."""
+    raise TypeError(f'expected rows of another kind, found {given[-1]}')
 
 
 @dataclass(frozen=True)
@@ -35,21 +38,36 @@ class Kind:
     comment : what a line that is no row begins with, or None.
     sparse : whether rows are sparse; their width is that of the widest.
     reader : class that reads splits of other lines than text, such as `PackedReader`; None for `LineReader`.
+    magic : what files begin with that are no text; then `open` stands for choose_format, recognise and parse.
+    open : (path or seekable file, name of the file) -> the file in parts, for a kind with magic.
     """
 
-    choose_format: Callable[[list[str], str, RowOptions], RowFormat]
-    recognise: Callable[[list[str]], bool]
+    choose_format: Callable[[list[str], str, RowOptions], RowFormat] = refuse_text
+    recognise: Callable[[list[str]], bool] = refuse_text
     names: re.Pattern[str] | None = None
     parse: Callable[[list[str], RowFormat], Block] = refuse_text
     diagnose: Callable[[str, RowFormat], RowError] = refuse_text
     comment: str | None = None
     sparse: bool = False
     reader: type[Any] | None = None
+    magic: tuple[bytes, ...] = ()
+    open: Callable[[Any, str], Parts] = refuse_text
+
+    @property
+    def unit(self) -> str:
+        """Return what an error counts to say where a row is."""
+        return 'row' if self.magic else 'line'
 
 
 def find_kind(name: str) -> Kind:
     """Return the Kind of a name in KINDS."""
     return import_module(KINDS[name]).KIND
+
+
+def find_binary_kind(first_bytes: bytes) -> str | None:
+    """Return the name of the kind whose files begin with some bytes; None for text."""
+    return next((name for name in KINDS if find_kind(name).magic and first_bytes.startswith(find_kind(name).magic)),
+                None)
 
 
 def name_pattern(*endings: str) -> re.Pattern[str]:
@@ -59,7 +77,7 @@ def name_pattern(*endings: str) -> re.Pattern[str]:
 
 def guess_kind(lines: list[str], path: str) -> str:
     """Tell the kind of a file by its first lines where no name of a file tells, by its name, or by its lines."""
-    kinds = {name: find_kind(name) for name in KINDS}
+    kinds = {name: kind for name in KINDS if not (kind := find_kind(name)).magic}
     for name, kind in kinds.items():
         if kind.names is None and kind.recognise(lines):
             return name

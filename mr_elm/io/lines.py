@@ -1,24 +1,13 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
-from mr_elm.io.blocks import BLOCK_ROWS, Block, RowCounts, concatenate
+from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, concatenate
 from mr_elm.io.encoding import Encoding, encode_table
 from mr_elm.io.formats import RowError, RowFormat
 from mr_elm.io.kinds import Kind, find_kind
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
 BYTE_ORDER_MARK = '\xef\xbb\xbf'  # UTF-8's, as Latin-1 reads it
-
-
-@dataclass(frozen=True)
-class RejectedRow:
-    """Name a row that could not be used: its place in its split, the reason, and the line itself."""
-
-    ordinal: int
-    reason: str
-    detail: str
-    line: str
 
 
 class LineReader:
@@ -41,7 +30,7 @@ class LineReader:
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
-        for lines in group_lines(chunks, self.block_rows, self.counts.start == 0):
+        for lines in group_lines(chunks, self.block_rows, self.counts.start == 0, self._may_hold_header):
             block = self._parse(lines)
             if self.stop and self.rejected:
                 return
@@ -90,19 +79,21 @@ class LineReader:
         return False
 
 
-def group_lines(chunks: Iterable[bytes], block_rows: int, first: bool) -> Iterator[list[str]]:
+def group_lines(chunks: Iterable[bytes], block_rows: int, first: bool, header: bool = False) -> Iterator[list[str]]:
     """Cut chunks of whole lines into lists of at most block_rows lines, or MAX_TEXT of long ones.
 
-    first : whether the chunks begin where the file does.
+    first : whether the chunks begin where the file does. header : whether the first list has a line more, so that its
+    rows are those of a file without a header.
     """
-    pending, size = [], 0
+    pending, size, limit = [], 0, block_rows + header
     for chunk in chunks:
         pending += split_chunk(chunk, first)
         size += len(chunk)
         first = False
-        whole = len(pending) - len(pending) % block_rows
-        for start in range(0, whole, block_rows):
-            yield pending[start:start + block_rows]
+        whole = 0
+        while whole + limit <= len(pending):
+            yield pending[whole:whole + limit]
+            whole, limit = whole + limit, block_rows
         if whole:
             pending = pending[whole:]
             size = sum(map(len, pending))

@@ -47,4 +47,6 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     if any('\0' in line for line in lines):
         raise DataFormatError(f'{path}: expected rows of text, found binary data')
     kind = guess_kind(lines, str(path)) if options.kind == 'auto' else options.kind
+    if find_kind(kind).magic:
+        raise DataFormatError(f'{path}: expected {kind} rows, found text')
     return replace(find_kind(kind).choose_format(lines, path, options), blank_bytes=blank_bytes)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.io.kinds import find_kind
 from mr_elm.io.wire import split_key
 from mr_elm.rows.inputs import InputPlan
 
@@ -89,7 +90,8 @@ class Accounts:
             raise DataFormatError(message if named else f'{self.plan.name}: {message}')
         if bad_rows == 'stop' and self.rows:
             first = next(self.rejected())
-            raise DataFormatError(f'{first.path}, line {first.line}: {first.reason}: {first.detail}')
+            unit = find_kind(self.plan.kind).unit
+            raise DataFormatError(f'{first.path}, {unit} {first.line}: {first.reason}: {first.detail}')
         self._demand_whole_files()
         for place, counts in sorted(self.counts.items()):
             explained = sum(counts[kind] for kind in LINE_KINDS[1:]) + sum(counts['rejected'].values())
@@ -108,6 +110,14 @@ class Accounts:
             ends[number] += counts['length']
         for number, file in enumerate(self.plan.files):
             self._demand_meeting(number, ends[number], file.size)
+            self._demand_rows(number, file.n_rows)
+
+    def _demand_rows(self, number: int, n_rows: int | None) -> None:
+        """Raise AccountingError unless tasks read as many rows of a file as it says that it has."""
+        found = sum(counts['lines'] for (file, _), counts in self.counts.items() if file == number)
+        if n_rows not in (None, found):
+            raise AccountingError(f'{self.plan.files[number].path}: the file says that it has {n_rows:,} rows, tasks '
+                                  f'read {found:,}: it is damaged, or rows were lost')
 
     def _demand_meeting(self, number: int, end: int, start: int) -> None:
         if end != start:

@@ -3,18 +3,23 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import Entry, Store, is_local, store_of
+from mr_elm.files.storage import Entry, Store, is_local, open_ranges, store_of
 from mr_elm.io.blocks import Block
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import MAX_CATEGORIES, RowFormat, RowOptions
-from mr_elm.io.kinds import find_kind
+from mr_elm.io.kinds import find_binary_kind, find_kind
 from mr_elm.io.packed import MANIFEST, encode_block
+from mr_elm.io.parts import find_cuts
 from mr_elm.io.selection import SHOWN
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import is_compressed, read_stream
 from mr_elm.rows.manifest import load_manifest
+
+MAGIC = 8  # first bytes of a file, which tell its kind
+GLOB = set('*?[')
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,7 @@ class InputFile:
 
     uri : where tasks find it when that is not `path`: a copy on the cluster.
     modified : a text that changes when the file is written again.
+    cuts : the bytes at which its parts begin, where it can only be cut there. n_rows : where the file says so.
     """
 
     path: str
@@ -30,6 +36,8 @@ class InputFile:
     format: RowFormat
     uri: str | None = None
     modified: str = ''
+    cuts: Sequence[int] = ()
+    n_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,13 @@ class InputPlan:
 
     @property
     def kind(self) -> str:
-        """Return csv, libsvm or packed."""
+        """Return the name of the kind of the rows, such as csv."""
         return self.files[0].format.kind
+
+    @property
+    def in_parts(self) -> bool:
+        """Tell whether the rows are no lines: then only splits that the driver has planned can be read."""
+        return bool(find_kind(self.kind).magic)
 
     @property
     def size(self) -> int:
@@ -180,10 +193,17 @@ def expand_patterns(patterns: Sequence[str]) -> list[Entry]:
             entry = store.find(store.absolute(match))
             if entry is None:
                 raise FileNotFoundError(f'{match}: expected an input file, found a link to a missing file')
-            found.update((file.path, file) for file in list_files(store, entry))
+            root = fixed_part(pattern) if match is not pattern else entry.path
+            found.update((file.path, replace(file, root=root)) for file in list_files(store, entry))
     if not found:
         raise DataFormatError(f'{", ".join(patterns)}: expected input files, found none in the folder')
     return [found[path] for path in sorted(found)]
+
+
+def fixed_part(pattern: str) -> str:
+    """Return the folder above the first name of a pattern that stands for several."""
+    names = pattern.split('/')
+    return '/'.join(names[:next((i for i, name in enumerate(names) if GLOB & set(name)), -1)])
 
 
 def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
@@ -205,11 +225,32 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     if is_local(entry.path) and not os.path.isfile(entry.path):
         raise DataFormatError(f'{entry.path}: expected a file, a pipe or a device cannot be read twice')
     with store_of(entry.path).open(entry.path) as stream:
+        if kind := find_binary_kind(stream.peek(MAGIC)[:MAGIC]):
+            return inspect_parts(entry, kind, options)
         lines, blank_bytes = take_first_lines(read_stream(stream, entry.path))
     if not lines:
         return None
     return InputFile(entry.path, entry.size, sniff(lines, entry.path, options, blank_bytes),
                      modified=entry.modified)
+
+
+def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | None:
+    """Return the InputFile of a file that is no text, or None when it has no row."""
+    if options.kind not in ('auto', kind):
+        raise DataFormatError(f'{entry.path}: expected {options.kind} rows, found {kind} rows')
+    with open_ranges(entry.path) as source:
+        parts = find_kind(kind).open(source, entry.path)
+        form = parts.choose_format(options, name_folders(entry))
+        cuts = find_cuts(entry.size, parts.sizes)
+    if not cuts or parts.n_rows == 0:
+        return None
+    return InputFile(entry.path, entry.size, form, modified=entry.modified, cuts=cuts, n_rows=parts.n_rows)
+
+
+def name_folders(entry: Entry) -> tuple[tuple[str, str], ...]:
+    """Return (name, value) of the folders between the one that the user named and a file, such as city=Oslo."""
+    folders = entry.path.removeprefix(entry.root).split('/')[:-1] if entry.path != entry.root else []
+    return tuple((name, unquote(value)) for name, equals, value in (part.partition('=') for part in folders) if equals)
 
 
 def check_alike(files: list[InputFile]) -> None:
@@ -270,7 +311,8 @@ def demand_same_file(file: InputFile, entry: Entry | None) -> None:
 def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
     """Cut the files into the input of at most n_maps tasks of about equal size, in input order.
 
-    Returns a list of tasks, each a list of [file number, start, length]. Compressed files are not cut.
+    Returns a list of tasks, each a list of [file number, start, length]. Compressed files are not cut, others that are
+    no text only between their parts.
     """
     share = max(1, -(-plan.size // max(n_maps, 1)))
     tasks: list[list[list[int]]] = [[]]
@@ -278,10 +320,18 @@ def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
     for number, file in enumerate(plan.files):
         start = 0
         while start < file.size:
-            length = file.size - start if is_compressed(file.path) else min(room, file.size - start)
-            tasks[-1].append([number, start, length])
-            start, room = start + length, room - length
-            if room <= 0:
+            end = find_end(file, start, start + room)
+            tasks[-1].append([number, start, end - start])
+            start, room = end, room - (end - start)
+            if room <= 0 or start < file.size:
                 tasks.append([])
-                room = share
+                room = share + (room if file.cuts else 0)
     return [task for task in tasks if task]
+
+
+def find_end(file: InputFile, start: int, wanted: int) -> int:
+    """Return the end of a split: as wanted, or the nearest one that the file allows."""
+    if is_compressed(file.path):
+        return file.size
+    ends = [cut for cut in (*file.cuts, file.size) if cut > start]
+    return min(ends, key=lambda end: abs(end - wanted)) if file.cuts else min(wanted, file.size)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mr_elm.arithmetic import describe_blas
-from mr_elm.engines import embedded, make_engine
+from mr_elm.engines import make_engine, mrjob_engine
 from mr_elm.engines.embedded import Embedded
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
@@ -126,13 +126,13 @@ def test_a_file_that_changes_before_any_job_is_noticed(elm, jobs_of, rows, out, 
 
 def lose_a_split(patch):
     """Let the next job run without the second of its splits."""
-    plan_splits = embedded.plan_splits
+    plan_splits = mrjob_engine.plan_splits
 
     def lossy(*arguments):
         patch.undo()
         tasks = plan_splits(*arguments)
         return [*tasks[:1], *tasks[2:]]
-    patch.setattr(embedded, 'plan_splits', lossy)
+    patch.setattr(mrjob_engine, 'plan_splits', lossy)
 
 
 @pytest.mark.parametrize('name', COMMANDS)

@@ -1,0 +1,152 @@
+"""Turn record batches of Arrow into rows: numbers, tables of numbers and categories, labels and weights."""
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from mr_elm.io.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, ArrowSchema, Field, is_number, refuse_damage
+from mr_elm.io.blocks import Block
+from mr_elm.io.columns import CodedColumn, NumberColumn, Table, Values
+from mr_elm.io.formats import RowFormat
+from mr_elm.io.parts import Batch
+from mr_elm.typing import Floats
+
+
+class BatchMaker:
+    """Turn record batches of one file into batches of rows.
+
+    schema : ArrowSchema of the file. form : RowFormat, which has the names of the features.
+    Raises DataFormatError when a column of the file is of another kind than its format says.
+    """
+
+    def __init__(self, schema: ArrowSchema, form: RowFormat) -> None:
+        self.schema, self.form = schema, form
+        self.fields = [schema.fields[name] for name in form.names or ()]
+        self.label = None if form.ignore_label else form.label_name
+        self.kinds = {column: schema.kind(column) for column in schema.columns}
+        self.runs = find_runs(self.fields)
+
+    @property
+    def columns(self) -> list[str]:
+        """List the columns of the file that are needed."""
+        wanted = dict.fromkeys([*(column for _, column, _ in self.runs), self.label, self.form.weight_name])
+        return [column for column in self.schema.names if column in wanted]
+
+    def make_all(self, parts: Iterable[tuple[int, Iterable[Any]]], block_rows: int) -> Iterator[tuple[int, Batch]]:
+        """Yield (number of a part, Batch of block_rows rows or the last ones) for parts of record batches."""
+        waiting, n_rows, number = [], 0, 0
+        for number, batches in parts:
+            for batch in batches:
+                waiting.append(batch)
+                n_rows += batch.num_rows
+                if n_rows >= block_rows:
+                    *whole, last = cut_batch(join_batches(waiting), block_rows)
+                    yield from ((number, self.make(piece)) for piece in whole)
+                    waiting, n_rows = [last], last.num_rows
+        if n_rows:
+            yield number, self.make(join_batches(waiting))
+
+    def make(self, batch: Any) -> Batch:
+        """Make a Batch of a pyarrow.RecordBatch. Raises DataFormatError when its text is not UTF-8."""
+        with refuse_damage(self.schema.name):
+            return self.convert(batch)
+
+    def convert(self, batch: Any) -> Batch:
+        """Convert the columns of a record batch."""
+        arrays = {column: storage_of_array(batch.column(column)) for column in self.columns}
+        arrays |= {column: repeat_text(text, batch.num_rows) for column, text in self.schema.folders.items()}
+        names, codes = encode_values(arrays[self.label], self.form.numeric_labels) if self.label else ((), None)
+        weights = to_numbers(arrays[self.form.weight_name]).astype(float) if self.form.weight_name else None
+        make = self.make_table if self.form.table else self.make_matrix
+        return Batch(Block(make(arrays, batch.num_rows), names, codes, weights), partial(show_row, batch))
+
+    def make_matrix(self, arrays: Mapping[str, Any], n_rows: int) -> Floats:
+        """Copy the features into one matrix, column by column, NaN for missing values."""
+        X = np.empty((n_rows, len(self.fields)))
+        for first, column, items in self.runs:
+            if self.kinds[column] == LISTS:
+                X[:, first:first + len(items)] = to_matrix(arrays[column])[:, items]
+            else:
+                X[:, first] = to_numbers(arrays[column])
+        return X
+
+    def make_table(self, arrays: Mapping[str, Any], n_rows: int) -> Table:
+        """Make a table of the features."""
+        columns: list[Values] = []
+        for _, column, items in self.runs:
+            if self.kinds[column] == LISTS:
+                columns += map(NumberColumn, np.ascontiguousarray(to_matrix(arrays[column])[:, items].T))
+            elif self.kinds[column] == CATEGORY:
+                names, codes = encode_values(arrays[column])
+                columns.append(CodedColumn(codes, names))
+            else:
+                columns.append(NumberColumn(to_numbers(arrays[column]).astype(float)))
+        return Table(tuple(columns), n_rows)
+
+
+def join_batches(batches: list[Any]) -> Any:
+    """Join record batches; empty ones are left out."""
+    batches = [batch for batch in batches if batch.num_rows] or batches[:1]
+    return batches[0] if len(batches) == 1 else import_module('pyarrow').concat_batches(batches)
+
+
+def cut_batch(batch: Any, n_rows: int) -> list[Any]:
+    """Cut a record batch into pieces of n_rows rows; the last one has fewer, perhaps none."""
+    return [batch.slice(start, n_rows) for start in range(0, batch.num_rows - batch.num_rows % n_rows + 1, n_rows)]
+
+
+def find_runs(fields: list[Field]) -> list[tuple[int, str, list[int]]]:
+    """Group neighbours that are items of one column: (position of the first feature, column, items)."""
+    groups = [(column, list(group)) for column, group in groupby(enumerate(fields), lambda pair: pair[1].column)]
+    return [(group[0][0], column, [field.item for _, field in group]) for column, group in groups]
+
+
+def storage_of_array(array: Any) -> Any:
+    """Return an array without its extension type."""
+    return getattr(array, 'storage', array)
+
+
+def to_numbers(array: Any) -> Any:
+    """Return a column of numbers as an array of numpy, NaN for missing values."""
+    types = import_module('pyarrow').types
+    if array.null_count == 0 and (types.is_integer(array.type) or types.is_floating(array.type)):
+        return array.to_numpy(zero_copy_only=False)
+    return array.cast('float64', safe=False).to_numpy(zero_copy_only=False)
+
+
+def to_matrix(array: Any) -> Floats:
+    """Return lists of one size as a matrix, a row of NaN for a list that is missing."""
+    X = np.full((len(array), array.type.list_size), np.nan)
+    X[array.is_valid().to_numpy(zero_copy_only=False)] = to_numbers(array.flatten()).reshape(-1, X.shape[1])
+    return X
+
+
+def encode_values(array: Any, numeric: bool = False) -> tuple[tuple[str, ...], np.ndarray]:
+    """Number the values of a column by first appearance: (their text, (n,) int32 codes, -1 where none is).
+
+    numeric : write a boolean as 1 or 0.
+    """
+    if hasattr(array, 'dictionary_decode'):
+        array = array.dictionary_decode()
+    encoded = array.dictionary_encode()
+    names = tuple(str(int(value)) if numeric and isinstance(value, bool) else str(value)
+                  for value in encoded.dictionary.to_pylist())
+    return names, encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+
+
+def repeat_text(text: str, n_rows: int) -> Any:
+    """Make the column of a folder, whose value is the same in all rows."""
+    arrow, numeric = import_module('pyarrow'), is_number(text)
+    value = None if text == EMPTY_FOLDER else float(text) if numeric else text
+    return arrow.array([value] * n_rows, arrow.float64() if numeric else arrow.string())
+
+
+def show_row(batch: Any, row: int) -> str:
+    """Write a row as JSON."""
+    return json.dumps({name: batch.column(name)[row].as_py() for name in batch.schema.names}, default=str)

@@ -1,0 +1,41 @@
+"""Read the row groups of Parquet files."""
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mr_elm.io.arrow_columns import BatchMaker
+from mr_elm.io.arrow_schema import ArrowSchema, choose_format, import_arrow, refuse_damage
+from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.kinds import Kind
+from mr_elm.io.parts import Batch, BatchReader, Source
+
+
+class ParquetParts:
+    """Read a Parquet file by row groups; see `Parts`."""
+
+    def __init__(self, source: Source, name: str) -> None:
+        parquet = import_arrow(name, 'pyarrow.parquet')
+        self.name = name
+        with refuse_damage(name):
+            self.file = parquet.ParquetFile(source, page_checksum_verification=True)
+            self.schema = self.file.schema_arrow
+            groups = [self.file.metadata.row_group(i) for i in range(self.file.num_row_groups)]
+            self.sizes: Sequence[int] = [max(group.total_byte_size, 0) for group in groups]
+            self.n_rows: int | None = self.file.metadata.num_rows
+
+    def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:
+        """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
+        return choose_format('parquet', ArrowSchema(self.schema, self.name, folders), options)
+
+    def read(self, numbers: Sequence[int], form: RowFormat, block_rows: int) -> Iterator[tuple[int, Batch]]:
+        """Yield the rows of row groups; see `Parts`."""
+        maker = BatchMaker(ArrowSchema(self.schema, self.name, form.folders), form)
+        groups = ((number, self.read_group(number, maker.columns, block_rows)) for number in numbers)
+        return maker.make_all(groups, block_rows)
+
+    def read_group(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:
+        """Yield the record batches of a row group. Raises DataFormatError when it is damaged."""
+        with refuse_damage(f'{self.name}, row group {number + 1}'):
+            yield from self.file.iter_batches(block_rows, [number], columns, use_threads=False)
+
+
+KIND = Kind(reader=BatchReader, magic=(b'PAR1',), open=ParquetParts)

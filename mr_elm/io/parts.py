@@ -1,0 +1,183 @@
+"""Read files that are no lines of text, part by part: row groups of Parquet, record batches of Arrow.
+
+A part begins at its share of the file's bytes, so that splits are ranges of bytes as they are of text.
+"""
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, concatenate, take_rows
+from mr_elm.io.columns import Table
+from mr_elm.io.csv_rows import check_label
+from mr_elm.io.encoding import Encoding, encode_table
+from mr_elm.io.formats import RowError, RowFormat, RowOptions
+
+Source = Any  # path of a file of this machine, or an open file that can seek
+
+
+class Parts(Protocol):
+    """Read a file in parts.
+
+    sizes : how large each part is, in any unit. n_rows : rows of all parts, or None where the file does not say.
+    """
+
+    sizes: Sequence[int]
+    n_rows: int | None
+
+    def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:
+        """Decide how the rows are read; folders : see `RowFormat`. Raises DataFormatError."""
+
+    def read(self, numbers: Sequence[int], form: RowFormat, block_rows: int) -> Iterator[tuple[int, 'Batch']]:
+        """Yield the rows of neighbouring parts, block_rows together, and the number of the part where they end.
+
+        Raises DataFormatError when a part is damaged.
+        """
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Hold some rows as a file has them.
+
+    block : Block of a matrix with NaN for missing values, or of a Table; row i has no label where codes[i] is negative.
+    show : returns a row as text, for a message.
+    """
+
+    block: Block
+    show: Callable[[int], str]
+
+
+def measure(source: Source) -> int:
+    """Return the bytes of a file."""
+    return os.path.getsize(source) if isinstance(source, str) else source.seek(0, os.SEEK_END)
+
+
+def find_cuts(n_bytes: int, sizes: Sequence[int]) -> list[int]:
+    """Return the byte at which each part begins: its share of the bytes of the file."""
+    ends = np.cumsum([0, *(size + 1 for size in sizes)], dtype=object)
+    return [n_bytes * end // ends[-1] for end in ends[:-1]]
+
+
+def read_parts(source: Source, parts: Parts, form: RowFormat, split: tuple[int, int],
+               block_rows: int = BLOCK_ROWS) -> Iterator[tuple[int, Batch]]:
+    """Yield the batches of the parts that begin in a split (start, length), and how many bytes are new with each."""
+    n_bytes, (start, length) = measure(source), split
+    cuts = find_cuts(n_bytes, parts.sizes)
+    numbers = [number for number, cut in enumerate(cuts) if start <= cut < start + length]
+    done = start
+    for number, batch in parts.read(numbers, form, block_rows):
+        end = [*cuts, n_bytes][number + 1]
+        yield end - done, batch
+        done = end
+
+
+class BatchReader:
+    """Turn the batches of one split into blocks; the same interface as `LineReader`, where lines are rows."""
+
+    def __init__(self, form: RowFormat, file: str = '', start: int = 0, stop: bool = True,
+                 encoding: Encoding | None = None, **_: object) -> None:
+        self.form, self.stop, self.encoding = form, stop, encoding
+        self.counts = RowCounts(file, start)
+        self.rejected: list[RejectedRow] = []
+
+    def blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
+        """Yield the rows of each batch that can be used."""
+        for batch in batches:
+            block = self._judge(batch)
+            if self.stop and self.rejected:
+                return
+            if block is not None and len(block):
+                self.counts.used += len(block)
+                yield block
+
+    def _judge(self, batch: Batch) -> Block | None:
+        first, errors = self.counts.lines, find_errors(batch.block, self.form)
+        rows = np.delete(np.arange(len(batch.block)), sorted(errors))
+        block, late = encode_or_reject(drop_rows(batch.block, rows) if errors else batch.block, self.encoding)
+        errors |= {int(rows[row]): error for row, error in late}
+        self.counts.lines += len(batch.block)
+        self.counts.records += len(batch.block)
+        for row in sorted(errors)[:1 if self.stop else None]:
+            error = errors[row]
+            self.rejected.append(RejectedRow(first + row, error.reason, error.detail, batch.show(row)))
+            self.counts.rejected[error.reason] += 1
+        return block
+
+
+def encode_or_reject(block: Block, encoding: Encoding | None) -> tuple[Block | None, list[tuple[int, RowError]]]:
+    """Encode rows that are a table; where that fails halve them until the bad ones stand alone.
+
+    Returns (Block or None, list of (position, RowError)).
+    """
+    try:
+        return encode_table(block, encoding), []
+    except RowError as error:
+        if len(block) == 1:
+            return None, [(0, error)]
+    middle = len(block) // 2
+    left, left_errors = encode_or_reject(take_rows(block, slice(0, middle)), encoding)
+    right, right_errors = encode_or_reject(take_rows(block, slice(middle, None)), encoding)
+    return concatenate([left, right]), left_errors + [(middle + k, error) for k, error in right_errors]
+
+
+def drop_rows(block: Block, rows: np.ndarray) -> Block:
+    """Keep some rows, and the labels that they have."""
+    kept = take_rows(block, rows)
+    if kept.codes is None:
+        return kept
+    used, codes = np.unique(kept.codes, return_inverse=True)
+    return Block(kept.X, tuple(block.names[code] for code in used), codes.astype(np.int32), kept.weights)
+
+
+def find_errors(block: Block, form: RowFormat) -> dict[int, RowError]:
+    """Return why rows cannot be used: row -> the first reason."""
+    errors: dict[int, RowError] = {}
+    for find in (find_bad_labels, find_bad_weights, find_bad_values):
+        for row, error in find(block, form):
+            errors.setdefault(row, error)
+    return errors
+
+
+def find_bad_labels(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:
+    """Yield (row, error) where a label is missing or cannot be one."""
+    if block.codes is None:
+        return
+    missing = RowError('missing label', f'the column {form.label_name!r} is empty')
+    yield from ((row, missing) for row in np.flatnonzero(block.codes < 0).tolist())
+    for code, name in enumerate(block.names):
+        try:
+            check_label(name, form)
+        except RowError as error:
+            yield from ((row, error) for row in np.flatnonzero(block.codes == code).tolist())
+
+
+def find_bad_weights(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:
+    """Yield (row, error) where a weight is not a positive number."""
+    if block.weights is None:
+        return
+    for row in np.flatnonzero(~(np.isfinite(block.weights) & (block.weights > 0))).tolist():
+        weight = block.weights[row]
+        reason = 'weight is not positive' if np.isfinite(weight) else 'nan or infinite'
+        yield row, RowError(reason, f'the column {form.weight_name!r} holds {weight}')
+
+
+def find_bad_values(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:
+    """Yield (row, error) where a feature of a matrix is missing or not finite."""
+    if isinstance(block.X, Table):
+        return
+    finite = np.isfinite(block.X)
+    if finite.all():
+        return
+    for row in np.flatnonzero(~finite.all(axis=1)).tolist():
+        column = int(np.argmin(finite[row]))
+        yield row, explain_value(block.X[row, column], form.names[column] if form.names else str(column))
+
+
+def explain_value(value: float, name: str) -> RowError:
+    """Say why a feature of a row cannot be used."""
+    if np.isnan(value):
+        return RowError('missing value', f'column {name!r} is empty (--encode auto takes the mean instead, --drop '
+                        'leaves the column out)')
+    return RowError('nan or infinite', f'column {name!r} holds {value}')
