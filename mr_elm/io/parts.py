@@ -179,5 +179,5 @@ def explain_value(value: float, name: str) -> RowError:
     """Say why a feature of a row cannot be used."""
     if np.isnan(value):
         return RowError('missing value', f'column {name!r} is empty (--encode auto takes the mean instead, --drop '
-                        'leaves the column out)')
+                        f'{name} leaves the column out)')
     return RowError('nan or infinite', f'column {name!r} holds {value}')
