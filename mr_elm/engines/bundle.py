@@ -22,7 +22,8 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import source_digest, sources
 from mr_elm.files.storage import store_of
 
-NOT_ON_NODES = ('boto3', 'tqdm')  # only the driver needs them
+NOT_ON_NODES = ('tqdm',)  # only the driver needs it
+OPTIONAL = ('pyarrow',)  # on nodes where it is installed here
 UNPACKED = 'mr_elm_env'  # the folder of a task in which the archive is unpacked
 ANY_PROCESSOR = {'NUMBA_CPU_NAME': 'generic'}  # compiled loops must run on every node
 PYTHON = f'python{sys.version_info.major}.{sys.version_info.minor}'
@@ -35,11 +36,11 @@ def requirements() -> dict[str, str]:
     versions = {}
     for line in metadata.requires('mr_elm') or ():
         name = re.split(r'[^\w.-]', line)[0]
-        if 'extra ==' not in line and name not in NOT_ON_NODES:
+        if name in OPTIONAL or 'extra ==' not in line and name not in NOT_ON_NODES:
             try:
                 versions[name] = metadata.version(name)
             except metadata.PackageNotFoundError:
-                continue  # only other Pythons need it
+                continue  # only other Pythons need it, or nobody here
     return versions
 
 

@@ -51,13 +51,17 @@ class Account(Amazon):
         return sorted(path for path in self.files if not path.startswith(f'{TEMPORARY}logs/'))
 
 
-def write_python(folder):
-    """Write a Python that has what mrjob-emr.conf installs on a node and no other package of this machine."""
+def write_python(folder, environment):
+    """Write a Python that has what mrjob-emr.conf installs on a node and no other package of this machine.
+
+    environment : of the node, instead of the role by which nodes reach S3.
+    """
     installed = {line.partition('==')[0] for line in REQUIREMENTS.read_text().splitlines() if '==' in line}
     absent = {module for module, names in packages_distributions().items() if not {*names} <= installed | OF_A_NODE}
     (folder / 'sitecustomize.py').write_text(ABSENCE.format(absent=absent))
     (folder / 'python').write_text(
-        f'#!/bin/sh\nPYTHONPATH={folder}:$PYTHONPATH exec {shlex.quote(sys.executable)} "$@"\n')
+        '#!/bin/sh\n' + ''.join(f'export {name}={shlex.quote(value)}\n' for name, value in environment.items())
+        + f'PYTHONPATH={folder}:$PYTHONPATH exec {shlex.quote(sys.executable)} "$@"\n')
     (folder / 'python').chmod(0o755)
 
 
@@ -72,7 +76,7 @@ def account(tmp_path_factory):
         patch.setenv('AWS_CONFIG_FILE', '/dev/null')
         patch.setattr(s3, 'CONNECTION', {})
         storage.make_store.cache_clear()
-        write_python(account.folder)
+        write_python(account.folder, account.environment)
         yield account
     storage.make_store.cache_clear()
 

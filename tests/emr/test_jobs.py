@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from reference.commands import elm, succeed
 
@@ -17,6 +19,7 @@ from emr.amazon import CREDENTIALS
 from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
 from mr_elm.engines.mrjob_engine import MRJobEngine
 from mr_elm.engines.shipping import source_digest
+from mr_elm.files.storage import copy
 
 MODEL = 's3://bucket/models/m.npz'
 PROGRAM = Path(sys.executable).with_name('mr-elm')
@@ -172,3 +175,20 @@ def test_a_bundle_is_unpacked_for_every_task(account, rows, here, inline_model, 
 def test_a_model_on_s3_is_inspected_without_a_cluster(account, inline_model, here):
     account.files['s3://bucket/inspected.npz'] = inline_model.read_bytes()
     assert json.loads(here('inspect', 's3://bucket/inspected.npz', '--json'))['n_rows_used'] == 1500
+
+
+def test_tasks_read_parquet_on_s3_by_ranges(account, here, tmp_path):
+    rng = np.random.default_rng(5)
+    city, age = rng.choice(['Oslo', 'Rome'], 600), rng.normal(40, 5, 600)
+    table = pa.table({'y': age + 5 * (city == 'Oslo') > 42, 'age': age, 'city': city})
+    pq.write_to_dataset(table, tmp_path / 'set', partition_cols=['city'], row_group_size=100)
+    for path in (tmp_path / 'set').rglob('*.parquet'):
+        copy(str(path), f's3://bucket/set/{path.relative_to(tmp_path / "set")}')
+    words = ('--encode', 'auto', '--hidden', 20, '-q', '--model')
+    here('train', 'pesvm', tmp_path / 'set', *words, tmp_path / 'm.npz')
+    account.done('train', 'pesvm', 's3://bucket/set', *words, tmp_path / 'emr.npz', '-D', 'mapreduce.job.maps=3')
+    scores = []
+    for model, path in (('m.npz', tmp_path / 'set'), ('emr.npz', 's3://bucket/set')):
+        here('predict', tmp_path / model, path, '--scores', '-q', '-o', tmp_path / f'{model}.txt')
+        scores.append([line.split('\t')[1] for line in (tmp_path / f'{model}.txt').read_text().splitlines()])
+    assert np.abs(np.subtract(*np.array(scores, float))).max() < 1e-8

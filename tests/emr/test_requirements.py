@@ -12,7 +12,9 @@ import mr_elm.streaming
 from emr.conftest import REQUIREMENTS
 
 ENTRY = re.compile(r'([\w-]+)==([\w.]+)((?: +--hash=sha256:[0-9a-f]{64})+)')
-OF_ALL_MACHINES = ('threadpoolctl',)  # one wheel; others have one for each kind of machine
+# one wheel; others have one for each kind of machine
+OF_ALL_MACHINES = ('threadpoolctl', 'boto3', 'botocore', 'jmespath', 'python-dateutil', 's3transfer', 'six', 'urllib3')
+ON_NODES = {'numpy', 'scipy', 'numba', 'threadpoolctl', 'boto3', 'pyarrow'}
 
 
 @pytest.fixture(scope='module')
@@ -46,7 +48,7 @@ def test_every_entry_has_a_version_and_a_digest_for_each_kind_of_machine(lines):
 def test_versions_fit_together_and_suit_the_library(lines, versions):
     needs = [need for line in lines if line.startswith('# needs ') for need in line[8:].split(', ')]
     own = [need for need in map(Requirement, requires('mr_elm')) if need.name in versions]
-    assert {need.name for need in own} == {'numpy', 'scipy', 'numba', 'threadpoolctl'} and len(needs) >= 3
+    assert {need.name for need in own} == ON_NODES and len(needs) >= 3
     for need in (*own, *map(Requirement, needs)):
         assert versions[need.name] in need.specifier, str(need)
 
@@ -62,13 +64,14 @@ def test_the_program_that_writes_the_list_writes_such_entries(program):
         '# needs numpy<3', f'package==1.2     --hash=sha256:{"a" * 64}     --hash=sha256:{"b" * 64}']
     with pytest.raises(SystemExit, match='package: expected one version .*, pip chose 1.2 and 1.3'):
         program.pin(reports_of('1.2', ['a']) + reports_of('1.3', ['b']))
-    assert [need.partition(' ')[0] for need in program.read_bounds()] == ['numpy', 'scipy', 'numba', 'threadpoolctl']
+    assert [need.partition(' ')[0] for need in program.read_bounds()] == [
+        'numpy', 'scipy', 'numba', 'boto3', 'threadpoolctl', 'pyarrow']
 
 
 def test_a_node_has_nothing_else_and_every_stage_starts_there(account):
     stages = [f'mr_elm.streaming.{path.stem}' for path in sorted(Path(mr_elm.streaming.__path__[0]).glob('mr_*.py'))]
     assert len(stages) > 10
-    for modules, status in ((stages, 0), (['pandas'], 1), (['boto3'], 1)):
+    for modules, status in ((stages, 0), (['pandas'], 1), (['tqdm'], 1)):
         done = subprocess.run([account.folder / 'python', '-c', f'import {", ".join(modules)}'], capture_output=True)
         assert done.returncode == status, done.stderr
 
