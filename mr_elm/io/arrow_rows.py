@@ -1,6 +1,7 @@
 """Read the record batches of Arrow IPC files and streams (.arrow, .feather)."""
 import os
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -23,14 +24,23 @@ class ArrowParts:
         self.name = name
         with refuse_damage(name):
             stream = arrow.memory_map(source) if isinstance(source, str) else arrow.PythonFile(source, 'r')
+            self.stream = stream
             self.is_stream = stream.read(len(STREAM)) == STREAM
             if self.is_stream:
                 demand_end(stream, name)
             stream.seek(0)
             self.file = (arrow.ipc.open_stream if self.is_stream else arrow.ipc.open_file)(stream)
             self.schema = self.file.schema
-            self.n_rows = None if self.is_stream else self.file.count_rows()
             self.sizes: Sequence[int] = [0] * (1 if self.is_stream else self.file.num_record_batches)
+
+    @cached_property
+    def n_rows(self) -> int | None:
+        """Count the rows of a file without reading their values; None for a stream."""
+        if self.is_stream:
+            return None
+        with refuse_damage(self.name):
+            fragment = import_arrow(self.name, 'pyarrow.dataset').IpcFileFormat().make_fragment(self.stream)
+            return fragment.count_rows(use_threads=False)
 
     def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:
         """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""

@@ -21,11 +21,14 @@ Source = Any  # path of a file of this machine, or an open file that can seek
 class Parts(Protocol):
     """Read a file in parts.
 
-    sizes : how large each part is, in any unit. n_rows : rows of all parts, or None where the file does not say.
+    sizes : how large each part is, in any unit.
     """
 
     sizes: Sequence[int]
-    n_rows: int | None
+
+    @property
+    def n_rows(self) -> int | None:
+        """Return the rows of all parts, or None where the file does not say."""
 
     def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:
         """Decide how the rows are read; folders : see `RowFormat`. Raises DataFormatError."""
