@@ -58,6 +58,8 @@ def check_names(header: ModelHeader) -> None:
     names, n_columns = given.get('names'), header.n_features if encoding is None else len(encoding['columns'])
     demand(names is None or isinstance(names, list) and len(names) == n_columns
            and all(isinstance(name, str) for name in names), f'input: names of {n_columns} columns', names)
+    delimiter = given.get('delimiter')
+    demand(delimiter is None or isinstance(delimiter, str) and (len(delimiter) == 1), 'input: a delimiter', delimiter)
     for name in ('label_name', 'weight_name'):
         demand(given.get(name) is None or isinstance(given[name], str), f'input: a {name}', given.get(name))
     demand(isinstance(given.get('dropped', []), list), 'input: a list of dropped columns', given.get('dropped'))

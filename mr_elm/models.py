@@ -105,6 +105,18 @@ class Model(ABC):
         """Write the model under exactly this name, whole or not at all."""
         save_model(path, self.header, self.arrays)
 
+    def write_predictions(self, X: Rows, with_scores: bool = False) -> list[str]:
+        """Return a line of text for each row: what is predicted.
+
+        with_scores : the decision values follow, a tab before each.
+        """
+        scores = self.decision_function(X)
+        decided = self.decide(scores)
+        lines = list(map(repr, decided.tolist())) if self.numeric else [self.classes[k] for k in decided]
+        if self.numeric or not with_scores:
+            return lines
+        return ['\t'.join([line, *map(repr, row)]) for line, row in zip(lines, scores.tolist(), strict=True)]
+
     def decide(self, scores: Floats) -> np.ndarray:
         """Turn decision values (n, K) into class numbers; a tie goes to the first class."""
         return scores[:, 0] if self.numeric else class_numbers(scores, len(self.classes), self.scheme)

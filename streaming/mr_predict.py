@@ -60,13 +60,7 @@ class MRPredict(MRRows):
     def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
         """Predict a block."""
         demand_width(block.X, self.model.n_features)
-        scores = self.model.decision_function(block.X)
-        decided = self.model.decide(scores)
-        lines = [repr(value) for value in decided.tolist()] if self.model.numeric else [
-            self.model.classes[k] for k in decided]
-        if self.options.scores and not self.model.numeric:
-            lines = ['\t'.join([line, *map(repr, row)]) for line, row in zip(lines, scores.tolist(), strict=True)]
-        yield make_key('rows', *place), ({}, lines)
+        yield make_key('rows', *place), ({}, self.model.write_predictions(block.X, self.options.scores))
 
     @staticmethod
     def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:

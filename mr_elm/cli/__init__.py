@@ -1,4 +1,5 @@
 """The command line: mr-elm COMMAND ... [options] [mrjob's runner options]."""
+import os
 import sys
 import traceback
 import warnings
@@ -69,6 +70,7 @@ def run_command(argv: Sequence[str]) -> int:
         with terminable():
             return getattr(module, argv[0])(argv[1:]) or 0
     except BrokenPipeError:
+        drop_output()
         return 1
     except KeyboardInterrupt as error:
         text, status = ('terminated', 143) if isinstance(error, Terminated) else ('interrupted', 130)
@@ -80,6 +82,12 @@ def run_command(argv: Sequence[str]) -> int:
         text = add_notes(describe_error(error, ' (--debug shows where)'), error)
         print(f'mr-elm: {text}', file=sys.stderr)
         return 1
+
+
+def drop_output() -> None:
+    """Send what is left for standard output nowhere: Python would complain at the end that nobody reads it."""
+    with open(os.devnull, 'wb') as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def add_notes(text: str, error: BaseException) -> str:

@@ -13,6 +13,7 @@ from mr_elm.cli.options import (
     add_runner_options,
     add_task_option,
     choose_engine,
+    copy_standard_input,
     write_rejected,
 )
 from mr_elm.cli.score import fetched_model, rows_for
@@ -31,7 +32,7 @@ def pack(argv: Sequence[str]) -> None:
     """Pack rows of text into a folder."""
     parser = Parser('pack', 'Write rows as binary blocks, one block in each line, with checksums, and a manifest with '
                     'their statistics.')
-    add_input_options(parser, encodes=True)
+    add_input_options(parser, encodes=True, reads_standard=True)
     parser.add_argument('-o', '--output', required=True, metavar='DIR', help='a new or empty folder')
     parser.add_argument('--dtype', choices=('float64', 'float32'), default='float64',
                         help='number format of the features (default: %(default)s)')
@@ -48,8 +49,8 @@ def pack(argv: Sequence[str]) -> None:
         demand_free(rejected)
     labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}
     options = row_options(args, **labels) if args.like is None else options_like(args, **labels)
-    with choose_engine(args, passed, args.output.rstrip('/')) as engine:
-        summary, accounts = packing.pack(args.inputs, args.output, options, engine,
+    with choose_engine(args, passed, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:
+        summary, accounts = packing.pack(inputs, args.output, options, engine,
                                          packing.Packing(args.dtype, args.block_rows), args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, engine)

@@ -28,7 +28,8 @@ EXAMPLES = {
         'merge a.npz b.npz --model both.npz': 'b was trained with --like a.npz'}),
     'predict': ('MODEL INPUT... -o OUT [options]', {
         'predict m.npz test.csv -o labels.txt': 'rows as in the training; labels are ignored',
-        'predict m.npz new.csv --no-label --scores -o out.txt': 'rows without a label; values too'}),
+        'predict m.npz new.csv --no-label --scores -o out.txt': 'rows without a label; values too',
+        'predict m.npz - --no-label': 'answer rows on standard input, line by line'}),
     'evaluate': ('MODEL INPUT... [options]', {
         'evaluate m.npz test.csv': 'a table',
         'evaluate m.npz test.csv --json -q': 'one JSON object',

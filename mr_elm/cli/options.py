@@ -2,8 +2,11 @@
 import argparse
 import logging
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from textwrap import fill
 from typing import Any
 
@@ -12,7 +15,7 @@ from mr_elm.engines import DEFAULT_ENGINE, ENGINES, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import LogLines, Reporter
-from mr_elm.files.storage import write_file
+from mr_elm.files.storage import COPY, STANDARD, Entry, write_file
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.row_arguments import (
     AdvancedHelp,
@@ -34,7 +37,7 @@ class Parser(argparse.ArgumentParser):
                          epilog=examples_of(command))
         self.add_argument('--help-all', action=HelpAll, nargs=0, default=argparse.SUPPRESS,
                           help='show all options and exit')
-        self.runs_jobs = runs_jobs
+        self.runs_jobs, self.reads_standard = runs_jobs, False
         self.shows_all = False
         self.groups: dict[str, Any] = {'': self}
 
@@ -66,9 +69,20 @@ class Parser(argparse.ArgumentParser):
         if passed and not self.runs_jobs:
             self.error(f'{passed[0]}: this command runs no job and takes no option of mrjob')
         args = self.parse_intermixed_args(own)
+        if STANDARD in getattr(args, 'inputs', ()):
+            self.check_standard_input(args)
         if self.runs_jobs:
             make_engine(args.runner, tuple(passed)).prepare(args.inputs)
         return args, tuple(passed)
+
+    def check_standard_input(self, args: argparse.Namespace) -> None:
+        """Exit with 2 where standard input cannot be read."""
+        if not self.reads_standard:
+            self.error(f'{STANDARD}: expected files, only predict, evaluate and pack read standard input')
+        if len(args.inputs) > 1:
+            self.error(f'{STANDARD}: expected standard input alone, found files beside it')
+        if args.runner != 'inline':
+            self.error(f'-r {args.runner}: expected files, standard input is read in process only')
 
     def separate(self, argv: Sequence[str]) -> tuple[list[str], list[str]]:
         """Separate our tokens from mrjob's."""
@@ -129,13 +143,30 @@ REFUSED = {'-o': f', the output folder of a job is {OUTPUT_DIR}', '--spark': '',
            **dict.fromkeys(step_options(), '')}
 
 
-def add_input_options(parser: Parser, encodes: bool = False) -> None:
-    """Add the inputs and the options that say how they are written. encodes : add also how text becomes features."""
-    parser.add_argument('inputs', nargs='+', metavar='INPUT', help='files, folders or globs; .gz and .bz2 too')
+def add_input_options(parser: Parser, encodes: bool = False, reads_standard: bool = False) -> None:
+    """Add the inputs and the options that say how they are written.
+
+    encodes : add also how text becomes features. reads_standard : whether `-` may be the input.
+    """
+    parser.reads_standard = reads_standard
+    parser.add_argument('inputs', nargs='+', metavar='INPUT', help='files, folders or globs; .gz and .bz2 too'
+                        + ('; - for standard input' if reads_standard else ''))
     group = parser.add_argument_group('input')
     add_row_arguments(group.add_argument)
     if encodes:
         add_encode_arguments(group.add_argument)
+
+
+@contextmanager
+def copy_standard_input(inputs: Sequence[str]) -> Iterator[Sequence[str | Entry]]:
+    """Give the inputs of a job; standard input is copied to a file first, since a job reads rows more than once."""
+    if list(inputs) != [STANDARD]:
+        yield inputs
+        return
+    with tempfile.NamedTemporaryFile(prefix='mr_elm-') as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream, COPY)
+        stream.flush()
+        yield [Entry('standard input', False, stream.tell(), copy=stream.name)]
 
 
 def above_zero(text: str) -> float:

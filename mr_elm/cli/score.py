@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, BinaryIO
 
 from mr_elm.cli.options import (
     Parser,
@@ -17,17 +17,18 @@ from mr_elm.cli.options import (
     add_resume_option,
     add_runner_options,
     choose_engine,
+    copy_standard_input,
     write_rejected,
 )
 from mr_elm.drivers import score
-from mr_elm.engines.base import Engine
+from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
+from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ModelFormatError
-from mr_elm.files.storage import demand_free, fetch_file
+from mr_elm.files.storage import STANDARD, demand_free, fetch_file, write_file
 from mr_elm.io.formats import RowOptions
 from mr_elm.machines.living import demand_living
 from mr_elm.model_checks import check_report
 from mr_elm.models import Model, read_model, refusing
-from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
@@ -36,29 +37,68 @@ def predict(argv: Sequence[str]) -> None:
     """Write predictions in input order."""
     parser = model_parser('predict', 'Write one line for each row, in input order: the predicted label and, with '
                           '--scores, the decision values.')
-    parser.add_argument('-o', '--output', required=True, metavar='OUT',
-                        help='where to write the predictions; - is standard output')
+    parser.add_argument('-o', '--output', metavar='OUT', help='where to write the predictions; - is standard output '
+                        '(default if INPUT is -)')
     parser.add_argument('--scores', action='store_true',
                         help='write the decision values after the label, separated by tabs')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_label_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
-    to_stdout, rejected = args.output == '-', f'{args.output}.rejected'
-    if to_stdout and args.bad_rows == 'skip':
-        parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
-    if not to_stdout:
-        demand_free(args.output, args.overwrite)
+    check_output(parser, args)
+    if args.inputs == [STANDARD]:
+        if passed:
+            parser.error(f'{passed[0]}: expected no option of mrjob with standard input, which runs no job')
+        return answer_standard_input(args)
+    to_stdout, rejected = args.output == STANDARD, f'{args.output}.rejected'
     if args.bad_rows == 'skip':
         demand_free(rejected, args.overwrite)
     with (fetched_model(args.model) as (path, model),
           choose_engine(args, passed, None if to_stdout else args.output) as engine,
           give_target(args.output) as target):
-        plan = plan_inputs(args.inputs, rows_for(
-            model, args, labelled=not args.no_label, ignore_label=True, ignore_extra=args.ignore_extra_features))
+        plan = plan_inputs(args.inputs, rows_to_predict(model, args))
         accounts = score.predict(path, plan, target, engine, args.scores, args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, engine)
+
+
+def check_output(parser: Parser, args: argparse.Namespace) -> None:
+    """Find out where predictions go, and exit with 2 when the user must say it. Raises OSError when they cannot."""
+    answers = args.inputs == [STANDARD]
+    if args.output is None and not answers:
+        parser.error('the following arguments are required: -o/--output')
+    args.output = args.output or STANDARD
+    if args.output != STANDARD:
+        demand_free(args.output, args.overwrite)
+    elif args.resume:
+        parser.error('--resume: expected the name of a file after -o, standard output cannot be continued')
+    elif args.bad_rows == 'skip' and not answers:
+        parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
+
+
+def rows_to_predict(model: Model, args: argparse.Namespace) -> RowOptions:
+    """Return the RowOptions of rows whose labels, if there are any, are ignored."""
+    return rows_for(model, args, labelled=not args.no_label, ignore_label=True,
+                    ignore_extra=args.ignore_extra_features)
+
+
+def answer_standard_input(args: argparse.Namespace) -> None:
+    """Write a line for each row of standard input as soon as it comes, without a job."""
+    with fetched_model(args.model) as (_, model), open_answers(args.output) as out:
+        answers = Answers(model, options_of_lines(model, rows_to_predict(model, args)), args.scores,
+                          args.bad_rows == 'skip')
+        answer_lines(answers, sys.stdin.buffer, out)
+    report_rejected(answers.reasons, Reporter(args.quiet))
+
+
+@contextmanager
+def open_answers(output: str) -> Iterator[BinaryIO]:
+    """Open an output for answers, which appears whole when all went well; standard output gets them at once."""
+    if output == STANDARD:
+        yield sys.stdout.buffer
+        return
+    with write_file(output) as path, open(path, 'wb') as stream:
+        yield stream
 
 
 @contextmanager
@@ -86,12 +126,13 @@ def evaluate(argv: Sequence[str]) -> None:
     args, passed = parser.parse(argv)
     if args.no_label:
         parser.error('--no-label: labels are needed to evaluate')
-    with fetched_model(args.model) as (path, model), choose_engine(args, passed) as engine:
+    with (fetched_model(args.model) as (path, model), choose_engine(args, passed) as engine,
+          copy_standard_input(args.inputs) as inputs):
         if args.leave_one_out:
             demand_living(model, args.model)
-        plan = plan_inputs(args.inputs, rows_for(model, args, ignore_extra=args.ignore_extra_features))
+        plan = plan_inputs(inputs, rows_for(model, args, ignore_extra=args.ignore_extra_features))
         scores, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out)
-    report_rejected(accounts, engine)
+    report_rejected(accounts.reasons, engine.reporter)
     print(json.dumps(scores) if args.json else lay_out_scores(scores))
 
 
@@ -129,7 +170,7 @@ def model_parser(command: str, description: str) -> Parser:
     """Make the parser of a command that applies a model to rows."""
     parser = Parser(command, description)
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
-    add_input_options(parser)
+    add_input_options(parser, reads_standard=True)
     add_runner_options(parser)
     return parser
 
@@ -167,11 +208,10 @@ def positions_of(trained: Mapping[str, Any], labelled: bool) -> tuple[int, ...] 
     return tuple(j - (not labelled and label is not None and j > label) for j in trained['positions'])
 
 
-def report_rejected(accounts: Accounts, engine: Engine) -> None:
+def report_rejected(reasons: Mapping[str, int], reporter: Reporter) -> None:
     """Tell how many rows were left out."""
-    if accounts.rows:
-        reasons = ', '.join(f'{n} {reason}' for reason, n in sorted(accounts.reasons.items()))
-        engine.reporter.say(f'rows left out: {reasons}')
+    if reasons:
+        reporter.say('rows left out: ' + ', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items())))
 
 
 def lay_out_scores(scores: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from mr_elm.drivers.summary import learn_encoding, survey
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.files.storage import store_of
+from mr_elm.files.storage import Entry, store_of
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.packed import count_record_rows
@@ -33,11 +33,11 @@ class Packing:
 DEFAULT = Packing()
 
 
-def pack(patterns: Sequence[str], folder: str, options: RowOptions, engine: Engine, packing: Packing = DEFAULT,
+def pack(patterns: Sequence[str | Entry], folder: str, options: RowOptions, engine: Engine, packing: Packing = DEFAULT,
          bad_rows: str = 'stop') -> tuple[Summary, Accounts]:
     """Pack the rows of text files into a folder.
 
-    patterns : files, folders or globs. folder : must not exist, or be empty.
+    patterns : files, folders or globs, as of `plan_inputs`. folder : must not exist, or be empty.
     options : RowOptions. packing : how the rows are packed; blocks of wide rows hold fewer.
     Returns (Summary of the packed rows, Accounts of the text). The folder is removed when packing fails.
     """

@@ -78,7 +78,8 @@ class Engine:
     def copy_inputs(self, plan: InputPlan) -> InputPlan:
         """Return the plan with every file where tasks can read it; others are copied there once."""
         return replace(plan, files=[
-            replace(file, uri=file.path if self.reaches(file.path) else self.bring(file)) for file in plan.files])
+            replace(file, uri=file.uri or (file.path if self.reaches(file.path) else self.bring(file)))
+            for file in plan.files])
 
     def keep_parsed(self, plan: InputPlan) -> InputPlan:
         """Return the plan for a data set of more than one pass; tasks that share a disk keep parsed rows there."""

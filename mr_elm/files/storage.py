@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 from mr_elm.io.store import replace_file
 
 COPY = 4 << 20
+STANDARD = '-'  # names standard input among inputs, and standard output as an output
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Entry:
     """Name a file or a folder, with its size in bytes and a text that changes when it is written again.
 
     root : the folder that the user named, where the file was found below it.
+    copy : a file of this machine that holds what cannot be read twice, such as standard input; or None.
     """
 
     path: str
@@ -33,6 +35,7 @@ class Entry:
     size: int
     modified: str = ''
     root: str = ''
+    copy: str | None = None
 
     @property
     def name(self) -> str:

@@ -35,9 +35,10 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
         form = replace(form, positions=chosen.features)
     if form.width < 1:
         raise DataFormatError(f'{path}: expected a label and at least one feature, rows have {n_columns} field(s)')
-    if not form.table and options.n_features not in (None, form.width):
-        raise DataFormatError(f'{path}: expected rows of {options.n_features} features, found rows of '
-                              f'{form.width}' + width_hint(form, options))
+    wanted = expected_width(options)
+    if wanted not in (None, form.width):
+        raise DataFormatError(f'{path}: expected rows of {wanted} features, found rows of {form.width}'
+                              + width_hint(form, wanted))
     return form
 
 
@@ -49,11 +50,18 @@ def readable(text: str) -> str:
         return text
 
 
-def width_hint(form: RowFormat, options: RowOptions) -> str:
+def expected_width(options: RowOptions) -> int | None:
+    """Return how many columns must be features, None where any number will do."""
+    if options.encoding is not None:
+        return len(options.encoding.columns)
+    return None if options.table else options.n_features
+
+
+def width_hint(form: RowFormat, wanted: int | None) -> str:
     """Guess why a file has one field too many or too few."""
-    if options.labelled and form.width + 1 == options.n_features:
+    if form.labelled and form.width + 1 == wanted:
         return ' (--no-label reads rows without a label)'
-    if not options.labelled and form.width - 1 == options.n_features:
+    if not form.labelled and form.width - 1 == wanted:
         return ' (is there a label? then leave --no-label out)'
     return ''
 

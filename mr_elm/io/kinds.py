@@ -70,6 +70,11 @@ def find_binary_kind(first_bytes: bytes) -> str | None:
                 None)
 
 
+def is_text(name: str) -> bool:
+    """Tell whether a name is that of a kind of text, which is read line by line."""
+    return name in KINDS and find_kind(name).parse is not refuse_text
+
+
 def name_pattern(*endings: str) -> re.Pattern[str]:
     """Return the pattern of files' names with one of some endings, compressed or not."""
     return re.compile(rf'\.({"|".join(endings)})(\.gz|\.bz2)?$', re.IGNORECASE)

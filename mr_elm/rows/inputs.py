@@ -26,7 +26,7 @@ GLOB = set('*?[')
 class InputFile:
     """Name a file, its size in bytes and the format of its lines.
 
-    uri : where tasks find it when that is not `path`: a copy on the cluster.
+    uri : where tasks find it when that is not `path`: a copy on the cluster, or of standard input.
     modified : a text that changes when the file is written again.
     cuts : the bytes at which its parts begin, where it can only be cut there. n_rows : where the file says so.
     """
@@ -83,9 +83,9 @@ class InputPlan:
     def input_facts(self) -> dict:
         """Return what a reader of similar rows must know: kind, and where label and weight stood."""
         form = self.files[0].format
-        return {'kind': form.kind, 'label_column': form.label_column, 'weight_column': form.weight_column,
-                'names': form.names and list(form.names), 'label_name': form.label_name,
-                'weight_name': form.weight_name, 'dropped': list(form.dropped),
+        return {'kind': form.kind, 'delimiter': form.delimiter, 'label_column': form.label_column,
+                'weight_column': form.weight_column, 'names': form.names and list(form.names),
+                'label_name': form.label_name, 'weight_name': form.weight_name, 'dropped': list(form.dropped),
                 'positions': form.positions and list(form.positions)}
 
     @property
@@ -126,11 +126,11 @@ class InputPlan:
                                     for file in self.files])
 
 
-def plan_inputs(patterns: Sequence[str], options: RowOptions, closed: bool = True) -> InputPlan:
+def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bool = True) -> InputPlan:
     """Make the InputPlan of what the user named.
 
     patterns : files, folders or globs; one that exists is never a pattern. Names that begin with _ or . are left out
-    of folders.
+    of folders. An Entry stands for itself.
     options : RowOptions. closed : whether packed rows must have a manifest, or may be files of blocks.
     Raises FileNotFoundError when nothing is there, DataFormatError when it cannot be rows.
     """
@@ -181,10 +181,13 @@ def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
     return plan_inputs([path], RowOptions(), closed=False)
 
 
-def expand_patterns(patterns: Sequence[str]) -> list[Entry]:
+def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
     """List the Entry of every file behind names, folders and globs: sorted by their absolute path, each once."""
     found: dict[str, Entry] = {}
     for pattern in patterns:
+        if isinstance(pattern, Entry):
+            found[pattern.path] = pattern
+            continue
         store = store_of(pattern)
         matches = [pattern] if store.find(pattern) else store.glob(pattern)
         if not matches:
@@ -196,7 +199,7 @@ def expand_patterns(patterns: Sequence[str]) -> list[Entry]:
             root = fixed_part(pattern) if match is not pattern else entry.path
             found.update((file.path, replace(file, root=root)) for file in list_files(store, entry))
     if not found:
-        raise DataFormatError(f'{", ".join(patterns)}: expected input files, found none in the folder')
+        raise DataFormatError(f'{", ".join(map(str, patterns))}: expected input files, found none in the folder')
     return [found[path] for path in sorted(found)]
 
 
@@ -222,29 +225,31 @@ def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
 
 def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     """Return the InputFile of an entry, or None when it is empty. Raises DataFormatError when it holds no rows."""
-    if is_local(entry.path) and not os.path.isfile(entry.path):
-        raise DataFormatError(f'{entry.path}: expected a file, a pipe or a device cannot be read twice')
-    with store_of(entry.path).open(entry.path) as stream:
+    path = entry.copy or entry.path
+    if is_local(path) and not os.path.isfile(path):
+        raise DataFormatError(f'{path}: expected a file, a pipe or a device cannot be read twice (`-` reads standard '
+                              'input)')
+    with store_of(path).open(path) as stream:
         if kind := find_binary_kind(stream.peek(MAGIC)[:MAGIC]):
             return inspect_parts(entry, kind, options)
         lines, blank_bytes = take_first_lines(read_stream(stream, entry.path))
     if not lines:
         return None
-    return InputFile(entry.path, entry.size, sniff(lines, entry.path, options, blank_bytes),
-                     modified=entry.modified)
+    return InputFile(entry.path, entry.size, sniff(lines, entry.path, options, blank_bytes), entry.copy,
+                     entry.modified)
 
 
 def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | None:
     """Return the InputFile of a file that is no text, or None when it has no row."""
     if options.kind not in ('auto', kind):
         raise DataFormatError(f'{entry.path}: expected {options.kind} rows, found {kind} rows')
-    with open_ranges(entry.path) as source:
+    with open_ranges(entry.copy or entry.path) as source:
         parts = find_kind(kind).open(source, entry.path)
         form = parts.choose_format(options, name_folders(entry))
         cuts = find_cuts(entry.size, parts.sizes)
     if not cuts or parts.n_rows == 0:
         return None
-    return InputFile(entry.path, entry.size, form, modified=entry.modified, cuts=cuts, n_rows=parts.n_rows)
+    return InputFile(entry.path, entry.size, form, entry.copy, entry.modified, cuts, parts.n_rows)
 
 
 def name_folders(entry: Entry) -> tuple[tuple[str, str], ...]:
@@ -289,6 +294,8 @@ def demand_unchanged(plan: InputPlan) -> None:
     """Raise DataFormatError when a file of a plan is gone, or was written since the plan was made."""
     folders: dict[str, list[InputFile]] = {}
     for file in plan.files:
+        if file.uri:
+            continue  # a copy of ours, which nobody else writes
         folders.setdefault(os.path.dirname(file.path), []).append(file)
     for folder, files in folders.items():
         store = store_of(folder)

@@ -1,0 +1,152 @@
+"""Answer lines of standard input one by one with the predictions of a model, so that other programs can use it."""
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.errors import DataFormatError
+from mr_elm.io.csv_format import guess_delimiter, is_number, readable
+from mr_elm.io.csv_rows import split_fields
+from mr_elm.io.formats import RowError, RowFormat, RowOptions
+from mr_elm.io.kinds import Kind, find_kind, is_text
+from mr_elm.io.lines import parse_or_reject, split_chunk
+from mr_elm.models import Model
+
+NAME = 'standard input'
+PIECE = 1 << 16  # bytes that are read at a time, fewer where there are no more yet
+
+
+class Answers:
+    """Answer lines, each of which is a row, a header, a comment or blank.
+
+    model : Model. options : RowOptions of the lines, of a kind of text.
+    form : RowFormat, None until the first row that fits the model. n_lines : lines that were read.
+    reasons : how many rows could not be used, by reason.
+    With skip=True such a row is answered by an empty line; else `answer` raises DataFormatError at the first one.
+    """
+
+    def __init__(self, model: Model, options: RowOptions, with_scores: bool = False, skip: bool = False) -> None:
+        self.model, self.options, self.with_scores, self.skip = model, options, with_scores, skip
+        self.form: RowFormat | None = None
+        self.n_lines = 0
+        self.reasons: Counter[str] = Counter()
+
+    @property
+    def kind(self) -> Kind:
+        """Return the Kind of the lines."""
+        return find_kind(self.options.kind)
+
+    def answer(self, lines: Sequence[str]) -> Iterator[str]:
+        """Yield the answer to each row among some lines: see `Model.write_predictions`."""
+        for begin, line in enumerate(lines):
+            if self.form is not None:
+                yield from self.predict(lines[begin:], self.form)
+                return
+            yield from self.choose_format(line)
+
+    def choose_format(self, line: str) -> Iterator[str]:
+        """Find out by a line how all lines are read, and yield its answer if it is a row."""
+        if not self.is_row(line):
+            self.n_lines += 1
+            return
+        if self.options.kind == 'csv' and is_header(line, self.options):
+            self.n_lines += 1  # `choose_format` needs a row below a header, of as many fields
+            self.form = self.kind.choose_format([line, line], NAME, replace(self.options, header='yes'))
+            return
+        try:
+            self.form = self.kind.choose_format([line], NAME, replace(self.options, header='no'))
+        except DataFormatError as error:
+            self.n_lines += 1
+            yield self.reject(self.n_lines, RowError('not readable', str(error).removeprefix(f'{NAME}: ')))
+            return
+        yield from self.predict([line], self.form)
+
+    def predict(self, lines: Sequence[str], form: RowFormat) -> Iterator[str]:
+        """Yield the answers to lines whose format is known."""
+        rows = [(number, line) for number, line in enumerate(lines, self.n_lines + 1) if self.is_row(line)]
+        self.n_lines += len(lines)
+        if not rows:
+            return
+        block, errors = parse_or_reject([line for _, line in rows], self.kind, form, self.options.encoding)
+        predictions = iter(() if block is None else self.model.write_predictions(block.X, self.with_scores))
+        rejected = dict(errors)
+        for k, (number, _) in enumerate(rows):
+            yield self.reject(number, rejected[k]) if k in rejected else next(predictions)
+
+    def is_row(self, line: str) -> bool:
+        """Tell whether a line below the header is a row."""
+        comment = self.kind.comment
+        return bool(line) and not line.isspace() and not (comment and line.lstrip().startswith(comment))
+
+    def reject(self, number: int, error: RowError) -> str:
+        """Return the answer to a row that cannot be used."""
+        if not self.skip:
+            raise DataFormatError(f'{NAME}, line {number}: {error.reason}: {error.detail}')
+        self.reasons[error.reason] += 1
+        return ''
+
+
+def is_header(line: str, options: RowOptions) -> bool:
+    """Tell whether the first line of csv names the columns: it holds most names of the model's features.
+
+    Where rows are numbers, a line without any is a header too.
+    """
+    if options.header != 'auto':
+        return options.header == 'yes'
+    delimiter = guess_delimiter([line]) if options.delimiter == 'auto' else options.delimiter
+    try:
+        fields = list(map(readable, split_fields(line, delimiter)))
+    except RowError:
+        return False
+    found = {name for name in options.names or () if name in fields}
+    special = {name for name in (options.label_name, options.weight_name) if name in fields and name}
+    if 2 * len(found) > len(options.names or ()) and not all(map(is_number, found | special)):
+        return True
+    return not options.table and len(fields) > 1 and not any(map(is_number, fields))
+
+
+def read_lines(stream: Any) -> Iterator[list[str]]:
+    """Yield the lines of a stream of bytes as soon as they end: all that have come meanwhile together."""
+    pending, first = b'', True
+    while piece := stream.read1(PIECE):
+        whole, end, rest = piece.rpartition(b'\n')
+        if not end:
+            pending += piece
+            continue
+        yield split_chunk(pending + whole + end, first)
+        pending, first = rest, False
+    if pending:
+        yield split_chunk(pending, first)
+
+
+def answer_lines(answers: Answers, stream: BinaryIO, out: BinaryIO) -> None:
+    """Write the answer to each line of a stream as soon as the line ends. Raises DataFormatError as `Answers` does."""
+    with one_thread():
+        for lines in read_lines(stream):
+            with flushing(out):
+                out.writelines(f'{text}\n'.encode() for text in answers.answer(lines))
+
+
+@contextmanager
+def flushing(out: BinaryIO) -> Iterator[None]:
+    """Flush a stream at the end, also when there was no answer to the last line."""
+    try:
+        yield
+    finally:
+        out.flush()
+
+
+def options_of_lines(model: Model, options: RowOptions) -> RowOptions:
+    """Return the RowOptions of lines without a name or a file: what the user did not say is as in the training.
+
+    Raises ValueError when the user wants a kind that is no text.
+    """
+    trained = model.header.parameters['input']
+    if options.kind != 'auto' and not is_text(options.kind):
+        raise ValueError(f'--format {options.kind}: expected lines of text on standard input, such as csv')
+    kind = trained['kind'] if options.kind == 'auto' else options.kind
+    kind = kind if is_text(kind) else 'csv'
+    known = trained.get('delimiter', 'auto') if kind == trained['kind'] else 'auto'
+    return replace(options, kind=kind, delimiter=known if options.delimiter == 'auto' else options.delimiter)
