@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import describe_blas
+from mr_elm.estimators.tables import AUTO
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.io.text import read_number
@@ -40,6 +41,7 @@ class Convertible:
         kind: Any = cls
         estimator = kind(**shared_parameters(model, kind._get_param_names()))
         estimator.n_features_in_, estimator.model_ = model.n_features, model
+        name_columns(estimator, model)
         if model.numeric:
             estimator.single_ = True
         else:
@@ -75,11 +77,23 @@ def classes_of(names: list[str]) -> np.ndarray:
 def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> ModelHeader:
     """Make the header of a model that an estimator has fitted to n_rows unscaled rows."""
     classes = [str(name) for name in getattr(estimator, 'classes_', ())]
+    names, encoding = getattr(estimator, 'feature_names_in_', None), estimator.encoding_
     known = {name: to_python(value) for name, value in parameters.items()} | {
-        'scale': 'none', 'class_weight': name_weights(estimator), 'blas': [name_blas()],
-        'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None}}
-    return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes,
-                       estimator.n_features_in_, known, n_rows_used=n_rows, history=[make_event('fit', n_rows)])
+        'scale': 'none' if encoding is None else 'standard', 'class_weight': name_weights(estimator),
+        'blas': [name_blas()], 'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None,
+                                         'names': None if names is None else names.tolist()}}
+    return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes, estimator._width,
+                       known, n_rows_used=n_rows, history=[make_event('fit', n_rows)],
+                       encoding=None if encoding is None else encoding.to_json())
+
+
+def name_columns(estimator: Any, model: Model) -> None:
+    """Give an estimator what a model knows of the columns of its rows."""
+    names, estimator.encoding_ = model.header.parameters['input'].get('names'), model.encoding
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, object)
+    if model.encoding is not None:
+        estimator.encode, estimator.n_features_in_ = AUTO, len(model.encoding.columns)
 
 
 def name_weights(estimator: BaseEstimator) -> dict[str, float] | str | None:

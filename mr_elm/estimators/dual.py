@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS
@@ -31,21 +32,22 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     rule : the solver; None for the default of kernels or of random nodes. tol : violation of the optimality conditions.
     max_iter : None for the solver's own bound.
     cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
+    encode : refuse or auto, see `TableRows`.
     """
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, n_hidden: int = 200, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, weight_scale: float = 1.0,
-                 weights: str = 'normal') -> None:
+                 weights: str = 'normal', encode: str = REFUSE) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
         self.weight_scale, self.weights = weight_scale, weights
         self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
-        self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
+        self.multiclass, self.class_weight, self.seed, self.encode = multiclass, class_weight, seed, encode
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
-        X, y = self._read(X, y=y)
+        X, y = self._read(X, y, sample_weight)
         self._demand_known_kernel()
         self.classes_, codes = numbered_classes(y)
         sample_weight = self._weights(X, sample_weight)
@@ -151,9 +153,9 @@ class SphereSVMClassifier(DualClassifier):
                  degree: int = 3, normalise: bool = False, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, subset: int | None = None,
-                 attempts: int | None = None) -> None:
+                 attempts: int | None = None, encode: str = REFUSE) -> None:
         super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
-                         class_weight, seed)
+                         class_weight, seed, encode=encode)
         self.normalise, self.subset, self.attempts = normalise, subset, attempts
 
     def _settings(self) -> Settings:

@@ -2,6 +2,7 @@
 import numpy as np
 
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES, KernelOrNodes, outputs
+from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
 from mr_elm.features.kernels import KERNELS
 from mr_elm.solvers.ridge import elm
@@ -19,10 +20,10 @@ class UnifiedELM(KernelOrNodes):
 
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, seed: int = 0, weight_scale: float = 1.0,
-                 weights: str = 'normal') -> None:
+                 weights: str = 'normal', encode: str = REFUSE) -> None:
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
-        self.weight_scale, self.weights = weight_scale, weights
+        self.weight_scale, self.weights, self.encode = weight_scale, weights, encode
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         self._demand_known_kernel()
@@ -41,13 +42,13 @@ class ELMClassifier(OneVsAll, UnifiedELM):
 
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0,
-                 weight_scale: float = 1.0, weights: str = 'normal') -> None:
-        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights)
+                 weight_scale: float = 1.0, weights: str = 'normal', encode: str = REFUSE) -> None:
+        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, encode)
         self.class_weight = class_weight
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':
         """Fit. Sets classes_ and model_."""
-        X, y = self._read(X, y=y)
+        X, y = self._read(X, y, sample_weight)
         self.classes_, codes = numbered_classes(y)
         weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
         self._fit_targets(X, class_targets(codes, len(self.classes_)), weights)
@@ -59,7 +60,7 @@ class ELMRegressor(Targets, UnifiedELM):
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':
         """Fit. Sets model_."""
-        X, y = self._read(X, y=y, multi_output=True, y_numeric=True)
+        X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
         self.single_ = np.ndim(y) == 1
         self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1), self._weights(X, sample_weight))
         return self

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
+from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import OneVsAll, row_weights
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
@@ -22,7 +23,7 @@ from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 MAPS = (*RANDOM_NODES, 'identity')
 
 
-class LivingESVM(Convertible, BaseEstimator):
+class LivingESVM(TableRows, Convertible, BaseEstimator):
     """Keep the sums of the rows, and solve whenever they change. Rows are taken as they are: scale them before.
 
     Parameters
@@ -31,6 +32,7 @@ class LivingESVM(Convertible, BaseEstimator):
         features themselves, as many nodes as there are features.
     n_hidden, seed : how many, and the seed that they are drawn by.
     nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
+    encode : refuse or auto, see `TableRows`; the first rows decide what columns and categories there are.
 
     Source: He et al., A parallel incremental extreme SVM classifier, 2011.
     """
@@ -43,14 +45,14 @@ class LivingESVM(Convertible, BaseEstimator):
     n_features_in_: int
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
-                 weights: str = 'normal', seed: int = 0) -> None:
+                 weights: str = 'normal', seed: int = 0, encode: str = REFUSE) -> None:
         self.map, self.n_hidden, self.nu = map, n_hidden, nu
-        self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
+        self.weight_scale, self.weights, self.seed, self.encode = weight_scale, weights, seed, encode
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        return tags
+        return self._tag_tables(tags)
 
     @property
     def layer_(self) -> HiddenLayer:
@@ -103,7 +105,7 @@ class LivingESVM(Convertible, BaseEstimator):
         return estimator
 
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
-        X, y = validate_data(self, X, y=y, accept_sparse='csr', dtype=float, reset=reset, y_numeric=self._numeric)
+        X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=self._numeric)
         return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
@@ -132,7 +134,7 @@ class LivingESVM(Convertible, BaseEstimator):
         names = ('map', 'n_hidden', 'nu', 'weight_scale', 'weights', 'seed')
         header = describe(self, batch.n_rows, {
             **{name: getattr(self, name) for name in names},
-            'n_hidden': layer.n_hidden, 'sigma': float(np.sqrt(self.n_features_in_) / self.weight_scale),
+            'n_hidden': layer.n_hidden, 'sigma': float(np.sqrt(layer.n_features) / self.weight_scale),
             'solver': None, 'condition': None, 'grid': list(astuple(batch.steps)), 'peak': size_of(batch.sums)})
         return LivingMachine(header, layer, batch.sums)
 
@@ -141,9 +143,8 @@ class LivingESVM(Convertible, BaseEstimator):
             raise ValueError(f'map: expected one of {", ".join(MAPS)}, found {self.map!r}')
         if not self.n_hidden >= 1:
             raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
-        d = self.n_features_in_
-        weights, biases = draw_nodes(self.map, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
-        return HiddenLayer(self.map, weights, biases, np.zeros(d), np.ones(d))
+        weights, biases = draw_nodes(self.map, self.n_hidden, self._width, self.seed, self.weight_scale, self.weights)
+        return HiddenLayer(self.map, weights, biases, *self._scaling)
 
     def _machine(self) -> LivingMachine:
         """Return the machine with the parameters that may have changed since it was made."""
@@ -171,8 +172,7 @@ class LivingESVM(Convertible, BaseEstimator):
 
     def _values(self, X: Rows) -> Floats:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse='csr', dtype=float, reset=False)
-        return self.model_.decision_function(X)
+        return self.model_.decision_function(self._validate(X, False))
 
 
 class ESVMClassifier(OneVsAll, LivingESVM):
@@ -193,8 +193,9 @@ class ESVMClassifier(OneVsAll, LivingESVM):
     _numeric = False
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
-                 weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0) -> None:
-        super().__init__(map, n_hidden, nu, weight_scale, weights, seed)
+                 weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0,
+                 encode: str = REFUSE) -> None:
+        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode)
         self.class_weight = class_weight
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,

@@ -2,6 +2,7 @@
 import numpy as np
 
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
+from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
@@ -27,6 +28,7 @@ class KernelELM(KernelOrNodes):
     tol, max_iter : cg: relative residual, and bound on passes over the rows.
     leave_one_out : keep residuals of machines that have not seen a row, in closed form; cholesky or svd.
     seed : of the choice of landmarks.
+    encode : refuse or auto, see `TableRows`.
     """
 
     _method = 'mr-kelm'
@@ -34,10 +36,11 @@ class KernelELM(KernelOrNodes):
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
-                 tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False, seed: int = 0) -> None:
+                 tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False, seed: int = 0,
+                 encode: str = REFUSE) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
         self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
-        self.leave_one_out, self.seed = leave_one_out, seed
+        self.leave_one_out, self.seed, self.encode = leave_one_out, seed, encode
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
@@ -85,13 +88,13 @@ class KernelELMClassifier(OneVsAll, KernelELM):
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False,
-                 class_weight: ClassWeight = None, seed: int = 0) -> None:
-        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed)
+                 class_weight: ClassWeight = None, seed: int = 0, encode: str = REFUSE) -> None:
+        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, encode)
         self.class_weight = class_weight
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
-        X, y = self._read(X, y=y)
+        X, y = self._read(X, y, sample_weight)
         self.classes_, codes = numbered_classes(y)
         weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
         T = class_targets(codes, len(self.classes_))
@@ -112,7 +115,7 @@ class KernelELMRegressor(Targets, KernelELM):
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""
-        X, y = self._read(X, y=y, multi_output=True, y_numeric=True)
+        X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
         self.single_ = np.ndim(y) == 1
         weights = self._weights(X, sample_weight)
         self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1), weights)

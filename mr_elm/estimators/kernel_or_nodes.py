@@ -2,13 +2,15 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm.estimators.conversion import Convertible, describe
-from mr_elm.estimators.values import is_countable
+from mr_elm.estimators.tables import AUTO, TableRows
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel, row_squares
+from mr_elm.features.scaling import scale_rows
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.options import RANDOM_NODES, WEIGHTS
 from mr_elm.models import HiddenNodeModel, KernelModel, Model
@@ -18,7 +20,7 @@ from mr_elm.typing import Floats, Labels, Rows, Weights
 PRECOMPUTED = 'precomputed'
 
 
-class KernelOrNodes(Convertible, BaseEstimator):
+class KernelOrNodes(TableRows, Convertible, BaseEstimator):
     """Choose between kernels, random nodes and a ready matrix by one name, and hold the model."""
 
     _kernels = (*KERNELS, *RANDOM_NODES, PRECOMPUTED)
@@ -27,23 +29,19 @@ class KernelOrNodes(Convertible, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != PRECOMPUTED
         tags.input_tags.pairwise = self.kernel == PRECOMPUTED
-        return tags
+        return self._tag_tables(tags)
 
-    def _read(self, X: Rows, **how: Any) -> Any:
-        if not hasattr(self, 'feature_names_in_') and is_plain(X) and self._fits(X, **how):
-            self.n_features_in_ = X.shape[1]
-            found = (X, how['y']) if 'y' in how else X
-        else:
-            found = validate_data(self, X, accept_sparse='csr', dtype=float, **how)
-        if how.get('reset', True):
-            self.n_rows_ = found[0].shape[0]
-        return found
-
-    def _fits(self, X: Floats, y: Labels | None = None, reset: bool = True, **how: Any) -> bool:
-        """Tell whether rows go with plain labels, or with the rows that were fitted."""
-        if reset:
-            return isinstance(y, np.ndarray) and y.shape == X.shape[:1] and is_countable(y) and not how
-        return y is None and X.shape[1] == getattr(self, 'n_features_in_', 0)
+    def _read(self, X: Rows, y: Labels, sample_weight: Weights, **how: Any) -> tuple:
+        """Return the rows of a training, scaled where there is a kernel, and their labels."""
+        if self.kernel == PRECOMPUTED and self.encode == AUTO:
+            raise ValueError("encode: expected refuse, a precomputed matrix has no columns to encode")
+        X, y = self._validate(X, True, sample_weight, y=y, **how)
+        self.n_rows_ = X.shape[0]
+        if self.scaling_ and self.kernel in KERNELS:
+            if sp.issparse(X) and KERNELS[self.kernel].of_distance:
+                self.scaling_ = np.zeros(self._width), self.scaling_[1]  # distances do not see it, X stays sparse
+            X = scale_rows(X, *self.scaling_)
+        return X, y
 
     def _weights(self, X: Rows, sample_weight: Weights) -> Floats | None:
         return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
@@ -54,7 +52,8 @@ class KernelOrNodes(Convertible, BaseEstimator):
 
     def _make_kernel(self, X: Rows, weights: Floats | None = None) -> Kernel:
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
-        return make_kernel(self.kernel, X.shape[1] * variance(X, weights), getattr(self, 'normalise', False), **given)
+        size = X.shape[1] * (1.0 if self.scaling_ else variance(X, weights))
+        return make_kernel(self.kernel, size, getattr(self, 'normalise', False), **given)
 
     def _make_layer(self, d: int) -> HiddenLayer:
         if not self.n_hidden >= 1:
@@ -64,12 +63,12 @@ class KernelOrNodes(Convertible, BaseEstimator):
         if self.weights not in WEIGHTS:
             raise ValueError(f'weights: expected {" or ".join(WEIGHTS)}, found {self.weights!r}')
         weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
-        return HiddenLayer(self.kernel, weights, biases, np.zeros(d), np.ones(d))
+        return HiddenLayer(self.kernel, weights, biases, *self._scaling)
 
     def _values(self, X: Rows) -> Floats:
         """Return the decision values of all machines, (n, P)."""
         check_is_fitted(self)
-        X = self._read(X, reset=False)
+        X = self._validate(X, False)
         return self._values_of(X) if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
 
     def _values_of(self, K: Floats) -> Floats:
@@ -88,8 +87,7 @@ class KernelOrNodes(Convertible, BaseEstimator):
 
     def _keep_kernel(self, kernel: Kernel, vectors: Rows, dual_coef: Floats, scheme: str = ONE_VS_ALL,
                      intercept: Floats | None = None) -> None:
-        d = self.n_features_in_
-        scaling = {'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)}
+        scaling = dict(zip(('feature_offset', 'feature_scale'), self._scaling, strict=True))
         arrays = kernel_arrays(scaling, vectors, dual_coef, intercept)
         self._keep(KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays,
                    scheme)
@@ -98,12 +96,6 @@ class KernelOrNodes(Convertible, BaseEstimator):
         parameters = {'map': layer.kind, 'n_hidden': layer.n_hidden, 'weight_scale': self.weight_scale,
                       'weights': self.weights}
         self._keep(HiddenNodeModel, parameters, node_arrays(layer, weights), scheme)
-
-
-def is_plain(X: Rows) -> bool:
-    """Tell whether rows are an array of finite numbers: scikit-learn takes longer to say so than a small fit takes."""
-    return (type(X) is np.ndarray and X.ndim == 2 and X.dtype == float and X.size > 0 and X.flags.c_contiguous
-            and bool(np.isfinite(X.sum())))
 
 
 def variance(X: Rows, weights: Floats | None = None) -> float:

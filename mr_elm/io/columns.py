@@ -15,6 +15,7 @@ from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
 
 MISSING_TEXTS = ('', 'NA', 'NaN', 'nan', 'null', 'NULL')  # what stands for a missing value in text
+BOOLEANS = {'True': 1.0, 'true': 1.0, 'False': 0.0, 'false': 0.0}  # numbers where other readers know truth values
 MISSING = ''  # how a missing value is called among categories
 
 
@@ -165,10 +166,10 @@ def merge_missing(counts: Counter[str]) -> Counter[str]:
 
 
 def read_value(text: str) -> float:
-    """Read a number, NaN for a missing one. Raises RowError for other text."""
+    """Read a number or a truth value, NaN for a missing one. Raises RowError for other text."""
     if text in MISSING_TEXTS:
         return math.nan
-    number = read_number(text)
+    number = BOOLEANS.get(text, read_number(text))
     if number is None:
         raise RowError('not a number', f'holds {quote(text)}')
     return number
@@ -178,7 +179,7 @@ def write_number(value: float) -> str:
     """Write a number the way people do: whole ones without a point; MISSING for NaN."""
     if math.isnan(value):
         return MISSING
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(float(value))
 
 
 def stack_tables(tables: Sequence[Table]) -> Table:

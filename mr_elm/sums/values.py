@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,20 +106,22 @@ def merge_values(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {'columns': [column.to_json() for column in merged]}
 
 
-def choose_encoding(names: Sequence[str], values: Sequence[ColumnValues],
-                    max_categories: int = MAX_CATEGORIES) -> Encoding:
+def choose_encoding(names: Sequence[str], values: Sequence[ColumnValues], max_categories: int = MAX_CATEGORIES,
+                    categorical: Container[str] = ()) -> Encoding:
     """Choose how columns become features: one with any text is a category, all others are numbers.
 
     max_categories : how many values of a category have a feature of their own, the most frequent ones, ties by byte
-    order. Raises DataFormatError for a column of dates, or of too many different texts.
+    order. categorical : names of columns that are categories even if all their values are numbers.
+    Raises DataFormatError for a column of dates, or of too many different texts.
     """
-    return Encoding(tuple(choose_column(name, column, max_categories)
+    return Encoding(tuple(choose_column(name, column, max_categories, name in categorical)
                           for name, column in zip(names, values, strict=True)))
 
 
-def choose_column(name: str, values: ColumnValues, max_categories: int = MAX_CATEGORIES) -> Column:
+def choose_column(name: str, values: ColumnValues, max_categories: int = MAX_CATEGORIES,
+                  is_category: bool = False) -> Column:
     """Choose how one column becomes features."""
-    if not values.texts:
+    if not values.texts and not (is_category and values.weight):
         return Column(name, mean=values.mean, missing=bool(values.missing))
     if values.dates == values.texts and not values.weight:
         raise DataFormatError(f'column {name!r} holds dates such as {quote(values.example)}, expected numbers or '

@@ -1,0 +1,114 @@
+"""Let estimators take data frames with text, gaps and names: they are encoded as `mr-elm train --encode auto` does."""
+import re
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
+
+from mr_elm.errors import DataFormatError
+from mr_elm.estimators.values import is_countable
+from mr_elm.features.scaling import choose_scaling
+from mr_elm.io.encoding import Encoding
+from mr_elm.io.frames import Frame, read_frame
+from mr_elm.sums.statistics import summarise_dense, summarise_sparse
+from mr_elm.sums.values import ColumnValues, choose_encoding
+from mr_elm.typing import Floats, Labels, Rows, Weights
+
+REFUSE, AUTO = 'refuse', 'auto'
+
+
+class TableRows:
+    """Read the rows of an estimator with a parameter `encode`.
+
+    encode : refuse: rows are numbers, as scikit-learn checks them. auto: X is a data frame of pandas or polars, or has
+        `__arrow_c_stream__`; columns are found by their names. Text becomes an indicator of each of the 100 most
+        frequent values, a gap the mean of its column with an indicator. Numbers are scaled to mean 0 and deviation 1,
+        indicators are not.
+
+    Sets encoding_, and scaling_, (offset, scale), or None where rows are numbers.
+    """
+
+    encode: str
+    encoding_: Encoding | None
+    scaling_: tuple[Floats, Floats] | None
+
+    def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:
+        """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
+        if self.encode not in (REFUSE, AUTO):
+            raise ValueError(f'encode: expected {REFUSE} or {AUTO}, found {self.encode!r}')
+        if self.encode == REFUSE:
+            if reset:
+                self.encoding_ = self.scaling_ = None
+            return self._check_numbers(X, reset, **how)
+        how = {'accept_sparse': 'csr', 'dtype': float, **how}
+        frame = read_frame(X)
+        weights = read_weights(sample_weight, frame)
+        encoding = learn_encoding(frame, weights) if reset else self.encoding_
+        if encoding is None:
+            raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
+        rows = encoding.encode(frame.select([column.name for column in encoding.columns]))
+        found = check_X_y(rows, **how) if 'y' in how else check_array(rows, **how)
+        if reset:
+            self.encoding_, self.scaling_ = encoding, learn_scaling(encoding, rows, weights)
+            self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
+        return found
+
+    def _check_numbers(self, X: Any, reset: bool, **how: Any) -> Any:
+        """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""
+        if not hasattr(self, 'feature_names_in_') and is_plain(X) and self._fits(X, reset, **how):
+            self.n_features_in_ = X.shape[1]
+            return (X, how['y']) if 'y' in how else X
+        return validate_data(self, X, reset=reset, **{'accept_sparse': 'csr', 'dtype': float, **how})
+
+    def _fits(self, X: Floats, reset: bool, y: Labels | None = None, **how: Any) -> bool:
+        """Tell whether plain rows go with plain labels, or with the rows that were fitted."""
+        if reset:
+            return isinstance(y, np.ndarray) and y.shape == X.shape[:1] and is_countable(y) and not how
+        return y is None and X.shape[1] == getattr(self, 'n_features_in_', 0)
+
+    @property
+    def _width(self) -> int:
+        """Return how many features the rows have once they are encoded."""
+        encoding = getattr(self, 'encoding_', None)
+        return self.n_features_in_ if encoding is None else encoding.width
+
+    @property
+    def _scaling(self) -> tuple[Floats, Floats]:
+        """Return offset and scale of the features."""
+        return self.scaling_ or (np.zeros(self._width), np.ones(self._width))
+
+    def _tag_tables(self, tags: Any) -> Any:
+        """Tell scikit-learn what kinds of columns the estimator takes."""
+        if self.encode == AUTO:
+            tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
+        return tags
+
+
+def is_plain(X: Rows) -> bool:
+    """Tell whether rows are an array of finite numbers: scikit-learn takes longer to say so than a small fit takes."""
+    return (type(X) is np.ndarray and X.ndim == 2 and X.dtype == float and X.size > 0 and X.flags.c_contiguous
+            and bool(np.isfinite(X.sum())))
+
+
+def read_weights(sample_weight: Weights, frame: Frame) -> Floats:
+    """Return the weights of the rows of a frame, (n,). Raises ValueError when there are none, or no rows."""
+    n_rows = frame.table.n_rows
+    if not n_rows:
+        raise ValueError('X: expected rows, found 0 sample(s)')
+    return _check_sample_weight(sample_weight, np.empty((n_rows, 1)), dtype=float)
+
+
+def learn_encoding(frame: Frame, weights: Floats) -> Encoding:
+    """Choose how the columns of a frame become features."""
+    values = [ColumnValues.of(column, weights) for column in frame.table.columns]
+    try:
+        return choose_encoding(frame.names, values, categorical=frame.categorical)
+    except DataFormatError as error:
+        raise ValueError(f'X: {re.sub(" with --drop .*", "", str(error))}') from None
+
+
+def learn_scaling(encoding: Encoding, rows: Rows, weights: Floats) -> tuple[Floats, Floats]:
+    """Choose offset and scale of encoded rows, as `mr-elm train` does."""
+    summarise = summarise_sparse if sp.issparse(rows) else summarise_dense
+    return choose_scaling('standard', summarise(rows, weights), encoding.indicators)

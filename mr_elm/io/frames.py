@@ -1,0 +1,126 @@
+"""Read data frames of pandas, polars and other libraries, and whatever offers Arrow data, as tables."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from mr_elm.io.columns import CodedColumn, NumberColumn, Table, TextColumn, Values
+from mr_elm.io.formats import RowFormat
+from mr_elm.io.selection import SHOWN
+
+NUMBERS = (bool, int, float, Decimal, np.number, np.bool_)
+CATEGORIES = ('category', 'Categorical', 'Enum')  # how types of categories begin in pandas and polars
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Hold a table whose columns have names.
+
+    categorical : names of the columns that are categories even if all their values are numbers.
+    """
+
+    names: tuple[str, ...]
+    table: Table
+    categorical: frozenset[str] = frozenset()
+
+    def select(self, names: Sequence[str]) -> Table:
+        """Return the columns in the order of their names. Raises ValueError when one is missing, or has another name.
+        """
+        if missing := [name for name in names if name not in self.names]:
+            raise ValueError(f'X: expected a column named {missing[0]!r}, its columns are '
+                             f'{", ".join(self.names[:SHOWN])}')
+        if unknown := [name for name in self.names if name not in names]:
+            raise ValueError(f'X: expected the columns {", ".join(names[:SHOWN])}, found also {unknown[0]!r}')
+        return Table(tuple(self.table.columns[self.names.index(name)] for name in names), self.table.n_rows)
+
+
+def read_frame(X: Any) -> Frame:
+    """Read a data frame, or whatever has `__arrow_c_stream__`, which needs pyarrow.
+
+    Raises TypeError for anything else, ValueError when columns cannot be numbers or categories.
+    """
+    if hasattr(X, 'columns') and hasattr(X, '__getitem__') and not hasattr(X, 'column_names'):
+        return read_columns(X)
+    if hasattr(X, '__arrow_c_stream__'):
+        return read_arrow(X)
+    raise TypeError(f"X: expected a data frame for encode='auto', found {type(X).__name__}, whose columns have no "
+                    'names')
+
+
+def read_columns(X: Any) -> Frame:
+    """Read a data frame column by column, as pandas and polars offer them."""
+    labels = list(X.columns)
+    names = tuple(map(str, labels))
+    demand_distinct(names)
+    columns = tuple(read_values(X[label], name) for label, name in zip(labels, names, strict=True))
+    categorical = frozenset(name for label, name in zip(labels, names, strict=True)
+                            if str(X[label].dtype).startswith(CATEGORIES))
+    return Frame(names, Table(columns, len(X)), categorical)
+
+
+def demand_distinct(names: Sequence[str]) -> None:
+    """Raise ValueError when two columns have the same name."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f'X: expected columns of different names, {count} are named {name!r}')
+
+
+def read_values(series: Any, name: str) -> Values:
+    """Read the values of a column. Raises ValueError for values that are neither numbers nor text."""
+    values = np.asarray(series)
+    if values.dtype.kind in 'fiub':
+        return NumberColumn(values.astype(float))
+    if values.dtype.kind == 'M':
+        return TextColumn(['' if text == 'NaT' else text for text in np.datetime_as_string(values).tolist()])
+    missing = np.asarray(series.isna()) if hasattr(series, 'isna') else [value is None for value in values]
+    return read_objects([None if gap else value for gap, value in zip(missing, values.tolist(), strict=True)], name)
+
+
+def read_objects(values: Sequence[Any], name: str) -> Values:
+    """Read objects of Python, None for gaps: numbers where all are, else text."""
+    if all(value is None or isinstance(value, NUMBERS) for value in values):
+        return NumberColumn(np.array([np.nan if value is None else float(value) for value in values], float))
+    if others := [value for value in values if isinstance(value, (list, tuple, dict, set, bytes, np.ndarray))]:
+        raise ValueError(f'X: expected numbers or text in column {name!r}, found {type(others[0]).__name__}')
+    codes: dict[str, int] = {}
+    index = [-1 if value is None else codes.setdefault(str(value), len(codes)) for value in values]
+    return CodedColumn(np.array(index, np.int32), tuple(codes))
+
+
+def read_arrow(X: Any) -> Frame:
+    """Read all rows of an Arrow stream."""
+    table = open_stream(X).read_all()
+    empty = import_module('pyarrow').RecordBatch.from_pylist([], table.schema)
+    return read_batch((table.combine_chunks().to_batches() or [empty])[0])
+
+
+def read_batch(batch: Any) -> Frame:
+    """Read a pyarrow.RecordBatch. Raises ValueError when a column can be neither numbers nor categories."""
+    types = import_module('pyarrow').types
+    schema = import_module('mr_elm.io.arrow_schema').ArrowSchema(batch.schema, 'X')
+    for column in schema.columns:
+        schema.demand_feature(column, True)
+    form = RowFormat('arrow', labelled=False, names=tuple(schema.fields), table=True)
+    rows = import_module('mr_elm.io.arrow_columns').BatchMaker(schema, form).make(batch)
+    categorical = frozenset(field.name for field in batch.schema if types.is_dictionary(field.type))
+    return Frame(form.names or (), rows.block.X, categorical)
+
+
+def open_stream(X: Any) -> Any:
+    """Return the pyarrow.RecordBatchReader of what has `__arrow_c_stream__`; it can be read once.
+
+    Raises TypeError for anything else, ValueError where pyarrow is missing.
+    """
+    if not hasattr(X, '__arrow_c_stream__'):
+        raise TypeError(f'expected an Arrow stream, such as a table of pyarrow or polars, found {type(X).__name__}')
+    try:
+        return import_module('pyarrow').RecordBatchReader.from_stream(X)
+    except ModuleNotFoundError:
+        raise ValueError(f"{type(X).__name__} needs pyarrow to be read as a stream: run pip install 'mr_elm[arrow]'"
+                         ) from None

@@ -1,0 +1,183 @@
+"""Estimators with encode='auto' take data frames with names, text and gaps, as jobs with --encode auto take files."""
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from mr_elm.estimators import ESTIMATORS, ELMRegressor, ESVMClassifier, KernelELMClassifier, to_estimator
+from mr_elm.estimators.tables import learn_encoding, read_weights
+from mr_elm.io.frames import read_frame
+from mr_elm.models import read_model
+
+EVERY = [kind for kinds in ESTIMATORS.values() for kind in kinds]
+KINDS = {'polars': pl.from_pandas, 'arrow table': pa.Table.from_pandas,
+         'arrow stream': lambda frame: pa.Table.from_pandas(frame).to_reader(),
+         'other order': lambda frame: frame[list(frame.columns[::-1])]}
+
+
+@pytest.fixture
+def rng():
+    """Draw the same numbers in every run."""
+    return np.random.default_rng(7)
+
+
+@pytest.fixture
+def frame(rng):
+    return make_frame(rng, 160)
+
+
+@pytest.fixture
+def y(frame):
+    """Make labels that depend on a number and a category."""
+    return np.where((frame['age'].fillna(45) > 45) != (frame['city'] == 'Rome'), 'yes', 'no')
+
+
+def make_frame(rng, n):
+    cities = pd.Series(rng.choice(['Rome', 'Oslo', 'São Paulo'], n))
+    return pd.DataFrame({
+        'age': np.where(rng.random(n) < 0.1, np.nan, rng.uniform(20, 70, n)), 'member': rng.random(n) < 0.5,
+        'city': cities.where(rng.random(n) > 0.1, None), 'income': rng.normal(3e4, 1e4, n).round(2),
+        'zone': pd.Categorical(rng.choice(['north', 'south'], n))})
+
+
+def encode_by_hand(frame):
+    """Encode the columns of `make_frame` by pandas alone: numbers scaled, gaps and categories as indicators."""
+    columns = []
+    for name in frame:
+        series = frame[name]
+        if name in ('city', 'zone'):
+            series = series.astype(object).where(series.notna(), '').astype(str)
+            columns += [series == value for value in sorted(set(series), key=str.encode)] + [series == 'other']
+        else:
+            filled = series.astype(float).fillna(series.mean())
+            columns += [(filled - filled.mean()) / filled.std(ddof=0)] + [series.isna()] * bool(series.isna().any())
+    return np.column_stack(columns).astype(float)
+
+
+@pytest.mark.parametrize('kind', EVERY)
+def test_a_frame_is_fitted_as_its_scaled_indicators_are(kind, frame, y):
+    y = frame.pop('income') / 1e4 if kind in ESTIMATORS['regression'] else y
+    X = encode_by_hand(frame)
+    sigma = {} if kind.__name__.startswith('ESVM') else {'sigma': np.sqrt(X.shape[1])}
+    found, twin = kind(encode='auto').fit(frame, y), kind(**sigma).fit(X, y)
+    answer = 'predict' if kind in ESTIMATORS['regression'] else 'decision_function'
+    np.testing.assert_allclose(getattr(found, answer)(frame), getattr(twin, answer)(X), rtol=0, atol=1e-8)
+    assert found.feature_names_in_.tolist() == list(frame.columns) and found.n_features_in_ == len(frame.columns)
+
+
+@pytest.mark.parametrize('make', KINDS.values(), ids=KINDS)
+def test_any_frame_with_the_same_columns_is_predicted_alike(make, frame, y):
+    fitted = ESVMClassifier(encode='auto').fit(frame, y)
+    assert (fitted.decision_function(make(frame)) == fitted.decision_function(frame)).all()
+    again = clone(fitted).fit(make(frame), y)
+    assert {column.name: column for column in again.encoding_.columns} == {
+        column.name: column for column in fitted.encoding_.columns}
+
+
+@pytest.mark.parametrize(('method', 'words'), [('pesvm', ()), ('mr-kelm', ()), ('sparse-elm', ('--eps', '1e-6'))])
+def test_a_frame_and_its_csv_give_the_same_model(method, words, frame, y, here, tmp_path):
+    frame = frame.drop(columns=['member', 'zone'])  # a file does not say that they are numbers, or categories
+    path, model = tmp_path / 'rows.csv', tmp_path / 'm.npz'
+    frame.assign(label=y).to_csv(path, index=False)
+    here('train', method, path, '--encode', 'auto', '--label-column', 'label', '--model', model, '-q', *words)
+    trained = to_estimator(read_model(model))
+    fitted = clone(trained).fit(frame, y)
+    assert fitted.encoding_.names == trained.encoding_.names
+    wanted = trained.decision_function(frame)
+    np.testing.assert_allclose(fitted.decision_function(frame), wanted, rtol=0, atol=1e-6)
+    assert trained.feature_names_in_.tolist() == list(frame.columns)
+    here('predict', model, path, '-o', tmp_path / 'said', '--scores', '-q')
+    said = (tmp_path / 'said').read_text().splitlines()
+    np.testing.assert_allclose([float(line.split('\t')[1]) for line in said], wanted, rtol=0, atol=1e-8)
+
+
+def test_a_model_of_an_estimator_predicts_files_with_the_same_names(frame, y, here, tmp_path):
+    fitted = KernelELMClassifier(encode='auto').fit(frame, y)
+    fitted.to_model().save(tmp_path / 'm.npz')
+    frame[list(frame.columns[::-1])].to_csv(tmp_path / 'rows.csv', index=False)
+    here('predict', tmp_path / 'm.npz', tmp_path / 'rows.csv', '--no-label', '-o', tmp_path / 'said', '-q')
+    assert (tmp_path / 'said').read_text().splitlines() == fitted.predict(frame).tolist()
+
+
+def test_rows_come_and_leave_with_the_columns_of_the_first_rows(frame, y, rng):
+    fitted = ESVMClassifier(encode='auto').fit(frame, y)
+    before, later = fitted.decision_function(frame), make_frame(rng, 40).replace({'city': 'Rome'}, 'Lima')
+    fitted.partial_fit(later[list(later.columns[::-1])], y[:40])
+    assert fitted.n_rows_ == 200 and (fitted.decision_function(frame) != before).any()
+    assert (fitted.forget(later, y[:40]).decision_function(frame) == before).all()
+    again = to_estimator(fitted.to_model()).partial_fit(later, y[:40])
+    assert again.n_rows_ == 200
+
+
+def test_wide_categories_stay_sparse(rng):
+    n = 2000
+    frame = pd.DataFrame({f'c{j}': rng.integers(0, 90, n).astype(str) + 'x' for j in range(5)} | {
+        'number': rng.normal(5, 3, n)})
+    y = np.where(frame['c0'].str.len() + frame['number'] > 7, 'a', 'b')
+    assert sp.issparse(ESVMClassifier(encode='auto')._validate(frame, True))
+    for kind in (ESVMClassifier(encode='auto', map='tanh', nu=10), KernelELMClassifier(encode='auto', C=10)):
+        assert kind.fit(frame[:1000], y[:1000]).score(frame[1000:], y[1000:]) > 0.8
+
+
+def test_a_row_of_weight_two_counts_as_two_rows(frame, y):
+    weights = np.arange(len(y)) % 2 + 1
+    twice = frame.loc[np.repeat(np.arange(len(y)), weights)]
+    found = ESVMClassifier(encode='auto').fit(frame, y, weights).decision_function(frame)
+    wanted = ESVMClassifier(encode='auto').fit(twice, np.repeat(y, weights)).decision_function(frame)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-8)
+
+
+def test_scikit_learn_cross_validates_frames(frame, y):
+    assert cross_val_score(ESVMClassifier(encode='auto', nu=100), frame, y, cv=3).mean() > 0.6
+
+
+@pytest.mark.parametrize(('change', 'words'), [
+    (lambda frame: frame.drop(columns='city'), ("expected a column named 'city'",)),
+    (lambda frame: frame.assign(more=1), ("found also 'more'",)),
+    (lambda frame: frame.assign(age='old'), ('not a number', "column 'age'", "'old'")),
+    (lambda frame: frame.assign(age=np.inf), ('infinite', "column 'age'")),
+    (lambda frame: frame.to_numpy(), ('data frame', 'ndarray')),
+    (lambda frame: frame[['age', 'age', 'city']], ("2 are named 'age'",)),
+    (lambda frame: frame[:0], ('found 0 sample',)),
+])
+def test_a_frame_that_does_not_fit_is_refused_with_the_name_of_the_column(change, words, frame, y):
+    fitted = ESVMClassifier(encode='auto').fit(frame, y)
+    with pytest.raises((ValueError, TypeError)) as error:
+        fitted.predict(change(frame))
+    assert [word for word in words if word not in str(error.value)] == []
+
+
+@pytest.mark.parametrize(('values', 'word'), [
+    (pd.date_range('2024-01-01', periods=20), 'dates'), ([[1, 2]] * 20, 'found list'), ([1.0, np.inf] * 10, 'infinite'),
+    ([b'a', b'b'] * 10, 'found bytes'),
+])
+def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, word):
+    frame = pd.DataFrame({'age': np.arange(20.0), 'strange': values})
+    with pytest.raises(ValueError, match=word) as error:
+        ELMRegressor(encode='auto').fit(frame, frame['age'])
+    assert "'strange'" in str(error.value) and '--' not in str(error.value)
+
+
+def test_gaps_and_numbers_are_read_whatever_type_holds_them():
+    frame = read_frame(pd.DataFrame({
+        'ints': pd.array([1, None, 3], dtype='Int64'), 'bools': [True, None, False], 'text': ['a', None, 'b'],
+        'numbers in objects': pd.Series([1, 2.5, None], dtype=object), 'gaps': [None, None, None],
+        'categories': pd.Categorical([1, 2, 1])}))
+    numbers = [frame.table.columns[j].numbers().tolist() for j in (0, 1, 3)]
+    np.testing.assert_equal(numbers, [[1, np.nan, 3], [1, np.nan, 0], [1, 2.5, np.nan]])
+    encoding = learn_encoding(frame, read_weights(None, frame))
+    assert [column.kind[0] for column in encoding.columns] == [*'nncnnc']
+
+
+def test_encode_is_refused_where_it_cannot_be(frame, y):
+    with pytest.raises(ValueError, match='encode: expected refuse or auto'):
+        ESVMClassifier(encode='yes').fit(frame, y)
+    with pytest.raises(ValueError, match='precomputed'):
+        KernelELMClassifier('precomputed', encode='auto').fit(frame, y)
+    plain = ESVMClassifier().fit(frame[['age']].fillna(0), y)
+    with pytest.raises(ValueError, match='fitted to rows of numbers'):
+        plain.set_params(encode='auto').predict(frame)
