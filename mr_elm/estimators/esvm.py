@@ -12,6 +12,7 @@ from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import OneVsAll, row_weights
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.models import HiddenNodeModel
 from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
@@ -108,6 +109,19 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
         X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=self._numeric)
         return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
 
+    def _add_batches(self, X: Any, y: Any, sample_weight: Any, declared: Labels = ()) -> Any:
+        """Add rows, or the rows of a stream batch by batch; where one batch cannot be added, none is."""
+        if not (isinstance(y, str) or is_stream(X)):
+            return self._add(X, y, sample_weight, not hasattr(self, 'machine_'), declared)
+        before = dict(self.__dict__)
+        try:
+            for frame, labels, weights in read_stream(X, y, sample_weight):
+                self._add(frame, labels, weights, not hasattr(self, 'machine_'), declared)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
         """Return the labels of the classes known and of these rows, in class order; None for a regression."""
         return None
@@ -200,9 +214,13 @@ class ESVMClassifier(OneVsAll, LivingESVM):
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,
                     sample_weight: Weights = None) -> 'ESVMClassifier':
-        """Add rows, which may bring new classes: the same as to fit on all rows. classes : some to expect."""
+        """Add rows, which may bring new classes: the same as to fit on all rows. classes : some to expect.
+
+        X may have `__arrow_c_stream__`: its batches are added one by one, and never lie in memory together. y and
+        sample_weight may then be names of its columns. The first batch must have rows of two classes, or classes given.
+        """
         self._demand_lasting_weights()
-        return self._add(X, y, sample_weight, not hasattr(self, 'machine_'), () if classes is None else classes)
+        return self._add_batches(X, y, sample_weight, () if classes is None else classes)
 
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMClassifier':
         """Take rows away, as if they had never been there; classes that lose their last row go too.
@@ -246,8 +264,8 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
     _numeric = True
 
     def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
-        """Add rows: the same as to fit on all rows."""
-        return self._add(X, y, sample_weight, not hasattr(self, 'machine_'))
+        """Add rows: the same as to fit on all rows. X may be an Arrow stream, see `ESVMClassifier.partial_fit`."""
+        return self._add_batches(X, y, sample_weight)
 
     def predict(self, X: Rows) -> Floats:
         """Return f(X), (n,)."""

@@ -1,4 +1,4 @@
-"""Let estimators take data frames with text, gaps and names: they are encoded as `mr-elm train --encode auto` does."""
+"""Let estimators take data frames with text, missing values and names, as jobs with --encode auto take files."""
 import re
 from typing import Any
 
@@ -10,7 +10,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.estimators.values import is_countable
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.encoding import Encoding
-from mr_elm.io.frames import Frame, read_frame
+from mr_elm.io.frames import Frame, read_frame, to_matrix
 from mr_elm.sums.statistics import summarise_dense, summarise_sparse
 from mr_elm.sums.values import ColumnValues, choose_encoding
 from mr_elm.typing import Floats, Labels, Rows, Weights
@@ -23,8 +23,8 @@ class TableRows:
 
     encode : refuse: rows are numbers, as scikit-learn checks them. auto: X is a data frame of pandas or polars, or has
         `__arrow_c_stream__`; columns are found by their names. Text becomes an indicator of each of the 100 most
-        frequent values, a gap the mean of its column with an indicator. Numbers are scaled to mean 0 and deviation 1,
-        indicators are not.
+        frequent values, a missing number the mean of its column with an indicator. Numbers are scaled to mean 0 and
+        deviation 1, indicators are not.
 
     Sets encoding_, and scaling_, (offset, scale), or None where rows are numbers.
     """
@@ -37,22 +37,30 @@ class TableRows:
         """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
         if self.encode not in (REFUSE, AUTO):
             raise ValueError(f'encode: expected {REFUSE} or {AUTO}, found {self.encode!r}')
-        if self.encode == REFUSE:
+        if self.encode == REFUSE and not isinstance(X, Frame):
             if reset:
                 self.encoding_ = self.scaling_ = None
             return self._check_numbers(X, reset, **how)
         how = {'accept_sparse': 'csr', 'dtype': float, **how}
         frame = read_frame(X)
         weights = read_weights(sample_weight, frame)
+        encoding, rows = self._encode(frame, weights, reset)
+        found = check_X_y(rows, **how) if 'y' in how else check_array(rows, **how)
+        if reset:
+            self.encoding_ = encoding
+            self.scaling_ = None if encoding is None else learn_scaling(encoding, rows, weights)
+            self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
+        return found
+
+    def _encode(self, frame: Frame, weights: Floats, reset: bool) -> tuple[Encoding | None, Rows]:
+        """Return the encoding of a frame, which is learnt from it for a new estimator, and its rows."""
+        if self.encode == REFUSE:
+            known = frame.names if reset else getattr(self, 'feature_names_in_', frame.names)
+            return None, to_matrix(frame, list(known))
         encoding = learn_encoding(frame, weights) if reset else self.encoding_
         if encoding is None:
             raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
-        rows = encoding.encode(frame.select([column.name for column in encoding.columns]))
-        found = check_X_y(rows, **how) if 'y' in how else check_array(rows, **how)
-        if reset:
-            self.encoding_, self.scaling_ = encoding, learn_scaling(encoding, rows, weights)
-            self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
-        return found
+        return encoding, encoding.encode(frame.select([column.name for column in encoding.columns]))
 
     def _check_numbers(self, X: Any, reset: bool, **how: Any) -> Any:
         """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""

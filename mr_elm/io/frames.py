@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib import import_module
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from mr_elm.io.columns import CodedColumn, NumberColumn, Table, TextColumn, Values
-from mr_elm.io.formats import RowFormat
+from mr_elm.io.formats import RowError, RowFormat
 from mr_elm.io.selection import SHOWN
+from mr_elm.typing import Floats
 
 NUMBERS = (bool, int, float, Decimal, np.number, np.bool_)
 CATEGORIES = ('category', 'Categorical', 'Enum')  # how types of categories begin in pandas and polars
@@ -40,11 +41,25 @@ class Frame:
         return Table(tuple(self.table.columns[self.names.index(name)] for name in names), self.table.n_rows)
 
 
+def to_matrix(frame: Frame, names: Sequence[str]) -> Floats:
+    """Return the columns as numbers in the order of their names, NaN for missing ones. Raises ValueError at text."""
+    columns = []
+    for name, column in zip(names, frame.select(names).columns, strict=True):
+        try:
+            columns.append(column.numbers())
+        except RowError as error:
+            raise ValueError(f"X: expected numbers in column {name!r}, it {error.detail}: encode='auto' makes "
+                             'categories of text') from None
+    return np.column_stack(columns)
+
+
 def read_frame(X: Any) -> Frame:
     """Read a data frame, or whatever has `__arrow_c_stream__`, which needs pyarrow.
 
     Raises TypeError for anything else, ValueError when columns cannot be numbers or categories.
     """
+    if isinstance(X, Frame):
+        return X
     if hasattr(X, 'columns') and hasattr(X, '__getitem__') and not hasattr(X, 'column_names'):
         return read_columns(X)
     if hasattr(X, '__arrow_c_stream__'):
@@ -79,11 +94,11 @@ def read_values(series: Any, name: str) -> Values:
     if values.dtype.kind == 'M':
         return TextColumn(['' if text == 'NaT' else text for text in np.datetime_as_string(values).tolist()])
     missing = np.asarray(series.isna()) if hasattr(series, 'isna') else [value is None for value in values]
-    return read_objects([None if gap else value for gap, value in zip(missing, values.tolist(), strict=True)], name)
+    return read_objects([None if lacks else value for lacks, value in zip(missing, values.tolist(), strict=True)], name)
 
 
 def read_objects(values: Sequence[Any], name: str) -> Values:
-    """Read objects of Python, None for gaps: numbers where all are, else text."""
+    """Read objects of Python, None for missing values: numbers where all are, else text."""
     if all(value is None or isinstance(value, NUMBERS) for value in values):
         return NumberColumn(np.array([np.nan if value is None else float(value) for value in values], float))
     if others := [value for value in values if isinstance(value, (list, tuple, dict, set, bytes, np.ndarray))]:
@@ -124,3 +139,40 @@ def open_stream(X: Any) -> Any:
     except ModuleNotFoundError:
         raise ValueError(f"{type(X).__name__} needs pyarrow to be read as a stream: run pip install 'mr_elm[arrow]'"
                          ) from None
+
+
+def is_stream(X: Any) -> bool:
+    """Tell whether rows come in batches of Arrow, and not at once as those of a data frame."""
+    return hasattr(X, '__arrow_c_stream__') and not (hasattr(X, 'columns') and hasattr(X, '__len__'))
+
+
+def read_stream(X: Any, y: Any, sample_weight: Any = None) -> Iterator[tuple[Frame, np.ndarray, Any]]:
+    """Yield (features, labels, weights or None) of each batch of an Arrow stream.
+
+    y, sample_weight : the name of a column of the stream, or one value for each row of it. Raises ValueError.
+    """
+    reader, start = open_stream(X), 0
+    if missing := [name for name in (y, sample_weight) if isinstance(name, str) and name not in reader.schema.names]:
+        raise ValueError(f'X: expected a column named {missing[0]!r}, its columns are '
+                         f'{", ".join(reader.schema.names[:SHOWN])}')
+    for batch in reader:
+        if batch.num_rows:
+            rows = slice(start, start + batch.num_rows)
+            start = rows.stop
+            labels, weights = (take_column(batch, given, rows) for given in (y, sample_weight))
+            others = {name for name in (y, sample_weight) if isinstance(name, str)}
+            features = [name for name in batch.schema.names if name not in others]
+            yield read_batch(batch.select(features)), labels, weights
+    for values in (y, sample_weight):
+        if values is not None and not isinstance(values, str) and len(values) != start:
+            raise ValueError(f'y: expected {start} values, one for each row of X, found {len(values)}')
+
+
+def take_column(batch: Any, given: Any, rows: slice) -> Any:
+    """Return the values of a batch in a column that has a name, or those of its rows."""
+    if not isinstance(given, str):
+        return given if given is None else given[rows]
+    values = batch.column(given).to_pylist()
+    if None in values:
+        raise ValueError(f'X: expected a value in each row of column {given!r}, found a missing one')
+    return np.array(values)
