@@ -10,7 +10,7 @@ import numba
 from numba.core import event
 
 LOG = logging.getLogger(__name__)
-ONCE = 'compiling the solvers once for this computer: up to 10 s'  # of a processor of 2020, by the solvers of the duals
+ONCE = 'compiling loops once for this computer: up to 10 s'  # the solvers of the duals, on a processor of 2020
 
 INNER = {'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}  # of loops that only other loops call
 LOOPS: list = []  # all that `jit` has compiled

@@ -37,7 +37,12 @@ class BoxMachine:
         """Train the machine of one pair of n_classes classes as `solve_pairs` trains it among the others."""
         codes = (targets > 0).astype(int)
         small = self.solve_pairs(source, codes, weights, n_classes) if np.ptp(codes) else None
-        return self.solve(source, targets, weights) if small is None or len(small.unsolved) else small.make_result(0)
+        if small is None or len(small.unsolved):
+            return self.solve(source, targets, weights)
+        result = small.make_result(0)
+        if self.settings.report is not None:
+            self.settings.report(result.n_iter, lambda: result.violation, self.settings.eps)
+        return result
 
     def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None,
                     n_classes: int = 0) -> 'SmallMachines | None':
