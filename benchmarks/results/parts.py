@@ -8,13 +8,15 @@ ABOUT = {
     'size of its sums, 8 (L+1+K)(L+2+K)/2 bytes for L nodes and K classes.',
     'pesvm/end-to-end': f'This part compares a whole run of `mr-elm train pesvm` in one process with {GRAM}, from '
     'arrays in memory ("the bare arithmetic") or from a csv file ("the bare script").',
+    'pesvm/readers': 'This part compares the reading of a csv file into blocks of rows with other readers of csv, each '
+    'on one thread.',
     'pesvm/two-cores': 'This part compares a training by `-r local` on two cores with a training in one process.',
     'pesvm/peers': 'This part compares the fit of `ESVMClassifier` with the fit of each peer, at the same number of '
     f'random nodes, {SETS}.',
     'pesvm/many-rows': 'This part compares the fit of `ESVMClassifier` with the fit of each peer, at the same number '
     'of random nodes, on many generated rows of the kind `ndc` (Normally Distributed Clusters, see `mr-elm generate`).',
     'pesvm/memory': 'This part compares the peak memory of `mr-elm train pesvm` with its peak memory on a tenth of the '
-    'rows.',
+    'rows, and with a fixed number of megabytes.',
     'pesvm/linear': 'This part trains `pesvm` on three numbers of rows, and checks that each additional row takes the '
     'same time.',
     'dual/a9a': f'This part compares the fit and the prediction of `SparseELMClassifier` with those of {SVC}, on the '

@@ -46,10 +46,7 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     """
     if form.table:
         return parse_table(lines, form)
-    labels, weights, features = separate(lines, form)
-    if not any(features):
-        raise ValueError('rows without features')
-    X = parse_numbers(features, form)
+    labels, weights, X = parse_plain(lines, form) or parse_any(lines, form)
     if X.shape != (len(lines), form.width) or not np.isfinite(X).all():
         raise ValueError('rows of another shape')
     return label_rows(X, labels, weights, form)
@@ -85,18 +82,30 @@ def decode_field(text: str) -> str:
         raise RowError('not UTF-8', f'{ascii(text)} is not UTF-8 text') from None
 
 
-def parse_numbers(lines: list[str], form: RowFormat) -> Floats:
-    """Parse lines of features: (n, d). Raises ValueError when numpy cannot read them.
+def parse_plain(lines: list[str], form: RowFormat) -> tuple[list[str] | None, None, Floats] | None:
+    """Parse plain lines by compiled code, from MUCH text on: it takes a third of a second to load.
 
-    From MUCH text on compiled code does it, which takes a third of a second to load; it gives the same numbers.
+    Returns (labels, None, X), or None where a line is not a label and plain numbers.
     """
-    COUNTED['text'] += sum(map(len, lines))
-    if COUNTED['text'] > MUCH and form.delimiter and form.delimiter not in NUMBER:
-        from mr_elm.io.decimals import parse_table
-        X = parse_table(lines, form.delimiter, form.width)
-        if X is not None:
-            return X
-    return np.loadtxt(lines, delimiter=form.delimiter, comments=None, ndmin=2)
+    text = '\n'.join([*lines, ''])
+    COUNTED['text'] += len(text)
+    if (COUNTED['text'] <= MUCH or '"' in text or form.delimiter is None or form.delimiter in NUMBER
+            or form.label_column not in (None, 0) or form.weight_column is not None or form.positions is not None):
+        return None
+    from mr_elm.io.decimals import parse_decimals
+    ends, X = np.zeros(len(lines) * (form.label_column == 0), int), np.empty((len(lines), form.width))
+    if not parse_decimals(text, form.delimiter, ends, X):
+        return None
+    labels = [line[:end].strip(SPACE) for line, end in zip(lines, ends.tolist(), strict=True)] if len(ends) else None
+    return labels, None, X
+
+
+def parse_any(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] | None, Floats]:
+    """Parse lines by numpy: (labels, weights, X), labels and weights as lists of text or None."""
+    labels, weights, features = separate(lines, form)
+    if not any(features):
+        raise ValueError('rows without features')
+    return labels, weights, np.loadtxt(features, delimiter=form.delimiter, comments=None, ndmin=2)
 
 
 def separate(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] | None, list[str]]:

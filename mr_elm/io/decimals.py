@@ -108,13 +108,22 @@ def scan_decimal(text: np.ndarray, at: int) -> tuple:
 
 
 @jit()
-def fill_table(text: np.ndarray, delimiter: int, powers: np.ndarray, out: np.ndarray) -> bool:
+def fill_table(text: np.ndarray, delimiter: int, powers: np.ndarray, ends: np.ndarray, out: np.ndarray) -> bool:
     """Fill out (n, d) with n lines of d numbers; returns whether all are plain decimal numbers.
 
     text : uint8, with a line end behind each line. powers : see `tabulate_powers`.
+    ends : (n,), gets the length of the first field of each line, which is not a number; (0,) where all are numbers.
     """
     bits, (n, d), at = out.view(np.uint64), out.shape, 0
     for i in range(n):
+        if len(ends):
+            first = at
+            while text[at] != delimiter and text[at] != NEW_LINE:
+                at += 1
+            ends[i] = at - first
+            if text[at] == NEW_LINE:
+                return False
+            at += 1
         for j in range(d):
             is_negative = text[at] == MINUS
             at, w, q = scan_decimal(text, at + (is_negative or text[at] == PLUS))
@@ -136,8 +145,6 @@ def fill_table(text: np.ndarray, delimiter: int, powers: np.ndarray, out: np.nda
     return at == len(text)
 
 
-def parse_table(lines: list[str], delimiter: str, width: int) -> Floats | None:
-    """Parse lines of `width` numbers: (n, width); None where a field is anything but a plain decimal number."""
-    text = np.frombuffer('\n'.join([*lines, '']).encode('latin-1'), np.uint8)
-    out = np.empty((len(lines), width))
-    return out if fill_table(text, ord(delimiter), tabulate_powers(), out) else None
+def parse_decimals(text: str, delimiter: str, ends: np.ndarray, out: Floats) -> bool:
+    """Do what `fill_table` does, for a text of Latin-1."""
+    return fill_table(np.frombuffer(text.encode('latin-1'), np.uint8), ord(delimiter), tabulate_powers(), ends, out)

@@ -7,13 +7,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mr_elm.io import csv_rows
-from mr_elm.io.decimals import parse_table
+from mr_elm.io import csv_rows, decimals
 from mr_elm.io.formats import RowFormat
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 DECIMALS = st.from_regex(r'[+-]?([0-9]{1,22}(\.[0-9]{0,22})?|\.[0-9]{1,22})([eE][+-]?[0-9]{1,3})?', fullmatch=True)
 HALFWAY = st.builds(lambda odd, shift: str((2 * odd + 1) << shift), st.integers(2**52, 2**53 - 1), st.integers(0, 9))
+
+
+def parse_table(lines, delimiter, width):
+    out = np.empty((len(lines), width))
+    text = ''.join(f'{line}\n' for line in lines)
+    return out if decimals.parse_decimals(text, delimiter, np.zeros(0, int), out) else None
 
 
 def bits(number):
@@ -45,11 +50,21 @@ def test_rows_of_another_width_are_left_to_numpy():
     assert parse_table(['1,2', '3,4,5'], ',', 2) is None
 
 
-@pytest.mark.parametrize('values', ['plain', 'odd'])
-def test_much_text_becomes_the_same_rows_as_little(values, monkeypatch):
+@pytest.mark.parametrize('number', ['{!r}', ' {!r}'], ids=['plain', 'with spaces'])
+@pytest.mark.parametrize('label', [0, None])
+def test_much_text_becomes_the_same_rows_as_little(number, label, monkeypatch):
     X = np.random.default_rng(0).standard_normal((50, 3)) * 10.0**np.arange(-150, 151, 150)
-    lines = [f'a,{x!r}, {y!r},{z:g}' if values == 'odd' else f'a,{x!r},{y!r},{z:g}' for x, y, z in X.tolist()]
-    form = RowFormat('csv', n_columns=4)
-    little = csv_rows.parse(lines, form).X
+    lines = [','.join(['citt\xc3\xa0 '] * (label == 0) + [number.format(x) for x in row]) for row in X.tolist()]
+    form = RowFormat('csv', n_columns=3 + (label == 0), label_column=label)
+    little = csv_rows.parse(lines, form)
     monkeypatch.setattr(csv_rows, 'MUCH', -math.inf)
-    assert np.array_equal(csv_rows.parse(lines, form).X, little)
+    much = csv_rows.parse(lines, form)
+    assert np.array_equal(much.X, X) and np.array_equal(little.X, X)
+    assert (much.names, None if label is None else much.codes.tolist()) == (
+        little.names, None if label is None else little.codes.tolist())
+
+
+def test_a_line_that_is_only_a_label_is_left_to_numpy(monkeypatch):
+    monkeypatch.setattr(csv_rows, 'MUCH', -math.inf)
+    with pytest.raises(ValueError):
+        csv_rows.parse(['a,1', 'b'], RowFormat('csv', n_columns=2))
