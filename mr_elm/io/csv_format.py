@@ -24,6 +24,9 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
         raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = Counter(map(len, rows[header:])).most_common(1)[0][0]
     header_names = tuple(readable(text) for text in rows[0]) if header else None
+    if header_names and len(header_names) != n_columns:
+        raise DataFormatError(f'{path}: expected a header line of {n_columns} names, as many as rows have fields, '
+                              f'found {len(header_names)}')
     chosen = select_columns(Header(path, n_columns, header_names), options)
     form = RowFormat.of(
         'csv', options, delimiter=delimiter, header=header, n_columns=n_columns, label_column=chosen.label,

@@ -131,3 +131,9 @@ def test_a_word_among_the_features_of_the_first_row_makes_no_header():
 def test_a_named_column_asks_for_a_header():
     form = sniff(['1,y,2', '1,0,2'], 'rows.csv', RowOptions(label_column='y'))
     assert form.header and form.label_column == 1
+
+
+@pytest.mark.parametrize('names', ['label,x', 'label,x,y,z'])
+def test_a_header_of_another_width_than_the_rows_is_refused(names):
+    with pytest.raises(DataFormatError, match=r'f\.csv: expected a header line of 3 names'):
+        sniff([names, '1,2,3', '2,3,4'], 'f.csv', RowOptions())
