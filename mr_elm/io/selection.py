@@ -83,7 +83,13 @@ def find_label(header: Header, options: RowOptions) -> int | None:
     """Find the label, None where rows have none."""
     if not options.labelled:
         return None
-    return find_special(header, options.label_column, options.label_name, options.ignore_label)
+    label = find_special(header, options.label_column, options.label_name, options.ignore_label)
+    if label is None or not is_feature(header, label, options):
+        return label
+    if options.ignore_label:
+        return None
+    raise DataFormatError(f'{header.path}: expected a label, column {header.call(label)!r} is a feature of the model: '
+                          'name the label with --label-column')
 
 
 def find_special(header: Header, column: str | int | None, name: str | None, may_miss: bool) -> int | None:
@@ -96,6 +102,11 @@ def find_special(header: Header, column: str | int | None, name: str | None, may
     if may_miss and name not in header.names:
         return None
     return header.locate(name)
+
+
+def is_feature(header: Header, position: int, options: RowOptions) -> bool:
+    """Tell whether a column has the name of a feature: the model of an estimator knows no label's name."""
+    return header.names is not None and header.names[position] in (options.names or ())
 
 
 def choose_features(header: Header, free: Sequence[int], options: RowOptions) -> list[int]:

@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from mr_elm.estimators import ESVMClassifier
 from mr_elm.io.store import load_arrays
 
 NAMES = ['id', 'age', 'city', 'income', 'label', 'times']
@@ -132,6 +134,20 @@ def test_rows_without_names_go_by_position(write, train, predict):
     path = write('d.csv', to_csv(later, header=False))
     assert predict(plain, path, '--header', 'no') == predict(named, write('c.csv', to_csv(later)))
     assert predict(named, path, '--header', 'no') == predict(named, write('c.csv', to_csv(later)))
+
+
+def test_the_label_of_a_model_without_a_name_for_it_is_asked_for(write, predict, refuse, elm, tmp_path):
+    rows = make_table(60, 0)
+    estimator = ESVMClassifier(n_hidden=9).fit(
+        pd.DataFrame([{'a': float(row['times']), 'b': float(i)} for i, row in enumerate(rows)]),
+        [row['label'] for row in rows])
+    estimator.to_model().save(tmp_path / 'm.npz')
+    path = write('a.csv', 'a,b,label\n1,2,yes\n3,1,no\n')
+    expected = estimator.predict(pd.DataFrame({'a': [1.0, 3.0], 'b': [2.0, 1.0]})).tolist()
+    for words in (['--label-column', 'label'], ['--drop', 'label']):
+        assert [line.split('\t')[0] for line in predict(tmp_path / 'm.npz', path, *words)] == expected
+    assert '--label-column' in refuse('evaluate', tmp_path / 'm.npz', path)
+    assert elm('evaluate', tmp_path / 'm.npz', path, '--label-column', 'label', '-q').status == 0
 
 
 # The same model everywhere
