@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.io.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, ArrowSchema, Field, is_number, refuse_damage
+from mr_elm.io.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, ArrowSchema, Field, is_number
 from mr_elm.io.blocks import Block
 from mr_elm.io.columns import CodedColumn, NumberColumn, Table, Values
 from mr_elm.io.formats import RowFormat
-from mr_elm.io.parts import Batch
+from mr_elm.io.parts import Batch, refuse_damage
 from mr_elm.typing import Floats
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.arrow_columns import BatchMaker
-from mr_elm.io.arrow_schema import ArrowSchema, choose_format, import_arrow, refuse_damage
+from mr_elm.io.arrow_schema import ArrowSchema, choose_format, import_arrow
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
-from mr_elm.io.parts import Batch, BatchReader, Source
+from mr_elm.io.parts import Batch, BatchReader, Source, refuse_damage
 
 FILE, STREAM = b'ARROW1', b'\xff\xff\xff\xff'
 END = STREAM + b'\0\0\0\0'  # of a stream
@@ -23,8 +23,8 @@ class ArrowParts:
         arrow = import_arrow(name)
         self.name = name
         with refuse_damage(name):
-            stream = arrow.memory_map(source) if isinstance(source, str) else arrow.PythonFile(source, 'r')
-            self.stream = stream
+            is_path = isinstance(source, str)
+            self.stream = stream = arrow.memory_map(source) if is_path else arrow.PythonFile(source, 'r')
             self.is_stream = stream.read(len(STREAM)) == STREAM
             if self.is_stream:
                 demand_end(stream, name)

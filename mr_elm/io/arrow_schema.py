@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -12,6 +11,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.parts import refuse_damage
 from mr_elm.io.selection import Header, select_columns
 from mr_elm.io.text import read_number
 
@@ -33,20 +33,6 @@ def import_arrow(path: str, name: str = 'pyarrow') -> Any:
     except ModuleNotFoundError:
         raise DataFormatError(f"{path}: this file needs pyarrow, which is not installed: run pip install "
                               "'mr_elm[arrow]'") from None
-
-
-@contextmanager
-def refuse_damage(place: str) -> Iterator[None]:
-    """Turn what pyarrow raises for damaged bytes into a DataFormatError that names a place."""
-    try:
-        yield
-    except DataFormatError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, NotImplementedError, IndexError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the file cannot be read, whatever it is
-        reason = ' '.join(str(error).split())[:120]
-        raise DataFormatError(f'{place}: the file is cut short or damaged ({reason})') from None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from mr_elm.io.parts import Parts
 KINDS = {
     'parquet': 'mr_elm.io.parquet_rows',
     'arrow': 'mr_elm.io.arrow_rows',
+    'npy': 'mr_elm.io.npy_rows',
     'packed': 'mr_elm.io.packed_reader',
     'libsvm': 'mr_elm.io.libsvm_rows',
     'csv': 'mr_elm.io.csv_format',

@@ -3,10 +3,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mr_elm.io.arrow_columns import BatchMaker
-from mr_elm.io.arrow_schema import ArrowSchema, choose_format, import_arrow, refuse_damage
+from mr_elm.io.arrow_schema import ArrowSchema, choose_format, import_arrow
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
-from mr_elm.io.parts import Batch, BatchReader, Source
+from mr_elm.io.parts import Batch, BatchReader, Source, refuse_damage
 
 
 class ParquetParts:

@@ -2,13 +2,16 @@
 
 A part begins at its share of the file's bytes, so that splits are ranges of bytes as they are of text.
 """
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, concatenate, take_rows
 from mr_elm.io.columns import Table
 from mr_elm.io.csv_rows import check_label
@@ -52,9 +55,28 @@ class Batch:
     show: Callable[[int], str]
 
 
+@contextmanager
+def refuse_damage(place: str) -> Iterator[None]:
+    """Turn what pyarrow and numpy raise for damaged bytes into a DataFormatError that names a place."""
+    try:
+        yield
+    except (DataFormatError, MemoryError):
+        raise
+    except Exception as error:  # what pyarrow, numpy and zipfile raise for damaged bytes is in no list of theirs
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # the file cannot be read, whatever it is
+        reason = ' '.join(str(error).split())[:120]
+        raise DataFormatError(f'{place}: the file is cut short or damaged ({reason})') from None
+
+
 def measure(source: Source) -> int:
     """Return the bytes of a file."""
-    return os.path.getsize(source) if isinstance(source, str) else source.seek(0, os.SEEK_END)
+    if isinstance(source, str):
+        return os.path.getsize(source)
+    position = source.tell()
+    size = source.seek(0, os.SEEK_END)
+    source.seek(position)
+    return size
 
 
 def find_cuts(n_bytes: int, sizes: Sequence[int]) -> list[int]:
@@ -147,7 +169,7 @@ def find_bad_labels(block: Block, form: RowFormat) -> Iterator[tuple[int, RowErr
     """Yield (row, error) where a label is missing or cannot be one."""
     if block.codes is None:
         return
-    missing = RowError('missing label', f'the column {form.label_name!r} is empty')
+    missing = RowError('missing label', 'the label is empty')
     yield from ((row, missing) for row in np.flatnonzero(block.codes < 0).tolist())
     for code, name in enumerate(block.names):
         try:
@@ -163,7 +185,7 @@ def find_bad_weights(block: Block, form: RowFormat) -> Iterator[tuple[int, RowEr
     for row in np.flatnonzero(~(np.isfinite(block.weights) & (block.weights > 0))).tolist():
         weight = block.weights[row]
         reason = 'weight is not positive' if np.isfinite(weight) else 'nan or infinite'
-        yield row, RowError(reason, f'the column {form.weight_name!r} holds {weight}')
+        yield row, RowError(reason, f'the weight is {weight}')
 
 
 def find_bad_values(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:
@@ -175,7 +197,8 @@ def find_bad_values(block: Block, form: RowFormat) -> Iterator[tuple[int, RowErr
         return
     for row in np.flatnonzero(~finite.all(axis=1)).tolist():
         column = int(np.argmin(finite[row]))
-        yield row, explain_value(block.X[row, column], form.names[column] if form.names else str(column))
+        name = form.names[column] if form.names else str(form.feature_positions[column])
+        yield row, explain_value(block.X[row, column], name)
 
 
 def explain_value(value: float, name: str) -> RowError:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mr_elm.errors import DataFormatError
+from mr_elm.files.storage import Ranges
 from mr_elm.io.columns import Table
 from mr_elm.io.encoding import Column, Encoding
 from mr_elm.io.formats import RowOptions
@@ -255,6 +256,16 @@ def test_parts_are_read_once_whatever_the_splits(write):
         blocks = [block for start, end in zip(bounds, bounds[1:], strict=False)
                   for block in read(path, split=(start, end - start))[1]]
         assert matrix(blocks)[:, 0].tolist() == list(range(60))
+
+
+def test_files_that_are_elsewhere_are_read_by_ranges(write):
+    X = np.random.default_rng(0).standard_normal((500, 2))
+    path = write({'y': [0, 1] * 250, 'x': X[:, 0], 'z': X[:, 1]})
+    data = Path(path).read_bytes()
+    source = Ranges(lambda start, length: data[start:start + length], len(data))
+    kind, form = open_parts(path)[0], open_parts(path)[1].choose_format(RowOptions(), ())
+    batches = [batch for _, batch in read_parts(source, kind.open(source, path), form, (0, len(data)), 64)]
+    assert np.array_equal(matrix([batch.block for batch in batches]), X)
 
 
 def test_a_file_says_how_many_rows_it_has_unless_it_is_a_stream(tmp_path):
