@@ -16,6 +16,7 @@ from mr_elm.io.selection import Header, select_columns
 from mr_elm.io.text import read_number
 
 NUMBER, CATEGORY, LISTS = 'number', 'category', 'lists'
+MAX_ITEMS = 100_000  # of a list; larger sizes are damage, and each item has a name
 EMPTY_FOLDER = '__HIVE_DEFAULT_PARTITION__'
 CURES = {
     CATEGORY: '--encode auto makes categories of text',
@@ -110,7 +111,7 @@ def kind_of(type: Any) -> str:
         return NUMBER
     if types.is_dictionary(type) or types.is_string(type) or types.is_large_string(type) or types.is_string_view(type):
         return CATEGORY
-    if types.is_fixed_size_list(type) and kind_of(type.value_type) == NUMBER:
+    if types.is_fixed_size_list(type) and type.list_size <= MAX_ITEMS and kind_of(type.value_type) == NUMBER:
         return LISTS
     others = {'time': types.is_temporal(type), 'struct': types.is_struct(type),
               'list': types.is_list(type) or types.is_large_list(type),

@@ -8,6 +8,9 @@ from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
 from mr_elm.io.parts import Batch, BatchReader, Source, refuse_damage
 
+# bytes of each column that are read at a time: less than a row group, which is fetched whole from elsewhere
+BUFFER = 1 << 16
+
 
 class ParquetParts:
     """Read a Parquet file by row groups; see `Parts`."""
@@ -16,7 +19,9 @@ class ParquetParts:
         parquet = import_arrow(name, 'pyarrow.parquet')
         self.name = name
         with refuse_damage(name):
-            self.file = parquet.ParquetFile(source, page_checksum_verification=True)
+            is_path = isinstance(source, str)
+            self.file = parquet.ParquetFile(source, page_checksum_verification=True, pre_buffer=not is_path,
+                                            buffer_size=BUFFER if is_path else 0)
             self.schema = self.file.schema_arrow
             groups = [self.file.metadata.row_group(i) for i in range(self.file.num_row_groups)]
             self.sizes: Sequence[int] = [max(group.total_byte_size, 0) for group in groups]
