@@ -3,6 +3,7 @@
 A new store is a class with the methods of `LocalStore` and an entry in `STORES`. A file is written whole or not at
 all: under another name first, or by one request on S3.
 """
+import errno
 import glob
 import io
 import os
@@ -242,9 +243,12 @@ class Ranges(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer, unless the file ends before. Raises OSError when a range is cut short."""
         length = max(min(len(buffer), self.size - self.position), 0)
-        data = self.read_range(self.position, length) if length else b''
+        try:
+            data = self.read_range(self.position, length) if length else b''
+        except OSError as error:  # with a number it is not taken for a damaged file, and the task is tried again
+            raise OSError(error.errno or errno.EIO, error.strerror or str(error)) from error
         if len(data) != length:
-            raise OSError(f'expected {length} bytes from byte {self.position}, found {len(data)}')
+            raise OSError(errno.EIO, f'expected {length} bytes from byte {self.position}, found {len(data)}')
         buffer[:length] = data
         self.position += length
         return length

@@ -1,12 +1,12 @@
 """Find the files of a data set, look at each once, and cut them into splits."""
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import unquote
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import Entry, Store, is_local, open_ranges, store_of
+from mr_elm.files.listing import expand_patterns, name_folders
+from mr_elm.files.storage import Entry, is_local, open_ranges, store_of
 from mr_elm.io.blocks import Block
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import MAX_CATEGORIES, RowFormat, RowOptions
@@ -19,7 +19,6 @@ from mr_elm.io.splits import is_compressed, read_stream
 from mr_elm.rows.manifest import load_manifest
 
 MAGIC = 8  # first bytes of a file, which tell its kind
-GLOB = set('*?[')
 
 
 @dataclass(frozen=True)
@@ -181,48 +180,6 @@ def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
     return plan_inputs([path], RowOptions(), closed=False)
 
 
-def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
-    """List the Entry of every file behind names, folders and globs: sorted by their absolute path, each once."""
-    found: dict[str, Entry] = {}
-    for pattern in patterns:
-        if isinstance(pattern, Entry):
-            found[pattern.path] = pattern
-            continue
-        store = store_of(pattern)
-        matches = [pattern] if store.find(pattern) else store.glob(pattern)
-        if not matches:
-            raise FileNotFoundError(f'{pattern}: expected an input file or folder, found none')
-        for match in matches:
-            entry = store.find(store.absolute(match))
-            if entry is None:
-                raise FileNotFoundError(f'{match}: expected an input file, found a link to a missing file')
-            root = fixed_part(pattern) if match is not pattern else entry.path
-            found.update((file.path, replace(file, root=root)) for file in list_files(store, entry))
-    if not found:
-        raise DataFormatError(f'{", ".join(map(str, patterns))}: expected input files, found none in the folder')
-    return [found[path] for path in sorted(found)]
-
-
-def fixed_part(pattern: str) -> str:
-    """Return the folder above the first name of a pattern that stands for several."""
-    names = pattern.split('/')
-    return '/'.join(names[:next((i for i, name in enumerate(names) if GLOB & set(name)), -1)])
-
-
-def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
-    """Yield the files at or below an entry, leaving out names that begin with _ or a dot."""
-    if not entry.is_folder:
-        yield entry
-        return
-    children = store.entries(entry.path)
-    if any(child.name == '_temporary' for child in children):
-        raise DataFormatError(f'{entry.path}: expected finished output, its _temporary says that a job did not finish '
-                              'writing')
-    for child in children:
-        if not child.name.startswith(('_', '.')):
-            yield from list_files(store, child)
-
-
 def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     """Return the InputFile of an entry, or None when it is empty. Raises DataFormatError when it holds no rows."""
     path = entry.copy or entry.path
@@ -250,12 +207,6 @@ def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | N
     if not cuts or parts.n_rows == 0:
         return None
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified, cuts, parts.n_rows)
-
-
-def name_folders(entry: Entry) -> tuple[tuple[str, str], ...]:
-    """Return (name, value) of the folders between the one that the user named and a file, such as city=Oslo."""
-    folders = entry.path.removeprefix(entry.root).split('/')[:-1] if entry.path != entry.root else []
-    return tuple((name, unquote(value)) for name, equals, value in (part.partition('=') for part in folders) if equals)
 
 
 def check_alike(files: list[InputFile]) -> None:

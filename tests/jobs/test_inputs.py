@@ -6,10 +6,11 @@ import os
 import pytest
 
 from mr_elm.errors import DataFormatError
+from mr_elm.files.listing import expand_patterns
 from mr_elm.files.webhdfs import WebHDFS
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.splits import read_split
-from mr_elm.rows.inputs import expand_patterns, plan_inputs, plan_splits
+from mr_elm.rows.inputs import plan_inputs, plan_splits
 
 ROWS = '1,2,3\n2,3,4\n'
 

@@ -2,6 +2,7 @@
 import datetime
 import json
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -266,6 +267,22 @@ def test_files_that_are_elsewhere_are_read_by_ranges(write):
     kind, form = open_parts(path)[0], open_parts(path)[1].choose_format(RowOptions(), ())
     batches = [batch for _, batch in read_parts(source, kind.open(source, path), form, (0, len(data)), 64)]
     assert np.array_equal(matrix([batch.block for batch in batches]), X)
+
+
+@pytest.mark.parametrize('n_answers', [0, 1])
+def test_a_store_that_does_not_answer_is_no_damage(write, n_answers):
+    path = write({'y': [0, 1] * 50_000, 'x': np.random.default_rng(0).standard_normal(100_000)})
+    data, asked = Path(path).read_bytes(), count()
+
+    def read_range(start, length):
+        if next(asked) >= n_answers:
+            raise OSError('the store does not answer')
+        return data[start:start + length]
+
+    source = Ranges(read_range, len(data))
+    with pytest.raises(OSError, match='does not answer'):
+        parts = open_parts(path)[0].open(source, path)
+        list(read_parts(source, parts, parts.choose_format(RowOptions(), ()), (0, len(data)), 64))
 
 
 def test_a_file_says_how_many_rows_it_has_unless_it_is_a_stream(tmp_path):
