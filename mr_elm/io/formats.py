@@ -10,7 +10,7 @@ MAX_CATEGORIES = 100  # values of a column that have a feature of their own
 class RowFormat:
     """Describe the lines of one file.
 
-    kind : csv, libsvm or packed.
+    kind : a name in KINDS.
     delimiter : one character, or None for runs of white space (csv).
     header : whether the first line names the columns (csv).
     n_columns : fields a line, label and weight included (csv).

@@ -20,15 +20,15 @@ def add_row_arguments(add: Callable) -> None:
     add('--header', choices=('auto', 'yes', 'no'), default='auto',
         help=AdvancedHelp('whether the first line of a csv file names the columns (default: detected from the file)'))
     add('--label-column', metavar='NAME|INDEX',
-        help="csv: name or index of the label; 0 is the first, -1 the last (default: 0, or the model's)")
+        help="name or index of the label; 0 is the first, -1 the last (default: 0, or the model's)")
     add('--weight-column', metavar='NAME|INDEX',
-        help=AdvancedHelp('csv: name or index of the column that says how often each row counts; `none` if the '
+        help=AdvancedHelp('name or index of the column that says how often each row counts; `none` if the '
                           'rows for a model that was trained with weights have none'))
     add('--columns', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
-        'csv, parquet, arrow: names or indexes of the only columns that are features (default: all, or those of the '
+        'names or indexes of the only columns that are features (default: all, or those of the '
         'model)'))
     add('--drop', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
-        'csv, parquet, arrow: names or indexes of columns that are not features (default: none, or those that the '
+        'names or indexes of columns that are not features (default: none, or those that the '
         'training of the model left out)'))
     add('--n-features', type=positive, metavar='D', help=AdvancedHelp(
         'features of a row (default: detected from the file)'))
