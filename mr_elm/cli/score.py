@@ -20,8 +20,9 @@ from mr_elm.cli.options import (
     copy_standard_input,
     write_rejected,
 )
-from mr_elm.drivers import score
+from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
+from mr_elm.drivers.compose import Layout
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ModelFormatError
 from mr_elm.files.storage import STANDARD, demand_free, fetch_file, write_file
@@ -30,18 +31,20 @@ from mr_elm.machines.living import demand_living
 from mr_elm.model_checks import check_report
 from mr_elm.models import Model, read_model, refusing
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.row_arguments import AdvancedHelp, read_columns, row_options
 
 
 def predict(argv: Sequence[str]) -> None:
     """Write predictions in input order."""
     parser = model_parser('predict', 'Write one line for each row, in input order: the predicted label and, with '
                           '--scores, the decision values.')
-    parser.add_argument('-o', '--output', metavar='OUT', help='where to write the predictions; - is standard output '
-                        '(default if INPUT is -)')
+    parser.add_argument('-o', '--output', metavar='OUT', help='where to write the predictions, as Parquet if the name '
+                        'ends in .parquet; - is standard output (default if INPUT is -)')
     parser.add_argument('--scores', action='store_true',
                         help='write the decision values after the label, separated by tabs')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
+    parser.add_argument('--keep', type=read_columns, default=(), metavar='NAME,...', help=AdvancedHelp(
+        'csv, parquet, arrow: names or indexes of columns to copy from the input, after the label and the scores'))
     add_label_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
@@ -57,7 +60,11 @@ def predict(argv: Sequence[str]) -> None:
           choose_engine(args, passed, None if to_stdout else args.output) as engine,
           give_target(args.output) as target):
         plan = plan_inputs(args.inputs, rows_to_predict(model, args))
-        accounts = score.predict(path, plan, target, engine, args.scores, args.bad_rows)
+        layout = Layout(args.scores, args.keep, is_parquet(args.output))
+        if layout.keep or layout.parquet:
+            accounts = compose.predict((path, model), plan, target, layout, engine, args.bad_rows)
+        else:
+            accounts = score.predict(path, plan, target, engine, args.scores, args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, engine)
 
@@ -67,6 +74,9 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
     answers = args.inputs == [STANDARD]
     if args.output is None and not answers:
         parser.error('the following arguments are required: -o/--output')
+    if answers and (args.keep or is_parquet(args.output)):
+        parser.error('-: expected files for --keep and for an output in Parquet, standard input is answered line by '
+                     'line')
     args.output = args.output or STANDARD
     if args.output != STANDARD:
         demand_free(args.output, args.overwrite)
@@ -74,6 +84,11 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
         parser.error('--resume: expected the name of a file after -o, standard output cannot be continued')
     elif args.bad_rows == 'skip' and not answers:
         parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
+
+
+def is_parquet(output: str | None) -> bool:
+    """Tell whether an output is to be written as Parquet."""
+    return output is not None and output.endswith('.parquet')
 
 
 def rows_to_predict(model: Model, args: argparse.Namespace) -> RowOptions:

@@ -52,6 +52,11 @@ class ArrowParts:
         parts = ((number, self.read_part(number, maker.columns)) for number in numbers)
         return maker.make_all(parts, block_rows)
 
+    def read_columns(self, columns: list[str]) -> Iterator[Any]:
+        """Yield some columns of all record batches."""
+        for number in range(len(self.sizes)):
+            yield from self.read_part(number, columns)
+
     def read_part(self, number: int, columns: list[str]) -> Iterator[Any]:
         """Yield a record batch, or all of a stream. Raises DataFormatError when one is damaged."""
         if self.is_stream:

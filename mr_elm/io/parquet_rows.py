@@ -4,6 +4,7 @@ from typing import Any
 
 from mr_elm.io.arrow_columns import BatchMaker
 from mr_elm.io.arrow_schema import ArrowSchema, choose_format, import_arrow
+from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
 from mr_elm.io.parts import Batch, BatchReader, Source, refuse_damage
@@ -36,6 +37,11 @@ class ParquetParts:
         maker = BatchMaker(ArrowSchema(self.schema, self.name, form.folders), form)
         groups = ((number, self.read_group(number, maker.columns, block_rows)) for number in numbers)
         return maker.make_all(groups, block_rows)
+
+    def read_columns(self, columns: list[str]) -> Iterator[Any]:
+        """Yield the record batches of some columns of all row groups."""
+        for number in range(len(self.sizes)):
+            yield from self.read_group(number, columns, BLOCK_ROWS)
 
     def read_group(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:
         """Yield the record batches of a row group. Raises DataFormatError when it is damaged."""

@@ -1,0 +1,223 @@
+"""Write predictions as Parquet, and with columns of the input beside them, batch by batch when the job has ended."""
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain, combinations, count, islice
+from typing import Any, TextIO
+
+from mr_elm.drivers import score
+from mr_elm.engines.base import Engine
+from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.files.storage import open_ranges, store_of, write_file
+from mr_elm.io.csv_format import readable
+from mr_elm.io.csv_rows import split_fields
+from mr_elm.io.kinds import find_kind
+from mr_elm.io.lines import split_chunk
+from mr_elm.io.selection import Header
+from mr_elm.io.splits import read_stream
+from mr_elm.models import Model
+from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
+
+BATCH = 1 << 16  # rows that are written together
+LABEL, SCORE = 'label', 'score'
+ARROW = ('parquet', 'arrow')  # kinds whose files have record batches
+
+Columns = Mapping[str, Any]  # name -> list of text, or array of Arrow
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Say what is written of each row.
+
+    scores : decision values beside the label. keep : columns of the input, by name or position. parquet : or else text.
+    """
+
+    scores: bool = False
+    keep: Sequence[str] = ()
+    parquet: bool = False
+
+
+def predict(model: tuple[str, Model], plan: InputPlan, out: str, layout: Layout, engine: Engine,
+            bad_rows: str = 'stop') -> Accounts:
+    """Write the predictions of all rows, in input order, as a Layout says. model : its file, and what that holds.
+
+    Returns the Accounts. The file appears whole or not at all. Raises DataFormatError when there is no such column.
+    """
+    path, trained = model
+    kept = [find_columns(file, layout.keep) for file in plan.files]
+    if layout.parquet:
+        demand_parquet(out, [*score_columns(trained, layout), *kept[0]])
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        text = os.path.join(folder, 'predictions')
+        accounts = score.predict(path, plan, text, engine, layout.scores, bad_rows)
+        with open(text, encoding='utf-8', newline='\n') as lines, write_file(out) as local:
+            pieces = join_columns(lines, read_kept(plan, layout.keep, accounts) if layout.keep else None)
+            if layout.parquet:
+                write_parquet(local, pieces, score_columns(trained, layout), trained.numeric)
+            else:
+                write_text(local, pieces)
+    return accounts
+
+
+def demand_parquet(path: str, names: Sequence[str]) -> None:
+    """Raise DataFormatError when Parquet with columns of these names cannot be written here."""
+    if clash := [name for name, number in Counter(names).items() if number > 1]:
+        raise DataFormatError(f'{path}: expected columns of different names, --keep {clash[0]} has the name of a '
+                              'column with predictions: write text, or rename the column')
+    try:
+        import_module('pyarrow.parquet')
+    except ModuleNotFoundError:
+        raise DataFormatError(f"{path}: to write Parquet needs pyarrow, which is not installed: run pip install "
+                              "'mr_elm[arrow]', or write text") from None
+
+
+def score_columns(model: Model, layout: Layout) -> list[str]:
+    """Name the columns of the predictions: the label, and the decision values if they are written."""
+    if not layout.scores or model.numeric:
+        return [LABEL]
+    if model.n_scores == 1:
+        return [LABEL, SCORE]
+    groups = [[name] for name in model.classes] if model.scheme == ONE_VS_ALL else combinations(model.classes, 2)
+    return [LABEL, *('_'.join([SCORE, *group]) for group in groups)]
+
+
+def find_columns(file: InputFile, keep: Sequence[str]) -> dict[str, int]:
+    """Find the columns to keep in a file: name -> position. Raises DataFormatError when one is not there."""
+    if not keep:
+        return {}
+    header = read_header(file)
+    positions = [header.locate(column) for column in keep]
+    return {str(header.call(position)): position for position in positions}
+
+
+def read_header(file: InputFile) -> Header:
+    """Read the names of all columns of a file."""
+    if file.format.kind in ARROW:
+        with open_parts(file) as parts:
+            names = parts.schema.names
+        return Header(file.path, len(names), names)
+    if file.format.kind != 'csv':
+        raise DataFormatError(f'{file.path}: expected csv, parquet or arrow rows for --keep, found {file.format.kind} '
+                              'rows, whose columns have no names')
+    if not file.format.header:
+        return Header(file.path, file.format.n_columns or 0)
+    fields = split_fields(next(line for _, line in read_lines(file)), file.format.delimiter)
+    return Header(file.path, len(fields), list(map(readable, fields)))
+
+
+@contextmanager
+def open_parts(file: InputFile) -> Iterator[Any]:
+    """Open a Parquet or an Arrow file."""
+    with open_ranges(file.uri or file.path) as source:
+        yield find_kind(file.format.kind).open(source, file.path)
+
+
+def read_lines(file: InputFile) -> Iterator[tuple[int, str]]:
+    """Yield (number, line) of the lines of a file that are not blank, the header included."""
+    numbers = count(1)
+    with store_of(file.uri or file.path).open(file.uri or file.path) as stream:
+        for k, chunk in enumerate(read_stream(stream, file.path)):
+            for line, number in zip(split_chunk(chunk, k == 0), numbers, strict=False):
+                if line and not line.isspace():
+                    yield number, line
+
+
+def read_kept(plan: InputPlan, keep: Sequence[str], accounts: Accounts) -> Iterator[tuple[Columns, int]]:
+    """Yield (columns, number of rows) for the rows that were predicted, in input order."""
+    rejected: dict[str, set[int]] = {}
+    for row in accounts.rejected():
+        rejected.setdefault(row.path, set()).add(row.line)
+    for file in plan.files:
+        read = read_batches if file.format.kind in ARROW else read_fields
+        yield from read(file, find_columns(file, keep), rejected.get(file.path, set()))
+
+
+def read_fields(file: InputFile, columns: Mapping[str, int],
+                rejected: Collection[int]) -> Iterator[tuple[Columns, int]]:
+    """Yield the columns of a file of csv as they are written there."""
+    lines = islice(read_lines(file), int(file.format.header), None)
+    rows = (split_fields(line, file.format.delimiter) for number, line in lines if number not in rejected)
+    while batch := list(islice(rows, BATCH)):
+        yield {name: [readable(row[position]) for row in batch] for name, position in columns.items()}, len(batch)
+
+
+def read_batches(file: InputFile, columns: Mapping[str, int],
+                 rejected: Collection[int]) -> Iterator[tuple[Columns, int]]:
+    """Yield the columns of a file of record batches as they are."""
+    arrow, first = import_module('pyarrow'), 1
+    with open_parts(file) as parts:
+        for batch in parts.read_columns(list(columns)):
+            rows = range(first, first + batch.num_rows)
+            first = rows.stop
+            used = batch.filter(arrow.array([row not in rejected for row in rows], arrow.bool_()))
+            yield dict(zip(columns, used.columns, strict=True)), used.num_rows
+
+
+def join_columns(lines: TextIO, kept: Iterator[tuple[Columns, int]] | None) -> Iterator[tuple[list[str], Columns]]:
+    """Yield (predictions, columns that are kept) for some rows at a time. Raises AccountingError when rows are missing.
+    """
+    texts = (line.removesuffix('\n') for line in lines)
+    if kept is None:
+        while batch := list(islice(texts, BATCH)):
+            yield batch, {}
+        return
+    for columns, n_rows in kept:
+        batch = list(islice(texts, n_rows))
+        if len(batch) < n_rows:
+            break
+        yield batch, columns
+    else:
+        if next(texts, None) is None:
+            return
+    raise AccountingError('expected a row of the columns to keep for each prediction, found another number: the input '
+                          'changed meanwhile')
+
+
+def write_text(path: str, pieces: Iterator[tuple[list[str], Columns]]) -> None:
+    """Write a line for each row: the prediction, then the columns that are kept, a tab before each."""
+    with open(path, 'w', encoding='utf-8', newline='\n') as stream:
+        for lines, columns in pieces:
+            kept = [values if isinstance(values, list) else values.to_pylist() for values in columns.values()]
+            stream.writelines('\t'.join([line, *('' if value is None else str(value) for value in row)]) + '\n'
+                              for line, *row in zip(lines, *kept, strict=True))
+
+
+def write_parquet(path: str, pieces: Iterator[tuple[list[str], Columns]], names: Sequence[str], numeric: bool) -> None:
+    """Write Parquet: a column for each name of the predictions, then the columns that are kept.
+
+    numeric : whether predictions are numbers, as of a regression.
+    """
+    first = make_table(*next(pieces, ([], {})), names, numeric)
+    others = (make_table(*piece, names, numeric).cast(first.schema) for piece in pieces)
+    with import_module('pyarrow.parquet').ParquetWriter(path, first.schema) as writer:
+        for table in group_tables(chain([first], others)):
+            writer.write_table(table)
+
+
+def make_table(lines: Sequence[str], columns: Columns, names: Sequence[str], numeric: bool) -> Any:
+    """Make a pyarrow.Table of some rows; see `write_parquet`."""
+    arrow = import_module('pyarrow')
+    labels, *scores = zip(*(line.rsplit('\t', len(names) - 1) for line in lines), strict=True) if lines else (
+        () for _ in names)
+    predicted = [arrow.array(map(float, labels) if numeric else labels, arrow.float64() if numeric else arrow.string()),
+                 *(arrow.array(map(float, values), arrow.float64()) for values in scores)]
+    kept = [arrow.array(values, arrow.string()) if isinstance(values, list) else values for values in columns.values()]
+    return arrow.table([*predicted, *kept], [*names, *columns])
+
+
+def group_tables(tables: Iterable[Any]) -> Iterator[Any]:
+    """Join tables to some of BATCH rows or more."""
+    arrow, waiting = import_module('pyarrow'), list[Any]()
+    for table in tables:
+        waiting.append(table)
+        if sum(part.num_rows for part in waiting) >= BATCH:
+            yield arrow.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield arrow.concat_tables(waiting)
