@@ -18,7 +18,7 @@ from mrjob.step import MRStep
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.engines.mrjob_private import ProofArguments
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import open_ranges
+from mr_elm.files.ranges import open_ranges
 from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.encoding import read_encoding
 from mr_elm.io.formats import RowFormat
