@@ -91,6 +91,8 @@ def read_values(series: Any, name: str) -> Values:
     values = np.asarray(series)
     if values.dtype.kind in 'fiub':
         return NumberColumn(values.astype(float))
+    if values.dtype.kind in 'mcV':
+        raise ValueError(f'X: expected numbers or text in column {name!r}, found {values.dtype}')
     if values.dtype.kind == 'M':
         return TextColumn(['' if text == 'NaT' else text for text in np.datetime_as_string(values).tolist()])
     missing = np.asarray(series.isna()) if hasattr(series, 'isna') else [value is None for value in values]

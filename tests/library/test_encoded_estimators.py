@@ -153,7 +153,7 @@ def test_a_frame_that_does_not_fit_is_refused_with_the_name_of_the_column(change
 
 @pytest.mark.parametrize(('values', 'word'), [
     (pd.date_range('2024-01-01', periods=20), 'dates'), ([[1, 2]] * 20, 'found list'), ([1.0, np.inf] * 10, 'infinite'),
-    ([b'a', b'b'] * 10, 'found bytes'),
+    ([b'a', b'b'] * 10, 'found bytes'), (pd.to_timedelta(range(20), unit='D'), 'found timedelta'),
 ])
 def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, word):
     frame = pd.DataFrame({'age': np.arange(20.0), 'strange': values})
