@@ -91,7 +91,7 @@ def name_columns(estimator: Any, model: Model) -> None:
     """Give an estimator what a model knows of the columns of its rows."""
     names, estimator.encoding_ = model.header.parameters['input'].get('names'), model.encoding
     if names is not None:
-        estimator.feature_names_in_ = np.array(names, object)
+        estimator.feature_names_in_, estimator._of_file = np.array(names, object), True
     if model.encoding is not None:
         estimator.encode, estimator.n_features_in_ = AUTO, len(model.encoding.columns)
 

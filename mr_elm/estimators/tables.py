@@ -1,5 +1,6 @@
 """Let estimators take data frames with text, missing values and names, as jobs with --encode auto take files."""
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -32,15 +33,17 @@ class TableRows:
     encode: str
     encoding_: Encoding | None
     scaling_: tuple[Floats, Floats] | None
+    _of_file = False  # whether the names of the columns are those of files
 
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:
         """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
         if self.encode not in (REFUSE, AUTO):
             raise ValueError(f'encode: expected {REFUSE} or {AUTO}, found {self.encode!r}')
         if self.encode == REFUSE and not isinstance(X, Frame):
+            found = self._check_numbers(X, reset, **how)
             if reset:
                 self.encoding_ = self.scaling_ = None
-            return self._check_numbers(X, reset, **how)
+            return found
         how = {'accept_sparse': 'csr', 'dtype': float, **how}
         frame = read_frame(X)
         weights = read_weights(sample_weight, frame)
@@ -67,7 +70,10 @@ class TableRows:
         if not hasattr(self, 'feature_names_in_') and is_plain(X) and self._fits(X, reset, **how):
             self.n_features_in_ = X.shape[1]
             return (X, how['y']) if 'y' in how else X
-        return validate_data(self, X, reset=reset, **{'accept_sparse': 'csr', 'dtype': float, **how})
+        with warnings.catch_warnings():
+            if self._of_file:  # as a file without a header, an array is read by the positions of its columns
+                warnings.filterwarnings('ignore', 'X does not have valid feature names', UserWarning)
+            return validate_data(self, X, reset=reset, **{'accept_sparse': 'csr', 'dtype': float, **how})
 
     def _fits(self, X: Floats, reset: bool, y: Labels | None = None, **how: Any) -> bool:
         """Tell whether plain rows go with plain labels, or with the rows that were fitted."""

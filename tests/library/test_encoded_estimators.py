@@ -103,6 +103,16 @@ def test_a_model_of_an_estimator_predicts_files_with_the_same_names(frame, y, he
     assert (tmp_path / 'said').read_text().splitlines() == fitted.predict(frame).tolist()
 
 
+def test_a_model_of_a_file_takes_arrays_by_position_and_frames_by_name(rng, here, tmp_path, recwarn):
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=['a', 'b', 'c'])
+    frame.assign(label=frame['a'] > 0).to_csv(tmp_path / 'rows.csv', index=False)
+    here('train', 'elm', tmp_path / 'rows.csv', '--label-column', 'label', '--model', tmp_path / 'm.npz', '-q')
+    trained = to_estimator(read_model(tmp_path / 'm.npz'))
+    assert (trained.predict(frame.to_numpy()) == trained.predict(frame)).all() and recwarn.list == []
+    with pytest.raises(ValueError, match='feature names'):
+        trained.predict(frame[['b', 'a', 'c']])
+
+
 def test_rows_come_and_leave_with_the_columns_of_the_first_rows(frame, y, rng):
     fitted = ESVMClassifier(encode='auto').fit(frame, y)
     before, later = fitted.decision_function(frame), make_frame(rng, 40).replace({'city': 'Rome'}, 'Lima')
