@@ -25,15 +25,17 @@ from mr_elm.solvers.shared.loops import SETTLED, pair_steps
 from mr_elm.typing import Floats
 
 fast, inner = jit(fastmath=True, nogil=True), jit(fastmath=True, **INNER)
-EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding: it costs nothing
-SHARE = 0.3   # of eps, to which the others are solved
-SWEEPS = 4    # pair steps a variable, before and after each Newton step
+# Measured in processor seconds on one thread, as the geometric mean over the settings of gamma and C of `benchmarks`.
+EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding, as by `block_rule`
+SHARE = 0.3   # of eps, to which the others are solved: the new gradient must not be above eps
+FEW = 128     # variables, over all of which steps are so cheap that to choose between them does not pay. They begin
+# with one pair step a variable: 4 take a fifth longer, a half 2 % longer (10 sets of machines of 30 to 180 rows)
+FIRST = 4     # where variables are more, the first step for each so many of them shows which matter
+SWEEPS = 2    # pair steps a variable after each Newton step; 4 take 2 % longer (the same sets)
 WORTH = 50    # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
-FEW = 128     # variables, over all of which steps are so cheap that to choose between them does not pay
-COPIED = 256  # rows, up to which all rows of Q are filled at once: to ask for each takes longer
-FIRST = 4     # a pair step for each so many variables, where they are more, shows which of them matter
-ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
+COPIED = 256  # rows, up to which all rows of Q are filled at once: row by row, glass took twice as long
 MOST_FACE = 600   # free variables; beyond, `block_rule` and its LAPACK in float32 is faster (wine-quality-white)
+ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 
 
 class PairProblem(NamedTuple):
@@ -94,7 +96,7 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
         a, g, upper = state[A, o:o + size], state[G, o:o + size], state[UPPER, o:o + size]
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
-        width, whole, newton, made, most = size, True, size <= FEW, 0, SWEEPS * size if size <= FEW else size // FIRST
+        width, whole, newton, made, most = size, True, size <= FEW, 0, size if size <= FEW else size // FIRST
         while True:
             x, slope, top = here[A, first:last], here[G, first:last], here[UPPER, first:last]
             if newton and not whole:

@@ -1,7 +1,7 @@
 """Plan the small machines of all pairs of classes: which there are, and where in which tile of K their values are."""
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -28,7 +28,7 @@ class PairPlan:
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the classes i < j of each machine, (P,) each."""
-        return np.triu_indices(len(self.counts), 1)
+        return list_pairs(len(self.counts))
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -95,6 +95,12 @@ class PairPlan:
             here = tasks[(own == one) & (other == another)]
             if len(here) or one == another:
                 yield self.groups[one], self.groups[another], here
+
+
+@lru_cache(maxsize=16)
+def list_pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs i < j of class numbers, once: to list them takes longer than to solve a small machine."""
+    return np.triu_indices(n_classes, 1)
 
 
 def sum_before(counts: np.ndarray) -> np.ndarray:
