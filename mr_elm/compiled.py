@@ -35,12 +35,15 @@ event.register('numba:compile', Announcer())
 
 
 def jit(**options: Any) -> Callable[[Callable], Callable]:
-    """Return a decorator that compiles a loop; division by zero gives infinity, as LLVM must see to vectorise it."""
+    """Return a decorator that compiles a loop, which other threads run beside.
+
+    Division by zero gives infinity, as LLVM must see to vectorise it.
+    """
     def decorate(function: Callable) -> Callable:
         try:
-            loop = numba.njit(cache=True, error_model='numpy', **options)(function)
+            loop = numba.njit(cache=True, nogil=True, error_model='numpy', **options)(function)
         except RuntimeError:  # code in an archive, on a node without a folder to write to
-            loop = numba.njit(error_model='numpy', **options)(function)
+            loop = numba.njit(nogil=True, error_model='numpy', **options)(function)
         LOOPS.append(loop)
         return loop
     return decorate

@@ -60,6 +60,8 @@ ABOUT = {
     'choice of the parameters.',
     'auto/living': 'This part compares the scores of a grid of parameters, and an update of a model by new rows, with '
     'one training on all rows.',
+    'threads/fit': 'This part compares fits with `n_jobs=2` and with `n_jobs=1`, by wall clock.',
+    'threads/predict': 'This part compares predictions with `n_jobs=2` and with `n_jobs=1`, by wall clock.',
     'hadoop/bare': 'This part compares a training on Hadoop with the same map and reduce tasks in a Streaming job that '
     'is submitted by hand.',
     'hadoop/local': 'This part compares a training on Hadoop with the time of an empty job plus 1.5 times the time of '

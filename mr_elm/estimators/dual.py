@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from mr_elm.estimators.jobs import count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
 from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import numbered_classes, row_weights
@@ -33,17 +34,20 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     max_iter : None for the solver's own bound.
     cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
     encode : refuse or auto, see `TableRows`.
+    n_jobs : threads, as in joblib: they share the machines of several classes, and the rows of a prediction. Each
+        machine that is trained takes a cache of its own.
     """
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, n_hidden: int = 200, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, weight_scale: float = 1.0,
-                 weights: str = 'normal', encode: str = REFUSE) -> None:
+                 weights: str = 'normal', encode: str = REFUSE, n_jobs: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
         self.weight_scale, self.weights = weight_scale, weights
         self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
-        self.multiclass, self.class_weight, self.seed, self.encode = multiclass, class_weight, seed, encode
+        self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
+        self.encode, self.n_jobs = encode, n_jobs
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
@@ -79,10 +83,14 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
             return machine.solve(part, targets, None if weights is None else weights[rows])
 
         small = None if scheme.one_vs_all else machine.solve_pairs(source, codes, weights)
-        return fit_machines(codes, scheme, solve) if small is None else fit_pairs(small, solve)
+        n_threads = machine.settings.n_threads
+        if small is None:
+            return fit_machines(codes, scheme, solve, n_threads)
+        return fit_pairs(small, solve, n_threads)
 
     def _settings(self) -> Settings:
-        return Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed)
+        return Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed,
+                        n_threads=count_threads(self.n_jobs))
 
     def _rule(self) -> str:
         return choose_rule(self._method, self.rule, self.kernel in RANDOM_NODES)
@@ -153,9 +161,9 @@ class SphereSVMClassifier(DualClassifier):
                  degree: int = 3, normalise: bool = False, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, subset: int | None = None,
-                 attempts: int | None = None, encode: str = REFUSE) -> None:
+                 attempts: int | None = None, encode: str = REFUSE, n_jobs: int | None = None) -> None:
         super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
-                         class_weight, seed, encode=encode)
+                         class_weight, seed, encode=encode, n_jobs=n_jobs)
         self.normalise, self.subset, self.attempts = normalise, subset, attempts
 
     def _settings(self) -> Settings:

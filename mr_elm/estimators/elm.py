@@ -11,7 +11,7 @@ from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
 class UnifiedELM(KernelOrNodes):
-    """Fit the closed form on targets T, (n, K). Parameters as in `DualClassifier`.
+    """Fit the closed form on targets T, (n, K). Parameters as in `DualClassifier`; n_jobs : of predictions.
 
     C = inf on random nodes is the initial ELM, pinv(H) T.
     """
@@ -20,10 +20,10 @@ class UnifiedELM(KernelOrNodes):
 
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, seed: int = 0, weight_scale: float = 1.0,
-                 weights: str = 'normal', encode: str = REFUSE) -> None:
+                 weights: str = 'normal', encode: str = REFUSE, n_jobs: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
-        self.weight_scale, self.weights, self.encode = weight_scale, weights, encode
+        self.weight_scale, self.weights, self.encode, self.n_jobs = weight_scale, weights, encode, n_jobs
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         self._demand_known_kernel()
@@ -42,8 +42,9 @@ class ELMClassifier(OneVsAll, UnifiedELM):
 
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0,
-                 weight_scale: float = 1.0, weights: str = 'normal', encode: str = REFUSE) -> None:
-        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, encode)
+                 weight_scale: float = 1.0, weights: str = 'normal', encode: str = REFUSE,
+                 n_jobs: int | None = None) -> None:
+        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, encode, n_jobs)
         self.class_weight = class_weight
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':

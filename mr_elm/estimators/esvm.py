@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
+from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import OneVsAll, row_weights
@@ -34,6 +35,7 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
     n_hidden, seed : how many, and the seed that they are drawn by.
     nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
     encode : refuse or auto, see `TableRows`; the first rows decide what columns and categories there are.
+    n_jobs : threads, as in joblib: they share the rows of a fit and of a prediction.
 
     Source: He et al., A parallel incremental extreme SVM classifier, 2011.
     """
@@ -46,9 +48,10 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
     n_features_in_: int
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
-                 weights: str = 'normal', seed: int = 0, encode: str = REFUSE) -> None:
+                 weights: str = 'normal', seed: int = 0, encode: str = REFUSE, n_jobs: int | None = None) -> None:
         self.map, self.n_hidden, self.nu = map, n_hidden, nu
-        self.weight_scale, self.weights, self.seed, self.encode = weight_scale, weights, seed, encode
+        self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
+        self.encode, self.n_jobs = encode, n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -175,7 +178,8 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
             steps = choose_grid(steps_of(machine.header), steps, machine.header.n_rows_used + n_rows)
         names, known = ([], [0]) if labelled.classes is None else (
             labelled.classes.names, np.searchsorted(labels, self.classes_))
-        return Batch(sum_up(layer, labelled, steps), steps, names, known, n_rows, blas=[name_blas()])
+        sums = sum_up(layer, labelled, steps, count_threads(self.n_jobs))
+        return Batch(sums, steps, names, known, n_rows, blas=[name_blas()])
 
     def _take(self, machine: LivingMachine, labels: Any) -> 'LivingESVM':
         """Hold another machine, and solve. labels : those that may be its classes."""
@@ -186,7 +190,7 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
 
     def _values(self, X: Rows) -> Floats:
         check_is_fitted(self)
-        return self.model_.decision_function(self._validate(X, False))
+        return decide(self.model_, self._validate(X, False), self.n_jobs)
 
 
 class ESVMClassifier(OneVsAll, LivingESVM):
@@ -208,8 +212,8 @@ class ESVMClassifier(OneVsAll, LivingESVM):
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
                  weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0,
-                 encode: str = REFUSE) -> None:
-        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode)
+                 encode: str = REFUSE, n_jobs: int | None = None) -> None:
+        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, n_jobs)
         self.class_weight = class_weight
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,

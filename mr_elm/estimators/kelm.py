@@ -1,6 +1,7 @@
 """Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
 import numpy as np
 
+from mr_elm.estimators.jobs import count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
@@ -29,6 +30,7 @@ class KernelELM(KernelOrNodes):
     leave_one_out : keep residuals of machines that have not seen a row, in closed form; cholesky or svd.
     seed : of the choice of landmarks.
     encode : refuse or auto, see `TableRows`.
+    n_jobs : threads, as in joblib: they share the kernel, its Cholesky factor, and the rows of a prediction.
     """
 
     _method = 'mr-kelm'
@@ -37,15 +39,16 @@ class KernelELM(KernelOrNodes):
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False, seed: int = 0,
-                 encode: str = REFUSE) -> None:
+                 encode: str = REFUSE, n_jobs: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
         self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
-        self.leave_one_out, self.seed, self.encode = leave_one_out, seed, encode
+        self.leave_one_out, self.seed, self.encode, self.n_jobs = leave_one_out, seed, encode, n_jobs
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
+        n_threads = count_threads(self.n_jobs)
         machine = KernelMachine(self.C, self.solver, self.rank, None, self.tol, self.max_iter, self.leave_one_out,
-                                self.seed)
+                                self.seed, n_threads)
         self._demand_fitting(machine.takes_passes)
         self.n_iter_ = 1
         if self.kernel == PRECOMPUTED:
@@ -55,11 +58,11 @@ class KernelELM(KernelOrNodes):
             kernel = self._make_kernel(X, weights)
             if self.solver == 'cg':
                 solution, self.n_iter_, _ = machine.solve_by_gradients(
-                    KernelRowsTask(kernel, X), make_kernel_product(X, kernel), T, weights)
+                    KernelRowsTask(kernel, X), make_kernel_product(X, kernel, n_threads), T, weights)
             elif machine.takes_passes:
-                solution, _ = machine.solve_truncated(make_kernel_product(X, kernel), T, weights)
+                solution, _ = machine.solve_truncated(make_kernel_product(X, kernel, n_threads), T, weights)
             else:
-                solution = machine.solve_matrix(compute_lower_triangle(X, kernel), T, weights)
+                solution = machine.solve_matrix(compute_lower_triangle(X, kernel, n_threads), T, weights)
             self._keep_kernel(kernel, X, solution.dual_coef)
         self.dual_coef_ = solution.dual_coef
         if self.leave_one_out:
@@ -88,8 +91,10 @@ class KernelELMClassifier(OneVsAll, KernelELM):
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False,
-                 class_weight: ClassWeight = None, seed: int = 0, encode: str = REFUSE) -> None:
-        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, encode)
+                 class_weight: ClassWeight = None, seed: int = 0, encode: str = REFUSE,
+                 n_jobs: int | None = None) -> None:
+        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, encode,
+                         n_jobs)
         self.class_weight = class_weight
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':

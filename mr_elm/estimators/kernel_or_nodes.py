@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm.estimators.conversion import Convertible, describe
+from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.tables import AUTO, TableRows
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel, row_squares
@@ -69,7 +70,7 @@ class KernelOrNodes(TableRows, Convertible, BaseEstimator):
         """Return the decision values of all machines, (n, P)."""
         check_is_fitted(self)
         X = self._validate(X, False)
-        return self._values_of(X) if self.kernel == PRECOMPUTED else self.model_.decision_function(X)
+        return self._values_of(X) if self.kernel == PRECOMPUTED else decide(self.model_, X, self.n_jobs)
 
     def _values_of(self, K: Floats) -> Floats:
         """Return the decision values of rows of a ready matrix, (n, N)."""

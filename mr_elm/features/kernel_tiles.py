@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.features.kernels import Kernel, multiplies_exactly, multiply_transposed, row_squares
+from mr_elm.parallel import map_in_threads
 from mr_elm.typing import Floats, Rows
 
 TILE_ROWS = 512
@@ -96,13 +97,19 @@ def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) 
     return out
 
 
-def compute_lower_triangle(Z: Rows, kernel: Kernel) -> Floats:
-    """Return an array (N, N) whose lower triangle is that of K(Z, Z); what is above the diagonal is undefined."""
+def compute_lower_triangle(Z: Rows, kernel: Kernel, n_threads: int | None = None) -> Floats:
+    """Return an array (N, N) whose lower triangle is that of K(Z, Z); what is above the diagonal is undefined.
+
+    n_threads : see `map_in_threads`.
+    """
     tiles, out = KernelTiles(Z, kernel), np.empty((Z.shape[0], Z.shape[0]))
-    for start in range(0, len(out), TILE_ROWS):
+
+    def fill(start: int) -> None:
         rows = slice(start, min(start + TILE_ROWS, len(out)))
         for part, tile in tiles.parts(Z[rows], rows.stop):
             out[rows, part] = tile
+
+    map_in_threads(fill, reversed(range(0, len(out), TILE_ROWS)), n_threads)  # the longest first
     out[np.diag_indices_from(out)] = kernel.diagonal(tiles.squares)
     return out
 
@@ -113,15 +120,21 @@ def place_tile(omega: Floats, row: int, column: int, tile: Floats) -> int:
     return int(np.clip(row + 1 + np.arange(len(tile)) - column, 0, tile.shape[1]).sum())
 
 
-def make_kernel_product(Z: Rows, kernel: Kernel) -> Callable[[Floats], Floats]:
-    """Return the function V -> K(Z, Z) V, which recomputes the tiles of K and stores none."""
+def make_kernel_product(Z: Rows, kernel: Kernel, n_threads: int | None = None) -> Callable[[Floats], Floats]:
+    """Return the function V -> K(Z, Z) V, which recomputes the tiles of K and stores none.
+
+    n_threads : see `map_in_threads`.
+    """
     tiles = KernelTiles(Z, kernel)
 
     def multiply(V: Floats) -> Floats:
         out = np.zeros((tiles.n_rows, V.shape[1]))
-        for start in range(0, tiles.n_rows, TILE_ROWS):
+
+        def fill(start: int) -> None:
             rows = slice(start, start + TILE_ROWS)
             tiles.add_product(Z[rows], V, out[rows])
+
+        map_in_threads(fill, range(0, tiles.n_rows, TILE_ROWS), n_threads)
         return out
 
     return multiply

@@ -62,7 +62,7 @@ class KernelMachine:
     most_rank : cg: of the preconditioner, what the memory allows.
     tolerance, max_passes : cg: relative residual at which to stop, and when to give up.
     leave_one_out : whether residuals of machines that have not seen a row are wanted; cholesky and svd.
-    seed : of landmarks, and of where the iteration begins.
+    seed : of landmarks, and of where the iteration begins. n_threads : of cholesky, see `map_in_threads`.
     """
 
     C: float
@@ -73,6 +73,7 @@ class KernelMachine:
     max_passes: int = 200
     leave_one_out: bool = False
     seed: int = 0
+    n_threads: int | None = None
 
     @classmethod
     def of_options(cls, options: KELMOptions, n_rows: int) -> 'KernelMachine':
@@ -95,7 +96,7 @@ class KernelMachine:
         """
         s, T = weigh(omega, T, weights)
         if self.solver == 'cholesky':
-            return unweigh(solve_cholesky(omega, T, self.C, self.leave_one_out), s)
+            return unweigh(solve_cholesky(omega, T, self.C, self.leave_one_out, self.n_threads), s)
         return unweigh(decompose(omega).solve(T, self.C, self.leave_one_out, multiply_factors), s)
 
     def solve_truncated(self, multiply: Product, T: Floats, weights: Floats | None,

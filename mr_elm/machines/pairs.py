@@ -13,6 +13,7 @@ import numpy as np
 
 from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.machines.dual import BoxMachine
+from mr_elm.parallel import map_in_threads
 from mr_elm.scores.selection import Cell
 from mr_elm.solvers.box.box_qp import Result
 from mr_elm.solvers.shared.multiclass import (
@@ -108,18 +109,19 @@ class JoinedMachines:
         return np.column_stack([result.beta for result in self.results])
 
 
-def fit_machines(codes: np.ndarray, scheme: ClassScheme,
-                 solve: Callable[[np.ndarray, Floats], Result]) -> JoinedMachines:
+def fit_machines(codes: np.ndarray, scheme: ClassScheme, solve: Callable[[np.ndarray, Floats], Result],
+                 n_threads: int | None = None) -> JoinedMachines:
     """Train every machine and join them.
 
     codes : (N,) class numbers. solve : function (row numbers, targets) -> Result over these rows.
+    n_threads : see `map_in_threads`.
     """
-    columns, results = [], []
-    for rows, targets in scheme.list_machines(codes):
-        result = solve(rows, targets)
+    machines = list(scheme.list_machines(codes))
+    results = map_in_threads(lambda machine: solve(*machine), machines, n_threads)
+    columns = []
+    for (rows, targets), result in zip(machines, results, strict=True):
         used = result.alpha != 0
         columns.append((rows[used], (result.alpha * targets)[used]))
-        results.append(result)
     intercept, n_iter = np.array([result.intercept for result in results]), max(result.n_iter for result in results)
     return JoinedMachines(*join_columns(columns), intercept, n_iter, results)
 
@@ -143,16 +145,19 @@ class PairResults(Sequence):
         return self.others.get(number) or self.small.make_result(number)
 
 
-def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats], Result]) -> JoinedMachines:
+def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats], Result],
+              n_threads: int | None = None) -> JoinedMachines:
     """Train the machines of all pairs that are left, and join all.
 
     small : SmallMachines, whose alpha and intercept are filled in.
-    solve : function (row numbers, targets) -> Result over these rows.
+    solve : function (row numbers, targets) -> Result over these rows. n_threads : see `map_in_threads`.
     """
-    others = {}
-    for machine in small.unsolved:
-        place = small.place(machine)
-        others[int(machine)] = result = solve(small.members[place], small.targets[place])
+    unsolved = small.unsolved
+    places = list(map(small.place, unsolved))
+    results = map_in_threads(lambda place: solve(small.members[place], small.targets[place]), places, n_threads)
+    others = dict(zip(unsolved.tolist(), results, strict=True))
+    for machine, place in zip(unsolved, places, strict=True):
+        result = others[int(machine)]
         small.alpha[place] = result.alpha
         small.intercept[machine], small.n_iter[machine] = result.intercept, result.n_iter
     used = np.flatnonzero(small.alpha)

@@ -11,7 +11,6 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.blas import dsyrk
 
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
@@ -113,13 +112,13 @@ class GramSum:
         self.n_rows += len(ET)
 
     def _multiply(self, ET: Floats) -> Floats:
-        """Return [E T]'[E T], the upper triangle."""
+        """Return [E T]'[E T]."""
         width = ET.shape[1]
         block = self._workspace.pop('block', None)
         if block is None or len(block) != width:
-            block = np.zeros((width, width), order='F')
-        self._workspace['block'] = dsyrk(1.0, ET.T, beta=0.0, c=block, overwrite_c=1, lower=1)
-        return self._workspace['block'].T
+            block = np.empty((width, width))
+        self._workspace['block'] = np.matmul(ET.T, ET, out=block)  # by BLAS' dsyrk: numpy sees that both are one array
+        return block
 
     def _add_classes(self, sums: Floats, block: Block) -> None:
         counts = np.bincount(block.codes, minlength=len(block.names))
@@ -130,6 +129,13 @@ class GramSum:
     def _add_sum(self, name: str, values: Floats, step: float | Floats) -> None:
         pair = self.sums.setdefault(name, np.zeros((2, len(values))))
         add_values(pair[0], pair[1], values, step)
+
+    def merge(self, other: 'GramSum') -> None:
+        """Add the sums of other rows, on the same grids."""
+        add_pair(self.high, self.low, other.high, other.low)
+        for name, pair in other.sums.items():
+            add_pair(*self.sums.setdefault(name, np.zeros_like(pair)), *pair)
+        self.n_rows += other.n_rows
 
     def tiles(self, tile: int = TILE) -> Iterator[tuple[tuple[int, int], list[Floats]]]:
         """Yield ((i, j), [high, low]) for every tile of the upper triangle; a diagonal one holds its triangle."""

@@ -24,7 +24,7 @@ from mr_elm.solvers.box.whole_loops import (
 from mr_elm.solvers.shared.loops import SETTLED, pair_steps
 from mr_elm.typing import Floats
 
-fast, inner = jit(fastmath=True, nogil=True), jit(fastmath=True, **INNER)
+fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
 # Measured in processor seconds on one thread, as the geometric mean over the settings of gamma and C of `benchmarks`.
 EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding, as by `block_rule`
 SHARE = 0.3   # of eps, to which the others are solved: the new gradient must not be above eps

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
 from mr_elm.solvers.box.pair_plan import PairPlan, sum_before
@@ -110,7 +111,7 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     found = SmallMachines(sum_before(plan.sizes), members, plan.variables[1], state[UPPER], extra, state[A], state[G],
                           np.zeros(len(plan.small)), np.zeros(len(plan.small), np.int64), settings.eps)
     problem = PairProblem(extra, extra, shift, settings.eps, min(settings.max_iter or ROUNDS, ROUNDS))
-    solve_tiles(rows, order, plan, problem, state, found)
+    solve_tiles(rows, order, plan, (problem, state, (found.violation, found.n_iter)), settings.n_threads)
     found.seconds = time.process_time() - started
     return found
 
@@ -126,23 +127,28 @@ def plan_pairs(counts: np.ndarray, settings: Settings, n_classes: int = 0) -> Pa
     return plan if 8 * plan.squares[-1] <= settings.cache_bytes / 2 else PairPlan(counts, 0, TILE)
 
 
-def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, problem: PairProblem, state: Floats,
-                found: SmallMachines) -> None:
+def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, machines: tuple, n_threads: int | None) -> None:
     """Compute the kernel values of one tile after another and solve the machines in it, in place.
 
-    order : rows in class order. state : of all variables, see `whole_loops`.
+    order : rows in class order. machines : problem, state and found, as `solve_pairs` takes them.
+    n_threads : see `map_in_threads`; each has buffers of its own.
     """
-    most = int(plan.sizes[plan.small].max())
+    problem, state, found = machines
+    most, n_parts = int(plan.sizes[plan.small].max()), n_threads or 1
     with borrowed() as space:
         problem = problem._replace(squares=space.array('squares', (plan.squares[-1],), float))
-        buffers = tuple(space.array(name, (most**2,), float) for name in ('machine', 'face', 'factor'))
+        buffers = space.array('buffers', (n_parts, 3, most**2), float)
+
+        def solve(number: int) -> None:
+            part = np.ascontiguousarray(tasks[number::n_parts])
+            solve_pairs(tile, part, problem, state, found, tuple(buffers[number]), np.empty(most, bool))
+
         for one, other, tasks in plan.list_tasks():
             here, there = (order[plan.starts[first]:plan.starts[last]] for first, last in (one, other))
             tile = rows.tile(here, there, space.array('tile', (len(here), len(there)), float))
             if one == other:
                 keep_squares(tile, one, plan, problem.squares)
-            if len(tasks):
-                solve_pairs(tile, tasks, problem, state, (found.violation, found.n_iter), buffers, np.empty(most, bool))
+            map_in_threads(solve, range(min(n_parts, len(tasks))), n_threads)
 
 
 def keep_squares(tile: Floats, group: tuple[int, int], plan: PairPlan, squares: Floats) -> None:

@@ -28,6 +28,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from mr_elm.errors import NumericalWarning
+from mr_elm.solvers.kernel.tile_cholesky import factor_upper
 from mr_elm.typing import Floats
 
 FactorProduct = Callable[[Floats, Floats, Floats], Floats]
@@ -78,14 +79,18 @@ def unweigh(solution: KernelSolution, s: Floats | None) -> KernelSolution:
     return KernelSolution(solution.dual_coef * s[:, None], None if diagonal is None else diagonal * s**2)
 
 
-def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = False) -> KernelSolution:
+def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = False,
+                   n_threads: int | None = None) -> KernelSolution:
     """Return the KernelSolution of the whole system; omega, whose lower triangle is read, is overwritten.
 
-    Raises ValueError when I/C + Omega is not positive.
+    n_threads : see `map_in_threads`. Raises ValueError when I/C + Omega is not positive.
     """
     demand_C(C)
     omega[np.diag_indices_from(omega)] += 1 / C
-    factor, failed = dpotrf(omega.T, lower=0, overwrite_a=1, clean=0)
+    if n_threads is None:
+        factor, failed = dpotrf(omega.T, lower=0, overwrite_a=1, clean=0)
+    else:
+        factor, failed = omega.T, factor_upper(omega.T, n_threads)
     if failed > 0:
         raise ValueError(f'expected a positive kernel, I/C + Omega has no Cholesky factor (row {failed} of '
                          f'{len(omega):,}): lower C, or use another kernel')

@@ -17,6 +17,7 @@ import numpy as np
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import BLOCK_ROWS, Block
+from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.ridge.regularized import Solution, solve_regularized
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, expand
@@ -126,9 +127,9 @@ class TrainingRows:
                           for values in (targets, self.sample_weight))
         return target, weight
 
-    def blocks(self) -> Iterator[tuple[Any, Floats | None]]:
-        """Yield blocks of rows, and the weights of their rows."""
-        for start in range(0, self.X.shape[0], BLOCK_ROWS):
+    def blocks(self, first: int = 0, step: int = 1) -> Iterator[tuple[Any, Floats | None]]:
+        """Yield blocks of rows, and the weights of their rows: each, or every step-th from the first on."""
+        for start in range(first * BLOCK_ROWS, self.X.shape[0], step * BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
             block = TargetBlock(self.X[part], self.y[part]) if self.classes is None else (
                 Block(self.X[part], tuple(self.classes.names), self.y[part]))
@@ -145,13 +146,20 @@ def fit_esvm(layer: HiddenLayer, rows: TrainingRows, nu: float = 1.0, node_bound
     return sums, finish(sums, nu, rows.classes is None)
 
 
-def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps) -> Sums:
-    """Sum up rows that fit in memory."""
-    gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None)
-    n_targets = 1 if rows.classes is None else len(rows.classes.names)
-    buffer = np.empty(min(BLOCK_ROWS, rows.X.shape[0]) * (layer.n_hidden + 1 + n_targets))
-    for block, weights in rows.blocks():
-        gram.add(expand(layer, block.X, gram.n_targets(block), buffer), block, weights)
+def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: int | None = None) -> Sums:
+    """Sum up rows that fit in memory. n_threads : see `map_in_threads`; each has sums of its own."""
+    def sum_part(number: int) -> GramSum:
+        gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None)
+        n_targets = 1 if rows.classes is None else len(rows.classes.names)
+        buffer = np.empty(min(BLOCK_ROWS, rows.X.shape[0]) * (layer.n_hidden + 1 + n_targets))
+        for block, weights in rows.blocks(number, n_parts):
+            gram.add(expand(layer, block.X, gram.n_targets(block), buffer), block, weights)
+        return gram
+
+    n_parts = min(n_threads or 1, max(-(-rows.X.shape[0] // BLOCK_ROWS), 1))
+    gram, *others = map_in_threads(sum_part, range(n_parts), n_threads)
+    for other in others:
+        gram.merge(other)
     return collect_sums(gram.high, gram.low, gram.sums, rows.classes)
 
 

@@ -1,0 +1,37 @@
+"""Spread independent pieces of work over threads with one thread of BLAS each: no bit depends on how many there are."""
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import TypeVar
+
+import scipy.linalg  # noqa: F401 - it brings a BLAS of its own, which `find_blas` must see
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar('Item')
+Found = TypeVar('Found')
+
+
+def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_threads: int | None) -> list[Found]:
+    """Return [function(item) for item in items], computed by so many threads.
+
+    n_threads : None for this thread, in which BLAS takes as many of its own as it was told to.
+    """
+    if n_threads is None:
+        return list(map(function, items))
+    with one_blas_thread():
+        if n_threads == 1:
+            return list(map(function, items))
+        with ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(function, items))
+
+
+def one_blas_thread() -> AbstractContextManager:
+    """Return a context in which BLAS uses one thread; `arithmetic.one_thread` sees libraries that come later too."""
+    return find_blas().limit(limits=1, user_api='blas')
+
+
+@cache
+def find_blas() -> ThreadpoolController:
+    """Find the libraries that are loaded, once: to look for them takes longer than a small fit."""
+    return ThreadpoolController()

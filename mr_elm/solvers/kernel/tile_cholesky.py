@@ -1,0 +1,70 @@
+"""Factor a positive matrix in threads, A = U'U, block row by block row, in the place of A.
+
+    U_kk'U_kk = A_kk        U_kj = U_kk'^-1 A_kj        A_ij <- A_ij - U_ki'U_kj,  k < i <= j
+
+Columns are cut into strips that do not depend on the number of threads. BLAS is called without Python's lock, which
+scipy's own functions hold.
+"""
+import ctypes
+from collections.abc import Callable
+from functools import cache, partial
+
+import numpy as np
+from scipy.linalg import cython_blas
+from scipy.linalg.lapack import dpotrf
+
+from mr_elm.parallel import map_in_threads, one_blas_thread
+from mr_elm.typing import Floats
+
+WIDTH = 256  # of a block row and of a strip: large enough for a fast product, small enough to share the work evenly
+
+
+def factor_upper(A: Floats, n_threads: int) -> int:
+    """Put U into the upper triangle of A (N, N), Fortran order; returns 0, or the row where A is not positive."""
+    n = len(A)
+    for start in range(0, n, WIDTH):
+        stop = min(start + WIDTH, n)
+        with one_blas_thread():
+            A[start:stop, start:stop], failed = dpotrf(A[start:stop, start:stop])
+        if failed > 0:
+            return start + failed
+        strips = [(left, min(left + WIDTH, n)) for left in range(stop, n, WIDTH)][::-1]  # the longest first
+        map_in_threads(partial(solve_strip, A, start, stop), strips, n_threads)
+        map_in_threads(partial(update_strip, A, start, stop), strips, n_threads)
+    return 0
+
+
+def solve_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> None:
+    """Turn A_kj into U_kj; k are the rows start to stop, j the columns of the strip."""
+    (left, right), n = strip, len(A)
+    call('dtrsm', b'L', b'U', b'T', b'N', stop - start, right - left, 1.0, A[start:, start:], n, A[start:, left:], n)
+
+
+def update_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> None:
+    """Subtract U_ki'U_kj from A_ij for all i up to j."""
+    (left, right), n = strip, len(A)
+    call('dgemm', b'T', b'N', right - stop, right - left, stop - start, -1.0, A[start:, stop:], n, A[start:, left:], n,
+         1.0, A[stop:, left:], n)
+
+
+def call(name: str, *arguments: bytes | int | float | Floats) -> None:
+    """Call a routine of BLAS; arrays stand for where they begin."""
+    find_routine(name)(*map(make_pointer, arguments))
+
+
+def make_pointer(argument: bytes | int | float | Floats) -> ctypes.c_void_p:
+    """Return a pointer to an argument, as Fortran wants it."""
+    if isinstance(argument, np.ndarray):
+        return ctypes.c_void_p(argument.ctypes.data)
+    kind: Callable = {bytes: ctypes.c_char, int: ctypes.c_int, float: ctypes.c_double}[type(argument)]
+    return ctypes.cast(ctypes.pointer(kind(argument)), ctypes.c_void_p)
+
+
+@cache
+def find_routine(name: str) -> Callable:
+    """Find a routine of the BLAS that scipy uses."""
+    capsule = ctypes.py_object(cython_blas.__pyx_capi__[name])
+    find_name, find_address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    find_name.restype, find_address.restype = ctypes.c_char_p, ctypes.c_void_p
+    address = find_address(capsule, ctypes.c_char_p(find_name(capsule)))
+    return ctypes.CFUNCTYPE(None)(address)
