@@ -1,4 +1,4 @@
-"""Measure how much faster estimators fit and predict with two threads than with one, by wall clock on two free cores."""
+"""Measure how much faster estimators fit and predict with two threads than with one: seconds on two free cores."""
 import os
 from collections.abc import Callable
 from functools import partial
