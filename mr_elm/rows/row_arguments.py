@@ -20,7 +20,7 @@ def add_row_arguments(add: Callable) -> None:
     add('--header', choices=('auto', 'yes', 'no'), default='auto',
         help=AdvancedHelp('whether the first line of a csv file names the columns (default: detected from the file)'))
     add('--label-column', metavar='NAME|INDEX',
-        help="name or index of the label; 0 is the first, -1 the last (default: 0, or the model's)")
+        help="name or index of the label (default: 0 or the model's)")
     add('--weight-column', metavar='NAME|INDEX',
         help=AdvancedHelp('name or index of the column that says how often each row counts; `none` if the '
                           'rows for a model that was trained with weights have none'))
@@ -35,7 +35,7 @@ def add_row_arguments(add: Callable) -> None:
     add('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
         help=AdvancedHelp('largest index that libsvm text may have (default: %(default)s)'))
     add('--bad-rows', choices=('stop', 'skip'), default='stop',
-        help='stop at a bad row, or skip and count it (default: %(default)s)')
+        help='stop, or skip and count bad rows (default: %(default)s)')
 
 
 def add_task_argument(add: Callable) -> None:
@@ -52,7 +52,7 @@ def add_no_label_argument(add: Callable) -> None:
 def add_encode_arguments(add: Callable) -> None:
     """Add how text and missing values become features. add : see `add_row_arguments`."""
     add('--encode', choices=('refuse', 'auto'), default='refuse',
-        help='auto: accept columns of text, and missing values; refuse: they are bad rows (default: %(default)s)')
+        help='auto: accept text and missing values (default: %(default)s)')
     add('--max-categories', type=positive, default=MAX_CATEGORIES, metavar='K', help=AdvancedHelp(
         '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the others '
         'share one (default: %(default)s)'))
