@@ -55,7 +55,7 @@ def test_one_model_reads_all_formats_and_the_columns_in_any_order(elm, files, tr
     expected = predictions(elm, csv, files['rows.csv'], tmp_path / 'csv')
     for model in (csv, trained.path):
         for name, path in files.items():
-            found = predictions(elm, model, path, tmp_path / f'{model.name}-{name}')
+            found = predictions(elm, model, path, tmp_path / f'{model.name}-{name}.txt')
             assert np.abs(found - expected).max() < 1e-8
     assert json.loads(elm('evaluate', csv, files['rows.parquet'], '--json', '-q').out)['rows'] == 400
 
