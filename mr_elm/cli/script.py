@@ -154,7 +154,7 @@ def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> No
     add_statistics(script, plan)
     script.add('train one two-class machine in each reducer', 'dual', script.files(problem='npz'))
     if options.partitions > 1:
-        script.loop('check all rows, add those that violate the result, train again: in mr-elm layer, or in mr_dual',
+        script.loop('check all rows, add those that violate optimality, train again: in mr-elm layer, or in mr_dual',
                     ('check', script.files(problem='npz', model='npz', working='npz')),
                     ('dual', script.files(problem='npz', working='npz')))
 
