@@ -30,15 +30,20 @@ class Workspace:
 
     def give_large_back(self) -> None:
         """Give buffers that take much memory back to the system."""
-        for name, size in self._touched.items():
-            if size > KEEP_BYTES:
-                self._buffers.pop(name, None)
-        self._touched.clear()
+        for name in [name for name, size in self._touched.items() if size > KEEP_BYTES]:
+            self._buffers.pop(name, None)
+            del self._touched[name]
+
+    @property
+    def n_bytes(self) -> int:
+        """Return how many bytes of the buffers were used."""
+        return sum(self._touched.values())
 
 
 @contextmanager
 def borrowed() -> Iterator[Workspace]:
-    """Lend a workspace nobody else uses; it is kept for the next one."""
+    """Lend a workspace nobody else uses; it is kept for the next one, and those of other threads while they are small.
+    """
     try:
         workspace = _idle.pop()
     except IndexError:
@@ -47,5 +52,5 @@ def borrowed() -> Iterator[Workspace]:
         yield workspace
     finally:
         workspace.give_large_back()
-        if not _idle:
+        if not _idle or sum(one.n_bytes for one in [*_idle, workspace]) <= KEEP_BYTES:
             _idle.append(workspace)
