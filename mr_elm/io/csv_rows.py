@@ -16,7 +16,7 @@ from mr_elm.typing import Floats
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
 SPACES = re.compile(f'[{SPACE}]+')
 NUMBER = '0123456789.+-eE'
-MUCH = 100_000_000  # bytes
+MUCH = 500_000_000  # bytes, from which compiled code pays for the 100 MB of memory that it takes
 COUNTED = {'text': 0}  # bytes of text that this process has parsed
 
 
@@ -83,7 +83,7 @@ def decode_field(text: str) -> str:
 
 
 def parse_plain(lines: list[str], form: RowFormat) -> tuple[list[str] | None, None, Floats] | None:
-    """Parse plain lines by compiled code, from MUCH text on: it takes a third of a second to load.
+    """Parse plain lines by compiled code, from MUCH text on: it takes memory, and a third of a second to load.
 
     Returns (labels, None, X), or None where a line is not a label and plain numbers.
     """
