@@ -67,8 +67,9 @@ class LogLines(logging.Handler):
         self.reporter = reporter
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a line."""
-        self.reporter.say(record.getMessage())
+        """Print a line, unless the command whose lines these are has ended and closed its stream."""
+        if not self.reporter.stream.closed:
+            self.reporter.say(record.getMessage())
 
     def listen(self, name: str = 'mr_elm') -> None:
         """Take the place of earlier handlers of a logger and of those that it logs below."""

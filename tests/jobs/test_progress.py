@@ -228,3 +228,13 @@ def test_the_first_loop_that_is_compiled_is_announced_unless_quiet(quiet, said, 
     for _ in range(2):
         njit(lambda x: x + 1)(1)
     assert stream.getvalue() == said
+
+
+def test_nothing_is_announced_on_the_stream_of_a_command_that_has_ended(monkeypatch):
+    stream, log = io.StringIO(), logging.getLogger('mr_elm')
+    for name in ('handlers', 'propagate', 'level'):
+        monkeypatch.setattr(log, name, getattr(log, name))
+    LogLines(Reporter(False, stream)).listen()
+    stream.close()
+    monkeypatch.setattr(Announcer, 'announced', False)
+    assert njit(lambda x: x + 2)(1) == 3
