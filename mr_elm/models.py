@@ -5,13 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.features.hidden import DENSE_ENOUGH, NODES, HiddenLayer
+from mr_elm.features.hidden import DENSE_ENOUGH, HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles, PairProduct
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.scaling import scale_rows
@@ -21,6 +20,7 @@ from mr_elm.io.encoding import Encoding
 from mr_elm.io.store import load_arrays, save_model
 from mr_elm.io.text import read_number
 from mr_elm.model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
+from mr_elm.model_parts import check_layer, layer_of, vectors_of
 from mr_elm.solvers.shared.multiclass import (
     ONE_VS_ALL,
     ONE_VS_ONE,
@@ -31,7 +31,6 @@ from mr_elm.solvers.shared.multiclass import (
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats, Rows
 
-DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse
 TILE_BYTES = 1 << 25  # what rows scored together may take as dense ones
 
 
@@ -228,55 +227,6 @@ def separate(A: Rows, B: Rows) -> Rows:
     """Return A, or a copy if it shares memory with B: BLAS has a routine for A @ A.T that rounds differently."""
     shared = not sp.issparse(A) and not sp.issparse(B) and np.may_share_memory(A, B)
     return A.copy() if shared else A
-
-
-def vector_arrays(vectors: Rows) -> dict[str, np.ndarray]:
-    """Name the arrays of support vectors as the model file does: CSR ones stay sparse when they are too many."""
-    if not sp.issparse(vectors):
-        return {'support_vectors': vectors}
-    if vectors.shape[0] * vectors.shape[1] <= DENSE_VALUES:
-        return {'support_vectors': vectors.toarray()}
-    return {f'support_vectors_{part}': getattr(vectors, part) for part in ('data', 'indices', 'indptr')}
-
-
-def vectors_of(arrays: Mapping[str, np.ndarray], n_features: int) -> Rows:
-    """Undo `vector_arrays`."""
-    if 'support_vectors' in arrays:
-        return arrays['support_vectors']
-    parts = tuple(arrays[f'support_vectors_{part}'] for part in ('data', 'indices', 'indptr'))
-    return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, n_features))
-
-
-def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HiddenLayer:
-    """Build the HiddenLayer that the parameters and the arrays of a model describe."""
-    kind = parameters['map']
-    if kind not in NODES:
-        raise ModelFormatError(f'expected a hidden layer of kind {", ".join(NODES)}, found {kind!r}')
-    if kind == 'nystrom':
-        weights = arrays['landmarks']
-        biases = np.full(len(weights), 2 * float(parameters['sigma'])**2)
-    else:
-        weights, biases = arrays['hidden_weights'], arrays['hidden_biases']
-    return HiddenLayer(kind, weights, biases, arrays['feature_offset'], arrays['feature_scale'])
-
-
-def layer_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
-    """Name the arrays of a HiddenLayer as the model file does."""
-    nodes = {'landmarks': layer.weights} if layer.kind == 'nystrom' else {
-        'hidden_weights': layer.weights, 'hidden_biases': layer.biases}
-    return {'feature_offset': layer.offset, 'feature_scale': layer.scale, **nodes}
-
-
-def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> None:
-    """Raise KeyError, TypeError or ValueError when the parts of a HiddenLayer are missing or do not fit."""
-    landmarks = parameters['map'] == 'nystrom'
-    nodes = 'landmarks' if landmarks else 'hidden_weights'
-    n_hidden = max(len(arrays[nodes]), 1)
-    biases = {} if landmarks else {'hidden_biases': (n_hidden,)}
-    check_arrays(arrays, {'feature_offset': (n_features,), 'feature_scale': (n_features,),
-                          nodes: (n_hidden, n_features), **biases})
-    if landmarks:
-        make_kernel('gaussian', sigma=parameters['sigma'])
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from mr_elm.io.json_file import write_json
 from mr_elm.io.lines import LineReader
 from mr_elm.io.splits import read_split
 from mr_elm.io.store import save_arrays
-from mr_elm.models import layer_arrays
+from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.timing import (
     compare,

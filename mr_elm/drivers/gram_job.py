@@ -13,7 +13,7 @@ from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key
 from mr_elm.machines.nodes import kernel_width
-from mr_elm.models import layer_arrays
+from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.partition import find_fewest_tasks
 from mr_elm.solvers.ridge.esvm import Sums, collect_sums

@@ -17,7 +17,7 @@ from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import ClassScheme, join_columns
 from mr_elm.machines.rows_task import RowsTask
-from mr_elm.models import layer_arrays, layer_of
+from mr_elm.model_parts import layer_arrays, layer_of
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Settings
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.sums.statistics import Classes

@@ -19,7 +19,8 @@ from mr_elm.io.store import load_arrays, save_model
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.machines.rows_task import RowsTask
-from mr_elm.models import KernelModel, vector_arrays
+from mr_elm.model_parts import vector_arrays
+from mr_elm.models import KernelModel
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.kernel.kelm import (
     Decomposition,

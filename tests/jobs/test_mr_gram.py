@@ -11,7 +11,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import WireProtocol, make_key, split_key
-from mr_elm.models import layer_arrays
+from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.streaming.mr_gram import MRGram

@@ -16,16 +16,8 @@ from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
 from mr_elm.features.kernel_tiles import COMPILED_FROM, KernelTiles
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_model
-from mr_elm.models import (
-    HiddenNodeModel,
-    KernelModel,
-    layer_arrays,
-    layer_of,
-    load_layer,
-    read_model,
-    vector_arrays,
-    vectors_of,
-)
+from mr_elm.model_parts import layer_arrays, layer_of, vector_arrays, vectors_of
+from mr_elm.models import HiddenNodeModel, KernelModel, load_layer, read_model
 
 D, L = 5, 8
 
@@ -248,7 +240,7 @@ def test_a_saved_kernel_model_predicts_the_same_bits(sparse, tmp_path):
 def test_support_vectors_stay_sparse_where_they_are_too_many(monkeypatch):
     vectors = sp.random(6, 9, density=0.3, random_state=0, format='csr')
     assert np.array_equal(vector_arrays(vectors)['support_vectors'], vectors.toarray())
-    monkeypatch.setattr('mr_elm.models.DENSE_VALUES', 53)
+    monkeypatch.setattr('mr_elm.model_parts.DENSE_VALUES', 53)
     arrays = vector_arrays(vectors)
     assert set(arrays) == {'support_vectors_data', 'support_vectors_indices', 'support_vectors_indptr'}
     assert np.array_equal(vectors_of(arrays, 9).toarray(), vectors.toarray())

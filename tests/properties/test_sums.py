@@ -17,7 +17,7 @@ from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import encode_block
 from mr_elm.io.splits import read_split
 from mr_elm.io.store import save_arrays
-from mr_elm.models import layer_arrays
+from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_stats import MRStats
