@@ -36,6 +36,7 @@ def inline(here, folder, tmp_path_factory):
     return path
 
 
+@pytest.mark.long
 def test_a_data_set_on_hdfs_gives_the_model_that_it_gives_inline(cluster, folder, inline, tmp_path):
     cluster.hadoop('fs', '-mkdir', '-p', '/tests')
     cluster.hadoop('fs', '-put', folder, '/tests/set')
