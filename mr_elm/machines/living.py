@@ -255,4 +255,4 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
 
 def names_of(model: HiddenNodeModel) -> list[str] | None:
     """Return the names of the columns that a model was trained on, None where they had none."""
-    return model.header.parameters['input'].get('names')
+    return model.header.parameters.get('input', {}).get('names')
