@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
 
 from mr_elm.errors import DataFormatError
@@ -12,7 +11,7 @@ from mr_elm.estimators.values import is_countable
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.frames import Frame, read_frame, to_matrix
-from mr_elm.sums.statistics import summarise_dense, summarise_sparse
+from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.values import ColumnValues, choose_encoding
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
@@ -124,5 +123,4 @@ def learn_encoding(frame: Frame, weights: Floats) -> Encoding:
 
 def learn_scaling(encoding: Encoding, rows: Rows, weights: Floats) -> tuple[Floats, Floats]:
     """Choose offset and scale of encoded rows, as `mr-elm train` does."""
-    summarise = summarise_sparse if sp.issparse(rows) else summarise_dense
-    return choose_scaling('standard', summarise(rows, weights), encoding.indicators)
+    return choose_scaling('standard', ColumnStatistics.of(rows, weights), encoding.indicators)
