@@ -87,10 +87,12 @@ def parse_plain(lines: list[str], form: RowFormat) -> tuple[list[str] | None, No
 
     Returns (labels, None, X), or None where a line is not a label and plain numbers.
     """
-    text = '\n'.join([*lines, ''])
-    COUNTED['text'] += len(text)
-    if (COUNTED['text'] <= MUCH or '"' in text or form.delimiter is None or form.delimiter in NUMBER
+    COUNTED['text'] += sum(map(len, lines), len(lines))
+    if (COUNTED['text'] <= MUCH or form.delimiter is None or form.delimiter in NUMBER
             or form.label_column not in (None, 0) or form.weight_column is not None or form.positions is not None):
+        return None
+    text = '\n'.join([*lines, ''])
+    if '"' in text:
         return None
     from mr_elm.io.decimals import parse_decimals
     ends, X = np.zeros(len(lines) * (form.label_column == 0), int), np.empty((len(lines), form.width))
@@ -168,8 +170,9 @@ def diagnose(line: str, form: RowFormat) -> RowError:
         row = split_fields(line, form.delimiter)
         if len(row) != form.n_columns:
             return RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')
-        for j, text in enumerate(row):
-            check_field(text, j, form)
+        special = [j for j in (form.label_column, form.weight_column) if j is not None]
+        for j in sorted({*form.feature_positions, *special}):
+            check_field(row[j], j, form)
     except RowError as error:
         return error
     return RowError('not readable', quote(line))
@@ -180,8 +183,6 @@ def check_field(text: str, j: int, form: RowFormat) -> None:
     if j == form.label_column:
         if not form.ignore_label:
             decode_label(text, form)
-        return
-    if j != form.weight_column and j not in form.feature_positions:
         return
     number = read_number(text)
     if number is None:

@@ -1,5 +1,6 @@
 """Describe how the lines of a file become rows. The driver decides it, once a file."""
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any
 
 MAX_FEATURES = 10_000_000
@@ -56,7 +57,7 @@ class RowFormat:
         """Count the columns of a csv row that are features."""
         return len(self.feature_positions)
 
-    @property
+    @cached_property
     def feature_positions(self) -> tuple[int, ...]:
         """Return which column each feature is."""
         if self.positions is not None:
