@@ -1,7 +1,6 @@
 """Write predictions as Parquet, and with columns of the input beside them, batch by batch when the job has ended."""
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from mr_elm.io.kinds import find_kind
 from mr_elm.io.lines import split_chunk
 from mr_elm.io.selection import Header
 from mr_elm.io.splits import read_stream
+from mr_elm.io.text import find_repeated
 from mr_elm.models import Model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputFile, InputPlan
@@ -68,7 +68,7 @@ def predict(model: tuple[str, Model], plan: InputPlan, out: str, layout: Layout,
 
 def demand_parquet(path: str, names: Sequence[str]) -> None:
     """Raise DataFormatError when Parquet with columns of these names cannot be written here."""
-    if clash := [name for name, number in Counter(names).items() if number > 1]:
+    if clash := find_repeated(names):
         raise DataFormatError(f'{path}: expected columns of different names, --keep {clash[0]} has the name of a '
                               'column with predictions: write text, or rename the column')
     try:

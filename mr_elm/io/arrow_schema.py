@@ -1,7 +1,6 @@
 """Find out what the columns of Arrow can be: numbers, categories, lists of numbers, labels, weights."""
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,8 +11,8 @@ from typing import Any
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.parts import refuse_damage
-from mr_elm.io.selection import Header, select_columns
-from mr_elm.io.text import read_number
+from mr_elm.io.selection import Header, check_width, select_columns
+from mr_elm.io.text import find_repeated, read_number
 
 NUMBER, CATEGORY, LISTS = 'number', 'category', 'lists'
 MAX_ITEMS = 100_000  # of a list; larger sizes are damage, and each item has a name
@@ -56,10 +55,9 @@ class ArrowSchema:
         with refuse_damage(name):
             self.names: list[str] = schema.names
         self.folders = {column: text for column, text in folders if column not in self.names}
-        column, count = next(iter(Counter(self.names).most_common(1)), ('', 0))
-        if count > 1:
-            raise DataFormatError(f'{name}: expected columns of different names, {count} are named {column!r}: give '
-                                  'each another name')
+        if repeated := find_repeated(self.names):
+            raise DataFormatError(f'{name}: expected columns of different names, {repeated[1]} are named '
+                                  f'{repeated[0]!r}: give each another name')
 
     @property
     def columns(self) -> list[str]:
@@ -141,9 +139,7 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowFor
         schema.demand_feature(column, options.table)
     schema.demand_kind(None if options.ignore_label else label, 'label', NUMBER, CATEGORY)
     schema.demand_kind(weight, 'weight', NUMBER)
-    if not options.table and options.n_features not in (None, len(chosen.features)):
-        raise DataFormatError(f'{schema.name}: expected rows of {options.n_features} features, found rows of '
-                              f'{len(chosen.features)}')
+    check_width(schema.name, len(chosen.features), options)
     return RowFormat.of(kind, options, n_columns=len(names), label_column=chosen.label, weight_column=chosen.weight,
                         labelled=label is not None, names=chosen.names, positions=chosen.features, label_name=label,
                         weight_name=weight, dropped=chosen.dropped, table=options.table,

@@ -6,7 +6,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.csv_rows import diagnose, parse, split_fields
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, name_pattern
-from mr_elm.io.selection import Header, select_columns
+from mr_elm.io.selection import Header, check_width, expected_width, select_columns
 from mr_elm.io.text import read_number
 
 DELIMITERS = (',', '\t', ';', '|')
@@ -38,10 +38,7 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
         form = replace(form, positions=chosen.features)
     if form.width < 1:
         raise DataFormatError(f'{path}: expected a label and at least one feature, rows have {n_columns} field(s)')
-    wanted = expected_width(options)
-    if wanted not in (None, form.width):
-        raise DataFormatError(f'{path}: expected rows of {wanted} features, found rows of {form.width}'
-                              + width_hint(form, wanted))
+    check_width(path, form.width, options, width_hint(form, expected_width(options)))
     return form
 
 
@@ -51,13 +48,6 @@ def readable(text: str) -> str:
         return text.encode('latin-1').decode('utf-8')
     except UnicodeDecodeError:
         return text
-
-
-def expected_width(options: RowOptions) -> int | None:
-    """Return how many columns must be features, None where any number will do."""
-    if options.encoding is not None:
-        return len(options.encoding.columns)
-    return None if options.table else options.n_features
 
 
 def width_hint(form: RowFormat, wanted: int | None) -> str:

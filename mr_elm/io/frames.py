@@ -1,7 +1,6 @@
 """Read data frames of pandas, polars and other libraries, and whatever offers Arrow data, as tables."""
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,6 +12,7 @@ import numpy as np
 from mr_elm.io.columns import CodedColumn, NumberColumn, Table, TextColumn, Values
 from mr_elm.io.formats import RowError, RowFormat
 from mr_elm.io.selection import SHOWN
+from mr_elm.io.text import find_repeated
 from mr_elm.typing import Floats
 
 NUMBERS = (bool, int, float, Decimal, np.number, np.bool_)
@@ -81,9 +81,8 @@ def read_columns(X: Any) -> Frame:
 
 def demand_distinct(names: Sequence[str]) -> None:
     """Raise ValueError when two columns have the same name."""
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise ValueError(f'X: expected columns of different names, {count} are named {name!r}')
+    if repeated := find_repeated(names):
+        raise ValueError(f'X: expected columns of different names, {repeated[1]} are named {repeated[0]!r}')
 
 
 def read_values(series: Any, name: str) -> Values:

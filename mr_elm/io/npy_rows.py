@@ -1,6 +1,7 @@
 """Read matrices of numpy: .npy files with a row of the matrix for each row, .npz files with the arrays X and y."""
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from mr_elm.io.columns import NumberColumn, Table, write_number
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
 from mr_elm.io.parts import Batch, BatchReader, Source, measure, refuse_damage
-from mr_elm.io.selection import SHOWN, Header, select_columns
+from mr_elm.io.selection import SHOWN, Header, check_width, select_columns
 from mr_elm.io.store import NPY_HEADERS, read_array
 
 ARRAY, ARCHIVE = b'\x93NUMPY', b'PK\x03\x04'
@@ -35,10 +36,8 @@ class ArrayParts:
         """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
         own = {} if self.y is None else {'label_column': None, 'labelled': options.labelled}
         header = Header(self.name, self.X.shape[1])
-        chosen = select_columns(header, options if self.y is None else without_label(options))
-        if not options.table and options.n_features not in (None, len(chosen.features)):
-            raise DataFormatError(f'{self.name}: expected rows of {options.n_features} features, found rows of '
-                                  f'{len(chosen.features)}')
+        chosen = select_columns(header, options if self.y is None else replace(options, labelled=False))
+        check_width(self.name, len(chosen.features), options)
         return RowFormat.of('npy', options, **{
             'n_columns': header.n_columns, 'label_column': chosen.label, 'labelled': chosen.label is not None,
             'weight_column': chosen.weight, 'positions': chosen.features, 'dropped': chosen.dropped,
@@ -64,11 +63,6 @@ class ArrayParts:
         weights = None if form.weight_column is None else rows[:, form.weight_column].astype(float)
         features = Table(tuple(map(NumberColumn, X.T)), len(X)) if form.table else X
         return Batch(Block(features, names, codes, weights), partial(show_row, rows, labels))
-
-
-def without_label(options: RowOptions) -> RowOptions:
-    """Say that the matrix itself has no column for the label."""
-    return RowOptions(**{**vars(options), 'labelled': False})
 
 
 def open_arrays(source: Source, name: str) -> tuple[Any, np.ndarray | None]:

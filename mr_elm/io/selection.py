@@ -1,10 +1,10 @@
 """Find the columns of a file that are features, label and weight: by name, or by position where there are none."""
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowOptions
+from mr_elm.io.text import find_repeated
 
 SHOWN = 50  # names in a message
 
@@ -145,9 +145,23 @@ def order_features(header: Header, features: Sequence[int], names: Sequence[str]
     return [found[name] for name in names]
 
 
+def check_width(path: str, found: int, options: RowOptions, hint: str = '') -> None:
+    """Raise DataFormatError when rows have another number of features than they must. hint : why that may be."""
+    wanted = expected_width(options)
+    if wanted not in (None, found):
+        raise DataFormatError(f'{path}: expected rows of {wanted} features, found rows of {found}{hint}')
+
+
+def expected_width(options: RowOptions) -> int | None:
+    """Return how many columns must be features, None where any number will do."""
+    if options.encoding is not None:
+        return len(options.encoding.columns)
+    return None if options.table else options.n_features
+
+
 def demand_distinct(header: Header, names: Sequence[str] | None) -> None:
     """Raise DataFormatError when two features have the same name."""
-    for name, count in Counter(names or ()).items():
-        if count > 1:
-            raise DataFormatError(f'{header.path}: expected columns of different names, {count} are named {name!r}: '
-                                  'give each another name, or leave all but one out with --drop and their positions')
+    if repeated := find_repeated(names or ()):
+        name, count = repeated
+        raise DataFormatError(f'{header.path}: expected columns of different names, {count} are named {name!r}: '
+                              'give each another name, or leave all but one out with --drop and their positions')

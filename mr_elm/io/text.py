@@ -1,4 +1,6 @@
 """Read and quote pieces of text, the same for all readers of rows."""
+from collections import Counter
+from collections.abc import Iterable
 
 
 def read_number(text: str) -> float | None:
@@ -13,3 +15,8 @@ def quote(text: str, limit: int = 40) -> str:
     """Quote a piece of input for a message, shortened and without control characters."""
     text = text if len(text) <= limit else text[:limit] + '...'
     return ascii(text) if not text.isprintable() else repr(text)
+
+
+def find_repeated(names: Iterable[str]) -> tuple[str, int] | None:
+    """Return the first name that occurs more than once, and how often; None where there is none."""
+    return next(((name, count) for name, count in Counter(names).items() if count > 1), None)
