@@ -119,7 +119,7 @@ def open_answers(output: str) -> Iterator[BinaryIO]:
 @contextmanager
 def give_target(output: str) -> Iterator[str]:
     """Return the file to write for an output; that of `-` goes to standard output when it is whole."""
-    if output != '-':
+    if output != STANDARD:
         yield output
         return
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
@@ -196,8 +196,8 @@ def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, igno
     trained = model.header.parameters['input']
     known = columns_of(model, labelled)
     label, weight = trained['label_column'] or 0, trained['weight_column']
-    if not labelled and weight is not None and weight > label:
-        weight -= 1  # the label stood in front of it
+    if weight is not None:
+        weight, = find_positions([weight], label, labelled)
     known |= {'label_name': None} if args.label_column is not None else {'label_column': label}
     known |= {'weight_name': None} if args.weight_column is not None else {'weight_column': weight}
     return row_options(args, **known, labelled=labelled, numeric_labels=model.numeric and not ignore_label,
@@ -211,16 +211,14 @@ def columns_of(model: Model, labelled: bool = True) -> dict[str, Any]:
     return {'names': trained.get('names') and tuple(trained['names']), 'encoding': encoding,
             'label_name': label, 'weight_name': trained.get('weight_name'),
             'dropped': (*dropped, *([label] if label and not labelled else [])),
-            'positions': positions_of(trained, labelled),
+            'positions': trained.get('positions') and find_positions(trained['positions'], trained['label_column'],
+                                                                     labelled),
             'n_features': model.n_features if encoding is None else None}
 
 
-def positions_of(trained: Mapping[str, Any], labelled: bool) -> tuple[int, ...] | None:
-    """Return where the features stand in rows like those of a training, perhaps without their label."""
-    if trained.get('positions') is None:
-        return None
-    label = trained['label_column']
-    return tuple(j - (not labelled and label is not None and j > label) for j in trained['positions'])
+def find_positions(positions: Sequence[int], label: int | None, labelled: bool) -> tuple[int, ...]:
+    """Return where columns of a training stand in rows like these, perhaps without the label in front of them."""
+    return tuple(j - (not labelled and label is not None and j > label) for j in positions)
 
 
 def report_rejected(reasons: Mapping[str, int], reporter: Reporter) -> None:

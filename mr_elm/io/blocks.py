@@ -1,6 +1,6 @@
 """Hold rows together: the unit in which everything is read, mapped and summed."""
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.io.columns import Table, stack_tables
+from mr_elm.io.formats import RowError
 from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096
@@ -62,6 +63,24 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
     if blocks[0].weights is not None:
         joint = replace(joint, weights=np.concatenate([block.weights for block in blocks]))
     return joint
+
+
+def read_or_reject(rows: range, read: Callable[[range], Block], refused: type[Exception] | tuple,
+                   explain: Callable[[int, Exception], RowError]) -> tuple[Block | None, list[tuple[int, RowError]]]:
+    """Read rows together; where that fails halve them until the bad ones stand alone.
+
+    read : returns the Block of some rows, or raises one of `refused`. explain : (row, what was raised) -> RowError.
+    Returns (Block or None, list of (row, RowError)).
+    """
+    try:
+        return read(rows), []
+    except refused as error:
+        if len(rows) == 1:
+            return None, [(rows[0], explain(rows[0], error))]
+    middle = len(rows) // 2
+    (left, left_errors), (right, right_errors) = (
+        read_or_reject(part, read, refused, explain) for part in (rows[:middle], rows[middle:]))
+    return concatenate([left, right]), left_errors + right_errors
 
 
 def stack(parts: Sequence[Rows]) -> Rows:

@@ -1,7 +1,7 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
 from collections.abc import Iterable, Iterator, Sequence
 
-from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, concatenate
+from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject
 from mr_elm.io.encoding import Encoding, encode_table
 from mr_elm.io.formats import RowError, RowFormat
 from mr_elm.io.kinds import Kind, find_kind
@@ -119,21 +119,15 @@ def split_chunk(chunk: bytes, first: bool = False) -> list[str]:
 
 def parse_or_reject(lines: list[str], kind: Kind, form: RowFormat,
                     encoding: Encoding | None = None) -> tuple[Block | None, list[tuple[int, RowError]]]:
-    """Parse lines; where that fails halve them until the bad ones stand alone.
-
-    Returns (Block or None, list of (position, RowError)).
-    """
-    try:
-        if '\0' in ''.join(lines):
+    """Parse lines: (Block or None, list of (position, RowError)); see `read_or_reject`."""
+    def parse(rows: range) -> Block:
+        some = lines if len(rows) == len(lines) else lines[rows.start:rows.stop]
+        if '\0' in ''.join(some):
             raise ValueError('binary data')
-        return encode_table(kind.parse(lines, form), encoding), []
-    except (ValueError, IndexError) as error:
-        if len(lines) == 1:
-            if form.table and isinstance(error, RowError):
-                return None, [(0, error)]
-            return None, [(0, kind.diagnose(lines[0], form))]
-    middle = len(lines) // 2
-    left, left_errors = parse_or_reject(lines[:middle], kind, form, encoding)
-    right, right_errors = parse_or_reject(lines[middle:], kind, form, encoding)
-    return concatenate([left, right]), left_errors + [(middle + k, error) for k, error in right_errors]
+        return encode_table(kind.parse(some, form), encoding)
+
+    def explain(row: int, error: Exception) -> RowError:
+        return error if form.table and isinstance(error, RowError) else kind.diagnose(lines[row], form)
+
+    return read_or_reject(range(len(lines)), parse, (ValueError, IndexError), explain)
 

@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, concatenate, take_rows
+from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject, take_rows
 from mr_elm.io.columns import Table
 from mr_elm.io.csv_rows import check_label
 from mr_elm.io.encoding import Encoding, encode_table
@@ -132,19 +132,12 @@ class BatchReader:
 
 
 def encode_or_reject(block: Block, encoding: Encoding | None) -> tuple[Block | None, list[tuple[int, RowError]]]:
-    """Encode rows that are a table; where that fails halve them until the bad ones stand alone.
+    """Encode rows that are a table: (Block or None, list of (position, RowError)); see `read_or_reject`."""
+    def encode(rows: range) -> Block:
+        some = block if len(rows) == len(block) else take_rows(block, slice(rows.start, rows.stop))
+        return encode_table(some, encoding)
 
-    Returns (Block or None, list of (position, RowError)).
-    """
-    try:
-        return encode_table(block, encoding), []
-    except RowError as error:
-        if len(block) == 1:
-            return None, [(0, error)]
-    middle = len(block) // 2
-    left, left_errors = encode_or_reject(take_rows(block, slice(0, middle)), encoding)
-    right, right_errors = encode_or_reject(take_rows(block, slice(middle, None)), encoding)
-    return concatenate([left, right]), left_errors + [(middle + k, error) for k, error in right_errors]
+    return read_or_reject(range(len(block)), encode, RowError, lambda _, error: cast(RowError, error))
 
 
 def drop_rows(block: Block, rows: np.ndarray) -> Block:
