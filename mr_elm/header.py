@@ -5,7 +5,7 @@ from typing import Any
 
 from mr_elm.errors import ModelFormatError
 
-REQUIRABLE = ('encoding',)  # what a reader of a model must understand, where a model has it
+REQUIRABLE = ('encoding', 'members')  # what a reader of a model must understand, where a model has it
 KEYS = ('method', 'task', 'classes', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters', 'history')
 OWN = ('requires', *REQUIRABLE)
 
@@ -19,6 +19,7 @@ class ModelHeader:
     parameters : name -> value, those of the method and of its solver.
     n_rows_used, n_rows_rejected : rows of the training. history : list of events, see `mr_elm.history`.
     encoding : how columns of text and missing values become features, see `io.encoding`; None where there are none.
+    members : parameters of each machine that differ between the machines of a model that averages several, else None.
     others : keys of the file that this version does not use. keys : the order of all keys in the file.
     """
 
@@ -31,6 +32,7 @@ class ModelHeader:
     n_rows_rejected: int = 0
     history: list[dict] = field(default_factory=list)
     encoding: Mapping[str, Any] | None = None
+    members: list[Mapping[str, Any]] | None = None
     others: Mapping[str, Any] = field(default_factory=dict, compare=False)
     keys: tuple[str, ...] = field(default=KEYS, compare=False, repr=False)
 
@@ -44,16 +46,15 @@ class ModelHeader:
         if unknown := [name for name in requires if name not in REQUIRABLE]:
             raise ModelFormatError(f'expected a model that this version of mr-elm can read, it requires '
                                    f'{", ".join(unknown)}: install a newer version')
-        encoding = header['encoding'] if 'encoding' in requires else None
-        return cls(**{key: header[key] for key in KEYS}, encoding=encoding,
+        return cls(**{key: header[key] for key in (*KEYS, *requires)},
                    keys=tuple(key for key in header if key not in OWN),
                    others={key: value for key, value in header.items() if key not in (*KEYS, *OWN)})
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object, whose keys stand in the order in which they were read."""
         plain = {key: getattr(self, key) if key in KEYS else self.others[key] for key in self.keys}
-        encoding = {} if self.encoding is None else {'encoding': self.encoding}
-        return {**plain, 'requires': list(encoding), **encoding}
+        required = {name: getattr(self, name) for name in REQUIRABLE if getattr(self, name) is not None}
+        return {**plain, 'requires': list(required), **required}
 
     def change_parameters(self, **values: object) -> 'ModelHeader':
         """Return a header with other values of some parameters."""

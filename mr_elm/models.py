@@ -1,10 +1,11 @@
 """Hold trained models: frozen, read from a file, asked for decision values and labels."""
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +32,7 @@ from mr_elm.solvers.shared.multiclass import (
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats, Rows
 
+Kind = TypeVar('Kind', bound='Model')
 TILE_BYTES = 1 << 25  # what rows scored together may take as dense ones
 
 
@@ -53,6 +55,11 @@ class Model(ABC):
     def encoding(self) -> Encoding | None:
         """Return how tables become rows of features, None where the rows of the training held only numbers."""
         return None if self.header.encoding is None else Encoding.from_json(self.header.encoding)
+
+    @property
+    def members(self: Kind) -> tuple[Kind, ...]:
+        """Return the machines whose decision values are averaged; most models are one machine."""
+        return (self,)
 
     @property
     def numeric(self) -> bool:
@@ -150,6 +157,57 @@ class HiddenNodeModel(Model):
         parts = [expand(self.layer, X[start:start + BLOCK_ROWS], buffer=buffer) @ self.arrays['output_weights']
                  for start in range(0, X.shape[0], BLOCK_ROWS)]
         return np.concatenate(parts) if parts else np.zeros((0, self.arrays['output_weights'].shape[1]))
+
+
+
+@dataclass(frozen=True)
+class AveragedModel(Model):
+    """Predict the mean of the decision values of several machines of hidden nodes that were trained on the same rows.
+
+    Arrays : those of machine k are called `k/NAME`. The parameters in which machines differ stand in header.members.
+    """
+
+    @classmethod
+    def of(cls, members: Sequence[HiddenNodeModel]) -> 'AveragedModel':
+        """Put machines together that were trained on the same rows."""
+        first, given = members[0].header, [member.header.parameters for member in members]
+        shared = {name: value for name, value in first.parameters.items()
+                  if all(name in one and one[name] == value for one in given)}
+        own: list[Mapping[str, Any]] = [
+            {name: value for name, value in one.items() if name not in shared} for one in given]
+        return cls(replace(first, parameters=shared, members=own),
+                   {f'{k}/{name}': array for k, member in enumerate(members) for name, array in member.arrays.items()})
+
+    @cached_property
+    def members(self) -> tuple[HiddenNodeModel, ...]:  # type: ignore[override]
+        """Return the machines whose decision values are averaged."""
+        return tuple(HiddenNodeModel(self._header_of(own), self._arrays_of(f'{k}/'))
+                     for k, own in enumerate(self.header.members or ()))
+
+    def check(self) -> None:
+        """Raise KeyError or ValueError when there are no machines, or parts of one are missing or do not fit."""
+        if not self.members:
+            raise ValueError('expected machines to average, found none')
+        for member in self.members:
+            member.check()
+
+    def decision_function(self, X: Rows) -> Floats:
+        """Return decision values: (n, K), the means of those of the machines."""
+        return np.mean([member.decision_function(X) for member in self.members], axis=0)
+
+    def _header_of(self, own: Mapping[str, Any]) -> ModelHeader:
+        return replace(self.header, parameters={**self.header.parameters, **own}, members=None)
+
+    def _arrays_of(self, prefix: str) -> dict[str, np.ndarray]:
+        return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
+
+
+NodeModel = HiddenNodeModel | AveragedModel
+
+
+def join_members(members: Sequence[HiddenNodeModel]) -> NodeModel:
+    """Return the model that averages machines; a single machine is the model itself."""
+    return members[0] if len(members) == 1 else AveragedModel.of(members)
 
 
 @dataclass(frozen=True)
@@ -258,7 +316,9 @@ def read_model(path: str | PathLike, name: str | None = None) -> Model:
     if header.get('method') not in METHODS:
         raise ModelFormatError(f'{path}: expected a model of {", ".join(METHODS)}, found {header.get("method")!r}')
     with refusing(path):
-        kind = KernelModel if 'kernel' in header['parameters'] else HiddenNodeModel
-        model = kind(ModelHeader.from_json(header), arrays)
+        known = ModelHeader.from_json(header)
+        kind = (AveragedModel if known.members is not None else
+                KernelModel if 'kernel' in known.parameters else HiddenNodeModel)
+        model = kind(known, arrays)
         model.check()
     return model

@@ -10,7 +10,7 @@ import numpy as np
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
-from mr_elm.machines.press import LeaveOneOut
+from mr_elm.machines.press import LeaveOneOutModel
 from mr_elm.models import read_model
 from mr_elm.scores.metrics import Confusion, Residuals
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
@@ -66,7 +66,7 @@ class MREvaluate(MRRows):
         self.model = read_model(self.options.model)
         self.pairs: Counter = Counter()
         self.residuals: Residuals | None = None
-        self.press = LeaveOneOut.of(self.model) if self.options.leave_one_out else None  # type: ignore[arg-type]
+        self.press = LeaveOneOutModel.of(self.model) if self.options.leave_one_out else None  # type: ignore[arg-type]
 
     def map_block(self, block: Block, place: Place) -> None:
         """Score a block."""

@@ -17,7 +17,7 @@ from mr_elm.drivers import increment
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.machines.living import demand_living
-from mr_elm.models import HiddenNodeModel
+from mr_elm.models import NodeModel
 from mr_elm.rows.inputs import plan_inputs
 
 
@@ -72,7 +72,7 @@ def add_output_options(parser: Parser) -> None:
 
 
 @contextmanager
-def living_model(name: str) -> Iterator[tuple[str, HiddenNodeModel]]:
+def living_model(name: str) -> Iterator[tuple[str, NodeModel]]:
     """Read a model that keeps its sums, from wherever it is: (path of a copy, model)."""
     with fetched_model(name) as (path, model):
         demand_living(model, name)

@@ -87,6 +87,9 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
         parser.error('--C: expected a finite number with --like, the initial ELM keeps no sums')
     with living_model(args.like) as (_, model):
         nu = {'nu': args.nu} if '--nu' in given or '--C' in given else {}
-        options = options_of(model.header, method=name, bad_rows=args.bad_rows, **nu)
+        if len(model.members) > 1 and (nu or args.script):
+            parser.error(f'{"--script" if args.script else "--nu"}: cannot be used with --like {args.like}, which '
+                         f'averages {len(model.members)} machines')
+        options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows, **nu)
         known = {**columns_of(model), 'numeric_labels': model.numeric}
         perform(partial(load(METHODS[name].driver), like=model), options, args, passed, **known)

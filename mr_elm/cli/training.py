@@ -55,7 +55,9 @@ def describe_size(header: ModelHeader, arrays: dict[str, np.ndarray]) -> str:
     """Say how large a model is."""
     if 'dual_coef' in arrays:
         return f'{len(arrays["dual_coef"]):,} support vectors'
-    return f'{header.parameters["n_hidden"]} hidden nodes'
+    sizes = [{**header.parameters, **own}['n_hidden'] for own in header.members or [{}]]
+    machines = f'the mean of {len(sizes)} machines of ' if header.members else ''
+    return f'{machines}{", ".join(map(str, sizes))} hidden nodes'
 
 
 def output_of(args: Any) -> Output:

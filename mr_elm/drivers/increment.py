@@ -1,70 +1,90 @@
 """Let a model live: PIESVM adds new rows by a Gram job over these alone; old rows leave the same way; models merge."""
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm import solve
+from mr_elm.drivers.pesvm import Made, solve
 from mr_elm.drivers.summary import summarise
 from mr_elm.engines.base import Engine
-from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_classes, merge_models, options_of
-from mr_elm.models import HiddenNodeModel
+from mr_elm.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.checks import check_labels
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.sums.summary import Summary
 
 
-def update(model: HiddenNodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
+def update(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
     """Add new rows to a model: (header, arrays, accounts) of the model of all rows.
 
     model : of pesvm or elm, with its sums. plan : of the new rows.
     Raises DataFormatError when rows cannot be used, or are too large to add to the sums of the model.
     """
-    batch, accounts = sum_up_batch(model, plan, engine, bad_rows)
-    with one_thread():
-        return *solve(LivingMachine.of_model(model).add(batch), engine), accounts
+    return change_members(model, plan, engine, bad_rows, LivingMachine.add)
 
 
-def forget(model: HiddenNodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
+def forget(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
     """Take rows away from a model that was trained on them: (header, arrays, accounts) of the model of the others.
 
     Raises AccountingError when the rows cannot have been in the model.
     """
-    batch, accounts = sum_up_batch(model, plan, engine, bad_rows)
-    with one_thread():
+    def forget_batch(machine: LivingMachine, batch: Batch) -> LivingMachine:
         try:
-            machine = LivingMachine.of_model(model).forget(batch)
+            return machine.forget(batch)
         except AccountingError as error:
             raise AccountingError(f'{plan.name}: {error}') from None
-        return *solve(machine, engine), accounts
+
+    return change_members(model, plan, engine, bad_rows, forget_batch)
 
 
-def merge(models: Sequence[HiddenNodeModel], names: Sequence[str], engine: Engine) -> tuple:
+def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> tuple:
     """Add models that were trained apart on the same nodes: (header, arrays).
 
     names : of the files of the models. Raises ModelFormatError when their nodes differ, or their rows in size.
     """
-    machine = merge_models(models, names)
-    with one_thread():
-        return solve(machine, engine)
+    for model, name in zip(models, names, strict=True):
+        if len(model.members) != len(models[0].members):
+            raise ModelFormatError(f'{name}: expected {len(models[0].members)} machines as in {names[0]}, found '
+                                   f'{len(model.members)}')
+    machines = [merge_models(members, names) for members in zip(*(model.members for model in models), strict=True)]
+    return solve_members(machines, engine)
 
 
-def sum_up_batch(model: HiddenNodeModel, plan: InputPlan, engine: Engine,
-                 bad_rows: str) -> tuple[Batch, Accounts | None]:
-    """Run the Gram job over rows on a model's nodes: their Batch, and the accounts of a first pass."""
-    options = options_of(model.header, bad_rows=bad_rows)
+def change_members(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str,
+                   change: Callable[[LivingMachine, Batch], LivingMachine]) -> tuple:
+    """Change each machine of a model by the same rows, and solve: (header, arrays, accounts)."""
     data = DataSet(plan, engine, bad_rows)
+    summary = summarise_new(model, data)
+    machines = [change(LivingMachine.of_model(member), sum_up_batch(member, summary, data))
+                for member in model.members]
+    return *solve_members(machines, engine), data.first
+
+
+def solve_members(machines: Sequence[LivingMachine], engine: Engine) -> Made:
+    """Solve for the output weights of each machine: (header, arrays) of the model that averages them."""
+    with one_thread():
+        model = join_members([HiddenNodeModel(*solve(machine, engine)) for machine in machines])
+    return model.header, model.arrays
+
+
+def summarise_new(model: NodeModel, data: DataSet) -> Summary:
+    """Return the Summary of new rows. Raises DataFormatError when their labels or their width do not fit the model."""
     summary = summarise(data)
-    check_labels(plan, summary, options.task)
+    check_labels(data.plan, summary, model.header.task)
     if summary.columns.n_features > model.n_features:
-        raise DataFormatError(f'{plan.name}: expected rows of {model.n_features} features, as the model has, found '
-                              f'rows of {summary.columns.n_features}')
-    steps = demand_grid(plan.name, model, summary, n_rows=model.header.n_rows_used)
+        raise DataFormatError(f'{data.plan.name}: expected rows of {model.n_features} features, as the model has, '
+                              f'found rows of {summary.columns.n_features}')
+    return summary
+
+
+def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet) -> Batch:
+    """Run the Gram job over new rows on a machine's nodes: their Batch."""
+    options = options_of(model.header, bad_rows=data.bad_rows)
+    steps = demand_grid(data.plan.name, model, summary, n_rows=model.header.n_rows_used)
     classes = None if options.numeric else join_classes(model.classes, summary.labels)
     sums = sum_up(NodeInputs(options, summary, classes, data), model.layer, steps)
-    check_counts(plan, classes, sums)
+    check_counts(data.plan, classes, sums)
     known = [classes.index[name] for name in model.classes] if classes else [0]
-    return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected,
-                 data.blas), data.first
+    return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected, data.blas)

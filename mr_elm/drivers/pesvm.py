@@ -11,9 +11,9 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
-from mr_elm.machines.living import LivingMachine, demand_grid
+from mr_elm.machines.living import LivingMachine, demand_grid, options_of
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.models import HiddenNodeModel
+from mr_elm.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.ridge.esvm import Sums
@@ -24,15 +24,23 @@ from mr_elm.sums.gram import GridSteps
 Made = tuple[ModelHeader, Mapping[str, np.ndarray]]
 
 
-def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: HiddenNodeModel | None = None) -> tuple:
+def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeModel | None = None) -> tuple:
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
     options : of an infinite C, which is the initial ELM, the training is another one, see `initial_elm`.
-    like : a model whose scaling, nodes and grids to take, or None to choose them by the rows.
+    like : a model whose scaling, nodes and grids to take, or None to choose them by the rows. If it averages several
+        machines, so does the new model, and each machine keeps its own options.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
     data = DataSet(plan, engine, options.bad_rows)
-    return initial_elm.train(data, options) if np.isinf(options.nu) else train_on(data, options, like)
+    if np.isinf(options.nu):
+        return initial_elm.train(data, options)
+    if like is None or len(like.members) == 1:
+        return train_on(data, options, like)  # type: ignore[arg-type]
+    made = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows), member)
+            for member in like.members]
+    model = join_members([HiddenNodeModel(header, arrays) for header, arrays, _ in made])
+    return model.header, model.arrays, data.first
 
 
 def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None) -> tuple:

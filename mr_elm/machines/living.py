@@ -223,10 +223,11 @@ def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:
 
 def demand_living(model: Model, name: str) -> None:
     """Raise ModelFormatError when a model keeps no sums that rows could be added to."""
-    if 'gram' not in model.arrays:
+    if any('gram' not in member.arrays for member in model.members):
         raise ModelFormatError(f'{name}: expected a model of pesvm or elm, {model.header.method} keeps no sums')
     with refusing(name):
-        check_living(model.header)
+        for member in model.members:
+            check_living(member.header)
     if model.header.parameters['class_weight'] is not None:
         raise ModelFormatError(f'{name}: expected a model without --class-weight: every new row changes the weights '
                                'of all classes, and the old rows would have to be read again')

@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block, widen
-from mr_elm.models import HiddenNodeModel
+from mr_elm.models import HiddenNodeModel, NodeModel
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand, unpack_upper
@@ -41,12 +41,12 @@ class LeaveOneOut:
             raise ValueError("expected a smaller nu: I/nu + E'E is not positive definite in floating point")
         return cls(model, factor)
 
-    def predict(self, block: Block) -> np.ndarray:
-        """Return a class number, or for a regression a number, for each row of a Block."""
+    def decision_function(self, block: Block) -> Floats:
+        """Return decision values of each row of a Block, (n, K)."""
         X = widen(block.X, self.model.n_features)
         E = expand(self.model.layer, X)
         left, T = 1 - self.leverages(E, block.weights), self.targets(block)
-        return self.model.decide(T - (T - E @ self.model.arrays['output_weights']) / left[:, None])
+        return T - (T - E @ self.model.arrays['output_weights']) / left[:, None]
 
     def leverages(self, E: Floats, weights: Floats | None = None) -> Floats:
         """Return h_i of each row of E, (n,)."""
@@ -63,3 +63,20 @@ class LeaveOneOut:
             raise DataFormatError(f'expected rows that the model was trained on, found rows of class {unknown[0]!r}')
         codes = np.array([self.model.classes.index(name) for name in names])[block.codes]
         return class_targets(codes, len(self.model.classes))
+
+
+@dataclass(frozen=True)
+class LeaveOneOutModel:
+    """Predict the rows of a training by the model of all other rows, also where it is the mean of several machines."""
+
+    model: NodeModel
+    machines: list[LeaveOneOut]
+
+    @classmethod
+    def of(cls, model: NodeModel) -> 'LeaveOneOutModel':
+        """Factor the sums of each machine. Raises ValueError when a nu is too large for their rounding errors."""
+        return cls(model, [LeaveOneOut.of(member) for member in model.members])
+
+    def predict(self, block: Block) -> np.ndarray:
+        """Return a class number, or for a regression a number, for each row of a Block."""
+        return self.model.decide(np.mean([machine.decision_function(block) for machine in self.machines], axis=0))
