@@ -35,13 +35,13 @@ from mr_elm.solvers.kernel.kelm import (
 )
 from mr_elm.solvers.kernel.kelm_cg import (
     FIRST_RANK,
-    PassLimits,
     Preconditioner,
     approximate,
     approximate_well,
     solve_cg,
 )
 from mr_elm.solvers.ridge.esvm import class_weights
+from mr_elm.solvers.shared.block_cg import PassLimits
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary

@@ -9,7 +9,8 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_tiles import compute_kernel, compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.solvers.kernel import kelm
-from mr_elm.solvers.kernel.kelm_cg import PassLimits, approximate, approximate_well, choose_landmarks, solve_cg
+from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, choose_landmarks, solve_cg
+from mr_elm.solvers.shared.block_cg import PassLimits
 from mr_elm.solvers.shared.matrix_products import U, V, multiply_block, multiply_entries
 
 N, D, K, C, SIGMA = 700, 6, 3, 50.0, 2.5

@@ -3,11 +3,8 @@
     each pass:  Omega S for the current directions S (N, k), from a function that recomputes Omega tile by tile
     M^-1 = U ((l + 1/C)^-1 - 1/tau) U' + I/tau,   tau = l_r + 1/C,   Omega ~ U diag(l) U', the Nystrom approximation
 
-The directions of all targets share one Krylov space, so that several targets take fewer passes than one. Residuals R
-are kept as Q rho with Q' M^-1 Q = I; directions in which they vanish are dropped, which keeps the small systems sound.
-
-Source: O'Leary, The block conjugate gradient algorithm, 1980; Dubrulle, Retooling the method of block conjugate
-gradients, 2001 (BCGrQ); Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023. Not in Zhao et al., 2015.
+Source: Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023; `solvers.shared.block_cg` for the iteration.
+Not in Zhao et al., 2015.
 """
 import warnings
 from collections.abc import Callable
@@ -23,6 +20,7 @@ from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C
+from mr_elm.solvers.shared.block_cg import LIMITS, CountedProduct, PassLimits, iterate, solve_positive
 from mr_elm.typing import Floats, Rows
 
 FLAT = 1e-12  # of the largest eigenvalue: below it the approximation is rounding
@@ -30,7 +28,6 @@ FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff 
 DIGITS = 6  # of scaled features, that tell rows apart
 SAMPLE = 1000  # rows on which the approximation is judged
 ROWS_AT_ONCE = 4096  # rotated together: bounds the memory beside the vectors
-VANISHED = 1e-14  # of the largest squared residual: a direction with no more is dropped
 
 
 @dataclass(frozen=True)
@@ -143,87 +140,17 @@ def rotate_columns(F: Floats, Q: Floats) -> Floats:
     return F[:, :Q.shape[1]]
 
 
-@dataclass(frozen=True)
-class PassLimits:
-    """Say when conjugate gradients stop: at a relative residual of `tolerance`, or after `max_passes`.
-
-    report : function (passes, residual) that is called after each pass.
-    """
-
-    tolerance: float = 1e-8
-    max_passes: int = 200
-    report: Callable[[int, float], None] | None = None
-
-
-class CountedProduct:
-    """Multiply a matrix with vectors, count the passes that takes, and report each; `most` of them are allowed."""
-
-    def __init__(self, multiply: Callable[[Floats], Floats], most: int,
-                 report: Callable[[int, float], None] | None = None) -> None:
-        self.multiply, self.most, self.report, self.count = multiply, most, report, 0
-
-    def __call__(self, V: Floats) -> Floats:
-        self.count += 1
-        return self.multiply(V)
-
-    def tell(self, residual: float) -> None:
-        """Report a pass."""
-        if self.report is not None:
-            self.report(self.count, residual)
-
-
 def solve_cg(multiply: Callable[[Floats], Floats], T: Floats, C: float, preconditioner: Preconditioner,
-             limits: PassLimits = PassLimits()) -> tuple[KernelSolution, int, float]:
+             limits: PassLimits = LIMITS) -> tuple[KernelSolution, int, float]:
     """Return (KernelSolution, passes, relative residual), the largest of any target, computed anew at the end.
 
     multiply : function V (N, k) -> Omega V, one pass. Warns when `limits.max_passes` do not suffice.
     """
     demand_C(C)
-    sizes = np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
-    A, rest, residual = np.zeros(T.shape), np.array(T, dtype=float), 1.0
-    product = CountedProduct(lambda V: multiply(V) + V / C, limits.max_passes - 1, limits.report)  # one is for the end
-    while residual > limits.tolerance and product.count < limits.max_passes:
-        A = A + iterate(product, rest, sizes, lambda R: preconditioner.apply(R, C), limits.tolerance)
-        rest = T - product(A)
-        residual = float((np.linalg.norm(rest, axis=0) / sizes).max())
-        product.tell(residual)
+    A, passes, residual = solve_positive(lambda V: multiply(V) + V / C, T, lambda R: preconditioner.apply(R, C), limits)
     if residual > limits.tolerance:
-        warnings.warn(f'conjugate gradients stopped after {product.count} passes with a relative residual of '
+        warnings.warn(f'conjugate gradients stopped after {passes} passes with a relative residual of '
                       f'{residual:.1e}, expected at most {limits.tolerance:g}: raise --rank, lower C, or allow more '
                       'passes',
                       ConvergenceWarning, stacklevel=2)
-    return KernelSolution(A), product.count, residual
-
-
-def iterate(product: CountedProduct, T: Floats, sizes: Floats, precondition: Callable[[Floats], Floats],
-            tolerance: float) -> Floats:
-    """Return the X with A X ~ T that block conjugate gradients find in the passes that `product` is allowed."""
-    X, R, Z = np.zeros(T.shape), T, precondition(T)
-    Q, Z, rho = orthonormalise(R, Z)
-    S, C = Z, rho
-    while len(rho) and product.count < product.most:
-        AS = product(S)
-        step = np.linalg.inv(symmetrise(S.T @ AS))
-        X = X + S @ (step @ C)
-        R = Q - AS @ step
-        Q, Z, rho = orthonormalise(R, precondition(R))
-        C = rho @ C
-        size = float((np.linalg.norm(Q @ C, axis=0) / sizes).max())
-        product.tell(size)
-        if size <= tolerance:
-            break
-        S = Z + S @ rho.T
-    return X
-
-
-def symmetrise(G: Floats) -> Floats:
-    """Return the symmetric part."""
-    return (G + G.T) / 2
-
-
-def orthonormalise(R: Floats, Z: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return (Q, M^-1 Q, rho) with R = Q rho and Q' M^-1 Q = I, given Z = M^-1 R; vanished directions are dropped."""
-    values, vectors = eigh(symmetrise(R.T @ Z))
-    kept = values > VANISHED * max(values[-1], np.finfo(float).tiny)
-    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    return R @ (vectors / roots), Z @ (vectors / roots), roots[:, None] * vectors.T
+    return KernelSolution(A), passes, residual
