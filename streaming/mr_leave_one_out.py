@@ -5,7 +5,6 @@ from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.kernel import LeaveOneOutTask
-from mr_elm.scores.selection import select_sample
 from mr_elm.streaming.problem_stage import ProblemStage
 
 
@@ -27,8 +26,7 @@ class MRLeaveOneOut(ProblemStage):
 
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send the rows of the sample to every task."""
-        rows = self.gather_block(block, place)
-        rows = rows.take(select_sample(rows.X, self.problem.share, self.problem.seed))
+        rows = self.gather_sample(block, place)
         for number in range(len(self.problem.kernels)):
             for piece, _ in rows.cut():
                 yield make_key('rows', number), piece

@@ -18,14 +18,15 @@ class MRPlace(ProblemStage):
                 the scaled features. Sparse rows have data, indices, indptr and
                 shape of a CSR matrix instead of Z
 
-    Map:    scale each block.
+    Map:    scale the rows of the sample in each block; the sample is all rows,
+            unless --problem has a smaller share of them.
     """
 
     MAP_ONLY = True
 
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Scale a block."""
-        rows = self.gather_block(block, place)
+        rows = self.gather_sample(block, place)
         for piece, part in replace(rows, X=self.problem.scale(rows.X)).cut():
             yield make_key('rows', *place[:2], place[2] + part.start), piece
 

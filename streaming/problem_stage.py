@@ -9,6 +9,7 @@ from mr_elm.io.blocks import Block, widen
 from mr_elm.io.wire import split_key
 from mr_elm.machines.gathering import GatheredRows, gather, locate_rows
 from mr_elm.machines.rows_task import RowsTask
+from mr_elm.scores.selection import select_sample
 from mr_elm.solvers.box.box_qp import describe_iteration
 from mr_elm.streaming.stage import MRRows
 
@@ -39,6 +40,11 @@ class ProblemStage(MRRows):
         """Return the rows of a block with their class numbers and weights."""
         rows = locate_rows(block, place, self.problem.class_numbers(block), self.problem.row_weights(block))
         return replace(rows, X=widen(rows.X, self.problem.n_features))
+
+    def gather_sample(self, block: Block, place: Sequence[int]) -> GatheredRows:
+        """Return the rows of a block that are looked at."""
+        rows, problem = self.gather_block(block, place), self.problem
+        return rows if problem.share == 1 else rows.take(select_sample(rows.X, problem.share, problem.seed))
 
     def reducer_init(self) -> None:
         """Load the problem."""

@@ -202,11 +202,10 @@ class Candidate(NamedTuple):
 class KernelGridTask(DualTask):
     """Know which candidates to cross-validate, each on which rows.
 
-    share : of the rows that are looked at. n_folds, n_outer : folds of the cross-validation, and of the one around it.
+    n_folds, n_outer : folds of the cross-validation, and of the one around it.
     candidates : a Candidate for each key of the shuffle.
     """
 
-    share: float
     n_folds: int
     n_outer: int
     candidates: list[Candidate]

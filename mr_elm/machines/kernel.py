@@ -249,11 +249,10 @@ class ColumnsTask(RowsTask):
 class LeaveOneOutTask(RowsTask):
     """Know which kernels to score by leave-one-out, each at which C.
 
-    share : of the rows that are looked at. kernel : name. kernels : the parameters of each candidate.
+    kernel : name. kernels : the parameters of each candidate.
     C_values : in increasing order.
     """
 
-    share: float
     kernel: str
     kernels: list[dict[str, Any]]
     C_values: list[float]

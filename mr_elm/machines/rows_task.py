@@ -22,6 +22,7 @@ class RowsTask:
     class_weights : label -> weight, or None.
     seed : of the keyed hashes of rows.
     arrays : feature_offset and feature_scale, (d,) each.
+    share : of the rows that are looked at, chosen by their keyed hashes.
     """
 
     index: dict[str, int] | None
@@ -29,6 +30,7 @@ class RowsTask:
     class_weights: dict[str, float] | None
     seed: int
     arrays: dict[str, Floats]
+    share: float = 1.0
 
     @property
     def n_features(self) -> int:
@@ -51,8 +53,8 @@ class RowsTask:
         return scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
 
     def extend(self, kind: type[Task], **more: Any) -> Task:
-        """Return a task of another kind that has the fields of this one, and more."""
-        return kind(**{field.name: getattr(self, field.name) for field in fields(self)}, **more)
+        """Return a task of another kind that has the fields of this one, with other values of some, and more."""
+        return kind(**{**{field.name: getattr(self, field.name) for field in fields(self)}, **more})
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
