@@ -5,9 +5,10 @@ from typing import Any
 
 from mr_elm.errors import ModelFormatError
 
-REQUIRABLE = ('encoding', 'members')  # what a reader of a model must understand, where a model has it
+PARTS = ('encoding', 'members')  # keys that a reader of a model must understand, where a model has them
+REQUIRABLE = (*PARTS, 'metric')
 KEYS = ('method', 'task', 'classes', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters', 'history')
-OWN = ('requires', *REQUIRABLE)
+OWN = ('requires', *PARTS)
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,20 @@ class ModelHeader:
         if unknown := [name for name in requires if name not in REQUIRABLE]:
             raise ModelFormatError(f'expected a model that this version of mr-elm can read, it requires '
                                    f'{", ".join(unknown)}: install a newer version')
-        return cls(**{key: header[key] for key in (*KEYS, *requires)},
+        return cls(**{key: header[key] for key in (*KEYS, *PARTS) if key in (*KEYS, *requires)},
                    keys=tuple(key for key in header if key not in OWN),
                    others={key: value for key, value in header.items() if key not in (*KEYS, *OWN)})
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object, whose keys stand in the order in which they were read."""
         plain = {key: getattr(self, key) if key in KEYS else self.others[key] for key in self.keys}
-        required = {name: getattr(self, name) for name in REQUIRABLE if getattr(self, name) is not None}
-        return {**plain, 'requires': list(required), **required}
+        required = {name: getattr(self, name) for name in PARTS if getattr(self, name) is not None}
+        return {**plain, 'requires': [*required, *(['metric'] if self.has_metric else [])], **required}
+
+    @property
+    def has_metric(self) -> bool:
+        """Tell whether rows pass a learned metric, in one machine at least."""
+        return any(given.get('metric', 'none') != 'none' for given in (self.parameters, *(self.members or ())))
 
     def change_parameters(self, **values: object) -> 'ModelHeader':
         """Return a header with other values of some parameters."""

@@ -97,6 +97,23 @@ def check_arrays(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[in
             raise ValueError(f'expected finite numbers in {name}, found others')
 
 
+def check_metric(arrays: Mapping[str, np.ndarray], n_features: int) -> int:
+    """Check the metric of a model, where there is one; return the width of rows that have passed it."""
+    if 'feature_metric' not in arrays:
+        return n_features
+    shape = arrays['feature_metric'].shape
+    demand(len(shape) in (1, 2) and shape[0] > 0 and shape[-1] == n_features,
+           f'feature_metric of {n_features} features', shape)
+    check_arrays(arrays, {'feature_metric': shape})
+    return shape[0]
+
+
+def demand_metric(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise ValueError unless there is a metric where the header says so, and only there."""
+    demand(header.has_metric == ('feature_metric' in arrays), 'feature_metric where the header names a metric',
+           header.parameters.get('metric'))
+
+
 def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_classes: int) -> None:
     """Check the sums of a model that lives. n_columns : of E. n_classes : 0 for a regression."""
     packed, n_sums = (n_columns * (n_columns + 1) // 2,), max(n_classes, 1)

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import NODES, HiddenLayer
 from mr_elm.features.kernels import make_kernel
-from mr_elm.model_checks import check_arrays
-from mr_elm.typing import Rows
+from mr_elm.model_checks import check_arrays, check_metric
+from mr_elm.typing import Floats, Rows
 
 DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse
 
@@ -41,14 +41,21 @@ def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) ->
         biases = np.full(len(weights), 2 * float(parameters['sigma'])**2)
     else:
         weights, biases = arrays['hidden_weights'], arrays['hidden_biases']
-    return HiddenLayer(kind, weights, biases, arrays['feature_offset'], arrays['feature_scale'])
+    return HiddenLayer(kind, weights, biases, arrays['feature_offset'], arrays['feature_scale'],
+                       arrays.get('feature_metric'))
+
+
+def scaling_arrays(offset: Floats, scale: Floats, metric: Floats | None = None) -> dict[str, np.ndarray]:
+    """Name what rows pass, in this order, as the model file does: offset, scale, and a metric where there is one."""
+    learned = {} if metric is None else {'feature_metric': metric}
+    return {'feature_offset': offset, 'feature_scale': scale, **learned}
 
 
 def layer_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
     """Name the arrays of a HiddenLayer as the model file does."""
     nodes = {'landmarks': layer.weights} if layer.kind == 'nystrom' else {
         'hidden_weights': layer.weights, 'hidden_biases': layer.biases}
-    return {'feature_offset': layer.offset, 'feature_scale': layer.scale, **nodes}
+    return {**scaling_arrays(layer.offset, layer.scale, layer.metric), **nodes}
 
 
 def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> None:
@@ -58,6 +65,6 @@ def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
     n_hidden = max(len(arrays[nodes]), 1)
     biases = {} if landmarks else {'hidden_biases': (n_hidden,)}
     check_arrays(arrays, {'feature_offset': (n_features,), 'feature_scale': (n_features,),
-                          nodes: (n_hidden, n_features), **biases})
+                          nodes: (n_hidden, check_metric(arrays, n_features)), **biases})
     if landmarks:
         make_kernel('gaussian', sigma=parameters['sigma'])

@@ -14,13 +14,21 @@ from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import DENSE_ENOUGH, HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles, PairProduct
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
+from mr_elm.features.metric import apply_metric, measure_importance
 from mr_elm.features.scaling import scale_rows
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.store import load_arrays, save_model
 from mr_elm.io.text import read_number
-from mr_elm.model_checks import check_arrays, check_header, check_sparse_vectors, check_sums
+from mr_elm.model_checks import (
+    check_arrays,
+    check_header,
+    check_metric,
+    check_sparse_vectors,
+    check_sums,
+    demand_metric,
+)
 from mr_elm.model_parts import check_layer, layer_of, vectors_of
 from mr_elm.solvers.shared.multiclass import (
     ONE_VS_ALL,
@@ -98,10 +106,24 @@ class Model(ABC):
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
 
-    def check_encoding(self) -> None:
-        """Raise KeyError, TypeError or ValueError when the encoding of the columns does not fit the features."""
+    @property
+    def importance(self) -> Floats | None:
+        """Return the importance of each feature by the learned metric, (d,) with sum 1, None without a metric."""
+        metric = self.arrays.get('feature_metric')
+        return None if metric is None else measure_importance(metric)
+
+    @property
+    def importance_by_column(self) -> Floats | None:
+        """Return the importance of each column of the rows: the sum over its features."""
+        if self.importance is None or self.encoding is None:
+            return self.importance
+        return np.add.reduceat(self.importance, self.encoding.starts[:-1])
+
+    def check_features(self) -> None:
+        """Raise KeyError, TypeError or ValueError when the encoding or the metric does not fit the features."""
         if self.encoding is not None and self.encoding.width != self.n_features:
             raise ValueError(f'expected columns of {self.n_features} features, found {self.encoding.width}')
+        demand_metric(self.header, self.arrays)
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return a class number a row, (n,) int; for a regression a number a row."""
@@ -140,7 +162,7 @@ class HiddenNodeModel(Model):
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
         check_header(self.header)
-        self.check_encoding()
+        self.check_features()
         check_layer(self.header.parameters, self.arrays, self.n_features)
         n_columns = self.layer.n_hidden + 1
         check_arrays(self.arrays, {'output_weights': (n_columns, self.n_scores)})
@@ -225,7 +247,7 @@ class KernelModel(Model):
     @cached_property
     def support_vectors(self) -> Rows:
         """Return the support vectors, (n_sv, d), dense or CSR as the file has them."""
-        return vectors_of(self.arrays, self.n_features)
+        return vectors_of(self.arrays, check_metric(self.arrays, self.n_features))
 
     @cached_property
     def tiles(self) -> KernelTiles:
@@ -235,14 +257,14 @@ class KernelModel(Model):
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
         check_header(self.header)
-        self.check_encoding()
-        d, k = self.n_features, self.n_scores
+        self.check_features()
+        d, k, width = self.n_features, self.n_scores, check_metric(self.arrays, self.n_features)
         check_arrays(self.arrays, {'feature_offset': (d,), 'feature_scale': (d,), 'intercept': (k,)})
         if 'support_vectors' in self.arrays:
             n_vectors = len(self.arrays['support_vectors'])
-            check_arrays(self.arrays, {'support_vectors': (n_vectors, d)})
+            check_arrays(self.arrays, {'support_vectors': (n_vectors, width)})
         else:
-            n_vectors = check_sparse_vectors(self.arrays, d)
+            n_vectors = check_sparse_vectors(self.arrays, width)
         check_arrays(self.arrays, {'dual_coef': (n_vectors, k)})
         self.kernel  # noqa: B018 - raises ValueError when the header names none
 
@@ -273,8 +295,9 @@ class KernelModel(Model):
         return PairProduct(self.support_vectors, self.kernel, self.arrays['dual_coef'], groups) if groups else None
 
     def scale(self, X: Rows) -> Rows:
-        """Scale rows, and make them dense where that multiplies faster."""
+        """Scale rows, let them pass the metric, and make them dense where that multiplies faster."""
         Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
+        Z = apply_metric(Z, self.arrays.get('feature_metric'))
         if not sp.issparse(Z) or sp.issparse(self.support_vectors):
             return Z
         fits = 8 * Z.shape[1] * TILE_ROWS <= TILE_BYTES or Z.nnz > DENSE_ENOUGH * Z.shape[0] * Z.shape[1]

@@ -71,7 +71,7 @@ def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
 
 def make_columns(data: KernelData) -> Pass:
     """Return the job that turns the rows into columns, the input of Algorithm 1; both stay where tasks run."""
-    width = count_columns(data.n_rows, data.task.n_features)
+    width = count_columns(data.n_rows, data.task.n_placed)
     task = data.task.extend(ColumnsTask, width=width)
     task.save(data.path('problem.npz'))
     keys = [make_key('rows', first) for first in task.first_columns]
@@ -82,7 +82,7 @@ def make_columns(data: KernelData) -> Pass:
 def add_columns(data: KernelData, plan: InputPlan, emit: str, omega: Floats) -> tuple[int, Accounts | None]:
     """Run Algorithm 1 over columns: (entries filled in the lower triangle of Omega, Accounts of the columns)."""
     engine = data.source.engine
-    columns = DataSet(plan, engine, n_rows=data.task.n_features)
+    columns = DataSet(plan, engine, n_rows=data.task.n_placed)
     keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
     arguments = ['--emit', emit, '--kernel', write_kernel(data), *engine.reducers(count_tasks(keys))]
     return fill_tiles(data, omega, columns.run(MRKernel, arguments, f'kernel by {emit}')), columns.first
@@ -109,7 +109,7 @@ def write_kernel(data: KernelData) -> str:
 def demand_disk(data: KernelData, emit: str) -> None:
     """Say what will be shuffled. Raises ValueError when the disk of this machine has no room for it."""
     engine = data.source.engine
-    n_bytes, n_records = predict_shuffle(data.n_rows, data.task.n_features, emit, engine.n_maps)
+    n_bytes, n_records = predict_shuffle(data.n_rows, data.task.n_placed, emit, engine.n_maps)
     data.reporter.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if not engine.is_cluster and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers

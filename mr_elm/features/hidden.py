@@ -4,12 +4,13 @@ A new node is one entry of NODES. Two families: `projection` nodes see W z + b, 
 their width b.
 """
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.features.metric import apply_metric
 from mr_elm.typing import Floats, Rows
 
 CACHE = 1 << 20  # bytes of pre-activations worked on at a time, so that they stay in a core's cache
@@ -66,31 +67,70 @@ def identity(Z: Floats, b: Floats) -> None:
     """z, a node for each feature: the linear machine."""
 
 
+def sigmoid_slope(Z: Floats, b: Floats) -> None:
+    """(1 - tanh(z / 2)^2) / 4."""
+    tanh_slope(Z, b)
+    Z *= 0.25
+
+
+def tanh_slope(Z: Floats, b: Floats) -> None:
+    """1 - tanh(z)^2."""
+    np.tanh(Z, out=Z)
+    np.square(Z, out=Z)
+    np.subtract(1.0, Z, out=Z)
+
+
+def cosine_slope(Z: Floats, b: Floats) -> None:
+    """-sin(z)."""
+    np.sin(Z, out=Z)
+    np.negative(Z, out=Z)
+
+
+def identity_slope(Z: Floats, b: Floats) -> None:
+    """1."""
+    Z[...] = 1.0
+
+
+def gaussian_slope(D: Floats, b: Floats) -> None:
+    """-2 / b exp(-|z - a|^2 / b)."""
+    gaussian(D, b)
+    D *= -2.0 / b
+
+
+def multiquadric_slope(D: Floats, b: Floats) -> None:
+    """1 / sqrt(|z - a|^2 + b^2)."""
+    multiquadric(D, b)
+    np.divide(1.0, D, out=D)
+
+
 @dataclass(frozen=True)
 class NodeKind:
     """Say what a node computes.
 
     family : projection or distance. activate : its function, in place. bounded : whether values stay within [-1, 1].
     gain : the function takes gain * z, a power of two folded into the weights without rounding.
+    slope : in place, the derivative by z, or for a distance node the number c with the gradient c (z - a). None where
+        it is 0 almost everywhere: such nodes cannot learn a metric.
     """
 
     family: str
     activate: Callable
     bounded: bool = True
     gain: float = 1.0
+    slope: Callable | None = None
 
 
 NODES = {
-    'sigmoid': NodeKind('projection', sigmoid, gain=0.5),
-    'tanh': NodeKind('projection', tanh),
-    'sine': NodeKind('projection', sine),
-    'rff': NodeKind('projection', cosine),
-    'relu': NodeKind('projection', relu, bounded=False),
+    'sigmoid': NodeKind('projection', sigmoid, gain=0.5, slope=sigmoid_slope),
+    'tanh': NodeKind('projection', tanh, slope=tanh_slope),
+    'sine': NodeKind('projection', sine, slope=cosine),
+    'rff': NodeKind('projection', cosine, slope=cosine_slope),
+    'relu': NodeKind('projection', relu, bounded=False, slope=hardlimit),
     'hardlimit': NodeKind('projection', hardlimit),
-    'rbf': NodeKind('distance', gaussian),
-    'multiquadric': NodeKind('distance', multiquadric, bounded=False),
-    'nystrom': NodeKind('distance', gaussian),
-    'identity': NodeKind('projection', identity, bounded=False),
+    'rbf': NodeKind('distance', gaussian, slope=gaussian_slope),
+    'multiquadric': NodeKind('distance', multiquadric, bounded=False, slope=multiquadric_slope),
+    'nystrom': NodeKind('distance', gaussian, slope=gaussian_slope),
+    'identity': NodeKind('projection', identity, bounded=False, slope=identity_slope),
 }
 
 
@@ -124,10 +164,11 @@ def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_
 
 @dataclass(frozen=True)
 class HiddenLayer:
-    """Evaluate L nodes of one kind on raw rows; scaling is part of the layer.
+    """Evaluate L nodes of one kind on raw rows; scaling and metric are part of the layer.
 
-    weights, biases : (L, d), (L,), on scaled features.
+    weights, biases : (L, d), (L,), on scaled features; (L, r) behind a metric (r, d).
     offset, scale : (d,), z = (x - offset) * scale.
+    metric : (d,), (r, d) or None; nodes see A z, see `features.metric`.
     """
 
     kind: str
@@ -135,6 +176,7 @@ class HiddenLayer:
     biases: np.ndarray
     offset: np.ndarray
     scale: np.ndarray
+    metric: np.ndarray | None = None
 
     @property
     def n_hidden(self) -> int:
@@ -144,42 +186,84 @@ class HiddenLayer:
     @property
     def n_features(self) -> int:
         """Return d."""
-        return self.weights.shape[1]
+        return len(self.offset)
+
+    @cached_property
+    def projections(self) -> Floats:
+        """Return the weights of projection nodes on scaled features, (L, d): the metric is folded in."""
+        if self.metric is None:
+            return self.weights
+        return self.weights * self.metric if self.metric.ndim == 1 else self.weights @ self.metric
+
+    @cached_property
+    def factors(self) -> Floats:
+        """Return what each feature is multiplied by, (d,), where the metric is no full one."""
+        return self.scale if self.metric is None else self.scale * self.metric
 
     @cached_property
     def folded(self) -> tuple[Floats, Floats]:
         """Fold the scaling into the nodes, so that sparse rows are never shifted: W (d, L), b (L,) for x W + b."""
-        W = self.weights * self.scale
+        W = self.projections * self.scale
         gain = NODES[self.kind].gain
         return np.ascontiguousarray(gain * W.T), gain * (self.biases - W @ self.offset)
 
     @cached_property
-    def centres(self) -> list[tuple[Floats, Floats]]:
-        """Return the centres (d, L) as rows without an offset see them, and their squared norms: dense, sparse."""
-        shifted = self.weights + self.offset * self.scale
-        return [(np.ascontiguousarray(A.T), np.einsum('ij,ij->i', A, A)) for A in (self.weights, shifted)]
+    def centres(self) -> tuple[Floats, Floats]:
+        """Return the centres (d, L) of scaled rows, and their squared norms."""
+        return np.ascontiguousarray(self.weights.T), np.einsum('ij,ij->i', self.weights, self.weights)
+
+    @cached_property
+    def shifted_centres(self) -> tuple[Floats, Floats]:
+        """Return the centres (d, L) as rows without an offset see them, and their squared norms."""
+        A = self.weights + self.offset * self.factors
+        return np.ascontiguousarray(A.T), np.einsum('ij,ij->i', A, A)
 
     @cached_property
     def augmented(self) -> Floats:
         """Return [W b], (L, d + 1), for scaled rows that end in 1."""
-        return NODES[self.kind].gain * np.column_stack([self.weights, self.biases])
+        return NODES[self.kind].gain * np.column_stack([self.projections, self.biases])
+
+    def pass_metric(self, metric: Floats | None) -> 'HiddenLayer':
+        """Return a layer without a metric as it is behind one: the same nodes on A z.
+
+        Centres pass the metric as rows do. Weights (L, d) stay as they are, or are turned to the rows of A (r, d).
+        """
+        if metric is None:
+            return self
+        weights, biases = self.weights, self.biases
+        if self.kind == 'identity':
+            weights, biases = np.eye(len(metric)), np.zeros(len(metric))
+        elif NODES[self.kind].family == 'distance':
+            weights = apply_metric(weights, metric)
+        elif metric.ndim == 2:
+            weights = weights @ (metric / np.linalg.norm(metric, axis=1, keepdims=True)).T
+        return replace(self, weights=weights, biases=biases, metric=metric)
+
+    def take(self, n_hidden: int) -> 'HiddenLayer':
+        """Return the layer of the first nodes."""
+        return replace(self, weights=self.weights[:n_hidden], biases=self.biases[:n_hidden])
 
     def evaluate(self, X: Rows, out: Floats) -> Floats:
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
+        return self._fill(X, out, NODES[self.kind].activate)
+
+    def evaluate_slopes(self, X: Rows, out: Floats) -> Floats:
+        """Write the slope of each node, see `NodeKind`, into out, (n, L). Raises ValueError where a kind has none."""
+        slope = NODES[self.kind].slope
+        if slope is None:
+            raise ValueError(f'expected nodes with a slope to learn a metric by, found {self.kind}')
+        return self._fill(X, out, slope)
+
+    def _fill(self, X: Rows, out: Floats, function: Callable) -> Floats:
         if X.shape[1] != self.n_features:
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
+        place = self._project if NODES[self.kind].family == 'projection' else self._squared_distances
         step = max(FEWEST, CACHE // (8 * self.n_hidden))
         for start in range(0, X.shape[0], step):
-            self._evaluate_part(X[start:start + step], out[start:start + step])
+            part = out[start:start + step]
+            place(X[start:start + step], part)
+            function(part, self.biases)
         return out
-
-    def _evaluate_part(self, X: Rows, out: Floats) -> None:
-        node = NODES[self.kind]
-        if node.family == 'projection':
-            self._project(X, out)
-        else:
-            self._squared_distances(X, out)
-        node.activate(out, self.biases)
 
     def _project(self, X: Rows, out: Floats) -> None:
         if sp.issparse(X):
@@ -193,20 +277,25 @@ class HiddenLayer:
             np.matmul(Z, self.augmented.T, out=out)
 
     def _squared_distances(self, X: Rows, out: Floats) -> None:
-        """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a, with z and a both moved by offset * scale for sparse rows."""
-        centres, centre_norms = self.centres[sp.issparse(X)]
-        if sp.issparse(X):
-            Z = X.multiply(self.scale).tocsr()
+        """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a, with z and a both moved by offset * factors for sparse rows."""
+        if sp.issparse(X) and (self.metric is None or self.metric.ndim == 1):
+            centres, centre_norms = self.shifted_centres
+            Z = X.multiply(self.factors).tocsr()
             norms = np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
             multiply(Z, centres, out)
         else:
-            Z = (X - self.offset) * self.scale
+            centres, centre_norms = self.centres
+            Z = self.place_rows(X)
             norms = np.einsum('ij,ij->i', Z, Z)
             np.matmul(Z, centres, out=out)
         out *= -2.0
         out += norms[:, None]
         out += centre_norms
         np.maximum(out, 0.0, out=out)
+
+    def place_rows(self, X: Rows) -> Floats:
+        """Return A z, dense, (n, d or r)."""
+        return apply_metric(((X.toarray() if sp.issparse(X) else X) - self.offset) * self.scale, self.metric)
 
     def bound(self, low: Floats, high: Floats) -> float:
         """Bound |Phi(x)| for rows whose features lie between low and high, (d,) each, before scaling."""
@@ -215,7 +304,8 @@ class HiddenLayer:
             return 1.0
         z = np.maximum(np.abs((low - self.offset) * self.scale), np.abs((high - self.offset) * self.scale))
         if node.family == 'projection':
-            return float(max(1.0, (np.abs(self.weights) @ z + np.abs(self.biases)).max()))
+            return float(max(1.0, (np.abs(self.projections) @ z + np.abs(self.biases)).max()))
+        z = z if self.metric is None else apply_metric(z, np.abs(self.metric))
         farthest = ((np.abs(self.weights) + z)**2).sum(axis=1)
         return float(max(1.0, np.sqrt(farthest + self.biases**2).max()))
 

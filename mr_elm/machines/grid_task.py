@@ -88,7 +88,7 @@ class Folds:
 
 @dataclass(frozen=True)
 class GridTask:
-    """Know the candidate layers, of one scaling, and the folds.
+    """Know the candidate layers, of one scaling but perhaps several metrics, and the folds.
 
     grids : GridSteps of each layer's sums, where rows are summed up.
     scores : (layer, fold) -> (m, K' P), where candidates are scored: the output weights of P candidates on a layer
@@ -105,6 +105,7 @@ class GridTask:
         arrays = {'feature_offset': self.layers[0].offset, 'feature_scale': self.layers[0].scale}
         for number, layer in enumerate(self.layers):
             arrays |= {f'weights-{number}': layer.weights, f'biases-{number}': layer.biases}
+            arrays |= {} if layer.metric is None else {f'metric-{number}': layer.metric}
         arrays |= {f'scores-{layer}-{fold}': weights for (layer, fold), weights in self.scores.items()}
         save_arrays(path, {'folds': asdict(self.folds), 'layers': [layer.kind for layer in self.layers],
                            'grids': [asdict(steps) for steps in self.grids], 'scores': list(self.scores)}, arrays)
@@ -114,7 +115,8 @@ def load_task(path: str | PathLike) -> GridTask:
     """Read what `GridTask.save` wrote."""
     header, arrays = load_arrays(path)
     scaling = arrays['feature_offset'], arrays['feature_scale']
-    layers = [HiddenLayer(kind, arrays[f'weights-{number}'], arrays[f'biases-{number}'], *scaling)
+    layers = [HiddenLayer(kind, arrays[f'weights-{number}'], arrays[f'biases-{number}'], *scaling,
+                          arrays.get(f'metric-{number}'))
               for number, kind in enumerate(header['layers'])]
     return GridTask(Folds(**header['folds']), layers, [GridSteps(**steps) for steps in header['grids']],
                     {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']})

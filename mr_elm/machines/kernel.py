@@ -211,7 +211,8 @@ def make_dense(rows: GatheredRows) -> GatheredRows:
 class KernelRowsTask:
     """Hold what each task of mr_kernel_rows and mr_product compares its rows with: all rows, and their kernel.
 
-    kernel : Kernel. X : (N, d), scaled. scaling : feature_offset and feature_scale, which tasks scale their rows by.
+    kernel : Kernel. X : (N, d), scaled. scaling : feature_offset, feature_scale and perhaps feature_metric, which tasks
+    scale their rows by.
     """
 
     kernel: Kernel
@@ -220,7 +221,8 @@ class KernelRowsTask:
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
-        header = ModelHeader('mr-kelm', '', [], self.X.shape[1], {'kernel': self.kernel.name, **self.kernel.parameters})
+        n_features = len(self.scaling['feature_offset']) if self.scaling else self.X.shape[1]
+        header = ModelHeader('mr-kelm', '', [], n_features, {'kernel': self.kernel.name, **self.kernel.parameters})
         save_model(path, header, {**self.scaling, **vector_arrays(self.X)})
 
     @staticmethod
@@ -242,7 +244,7 @@ class ColumnsTask(RowsTask):
     @property
     def first_columns(self) -> range:
         """Return the number of the first column of each block."""
-        return range(0, self.n_features, self.width)
+        return range(0, self.n_placed, self.width)
 
 
 @dataclass(frozen=True, kw_only=True)

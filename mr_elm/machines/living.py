@@ -247,8 +247,9 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
                                ('hidden nodes', one.layer.n_hidden, other.layer.n_hidden)):
         if ours != theirs:
             raise ModelFormatError(f'{other_name}: expected {what} {ours} as in {name}, found {theirs}')
-    for part, array in layer_arrays(one.layer).items():
-        if not np.array_equal(array, other.arrays[part]) or (
+    ours, theirs = layer_arrays(one.layer), layer_arrays(other.layer)
+    for part in {**ours, **theirs}:
+        if part not in ours or part not in theirs or not np.array_equal(ours[part], theirs[part]) or (
                 one.header.parameters['sigma'] != other.header.parameters['sigma']):
             raise ModelFormatError(f'{other_name}: expected the same {part.replace("_", " ")} as in {name}, they '
                                    f'differ{hint}')

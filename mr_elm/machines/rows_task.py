@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays, save_arrays
@@ -21,7 +22,7 @@ class RowsTask:
     index : label -> class number, or None where labels are targets. n_classes : 0 where labels are targets.
     class_weights : label -> weight, or None.
     seed : of the keyed hashes of rows.
-    arrays : feature_offset and feature_scale, (d,) each.
+    arrays : feature_offset and feature_scale, (d,) each, and feature_metric where there is one.
     share : of the rows that are looked at, chosen by their keyed hashes.
     """
 
@@ -37,6 +38,11 @@ class RowsTask:
         """Return the width of the rows."""
         return len(self.arrays['feature_offset'])
 
+    @property
+    def n_placed(self) -> int:
+        """Return the width of scaled rows: r behind a metric (r, d)."""
+        return len(self.arrays.get('feature_metric', self.arrays['feature_offset']))
+
     def class_numbers(self, block: Block) -> np.ndarray:
         """Return the class number, or the target, of each row of a block, (n,)."""
         if self.index is None:
@@ -49,8 +55,9 @@ class RowsTask:
         return np.ones(len(block)) if weights is None else weights
 
     def scale(self, X: Rows) -> Rows:
-        """Return z = (x - offset) * scale."""
-        return scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
+        """Return z = (x - offset) * scale, or A z behind a metric A."""
+        Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
+        return apply_metric(Z, self.arrays.get('feature_metric'))
 
     def extend(self, kind: type[Task], **more: Any) -> Task:
         """Return a task of another kind that has the fields of this one, with other values of some, and more."""

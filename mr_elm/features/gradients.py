@@ -1,0 +1,89 @@
+"""Compute the average gradient outer product of a machine on hidden nodes: where, and how much, its outputs change.
+
+    f_k(z) = sum_j B_jk phi_j(A z),    G = 1/N sum_i sum_k grad f_k(z_i) grad f_k(z_i)',    z before the metric A
+
+Projection nodes: G = V' [(B B') o S] V / N, with V = W A and the second Gram S = sum_i g'_i g'_i', g'_i the slopes of
+the nodes at row i. Distance nodes: grad f_k = A' sum_j B_jk c_j(y) (y - a_j) at y = A z, with the slopes c_j.
+
+Source: as in `features.metric`; the second Gram is ours.
+"""
+from collections.abc import Iterator
+
+import numpy as np
+
+from mr_elm.features.hidden import NODES, HiddenLayer
+from mr_elm.typing import Floats, Rows
+
+BLOCK = 1 << 22  # slopes, or gradients, in memory together
+MOST_WORK = 1e10  # multiplications for gradients at distance nodes: fewer of the rows are taken beyond it
+FEWEST = 500  # rows that are taken all the same
+
+
+def average_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None = None) -> Floats:
+    """Return G, (d, d), or its diagonal, (d,). Features whose scale is 0 have no gradient.
+
+    X : (n, d), raw rows, dense or CSR. B : (L, K), the output weights, without a bias. weights : (n,) of the rows.
+    """
+    if NODES[layer.kind].family == 'projection':
+        G = combine_slopes(layer, sum_slopes(layer, X, weights), B, full)
+    else:
+        G = sum_distance_gradients(layer, X, B, full, weights)
+    G /= X.shape[0] if weights is None else weights.sum()
+    used = layer.scale != 0
+    return G * (np.outer(used, used) if full else used)
+
+
+def combine_slopes(layer: HiddenLayer, S: Floats, B: Floats, full: bool) -> Floats:
+    """Return V' [(B B') o S] V, (d, d), or its diagonal, of projection nodes. S : (L, L), symmetric."""
+    V = layer.projections
+    PV = ((B @ B.T) * S) @ V
+    return V.T @ PV if full else np.einsum('ij,ij->j', V, PV)
+
+
+def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None) -> Floats:
+    """Return the second Gram S, (L, L), of the slopes of the nodes at some rows."""
+    S = np.zeros((layer.n_hidden, layer.n_hidden))
+    for _, slopes, part in evaluate_blocks(layer, X, weights):
+        if part is not None:
+            slopes *= np.sqrt(part)[:, None]
+        S += slopes.T @ slopes
+    return S
+
+
+def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None) -> Floats:
+    """Return the sum of grad f grad f', (d, d), or its diagonal, of distance nodes.
+
+    Of many rows the first are taken, and stand for all.
+    """
+    work = layer.weights.size * B.shape[1]
+    n = min(X.shape[0], max(FEWEST, int(MOST_WORK / work)))
+    whole, total = full or layer.metric is not None and layer.metric.ndim == 2, np.zeros(())
+    for rows, slopes, part in evaluate_blocks(layer, X[:n], None if weights is None else weights[:n]):
+        Y = layer.place_rows(rows)
+        for k in range(B.shape[1]):
+            gradients = (slopes @ B[:, k])[:, None] * Y - slopes @ (B[:, k, None] * layer.weights)
+            if part is not None:
+                gradients *= np.sqrt(part)[:, None]
+            total = total + (gradients.T @ gradients if whole else
+                             np.einsum('ij,ij->j', gradients, gradients))
+    share = n / X.shape[0] if weights is None else weights[:n].sum() / weights.sum()
+    return undo_metric(total / share, layer.metric, full)
+
+
+def undo_metric(M: Floats, metric: Floats | None, full: bool) -> Floats:
+    """Return A' M A, or its diagonal: M is the sum behind the metric, (r, r), or its diagonal where A is one."""
+    if metric is None:
+        return M
+    if metric.ndim == 1:
+        return M * (np.outer(metric, metric) if full else metric**2)
+    return metric.T @ M @ metric if full else np.einsum('ij,ij->j', metric, M @ metric)
+
+
+def evaluate_blocks(layer: HiddenLayer, X: Rows,
+                    weights: Floats | None) -> Iterator[tuple[Rows, Floats, Floats | None]]:
+    """Yield (rows, slopes of the nodes there, weights of the rows or None), block by block."""
+    step = max(1, BLOCK // max(layer.n_hidden, layer.n_features))
+    for start in range(0, X.shape[0], step):
+        rows = X[start:start + step]
+        slopes = layer.evaluate_slopes(rows, np.empty((rows.shape[0], layer.n_hidden)))
+        yield rows, slopes, None if weights is None else weights[start:start + step]

@@ -1,0 +1,128 @@
+"""Learn a metric of the features from a sample of the rows, step by step, and choose the step by held-out rows.
+
+    repeat:  fit f on A z;  G = mean of grad f grad f' over rows and outputs;  A <- G^(1/2), trace(A'A) = d
+
+Step 0 is no metric. Rows that judge a metric have not shaped it, and the metric that was judged is kept as it is: one
+learned anew, on more rows, can be much worse.
+
+Source: as in `features.metric`; the choice by held-out rows is ours.
+"""
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mr_elm.features.gradients import average_gradients
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.metric import choose_kind, make_metric
+from mr_elm.scores.selection import fold_numbers, score_values
+from mr_elm.solvers.ridge.regularized import solve_regularized
+from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.sums.gram import expand
+from mr_elm.typing import Floats, Rows
+
+MOST_STEPS = 4
+N_NODES = 500  # of the machines that a metric is learned by
+N_FOLDS, FOLD_KEY = 4, 5  # every fourth row of a sample is held out, by a hash with a key of its own
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class SampleRows:
+    """Hold a sample of labelled rows.
+
+    X : (n, d), raw, dense or CSR. T : (n, K) targets. n_classes : 0 where targets are numbers.
+    weights : (n,) of the rows, or None.
+    """
+
+    X: Rows
+    T: Floats
+    n_classes: int = 0
+    weights: Floats | None = None
+
+    @classmethod
+    def of(cls, X: Rows, numbers: np.ndarray, n_classes: int, weights: Floats | None = None) -> 'SampleRows':
+        """Make a sample of rows with class numbers, or targets where n_classes is 0; (n,) or (n, K)."""
+        T = np.asarray(numbers, float) if np.ndim(numbers) == 2 else class_targets(numbers, n_classes)
+        return cls(X, T, n_classes, weights)
+
+    def __len__(self) -> int:
+        return len(self.T)
+
+    def take(self, rows: np.ndarray) -> 'SampleRows':
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=self.X[rows], T=self.T[rows], weights=weights)
+
+
+@dataclass(frozen=True)
+class MetricStep:
+    """Hold one step: the metric, None for step 0, the layer behind it, and the output weights (L + 1, K) of its fit."""
+
+    metric: Floats | None
+    layer: HiddenLayer
+    output_weights: Floats
+
+    def judge(self, rows: SampleRows) -> tuple[float, float]:
+        """Return how bad it is on rows: (share labelled wrong, mean squared error); the share is 0 for targets."""
+        values = expand(self.layer, rows.X) @ self.output_weights
+        error = float(np.average(((values - rows.T)**2).mean(axis=1), weights=rows.weights))
+        if not rows.n_classes:
+            return 0.0, error
+        numbers = rows.T.argmax(axis=1) if rows.T.shape[1] > 1 else rows.T[:, 0] > 0
+        return 1 - score_values(values, numbers, rows.weights, rows.n_classes)['accuracy'], error
+
+
+def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str,
+                n_steps: int = MOST_STEPS) -> Iterator[MetricStep]:
+    """Yield the steps 0 to n_steps of learning a metric; fewer where no output changes with any feature.
+
+    layer : without a metric; its nodes pass each metric, see `HiddenLayer.pass_metric`. nu : weight of the errors.
+    kind : diagonal or full; full becomes diagonal where `choose_kind` says so.
+    """
+    full = choose_kind(kind, layer.n_features, hasattr(rows.X, 'toarray')) == 'full'
+    metric: Floats | None = None
+    for step in range(n_steps + 1):
+        placed = layer.pass_metric(metric)
+        B = fit_nodes(placed, rows, nu)
+        yield MetricStep(metric, placed, B)
+        if step < n_steps:
+            metric = make_metric(average_gradients(placed, rows.X, B[:-1], full, rows.weights))
+            if metric is None:
+                return
+
+
+def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float) -> Floats:
+    """Return the output weights (L + 1, K) of the ridge regression of the targets."""
+    gram: Floats = np.zeros((layer.n_hidden + 1, layer.n_hidden + 1))
+    right: Floats = np.zeros((layer.n_hidden + 1, rows.T.shape[1]))
+    for start in range(0, len(rows), BLOCK):
+        part = slice(start, start + BLOCK)
+        E, T = expand(layer, rows.X[part]), rows.T[part]
+        if rows.weights is not None:
+            root = np.sqrt(rows.weights[part])[:, None]
+            E *= root
+            T = T * root
+        gram += E.T @ E
+        right += E.T @ T
+    return solve_regularized(gram, np.asfortranarray(right), nu).output_weights
+
+
+def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, n_steps: int | None = None,
+                 seed: int = 0) -> tuple[Floats | None, int]:
+    """Return the metric, None for none, and the number of steps that it took.
+
+    n_steps : that many, learned from all rows; None for the best of 0 to 4 by rows held out.
+    layer, nu, kind : as in `learn_steps`; the first 500 nodes are taken.
+    """
+    layer = layer if layer.kind == 'identity' else layer.take(N_NODES)
+    if n_steps is not None:
+        steps = list(learn_steps(layer, rows, nu, kind, n_steps))
+        return steps[-1].metric, len(steps) - 1
+    held = fold_numbers(rows.X, N_FOLDS, seed + FOLD_KEY) == 0
+    if held.all() or not held.any():
+        return None, 0
+    steps = list(learn_steps(layer, rows.take(~held), nu, kind))
+    judged = rows.take(held)
+    best = min(range(len(steps)), key=lambda step: steps[step].judge(judged))
+    return steps[best].metric, best
