@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.features.hidden import NODES, HiddenLayer
+from mr_elm.features.hidden import LANDMARK_NODES, MAPS, HiddenLayer
 from mr_elm.features.kernels import make_kernel
 from mr_elm.model_checks import check_arrays, check_metric
 from mr_elm.typing import Floats, Rows
@@ -33,12 +33,12 @@ def vectors_of(arrays: Mapping[str, np.ndarray], n_features: int) -> Rows:
 
 def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HiddenLayer:
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
-    kind = parameters['map']
-    if kind not in NODES:
-        raise ModelFormatError(f'expected a hidden layer of kind {", ".join(NODES)}, found {kind!r}')
+    kind, kernel = parameters['map'], parameters.get('kernel', 'gaussian')
+    if kind not in MAPS:
+        raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {kind!r}')
     if kind == 'nystrom':
-        weights = arrays['landmarks']
-        biases = np.full(len(weights), 2 * float(parameters['sigma'])**2)
+        kind, weights = LANDMARK_NODES[kernel], arrays['landmarks']
+        biases = landmark_widths(kernel, len(weights), float(parameters['sigma']))
     else:
         weights, biases = arrays['hidden_weights'], arrays['hidden_biases']
     return HiddenLayer(kind, weights, biases, arrays['feature_offset'], arrays['feature_scale'],
@@ -51,9 +51,21 @@ def scaling_arrays(offset: Floats, scale: Floats, metric: Floats | None = None) 
     return {'feature_offset': offset, 'feature_scale': scale, **learned}
 
 
+def landmark_widths(kernel: str, n_landmarks: int, sigma: float) -> Floats:
+    """Return the widths (L,) of landmark nodes as these take them: exp(-r^2 / b) and exp(-r / b)."""
+    return np.full(n_landmarks, 2 * sigma**2 if kernel == 'gaussian' else sigma)
+
+
+def describe_map(layer: HiddenLayer) -> dict[str, str]:
+    """Return the parameters map and kernel of a model; models of Gaussian landmarks have never named their kernel."""
+    kernel = next((name for name, kind in LANDMARK_NODES.items() if kind == layer.kind), None)
+    named = {} if kernel in (None, 'gaussian') else {'kernel': kernel}
+    return {'map': layer.kind if kernel is None else 'nystrom', **named}
+
+
 def layer_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
     """Name the arrays of a HiddenLayer as the model file does."""
-    nodes = {'landmarks': layer.weights} if layer.kind == 'nystrom' else {
+    nodes = {'landmarks': layer.weights} if layer.kind in LANDMARK_NODES.values() else {
         'hidden_weights': layer.weights, 'hidden_biases': layer.biases}
     return {**scaling_arrays(layer.offset, layer.scale, layer.metric), **nodes}
 
@@ -67,4 +79,4 @@ def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
     check_arrays(arrays, {'feature_offset': (n_features,), 'feature_scale': (n_features,),
                           nodes: (n_hidden, check_metric(arrays, n_features)), **biases})
     if landmarks:
-        make_kernel('gaussian', sigma=parameters['sigma'])
+        make_kernel(parameters.get('kernel', 'gaussian'), sigma=parameters['sigma'])

@@ -341,7 +341,7 @@ def read_model(path: str | PathLike, name: str | None = None) -> Model:
     with refusing(path):
         known = ModelHeader.from_json(header)
         kind = (AveragedModel if known.members is not None else
-                KernelModel if 'kernel' in known.parameters else HiddenNodeModel)
+                HiddenNodeModel if 'map' in known.parameters else KernelModel)
         model = kind(known, arrays)
         model.check()
     return model

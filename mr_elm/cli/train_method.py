@@ -10,8 +10,9 @@ from mr_elm.cli.training import add_model_options
 from mr_elm.methods import METHODS, Method, load
 from mr_elm.rows.row_arguments import AdvancedHelp
 
-CHOSEN = ('--map', '--hidden', '--weight-scale', '--nu', '--like')
-OF_THE_LAYER = ('--map', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task', '--class-weight')
+CHOSEN = ('--map', '--kernel', '--hidden', '--weight-scale', '--nu', '--like')
+OF_THE_LAYER = ('--map', '--kernel', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task',
+                '--class-weight')
 
 
 def train_method(perform: Callable[..., None], name: str, method: Method, argv: Sequence[str]) -> None:

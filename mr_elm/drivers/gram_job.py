@@ -13,7 +13,7 @@ from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key
 from mr_elm.machines.nodes import kernel_width
-from mr_elm.model_parts import layer_arrays
+from mr_elm.model_parts import describe_map, layer_arrays
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.partition import find_fewest_tasks
 from mr_elm.solvers.ridge.esvm import Sums, collect_sums
@@ -44,7 +44,7 @@ def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterat
     reducers = engine.reducers(share_tiles(engine.maps_over(data.plan.size), layer.n_hidden)[0])
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'layer.npz')
-        parameters = {'map': layer.kind, 'sigma': kernel_width(inputs.options, layer.n_features)}
+        parameters = {**describe_map(layer), 'sigma': kernel_width(inputs.options, layer.n_features)}
         save_arrays(path, {'parameters': parameters}, layer_arrays(layer))
         weights = write_json(os.path.join(folder, 'class_weights.json'), inputs.weights)
         grid = write_json(os.path.join(folder, 'grid.json'), astuple(steps))

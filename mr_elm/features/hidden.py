@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from mr_elm.features.kernels import ROUNDING
 from mr_elm.features.metric import apply_metric
 from mr_elm.typing import Floats, Rows
 
@@ -57,6 +58,12 @@ def gaussian(D: Floats, b: Floats) -> None:
     np.exp(D, out=D)
 
 
+def laplacian(D: Floats, b: Floats) -> None:
+    """exp(-|z - a| / b)."""
+    np.sqrt(D, out=D)
+    gaussian(D, b)
+
+
 def multiquadric(D: Floats, b: Floats) -> None:
     """sqrt(|z - a|^2 + b^2)."""
     D += b * b
@@ -97,6 +104,14 @@ def gaussian_slope(D: Floats, b: Floats) -> None:
     D *= -2.0 / b
 
 
+def laplacian_slope(D: Floats, b: Floats) -> None:
+    """-exp(-|z - a| / b) / (b |z - a|), and 0 at the centre, where the node has a peak."""
+    distances = np.sqrt(D)
+    laplacian(D, b)
+    np.divide(D, -b * distances, out=D, where=distances > 0)
+    D[distances == 0] = 0.0
+
+
 def multiquadric_slope(D: Floats, b: Floats) -> None:
     """1 / sqrt(|z - a|^2 + b^2)."""
     multiquadric(D, b)
@@ -111,6 +126,7 @@ class NodeKind:
     gain : the function takes gain * z, a power of two folded into the weights without rounding.
     slope : in place, the derivative by z, or for a distance node the number c with the gradient c (z - a). None where
         it is 0 almost everywhere: such nodes cannot learn a metric.
+    takes_root : it is a function of |z - a|, whose root would turn the rounding between equal rows into 1e-8.
     """
 
     family: str
@@ -118,6 +134,7 @@ class NodeKind:
     bounded: bool = True
     gain: float = 1.0
     slope: Callable | None = None
+    takes_root: bool = False
 
 
 NODES = {
@@ -130,8 +147,11 @@ NODES = {
     'rbf': NodeKind('distance', gaussian, slope=gaussian_slope),
     'multiquadric': NodeKind('distance', multiquadric, bounded=False, slope=multiquadric_slope),
     'nystrom': NodeKind('distance', gaussian, slope=gaussian_slope),
+    'laplacian': NodeKind('distance', laplacian, takes_root=True, slope=laplacian_slope),
     'identity': NodeKind('projection', identity, bounded=False, slope=identity_slope),
 }
+LANDMARK_NODES = {'gaussian': 'nystrom', 'laplacian': 'laplacian'}  # kernel -> what `--map nystrom` computes with it
+MAPS = tuple(kind for kind in NODES if kind != 'laplacian')
 
 
 def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_scale: float = 1.0,
@@ -292,6 +312,8 @@ class HiddenLayer:
         out += norms[:, None]
         out += centre_norms
         np.maximum(out, 0.0, out=out)
+        if NODES[self.kind].takes_root:
+            out[out <= ROUNDING * np.add.outer(norms, centre_norms)] = 0.0
 
     def place_rows(self, X: Rows) -> Floats:
         """Return A z, dense, (n, d or r)."""

@@ -178,6 +178,7 @@ def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
     given = header.parameters
     names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight')
     return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
+                           'kernel': given.get('kernel', 'gaussian'),
                            'nu': given['nu' if header.method == 'pesvm' else 'C'], **known})
 
 
@@ -244,6 +245,7 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
                                ('encoding of the columns', one.header.encoding, other.header.encoding),
                                ('features', one.n_features, other.n_features),
                                ('map', one.header.parameters['map'], other.header.parameters['map']),
+                               ('kernel', one.layer.kind, other.layer.kind),
                                ('hidden nodes', one.layer.n_hidden, other.layer.n_hidden)):
         if ours != theirs:
             raise ModelFormatError(f'{other_name}: expected {what} {ours} as in {name}, found {theirs}')

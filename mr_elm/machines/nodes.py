@@ -12,6 +12,7 @@ from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.model_parts import describe_map, landmark_widths
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
@@ -46,11 +47,11 @@ class NodeProblem:
             rows = self.summary.landmarks[:options.n_hidden]
             rows = rows.toarray() if hasattr(rows, 'toarray') else rows
             weights = (np.pad(rows, ((0, 0), (0, d - rows.shape[1]))) - offset) * scale
-            biases = np.full(len(weights), 2 * kernel_width(options, d)**2)
+            biases = landmark_widths(options.kernel, len(weights), kernel_width(options, d))
         else:
             weights, biases = draw_nodes(options.map, options.n_hidden, d, options.seed, options.weight_scale,
                                          options.weights)
-        return HiddenLayer(options.map, weights, biases, offset, scale)
+        return HiddenLayer(options.node_kind, weights, biases, offset, scale)
 
     def choose_grid(self, layer: HiddenLayer) -> GridSteps:
         """Choose the grids of the exact sums from bounds on nodes, targets and row weights."""
@@ -64,7 +65,7 @@ class NodeProblem:
             n_features=layer.n_features, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
             encoding=summary.encoding_record,
             parameters={
-                'map': options.map, 'n_hidden': layer.n_hidden, 'seed': options.seed,
+                **describe_map(layer), 'n_hidden': layer.n_hidden, 'seed': options.seed,
                 'nu' if options.method == 'pesvm' else 'C': options.nu,
                 'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
                 'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
-from mr_elm.features.hidden import NODES
+from mr_elm.features.hidden import LANDMARK_NODES, MAPS
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.scaling import SCALES
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET
 from mr_elm.solvers.rules import COORDINATE, METHOD_RULES, choose_rule
 from mr_elm.solvers.shared.multiclass import SCHEMES
 
-RANDOM_NODES = tuple(kind for kind in NODES if kind not in ('nystrom', 'identity'))
+RANDOM_NODES = tuple(kind for kind in MAPS if kind not in ('nystrom', 'identity'))
 N_HIDDEN = 1000
 WEIGHTS = ('normal', 'uniform')  # how nodes are drawn
 SOLVERS = ('cholesky', 'svd', 'cg')  # of the kernel ELM
@@ -63,6 +63,12 @@ def weights_option(group: str) -> Any:
     """Make the option that says how nodes are drawn."""
     return option('normal', 'how nodes are drawn. normal: standard deviation S/sqrt(d); uniform: between -S and S',
                   group, WEIGHTS, advanced=True)
+
+
+def kernel_option(group: str) -> Any:
+    """Make the option that names the kernel of landmarks."""
+    return option('gaussian', '--map nystrom: the kernel, {choices}', group, LANDMARK_NODES, metavar='NAME',
+                  advanced=True)
 
 
 def class_weight_option(group: str) -> Any:
@@ -120,7 +126,8 @@ class PESVMOptions(TrainingOptions):
     method: str = 'pesvm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
     map: str = option('sigmoid', 'hidden nodes: {choices}; identity: the scaled features themselves, as in the linear '
-                      'machine', '{method}', NODES, metavar='NAME')
+                      'machine', '{method}', MAPS, metavar='NAME')
+    kernel: str = kernel_option('{method}')
     n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
     weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows; a Gaussian has '
                                  'sigma = sqrt(d)/S', '{method}', metavar='S', advanced=True)
@@ -134,6 +141,13 @@ class PESVMOptions(TrainingOptions):
         demand_classes(self.task, self.class_weight)
         demand(self.map != 'identity' or self.n_hidden == N_HIDDEN,
                '--hidden: cannot be used with --map identity, whose nodes are the features')
+        demand(self.map == 'nystrom' or self.kernel == 'gaussian',
+               f'--kernel {self.kernel}: expected --map nystrom, found {self.map}')
+
+    @property
+    def node_kind(self) -> str:
+        """Return what the nodes compute, a key of NODES."""
+        return LANDMARK_NODES[self.kernel] if self.map == 'nystrom' else self.map
 
     @property
     def bias(self) -> bool:

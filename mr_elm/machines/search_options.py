@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.kernels import KERNELS
-from mr_elm.machines.options import RANDOM_NODES, WEIGHTS, class_weight_option, demand, option
+from mr_elm.machines.options import RANDOM_NODES, WEIGHTS, class_weight_option, demand, kernel_option, option
 from mr_elm.scores.selection import GRIDS, candidates
 
 GRID = 'grid'
@@ -149,6 +149,7 @@ class NodeSearch:
     draws_targets: ClassVar[bool] = True
     map: tuple[str, ...] = option(('sigmoid',), 'hidden nodes to try: {choices} (default: sigmoid)', GRID,
                                   (*RANDOM_NODES, 'nystrom'))
+    kernel: str = kernel_option(GRID)
     weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'values to try (default: 0.5,1,2)', GRID)
     nu: tuple[float, ...] = option(tuple(10.0**k for k in range(-4, 8)), 'values to try (default: 1e-4,1e-3,...,1e7)',
                                     GRID)
@@ -167,8 +168,10 @@ class NodeSearch:
     @property
     def of_training(self) -> dict[str, Any]:
         """Return the options of the training that the search fixes."""
-        return {'weights': self.weights, 'class_weight': self.class_weight}
+        return {'kernel': self.kernel, 'weights': self.weights, 'class_weight': self.class_weight}
 
     def check(self) -> None:
-        """Raise ValueError when there is one fold."""
+        """Raise ValueError when there is one fold, or a kernel without landmarks."""
+        demand(self.kernel == 'gaussian' or self.map == ('nystrom',),
+               f'--kernel {self.kernel}: expected --map nystrom alone, found {",".join(self.map)}')
         demand(self.folds != 1, '--folds: expected at least 2 folds, found 1')

@@ -29,7 +29,8 @@ def test_wrong_usage_is_2_and_goes_to_standard_error(elm, arguments):
 @pytest.mark.parametrize('options', [
     ['--hid', '5'], ['--mod', 'n.npz'], ['--overw'], ['--num-core', '2'], ['--hidden', '0'], ['--hidden', 'x'],
     ['--nu', '0'], ['--nu', '-1'], ['--nu', 'nan'], ['--nu', 'inf'], ['--weight-scale', '0'], ['--seed', '-1'],
-    ['--seed', str(2**64)], ['--map', 'x'], ['--scale', 'x'], ['--n-features', '0'], ['--max-features', '-3'],
+    ['--seed', str(2**64)], ['--map', 'x'], ['--kernel', 'laplacian'], ['--scale', 'x'],
+    ['--n-features', '0'], ['--max-features', '-3'],
     ['--delimiter', ''], ['--delimiter', 'ab'], ['--bad-rows', 'x'], ['-r', 'x'], ['--num-cores'], ['-D'], ['-o', 'x'],
     ['--mapper'], ['--reducer'], ['--combiner'], ['--step-num', '0'], ['--step-num=0'], ['--steps'], ['--spark'],
     ['--plan', 'x'], ['--planned-splits'], ['--no-such-option'], ['--class-weight', 'balanced', '--task', 'regression'],

@@ -10,6 +10,7 @@ from reference.files import LOCAL
 
 N, D = 600, 5
 MAPS = ('sigmoid', 'tanh', 'sine', 'rff', 'relu', 'hardlimit', 'rbf', 'multiquadric', 'nystrom')
+LAPLACIAN = '--map', 'nystrom', '--kernel', 'laplacian'
 
 
 # The closed form, by numpy alone
@@ -30,7 +31,9 @@ def expansion(header, arrays, X):
     if kind in PROJECTIONS:
         Phi = PROJECTIONS[kind](Z @ arrays['hidden_weights'].T + arrays['hidden_biases'])
     elif kind == 'nystrom':
-        Phi = np.exp(-distances(Z, arrays['landmarks']) / (2 * header['parameters']['sigma']**2))
+        D2, sigma = distances(Z, arrays['landmarks']), header['parameters']['sigma']
+        laplacian = header['parameters'].get('kernel') == 'laplacian'
+        Phi = np.exp(-np.sqrt(D2) / sigma if laplacian else -D2 / (2 * sigma**2))
     elif kind == 'rbf':
         Phi = np.exp(-distances(Z, arrays['hidden_weights']) / arrays['hidden_biases'])
     else:
@@ -67,6 +70,12 @@ def table(rng):
 @pytest.mark.parametrize('kind', MAPS)
 def test_dense_rows_of_several_classes(trained, dense, table, kind, maps):
     check_closed_form(trained(dense, '--map', kind, '--nu', 3, '--weight-scale', 0.7, *maps(2)), *table)
+
+
+def test_landmarks_with_a_laplacian_kernel(trained, dense, table, maps):
+    header, arrays = model = trained(dense, *LAPLACIAN, '--nu', 3, '--weight-scale', 0.7, *maps(2))
+    assert header['parameters']['kernel'] == 'laplacian' and 'landmarks' in arrays
+    check_closed_form(model, *table)
 
 
 def test_the_linear_machine_has_a_node_for_each_feature(elm, dense, table, tmp_path, model_of, maps):
@@ -228,8 +237,8 @@ def assert_same_bits(one, other):
         assert array.dtype == other[1][name].dtype and array.tobytes() == other[1][name].tobytes(), name
 
 
-@pytest.mark.parametrize('options', [(), ('--map', 'relu', '--class-weight', 'balanced'), ('--map', 'nystrom')],
-                         ids=['sigmoid', 'relu', 'nystrom'])
+@pytest.mark.parametrize('options', [(), ('--map', 'relu', '--class-weight', 'balanced'), ('--map', 'nystrom'),
+                                     LAPLACIAN], ids=['sigmoid', 'relu', 'nystrom', 'laplacian'])
 def test_packed_rows_give_the_same_bits_for_any_splits(trained, packed, options, maps):
     whole = trained(packed, *options)
     for n in (2, 7):

@@ -5,7 +5,8 @@ import scipy.sparse as sp
 from reference import nodes as twin
 from sklearn.metrics.pairwise import rbf_kernel
 
-from mr_elm.features.hidden import DENSE_ENOUGH, NODES, HiddenLayer, draw_nodes
+from mr_elm.features.hidden import DENSE_ENOUGH, LANDMARK_NODES, MAPS, NODES, HiddenLayer, draw_nodes
+from mr_elm.features.kernels import make_kernel
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.sums.statistics import ColumnStatistics
 
@@ -25,7 +26,7 @@ def make_rows(case, rng):
 
 def make_layer(kind, X, scale, seed=0, n_hidden=L):
     offset, factor = choose_scaling(scale, ColumnStatistics.of(X))
-    W, b = draw_nodes('rbf' if kind == 'nystrom' else kind, n_hidden, X.shape[1], seed)
+    W, b = draw_nodes('rbf' if kind in LANDMARK_NODES.values() else kind, n_hidden, X.shape[1], seed)
     return HiddenLayer(kind, W, b, offset, factor)
 
 
@@ -82,7 +83,7 @@ def test_a_row_is_mapped_alike_in_any_block_and_into_part_of_a_larger_array(kind
     assert np.allclose(np.vstack([evaluate(layer, X[i:i + 7]) for i in range(0, N, 7)]), whole, rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.parametrize('kind', sorted(set(NODES) - {'nystrom', 'identity'}))
+@pytest.mark.parametrize('kind', sorted(set(MAPS) - {'nystrom', 'identity'}))
 @pytest.mark.parametrize('weights', ['normal', 'uniform'])
 def test_the_first_nodes_never_depend_on_how_many_follow(kind, weights):
     W, b = draw_nodes(kind, 300, D, seed=4, weights=weights)
@@ -137,6 +138,16 @@ def test_landmarks_give_the_gaussian_kernel():
     layer = HiddenLayer('nystrom', X[:L], np.full(L, 2 * 1.7**2), np.zeros(D), np.ones(D))
     assert np.allclose(evaluate(layer, X), rbf_kernel(X, X[:L], gamma=1 / (2 * 1.7**2)), rtol=1e-12)
     assert np.allclose(np.diag(evaluate(layer, X)), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+def test_laplacian_landmarks_give_the_laplacian_kernel_and_exactly_1_where_a_row_is_a_landmark(wrap):
+    X = np.random.default_rng(7).standard_normal((N, D)) + 3
+    layer = HiddenLayer('laplacian', X[:L], np.full(L, 1.7), np.zeros(D), np.ones(D))
+    expected = [[np.exp(-np.linalg.norm(x - a) / 1.7) for a in X[:L]] for x in X]
+    assert np.allclose(evaluate(layer, wrap(X)), expected, rtol=1e-12)
+    assert (np.diag(evaluate(layer, wrap(X))) == 1).all()
+    assert np.allclose(make_kernel('laplacian', sigma=1.7).tile(X, X[:L]), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize('kind', NODES)

@@ -12,11 +12,11 @@ from reference import dual
 from sklearn.metrics.pairwise import rbf_kernel
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
+from mr_elm.features.hidden import LANDMARK_NODES, NODES, HiddenLayer, draw_nodes
 from mr_elm.features.kernel_tiles import COMPILED_FROM, KernelTiles
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_model
-from mr_elm.model_parts import layer_arrays, layer_of, vector_arrays, vectors_of
+from mr_elm.model_parts import describe_map, landmark_widths, layer_arrays, layer_of, vector_arrays, vectors_of
 from mr_elm.models import HiddenNodeModel, KernelModel, load_layer, read_model
 
 D, L = 5, 8
@@ -24,11 +24,12 @@ D, L = 5, 8
 
 def make_model(kind='sigmoid', n_outputs=1, classes=('-1', '+1'), task='classification', weights=None, seed=0):
     rng = np.random.default_rng(seed)
-    W, b = draw_nodes('rbf' if kind == 'nystrom' else kind, L, D, seed)
-    b = np.full(L, 2 * 1.5**2) if kind == 'nystrom' else b
+    kernel = next((name for name, node in LANDMARK_NODES.items() if node == kind), None)
+    W, b = draw_nodes('rbf' if kernel else kind, L, D, seed)
+    b = landmark_widths(kernel, L, 1.5) if kernel else b
     layer = HiddenLayer(kind, W, b, rng.standard_normal(D), rng.uniform(0.5, 2, D))
     B = rng.standard_normal((L + 1, n_outputs)) if weights is None else weights
-    header = ModelHeader('pesvm', task, list(classes), D, {'map': kind, 'sigma': 1.5})
+    header = ModelHeader('pesvm', task, list(classes), D, {**describe_map(layer), 'sigma': 1.5})
     return HiddenNodeModel(header, {**layer_arrays(layer), 'output_weights': B})
 
 

@@ -26,6 +26,7 @@ NODES = {
     'hardlimit': lambda z, w, b: 1.0 if dot(w, z) + b >= 0 else 0.0,
     'rbf': lambda z, w, b: math.exp(-squared_distance(z, w) / b),
     'nystrom': lambda z, w, b: math.exp(-squared_distance(z, w) / b),
+    'laplacian': lambda z, w, b: math.exp(-math.sqrt(squared_distance(z, w)) / b),
     'multiquadric': lambda z, w, b: math.sqrt(squared_distance(z, w) + b**2),
     'identity': lambda z, w, b: dot(w, z) + b,
 }
