@@ -20,6 +20,7 @@ from mr_elm.solvers.ridge.esvm import Sums, collect_sums
 from mr_elm.streaming.mr_gram import MRGram, group_sums
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
 from mr_elm.sums.statistics import Classes
+from mr_elm.typing import Floats
 
 REDUCER_BYTES = 1 << 30
 
@@ -43,17 +44,22 @@ def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterat
     data.fix_width(layer.n_features)
     reducers = engine.reducers(share_tiles(engine.maps_over(data.plan.size), layer.n_hidden)[0])
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        path = os.path.join(folder, 'layer.npz')
-        parameters = {**describe_map(layer), 'sigma': kernel_width(inputs.options, layer.n_features)}
-        save_arrays(path, {'parameters': parameters}, layer_arrays(layer))
-        weights = write_json(os.path.join(folder, 'class_weights.json'), inputs.weights)
-        grid = write_json(os.path.join(folder, 'grid.json'), astuple(steps))
-        yield from data.run(MRGram, ['--layer', path, '--grid', grid, '--class-weights', weights, *reducers], 'Gram')
+        yield from data.run(MRGram, [*write_layer(folder, inputs, layer, steps), *reducers], 'Gram')
 
 
-def check_counts(plan: InputPlan, classes: Classes | None, sums: Sums) -> None:
-    """Raise AccountingError when the Gram job saw other labels than the pass before."""
-    if classes and sums.counts.tolist() != classes.counts:
+def write_layer(folder: str, inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> list[str]:
+    """Write what tasks must know of a layer and of the sums into a folder: the options that name the files."""
+    path = os.path.join(folder, 'layer.npz')
+    parameters = {**describe_map(layer), 'sigma': kernel_width(inputs.options, layer.n_features)}
+    save_arrays(path, {'parameters': parameters}, layer_arrays(layer))
+    weights = write_json(os.path.join(folder, 'class_weights.json'), inputs.weights)
+    grid = write_json(os.path.join(folder, 'grid.json'), astuple(steps))
+    return ['--layer', path, '--grid', grid, '--class-weights', weights]
+
+
+def check_counts(plan: InputPlan, classes: Classes | None, counts: Floats) -> None:
+    """Raise AccountingError when a job saw other labels than the pass before. counts : (K,), rows of each class."""
+    if classes and counts.tolist() != classes.counts:
         raise AccountingError(f'{plan.name}: expected the same number of rows of each class in every pass, found '
                               'other numbers: the data changed between passes')
 

@@ -85,6 +85,6 @@ def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet) -> Bat
     steps = demand_grid(data.plan.name, model, summary, n_rows=model.header.n_rows_used)
     classes = None if options.numeric else join_classes(model.classes, summary.labels)
     sums = sum_up(NodeInputs(options, summary, classes, data), model.layer, steps)
-    check_counts(data.plan, classes, sums)
+    check_counts(data.plan, classes, sums.counts)
     known = [classes.index[name] for name in model.classes] if classes else [0]
     return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected, data.blas)

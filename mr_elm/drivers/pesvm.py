@@ -56,7 +56,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
 
 def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> Made:
     """Solve, and put the model together: (header, arrays)."""
-    check_counts(inputs.plan, inputs.classes, sums)
+    check_counts(inputs.plan, inputs.classes, sums.counts)
     header = inputs.describe(layer, steps, inputs.data.blas).change_parameters(peak=size_of(sums))
     return solve(LivingMachine(header, layer, sums), inputs.data.engine)
 

@@ -66,22 +66,57 @@ def expand(layer: HiddenLayer, X: Rows, n_targets: int = 0, buffer: Floats | Non
     return ET
 
 
-class GramSum:
-    """Accumulate one task's part of E'E and of the class sums, or of E'T and T'T.
+class TargetSums:
+    """Accumulate one task's sums of the rows of E per label, or E'T and T'T of a regression.
 
-    n_columns : m = L + 1.
-    steps : GridSteps.
-    numeric : whether labels are targets of a regression.
+    steps : GridSteps. numeric : whether labels are targets of a regression.
+    sums : label, or TARGETS and SQUARES -> (2, m + 1), (2, m) or (2, 1), high and low part; rows are counted last.
+    """
+
+    def __init__(self, steps: GridSteps, numeric: bool = False) -> None:
+        self.steps, self.numeric = steps, numeric
+        self.sums: dict[str, Floats] = {}
+        self.n_rows = 0
+
+    def add_targets(self, E: Floats, block: Block, row_weights: Floats | None = None) -> None:
+        """Add the rows of E, (n, m), of a block."""
+        WE = E if row_weights is None else E * row_weights[:, None]
+        if self.numeric:
+            self._add_sum(TARGETS, block.targets @ WE, self.steps.target)
+            squares = block.targets**2 if row_weights is None else row_weights * block.targets**2
+            self._add_sum(SQUARES, squares.sum(keepdims=True), self.steps.square)
+        else:
+            self._add_classes(sum_by_label(WE, block), block)
+        self.n_rows += len(E)
+
+    def _add_classes(self, sums: Floats, block: Block) -> None:
+        counts = np.bincount(block.codes, minlength=len(block.names))
+        steps = np.append(np.full(sums.shape[1], self.steps.gram), 1.0)  # counts are whole however large E is
+        for k, name in enumerate(block.names):
+            self._add_sum(name, np.append(sums[k], counts[k]), steps)
+
+    def _add_sum(self, name: str, values: Floats, step: float | Floats) -> None:
+        pair = self.sums.setdefault(name, np.zeros((2, len(values))))
+        add_values(pair[0], pair[1], values, step)
+
+    def merge_targets(self, other: 'TargetSums') -> None:
+        """Add the sums of other rows, on the same grids."""
+        for name, pair in other.sums.items():
+            add_pair(*self.sums.setdefault(name, np.zeros_like(pair)), *pair)
+        self.n_rows += other.n_rows
+
+
+class GramSum(TargetSums):
+    """Accumulate one task's part of E'E beside the sums of `TargetSums`.
+
+    n_columns : m = L + 1. steps, numeric : see `TargetSums`.
     workspace : dictionary that sums of one task may share, for the product of a block.
     Memory: high and low part and one block's Gram, about 3 m^2 numbers, whatever the number of rows.
     """
 
     def __init__(self, n_columns: int, steps: GridSteps, numeric: bool = False, workspace: dict | None = None) -> None:
-        self.steps = steps
-        self.numeric = numeric
+        super().__init__(steps, numeric)
         self.high, self.low = np.zeros((2, n_columns, n_columns))
-        self.sums: dict[str, Floats] = {}
-        self.n_rows = 0
         self._workspace = {} if workspace is None else workspace
 
     def n_targets(self, block: Block) -> int:
@@ -120,22 +155,10 @@ class GramSum:
         self._workspace['block'] = np.matmul(ET.T, ET, out=block)  # by BLAS' dsyrk: numpy sees that both are one array
         return block
 
-    def _add_classes(self, sums: Floats, block: Block) -> None:
-        counts = np.bincount(block.codes, minlength=len(block.names))
-        steps = np.append(np.full(len(self.high), self.steps.gram), 1.0)  # counts are whole however large E is
-        for k, name in enumerate(block.names):
-            self._add_sum(name, np.append(sums[k], counts[k]), steps)
-
-    def _add_sum(self, name: str, values: Floats, step: float | Floats) -> None:
-        pair = self.sums.setdefault(name, np.zeros((2, len(values))))
-        add_values(pair[0], pair[1], values, step)
-
     def merge(self, other: 'GramSum') -> None:
         """Add the sums of other rows, on the same grids."""
         add_pair(self.high, self.low, other.high, other.low)
-        for name, pair in other.sums.items():
-            add_pair(*self.sums.setdefault(name, np.zeros_like(pair)), *pair)
-        self.n_rows += other.n_rows
+        self.merge_targets(other)
 
     def tiles(self, tile: int = TILE) -> Iterator[tuple[tuple[int, int], list[Floats]]]:
         """Yield ((i, j), [high, low]) for every tile of the upper triangle; a diagonal one holds its triangle."""

@@ -28,7 +28,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from mr_elm.errors import NumericalWarning
-from mr_elm.solvers.kernel.tile_cholesky import factor_upper
+from mr_elm.solvers.shared.tile_cholesky import factor_upper
 from mr_elm.typing import Floats
 
 FactorProduct = Callable[[Floats, Floats, Floats], Floats]

@@ -42,11 +42,14 @@ class Sums:
     counts_low: np.ndarray
 
 
-def right_side(sums: Sums, numeric: bool) -> Floats:
-    """Return E'T, (m, K'): one column of +-1 for two classes (the last is positive), else one a class."""
+def right_side(class_sums: Floats, numeric: bool) -> Floats:
+    """Return E'T, (m, K'): one column of +-1 for two classes (the last is positive), else one a class.
+
+    class_sums : (K, m), of `Sums`.
+    """
     if numeric:
-        return sums.class_sums.T
-    class_sums = np.ascontiguousarray(sums.class_sums)  # numpy's order of addition follows the layout
+        return class_sums.T
+    class_sums = np.ascontiguousarray(class_sums)  # numpy's order of addition follows the layout
     targets = 2 * class_sums - class_sums.sum(axis=0)
     return targets[-1:].T if len(targets) == 2 else targets.T
 
@@ -56,7 +59,7 @@ def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True) -> Solution:
 
     bias : with False r is 0, which makes it the unified ELM with C = nu: B = (I/C + Phi'Phi)^-1 Phi'T.
     """
-    right = right_side(sums, numeric)
+    right = right_side(sums.class_sums, numeric)
     if bias:
         return solve_regularized(sums.gram, np.asfortranarray(right), nu)
     solution = solve_regularized(sums.gram[:-1, :-1], np.asfortranarray(right[:-1]), nu)
@@ -65,7 +68,12 @@ def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True) -> Solution:
 
 def collect_sums(gram: Floats, gram_low: Floats, named_sums: Mapping[str, Any],
                  classes: Classes | None = None) -> Sums:
-    """Make `Sums` of what the tasks emitted.
+    """Make `Sums` of what the tasks emitted; the sums of the labels are those of `collect_targets`."""
+    return Sums(gram, gram_low, *collect_targets(named_sums, len(gram), classes))
+
+
+def collect_targets(named_sums: Mapping[str, Any], m: int, classes: Classes | None = None) -> tuple[Floats, ...]:
+    """Return the class sums and counts of `Sums`, and their low parts, from what the tasks emitted.
 
     named_sums : label -> [high, low] of (m + 1,), the rows counted last; for regression (classes None) the two
         sums TARGETS and SQUARES.
@@ -73,14 +81,14 @@ def collect_sums(gram: Floats, gram_low: Floats, named_sums: Mapping[str, Any],
     """
     if classes is None:
         (target, target_low), (squares, squares_low) = named_sums[TARGETS], named_sums[SQUARES]
-        return Sums(gram, gram_low, target[None], target_low[None], squares, squares_low)
+        return target[None], target_low[None], squares, squares_low
     unknown = sorted(set(named_sums) - set(classes.index))
     if unknown:
         raise AccountingError(f'expected the same labels in every pass, found {unknown[:3]} only in the second')
-    high, low = np.zeros((2, len(classes.names), len(gram) + 1))
+    high, low = np.zeros((2, len(classes.names), m + 1))
     for name, pair in sorted(named_sums.items()):
         add_pair(high[classes.index[name]], low[classes.index[name]], *pair)
-    return Sums(gram, gram_low, high[:, :-1], low[:, :-1], high[:, -1], low[:, -1])
+    return high[:, :-1], low[:, :-1], high[:, -1], low[:, -1]
 
 
 def leading_sums(sums: Sums, n_hidden: int) -> Sums:

@@ -53,7 +53,7 @@ class Ordered:
         """Gather the bias first."""
         order = np.roll(np.arange(len(sums.gram)), 1)
         whole = np.triu(sums.gram) + np.triu(sums.gram, 1).T
-        right = right_side(sums, numeric)
+        right = right_side(sums.class_sums, numeric)
         squares = sums.counts if numeric else np.full(right.shape[1], sums.gram[-1, -1])
         return cls(whole[np.ix_(order, order)], right[order], squares)
 

@@ -1,4 +1,4 @@
-"""Factor a positive matrix in threads, A = U'U, block row by block row, in the place of A.
+"""Sum up a Gram and factor a positive matrix in threads, A = U'U, block row by block row, in the place of A.
 
     U_kk'U_kk = A_kk        U_kj = U_kk'^-1 A_kj        A_ij <- A_ij - U_ki'U_kj,  k < i <= j
 
@@ -11,7 +11,7 @@ from functools import cache, partial
 
 import numpy as np
 from scipy.linalg import cython_blas
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import get_lapack_funcs
 
 from mr_elm.parallel import map_in_threads, one_blas_thread
 from mr_elm.typing import Floats
@@ -20,12 +20,15 @@ WIDTH = 256  # of a block row and of a strip: large enough for a fast product, s
 
 
 def factor_upper(A: Floats, n_threads: int) -> int:
-    """Put U into the upper triangle of A (N, N), Fortran order; returns 0, or the row where A is not positive."""
-    n = len(A)
+    """Put U into the upper triangle of A (N, N), Fortran order; returns 0, or the row where A is not positive.
+
+    A : float64 or float32.
+    """
+    n, potrf = len(A), get_lapack_funcs('potrf', [A])
     for start in range(0, n, WIDTH):
         stop = min(start + WIDTH, n)
         with one_blas_thread():
-            A[start:stop, start:stop], failed = dpotrf(A[start:stop, start:stop])
+            A[start:stop, start:stop], failed = potrf(A[start:stop, start:stop])
         if failed > 0:
             return start + failed
         strips = [(left, min(left + WIDTH, n)) for left in range(stop, n, WIDTH)][::-1]  # the longest first
@@ -37,26 +40,41 @@ def factor_upper(A: Floats, n_threads: int) -> int:
 def solve_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> None:
     """Turn A_kj into U_kj; k are the rows start to stop, j the columns of the strip."""
     (left, right), n = strip, len(A)
-    call('dtrsm', b'L', b'U', b'T', b'N', stop - start, right - left, 1.0, A[start:, start:], n, A[start:, left:], n)
+    call('trsm', b'L', b'U', b'T', b'N', stop - start, right - left, 1.0, A[start:, start:], n, A[start:, left:], n)
 
 
 def update_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> None:
     """Subtract U_ki'U_kj from A_ij for all i up to j."""
     (left, right), n = strip, len(A)
-    call('dgemm', b'T', b'N', right - stop, right - left, stop - start, -1.0, A[start:, stop:], n, A[start:, left:], n,
+    call('gemm', b'T', b'N', right - stop, right - left, stop - start, -1.0, A[start:, stop:], n, A[start:, left:], n,
          1.0, A[stop:, left:], n)
 
 
+def add_gram(A: Floats, E: Floats, factor: float, n_threads: int) -> None:
+    """Add factor E'E to the upper triangle of A (N, N), Fortran order; E (n, N) of the same type, row by row."""
+    n = len(A)
+    strips = [(left, min(left + WIDTH, n)) for left in range(0, n, WIDTH)][::-1]  # the longest first
+    map_in_threads(partial(add_strip, A, E, factor), strips, n_threads)
+
+
+def add_strip(A: Floats, E: Floats, factor: float, strip: tuple[int, int]) -> None:
+    """Add factor E'E to the columns of a strip of A, down to the diagonal."""
+    (left, right), n = strip, len(A)
+    call('gemm', b'N', b'T', right, right - left, len(E), factor, E, n, E[:, left:], n, 1.0, A[:, left:], n)
+
+
 def call(name: str, *arguments: bytes | int | float | Floats) -> None:
-    """Call a routine of BLAS; arrays stand for where they begin."""
-    find_routine(name)(*map(make_pointer, arguments))
+    """Call a routine of BLAS for the type of its arrays, which stand for where they begin."""
+    double = all(argument.dtype == np.float64 for argument in arguments if isinstance(argument, np.ndarray))
+    find_routine(f'{"d" if double else "s"}{name}')(*(make_pointer(argument, double) for argument in arguments))
 
 
-def make_pointer(argument: bytes | int | float | Floats) -> ctypes.c_void_p:
-    """Return a pointer to an argument, as Fortran wants it."""
+def make_pointer(argument: bytes | int | float | Floats, double: bool) -> ctypes.c_void_p:
+    """Return a pointer to an argument, as Fortran wants it. double : whether numbers have 8 bytes."""
     if isinstance(argument, np.ndarray):
         return ctypes.c_void_p(argument.ctypes.data)
-    kind: Callable = {bytes: ctypes.c_char, int: ctypes.c_int, float: ctypes.c_double}[type(argument)]
+    kind: Callable = {bytes: ctypes.c_char, int: ctypes.c_int,
+                      float: ctypes.c_double if double else ctypes.c_float}[type(argument)]
     return ctypes.cast(ctypes.pointer(kind(argument)), ctypes.c_void_p)
 
 

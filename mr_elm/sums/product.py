@@ -1,0 +1,44 @@
+"""Multiply E'E with vectors without ever forming it, E'(E D), block by block and exactly: a pass of a solver.
+
+E = [Phi(X), -e] has m = L + 1 columns. Rows are expanded a few at a time, so that memory is bounded whatever L is.
+"""
+from collections.abc import Iterator
+
+import numpy as np
+
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
+from mr_elm.sums.gram import GridSteps, expand
+from mr_elm.typing import Floats, Rows
+
+EXPANDED = 1 << 22  # numbers of E in memory together: a few rows, however many nodes there are
+
+
+def expand_slices(layer: HiddenLayer, X: Rows) -> Iterator[tuple[slice, Floats]]:
+    """Yield (slice of the rows, E of these rows), each in the same memory: 32 MB, or one row."""
+    step = max(1, EXPANDED // (layer.n_hidden + 1))
+    buffer = np.empty(min(step, X.shape[0]) * (layer.n_hidden + 1))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, min(start + step, X.shape[0]))
+        yield rows, expand(layer, X[rows], buffer=buffer)
+
+
+class ProductSum:
+    """Accumulate one task's part of E'W E D; W holds the weights of the rows.
+
+    D : (m, K). steps : GridSteps of the sums of these rows, which bound |E|.
+    high, low : (m, K), the parts of the exact sum.
+    """
+
+    def __init__(self, D: Floats, steps: GridSteps) -> None:
+        self.D, self.step = D, choose_step(steps.gram * 2.0**STEP_BITS * float(np.abs(D).sum(axis=0).max()))
+        self.high, self.low = np.zeros((2, *D.shape))
+        self.n_rows = 0
+
+    def add(self, E: Floats, row_weights: Floats | None = None) -> None:
+        """Add rows of E, (n, m)."""
+        product = E @ self.D
+        if row_weights is not None:
+            product *= row_weights[:, None]
+        add_values(self.high, self.low, E.T @ product, self.step)
+        self.n_rows += len(E)

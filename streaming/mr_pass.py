@@ -1,0 +1,103 @@
+"""Multiply E'E with vectors without ever forming it: a pass of PESVM by conjugate gradients."""
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mr_elm.errors import AccountingError
+from mr_elm.io.blocks import Block, take_rows, widen
+from mr_elm.io.store import load_arrays
+from mr_elm.io.wire import make_key, split_key
+from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.models import load_layer
+from mr_elm.solvers.ridge.esvm import row_weights
+from mr_elm.streaming.stage import MRRows, demand_width, read_json
+from mr_elm.sums.gram import GridSteps, TargetSums, merge_pairs
+from mr_elm.sums.product import ProductSum, expand_slices
+from mr_elm.typing import Floats
+
+
+class MRPass(MRRows):
+    """Multiply E'E with vectors D, or sum up E'T: a pass of PESVM without a Gram.
+
+    E = [Phi(X), -e] has a row for each row of X and m = L + 1 columns: the outputs
+    of the L hidden nodes, and -1. Each task gets D, shape (m, K), by --vectors. It
+    keeps some rows of E and the sums in memory, never all of E and never E'E. The
+    weight of a row, times that of its class, multiplies its share of every sum.
+
+    Input:  <split, rows>, text or packed
+    Output: <product FIRST, [high, low]>
+                E'E D for n columns of E from column FIRST on, shape (n, K); E'E D
+                = high + low
+            without --vectors:
+            <sum LABEL, [high, low]>    sums of the rows of E, see mr_gram
+
+    Map:     add E_b'(E_b D) of some rows of a block to the sums of the task, write
+             them at its end.
+    Reduce:  add the pairs of a key.
+
+    All sums are exact on a grid (--grid): their order does not change a bit.
+    Source: Rudi et al., FALKON: an optimal large scale kernel method, 2017.
+    """
+
+    REQUIRED = 'layer', 'grid'
+    MERGE = {'product': merge_pairs, 'sum': merge_pairs}
+
+    def configure_args(self) -> None:
+        """Add the hidden layer, the vectors and what decides the sums."""
+        super().configure_args()
+        self.add_file_arg('--layer', help='npz: the hidden layer')
+        self.add_file_arg('--vectors', help="npz: the vectors D (default: sum up E'T)")
+        self.add_file_arg('--grid', help='JSON: the three grids of the exact sums')
+        self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
+
+    def map_begin(self) -> None:
+        """Load the layer and the vectors."""
+        self.layer = load_layer(self.options.layer)
+        weights = self.options.class_weights
+        self.class_weights = None if weights is None else read_json(weights)
+        steps = GridSteps(*read_json(self.options.grid))
+        self.targets = TargetSums(steps, self.numeric)
+        vectors = self.options.vectors
+        self.product = None if vectors is None else ProductSum(load_arrays(vectors)[1]['vectors'], steps)
+
+    def map_block(self, block: Block, place: list[int]) -> None:
+        """Add a block to the sums, a few rows at a time."""
+        demand_width(block.X, self.layer.n_features)
+        weights = row_weights(block, self.class_weights)
+        for rows, E in expand_slices(self.layer, widen(block.X, self.layer.n_features)):
+            part = None if weights is None else weights[rows]
+            if self.product is not None:
+                self.product.add(E, part)
+            else:
+                self.targets.add_targets(E, take_rows(block, rows), part)
+
+    def map_end(self) -> Iterator[tuple[str, object]]:
+        """Emit the sums, nothing when there was no row."""
+        if self.product is None:
+            for name, sums in sorted(self.targets.sums.items()):
+                yield make_key('sum', name), list(sums)
+        elif self.product.n_rows:
+            for first, part in cut_columns(*self.product.D.shape):
+                yield make_key('product', first), [self.product.high[part], self.product.low[part]]
+
+
+def cut_columns(m: int, k: int) -> Iterator[tuple[int, slice]]:
+    """Yield (first column, slice) of the parts of a product (m, k), each small enough for a record."""
+    step = max(1, RECORD_BYTES // (16 * k))
+    for first in range(0, m, step):
+        yield first, slice(first, first + step)
+
+
+def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, int]) -> Floats:
+    """Read the output pairs: E'E D, of this shape. Raises AccountingError when a part is missing."""
+    product, expected = np.empty(shape), dict(cut_columns(*shape))
+    for key, (high, low) in pairs:
+        product[expected.pop(int(split_key(key)[1][0]))] = high + low
+    if expected:
+        raise AccountingError(f'expected every part of a product once, {len(expected)} are missing')
+    return product
+
+
+if __name__ == '__main__':
+    MRPass.run()
