@@ -16,7 +16,8 @@ from mr_elm.cli.training import Output, output_of
 from mr_elm.drivers import increment
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
-from mr_elm.machines.living import demand_living
+from mr_elm.machines.living import demand_living, demand_nodes
+from mr_elm.machines.options import PASSES
 from mr_elm.models import NodeModel
 from mr_elm.rows.inputs import plan_inputs
 
@@ -77,3 +78,12 @@ def living_model(name: str) -> Iterator[tuple[str, NodeModel]]:
     with fetched_model(name) as (path, model):
         demand_living(model, name)
         yield path, model
+
+
+@contextmanager
+def read_nodes(name: str) -> Iterator[NodeModel]:
+    """Read a model whose nodes another training takes: one that keeps its sums, or was trained by passes."""
+    with fetched_model(name) as (_, model):
+        demand = demand_nodes if model.members[0].header.parameters['solver'] == PASSES else demand_living
+        demand(model, name)
+        yield model

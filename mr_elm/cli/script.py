@@ -3,6 +3,7 @@ import argparse
 import csv
 import io
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,8 @@ from mr_elm.cli.steps import demand_other_names, name_of
 from mr_elm.engines import DEFAULT_ENGINE
 from mr_elm.io.formats import MAX_FEATURES
 from mr_elm.machines.kernel import settle
-from mr_elm.machines.options import DualOptions, KELMOptions, PESVMOptions
+from mr_elm.machines.options import PASSES, DualOptions, KELMOptions, PESVMOptions
+from mr_elm.machines.passes import choose_solver
 from mr_elm.methods import DUAL, GRAM, KELM, METHODS
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.row_arguments import row_options
@@ -145,8 +147,23 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
         raise ValueError('--script: expected a finite --C, the initial ELM takes the rows and no sums of them')
     nystrom = options.map == 'nystrom' and script.args.like is None
     add_statistics(script, plan, options.n_hidden if nystrom else 0, options.seed)
-    script.add("sum up E'E in tiles, and the class sums", 'gram',
-               script.files(layer='npz', grid='json', class_weights='json'))
+    layer = script.files(layer='npz', grid='json', class_weights='json')
+    if not takes_passes(plan, options):
+        script.add("sum up E'E in tiles, and the class sums", 'gram', layer)
+        return
+    script.add('take a sample of the rows', 'place', script.files(problem='npz'))
+    script.add("sum up E'T", 'pass', layer)
+    script.loop("compute products of E'E with vectors", ('pass', [*layer, *script.files(vectors='npz')]))
+
+
+def takes_passes(plan: InputPlan, options: PESVMOptions) -> bool:
+    """Tell whether a training goes by passes. Raises ValueError where that takes the number of rows."""
+    few, many = (choose_solver(options, n_rows, options.n_hidden)[0] for n_rows in (
+        (plan.manifest['n_rows'],) * 2 if plan.manifest else (0, sys.maxsize)))
+    if few != many:
+        raise ValueError('--script: expected --solver for rows of text: the choice depends on the number of rows, '
+                         'which only a pack knows')
+    return many == PASSES
 
 
 def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> None:
@@ -163,7 +180,7 @@ def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> 
     """Add the stages of the kernel ELM."""
     add_statistics(script, plan)
     script.add('scale the rows', 'place', script.files(problem='npz'))
-    options = choose_solver(plan, options)
+    options = choose_kernel_solver(plan, options)
     by_passes = options.solver == 'cg' or options.solver == 'svd' and options.rank
     if not by_passes and options.emit == 'rows':
         script.add('compute the kernel matrix, in tiles', 'kernel_rows', script.files(rows='npz', starts='json'))
@@ -182,7 +199,7 @@ def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> 
             script.loop('the residual', product)
 
 
-def choose_solver(plan: InputPlan, options: KELMOptions) -> KELMOptions:
+def choose_kernel_solver(plan: InputPlan, options: KELMOptions) -> KELMOptions:
     """Return the options with solver and emission chosen. Raises ValueError where that takes the number of rows."""
     if plan.manifest:
         return settle(plan.name, options, plan.manifest['n_rows'], plan.manifest['n_features'])

@@ -14,6 +14,9 @@ CHOSEN = ('--map', '--kernel', '--hidden', '--weight-scale', '--nu', '--like')
 OF_THE_LAYER = ('--map', '--kernel', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task',
                 '--class-weight')
 
+OF_THE_SOLVER = {name: f'--{name.replace("_", "-")}' for name in (
+    'solver', 'tolerance', 'max_passes', 'precondition_rows', 'memory')}
+
 
 def train_method(perform: Callable[..., None], name: str, method: Method, argv: Sequence[str]) -> None:
     """Read the options of a training and perform it. perform : see `train.perform`."""
@@ -79,18 +82,19 @@ def auto_driver(parser: Parser, method: Method, given: Container[str],
 def train_like(parser: Parser, perform: Callable[..., None], name: str, given: Container[str],
                args: argparse.Namespace, passed: tuple[str, ...]) -> None:
     """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
-    from mr_elm.cli.increment import living_model
+    from mr_elm.cli.increment import read_nodes
     from mr_elm.cli.score import columns_of
     from mr_elm.machines.living import options_of
     if clash := [flag for flag in sorted(OF_THE_LAYER) if flag in given]:
         parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
     if args.nu == float('inf'):
         parser.error('--C: expected a finite number with --like, the initial ELM keeps no sums')
-    with living_model(args.like) as (_, model):
+    with read_nodes(args.like) as model:
         nu = {'nu': args.nu} if '--nu' in given or '--C' in given else {}
+        solving = {name: getattr(args, name) for name, flag in OF_THE_SOLVER.items() if flag in given}
         if len(model.members) > 1 and (nu or args.script):
             parser.error(f'{"--script" if args.script else "--nu"}: cannot be used with --like {args.like}, which '
                          f'averages {len(model.members)} machines')
-        options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows, **nu)
+        options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows, **nu, **solving)
         known = {**columns_of(model), 'numeric_labels': model.numeric}
         perform(partial(load(METHODS[name].driver), like=model), options, args, passed, **known)

@@ -6,18 +6,15 @@ import numpy as np
 
 from mr_elm.arithmetic import estimate_seconds, one_thread
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.problems import run_problem
+from mr_elm.drivers.sample import gather_sample
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
-from mr_elm.machines.gathering import GatheredRows, gather
 from mr_elm.machines.model_arrays import node_arrays
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.machines.rows_task import RowsTask
 from mr_elm.passes.data_set import DataSet
 from mr_elm.solvers.ridge.elm import solve_initial
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 
@@ -33,7 +30,7 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
     inputs = NodeInputs.learn(data, options, options.n_hidden if options.map == 'nystrom' else 0)
     layer = inputs.make_layer()
     demand_room(inputs, layer)
-    rows = gather_rows(inputs, layer)
+    rows = gather_sample(inputs, inputs.summary.n_rows)
     with one_thread():
         H = layer.evaluate(rows.X, np.empty((len(rows), layer.n_hidden)))
         T = class_targets(rows.numbers, len(inputs.classes.names) if inputs.classes else 0)
@@ -59,16 +56,6 @@ def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:
         raise DataFormatError(f'{inputs.plan.name}: {n_rows:,} x {layer.n_hidden:,} node outputs take '
                               f'{needed:,.0f} MB, --memory {memory:g} MB was given: raise it, take fewer --hidden, or '
                               'a finite --C, which needs only sums')
-
-
-def gather_rows(inputs: NodeInputs, layer: HiddenLayer) -> GatheredRows:
-    """Bring the rows to the driver as they are: the layer scales them."""
-    inputs.data.fix_width(layer.n_features)
-    classes = inputs.classes
-    unscaled = {'feature_offset': np.zeros(layer.n_features), 'feature_scale': np.ones(layer.n_features)}
-    task = RowsTask(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0,
-                    class_weights=inputs.weights, seed=inputs.options.seed, arrays=unscaled)
-    return gather(value for _, value in run_problem(inputs.data, MRPlace, task, 'rows'))
 
 
 def describe(inputs: NodeInputs, layer: HiddenLayer, rank: int) -> ModelHeader:

@@ -8,6 +8,7 @@ import numpy as np
 from mr_elm.arithmetic import estimate_seconds, one_thread
 from mr_elm.drivers.kelm_data import KernelData, gather_data
 from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make_product
+from mr_elm.drivers.pass_report import PassReport
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import describe_time
 from mr_elm.header import ModelHeader
@@ -77,11 +78,10 @@ def count_passes(data: KernelData, n_passes: int) -> Product:
 def solve_by_gradients(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dict[str, Any]]:
     """Run conjugate gradients, a job a pass; see `solve`."""
     facts: dict[str, Any] = {'rank': None, 'passes': None, 'residual': None}  # in the order of the header
-    start = time.monotonic()
+    report = PassReport(data.reporter, 'cg', machine.tolerance, machine.max_passes)
 
     def announce(M: Preconditioner) -> None:
-        nonlocal start
-        start = time.monotonic()
+        report.start = time.monotonic()
         d_eff = M.effective_dimension(machine.C)
         expected = M.expected_passes(machine.C, machine.tolerance, data.targets.shape[1])
         facts.update(rank=M.rank, expected_passes=expected, effective_dimension=d_eff)
@@ -93,19 +93,8 @@ def solve_by_gradients(data: KernelData, machine: KernelMachine) -> tuple[Kernel
     data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}',
                            lambda: estimate_seconds(lambda A: A @ A, np.cbrt(2.5 * data.n_rows * most**2)))
     solution, passes, residual = machine.solve_by_gradients(
-        data.task_rows, make_product(data), data.targets, data.rows.weights, announce,
-        lambda n, size: data.reporter.say(describe_pass(machine, n, size, time.monotonic() - start)))
+        data.task_rows, make_product(data), data.targets, data.rows.weights, announce, report)
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': machine.tolerance}
-
-
-def describe_pass(machine: KernelMachine, n: int, residual: float, seconds: float) -> str:
-    """Say how far n passes have come, and how long it may still take when the residual goes on falling like this."""
-    text = f'cg: pass {n} of at most {machine.max_passes}, relative residual {residual:.1e}'
-    if not machine.tolerance < residual < 1:
-        return text
-    expected = n * np.log(machine.tolerance) / np.log(residual) + 1  # and one that checks the residual
-    left = (min(expected, machine.max_passes) - n) * seconds / n
-    return f'{text}, about {describe_time(left)} left'
 
 
 def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:

@@ -5,14 +5,15 @@ from functools import partial
 import numpy as np
 
 from mr_elm.arithmetic import estimate_seconds, one_thread
-from mr_elm.drivers import initial_elm
+from mr_elm.drivers import initial_elm, pesvm_passes
 from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
-from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.options import PASSES, PESVMOptions
+from mr_elm.machines.passes import choose_solver, demand_memory
 from mr_elm.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
@@ -45,10 +46,17 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeMode
 
 def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None) -> tuple:
     """Do what `train` does, on a DataSet that other passes may have read before."""
+    if like is None:
+        demand_memory(options)
     inputs = NodeInputs.learn(data, options, options.n_hidden if options.map == 'nystrom' and like is None else 0)
     layer = inputs.make_layer() if like is None else like.layer
     steps = inputs.choose_grid(layer) if like is None else (
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
+    solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
+    if solver == PASSES:
+        data.engine.reporter.say(f'solving by passes: {reason}')
+        start = None if like is None else like.arrays['output_weights']
+        return *pesvm_passes.train(inputs, layer, steps, start), data.first
     sums = sum_up(inputs, layer, steps)
     with one_thread():
         return *make_model(inputs, layer, steps, sums), data.first

@@ -15,7 +15,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
 from mr_elm.history import extend_history, make_event
 from mr_elm.machines.nodes import grid_for
-from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.model_checks import check_living
 from mr_elm.model_parts import layer_arrays
 from mr_elm.models import HiddenNodeModel, Model, refusing
@@ -176,7 +176,8 @@ def steps_of(header: ModelHeader) -> GridSteps:
 def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
     """Return the PESVMOptions that a model was trained with; `known` overrides."""
     given = header.parameters
-    names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight')
+    solving = ('solver', 'tolerance') if given['solver'] == PASSES else ()
+    names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight', *solving)
     return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
                            'kernel': given.get('kernel', 'gaussian'),
                            'nu': given['nu' if header.method == 'pesvm' else 'C'], **known})
@@ -224,14 +225,24 @@ def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:
 
 def demand_living(model: Model, name: str) -> None:
     """Raise ModelFormatError when a model keeps no sums that rows could be added to."""
+    demand_nodes(model, name)
     if any('gram' not in member.arrays for member in model.members):
+        raise ModelFormatError(f'{name}: expected a model with the sums of its rows, a training by passes keeps none: '
+                               f'train on the old and the new rows together with --like {name}, which begins where '
+                               'this model ended')
+    if model.header.parameters['class_weight'] is not None:
+        raise ModelFormatError(f'{name}: expected a model without --class-weight: every new row changes the weights '
+                               'of all classes, and the old rows would have to be read again')
+
+
+def demand_nodes(model: Model, name: str) -> None:
+    """Raise ModelFormatError when a model has no nodes for another training: it must be one of pesvm or elm."""
+    if any('output_weights' not in member.arrays or 'grid' not in member.header.parameters
+           for member in model.members):
         raise ModelFormatError(f'{name}: expected a model of pesvm or elm, {model.header.method} keeps no sums')
     with refusing(name):
         for member in model.members:
             check_living(member.header)
-    if model.header.parameters['class_weight'] is not None:
-        raise ModelFormatError(f'{name}: expected a model without --class-weight: every new row changes the weights '
-                               'of all classes, and the old rows would have to be read again')
 
 
 def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, other_name: str, hint: str = '') -> None:

@@ -18,6 +18,8 @@ RANDOM_NODES = tuple(kind for kind in MAPS if kind not in ('nystrom', 'identity'
 N_HIDDEN = 1000
 WEIGHTS = ('normal', 'uniform')  # how nodes are drawn
 SOLVERS = ('cholesky', 'svd', 'cg')  # of the kernel ELM
+GRAM, PASSES = NODE_SOLVERS = 'gram', 'passes'  # of pesvm and elm
+MOST_GRAM_NODES = 5000  # of a Gram, unless the user asks for it: every task sends L^2 numbers
 TASKS = ('classification', 'regression')
 LARGEST_SEED = 2**64 - 1
 
@@ -134,7 +136,17 @@ class PESVMOptions(TrainingOptions):
     weights: str = weights_option('{method}')
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
-    memory: float = 2000.0
+    solver: str | None = option(None, 'gram: sum up one matrix of L x L numbers, which update and forget need; passes: '
+                                'conjugate gradients, each step one pass over the rows, no task has such a matrix '
+                                f'(default: gram up to L = {MOST_GRAM_NODES:,}, if --memory allows)',
+                                'solver', NODE_SOLVERS, advanced=True)
+    tolerance: float | None = option(None, "passes: stop at this residual, relative to |E'T| (default: 1e-4, or 1e-6 "
+                                     'for a regression)', 'solver', advanced=True)
+    max_passes: int = option(200, 'passes: stop after so many', 'solver', advanced=True)
+    precondition_rows: int | None = option(None, 'passes: how many rows make the preconditioner (default: 2L for '
+                                           'landmarks, else 4L)', 'solver', metavar='N', advanced=True)
+    memory: float = option(4000.0, 'memory of this process for matrices of L x L numbers; --C inf of elm: for the '
+                           'outputs of all nodes on all rows', 'solver', metavar='MB', advanced=True)
 
     def check(self) -> None:
         """Raise ValueError for class weights of a regression, and for a number of nodes that there cannot be."""
@@ -143,6 +155,9 @@ class PESVMOptions(TrainingOptions):
                '--hidden: cannot be used with --map identity, whose nodes are the features')
         demand(self.map == 'nystrom' or self.kernel == 'gaussian',
                f'--kernel {self.kernel}: expected --map nystrom, found {self.map}')
+        demand(self.solver == PASSES or (self.tolerance, self.precondition_rows) == (None, None),
+               '--tolerance, --precondition-rows: expected --solver passes, a Gram is solved exactly')
+        demand(self.tolerance is None or self.tolerance < 1, '--tolerance: expected a number below 1')
 
     @property
     def node_kind(self) -> str:
@@ -162,8 +177,6 @@ class ELMOptions(PESVMOptions):
     method: str = 'elm'
     nu: float = option(1.0, 'weight of the errors against the size of the output weights; inf: the initial ELM, '
                        'pinv(H) T, which takes all rows into memory', '{method}', flag='--C', infinite=True)
-    memory: float = option(2000.0, '--C inf: memory of this process for the outputs of all nodes on all rows',
-                           '{method}', metavar='MB', advanced=True)
 
 
 @dataclass(frozen=True)

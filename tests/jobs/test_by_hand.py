@@ -31,9 +31,10 @@ TRAININGS = {
     'sphere': ['sphere-svm', 'rows.csv', '--label-column', '0', '--header', 'no'],
     'rows': ['mr-kelm', 'packed', '--sigma', '3', '--task', 'classification'],
     'algorithms 1 and 2': ['mr-kelm', 'packed', '--sigma', '3', '--solver', 'svd', '--emit', 'entries'],
+    'passes over nodes': ['pesvm', 'packed', '--map', 'nystrom', '--hidden', '9', '--nu', '10', '--solver', 'passes'],
     'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20']}
 STAGES = ('check', 'columns', 'dual', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel', 'kernel_rows',
-          'leave_one_out', 'matvec', 'pack', 'place', 'predict', 'product', 'stats')
+          'leave_one_out', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'stats')
 NEED_NOTHING = 'pack', 'stats'
 
 # commands that together make every stage write every kind of record that it can write
@@ -41,6 +42,9 @@ COMMANDS = [
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--model', 'm.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
     ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--model', 'n.npz'],
+    ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--solver', 'passes', '--model',
+     'rp.npz'],
+    ['train', 'pesvm', 'packed', '--hidden', '5', '--solver', 'passes', '--model', 'cp.npz'],
     ['train', 'sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2', '--model', 'parts.npz'],
     ['train', 'oelm', 'packed', '--kernel', 'sigmoid', '--hidden', '5', '--model', 'nodes.npz'],
     *(['train', 'mr-kelm', 'packed', '--solver', 'svd', '--emit', emit, '--model', f'{emit}.npz']

@@ -1,0 +1,64 @@
+"""Say how a training solves for its output weights: from a Gram, or by passes over the rows."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from mr_elm.errors import DataFormatError
+from mr_elm.machines.options import GRAM, MOST_GRAM_NODES, PASSES, PESVMOptions
+
+COPIES = 3  # of the Gram in the driver: high part, low part, factor
+TOLERANCES = {'classification': 1e-4, 'regression': 1e-6}
+SAMPLE = {'nystrom': 2}  # rows of the sample for each node; kernels need fewer than other nodes
+SAMPLE_OF_OTHERS = 4
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Hold what a training by passes is given.
+
+    n_sample : about how many rows make the preconditioner. dtype : of its factor.
+    tolerance : relative residual at which to stop. max_passes : when to give up.
+    """
+
+    n_sample: int
+    dtype: type
+    tolerance: float
+    max_passes: int
+
+    @classmethod
+    def of_options(cls, options: PESVMOptions, n_hidden: int) -> 'Passes':
+        """Choose what the options leave open. Raises DataFormatError where the factor does not fit into the memory."""
+        n_sample = options.precondition_rows or SAMPLE.get(options.map, SAMPLE_OF_OTHERS) * n_hidden
+        return cls(n_sample, choose_type(options.memory, n_hidden), options.tolerance or TOLERANCES[options.task],
+                   options.max_passes)
+
+
+def choose_type(memory: float, n_hidden: int) -> type:
+    """Return the type of the preconditioner: float64 where the memory in MB allows, else float32.
+
+    Raises DataFormatError where neither fits.
+    """
+    for dtype in (np.float64, np.float32):
+        if np.dtype(dtype).itemsize * (n_hidden + 1)**2 <= memory * 1e6:
+            return dtype
+    needed, most = 4 * (n_hidden + 1)**2 / 1e6, int(np.sqrt(memory * 1e6 / 4)) - 1
+    raise DataFormatError(f'--solver passes: expected at most {most:,} hidden nodes with --memory {memory:g} MB, found '
+                          f'{n_hidden:,}: raise --memory to {needed:,.0f}, or take fewer nodes')
+
+
+def demand_memory(options: PESVMOptions) -> None:
+    """Raise DataFormatError, before any job, where a training by passes has no memory for its factor."""
+    if options.map != 'identity' and choose_solver(options, 0, options.n_hidden)[0] == PASSES:
+        choose_type(options.memory, options.n_hidden)
+
+
+def choose_solver(options: PESVMOptions, n_rows: int, n_hidden: int) -> tuple[str, str]:
+    """Return gram or passes, and why: by the options, the rows, the nodes and the memory alone."""
+    if options.solver is not None:
+        return options.solver, '--solver says so'
+    needed = COPIES * 8 * (n_hidden + 1)**2 / 1e6
+    if needed > options.memory:
+        return PASSES, f'a Gram of {n_hidden:,} nodes takes {needed:,.0f} MB, --memory is {options.memory:g} MB'
+    if n_hidden > MOST_GRAM_NODES and n_rows > n_hidden:
+        return PASSES, f'there are more than {MOST_GRAM_NODES:,} hidden nodes'
+    return GRAM, f'a Gram of {n_hidden:,} nodes fits into --memory {options.memory:g} MB'
