@@ -14,6 +14,7 @@ from mr_elm.typing import Floats, Pair
 ROWS_AT_ONCE = 256
 COLUMNS_AT_ONCE = 1024  # the memory of a tile is small enough not to be given back to the system after each
 FEW_FEATURES = 64    # up to here a compiled loop over differences beats a product followed by exp
+FEW_ON_DEMAND = 50
 MIRROR_SHARE = 0.25  # of the rows: with fewer of them weighted, reordering costs more than the mirrored half saves
 SAFE_EXPONENT = 4.0  # gamma |x|^2 up to which float32 products cost about 1e-6 (root mean square) in the kernel
 
@@ -51,12 +52,25 @@ class DenseRows:
             self._by_single_product(indices, out)
         return out
 
+    def features(self) -> tuple[Floats, tuple[float, bool]] | None:
+        """Return (features (d, n), exponential), see `fused`, where K is quickly computed from them, else None."""
+        if not self.kernel.kind.exponent or self.X.shape[1] > FEW_ON_DEMAND:
+            return None
+        return np.ascontiguousarray(self.X.T), self.kernel.exponential
+
     def tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats | None = None) -> Floats:
         """Return K[rows, columns] in float64, for numbers of rows, in `out` when given."""
-        from mr_elm.features import fused
         out = np.empty((len(rows), len(columns))) if out is None else out
         products = np.matmul(self._factor[rows], self._factor[columns].T, out=None if self.exact else out)
-        squares = self.squares[rows], self.squares[columns]
+        return self._fill_tile(products, (self.squares[rows], self.squares[columns]), out)
+
+    def square(self, out: Floats) -> Floats:
+        """Return K of all rows in float64, in `out` where the kernel is an exponential."""
+        products = np.matmul(self._factor, self._factor.T, out=None if self.exact else out)
+        return self._fill_tile(products, (self.squares, self.squares), out)
+
+    def _fill_tile(self, products: np.ndarray, squares: Pair, out: Floats) -> Floats:
+        from mr_elm.features import fused
         if self.kernel.kind.exponent:
             fused.fill_kernel_tile(products, squares, self.kernel.exponential, out, 0)
             return out

@@ -34,7 +34,7 @@ def _exp(x: float) -> float:
 
 
 @inline
-def _exp_double(x: float) -> float:
+def exp_double(x: float) -> float:
     """Return exp(x) for x <= 0 in float64: 2^n times the Taylor polynomial of 2^r on [-1/2, 1/2]; error 4e-16."""
     z = max(x * 1.4426950408889634, -1021.0)
     n = np.floor(z + 0.5)
@@ -74,7 +74,7 @@ def add_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[floa
             d = d if d > 1e-14 * both else 0.0
             values[j] = -gamma * (np.sqrt(d) if root else d)
         for j in range(n):
-            values[j] = _exp_double(values[j])
+            values[j] = exp_double(values[j])
         for j in range(n):
             total[j] += w * values[j]
             s += values[j] * mirrored[j]
@@ -98,7 +98,7 @@ def fill_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[flo
             d = d if d > 1e-14 * both else 0.0
             target[j] = -gamma * (np.sqrt(d) if root else d)
         for j in range(n):
-            target[j] = _exp_double(target[j])
+            target[j] = exp_double(target[j])
 
 
 @fast

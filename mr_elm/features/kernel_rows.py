@@ -61,6 +61,13 @@ class SparseRows:
         """Return K[rows, columns] in float64, for numbers of rows; `out` is not used."""
         return self.kernel.tile(self.X[rows], self.X[columns])
 
+    def features(self) -> None:
+        """Return None: to compute rows one by one takes longer than to take them all."""
+
+    def square(self, out: Floats) -> Floats:
+        """Return K of all rows in float64, in `out`."""
+        return self.rows(np.arange(self.n_samples), np.float64, out)
+
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
         total = np.zeros(self.n_samples)
@@ -99,6 +106,13 @@ class PrecomputedRows:
     def tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats | None = None) -> Floats:
         """Return K[rows, columns] in float64, for numbers of rows; `out` is not used."""
         return self.matrix[np.ix_(rows, columns)].astype(float, copy=False)
+
+    def features(self) -> None:
+        """Return None: to compute rows one by one takes longer than to take them all."""
+
+    def square(self, out: Floats) -> Floats:
+        """Return K of all rows in float64, in `out`."""
+        return self.rows(np.arange(self.n_samples), np.float64, out)
 
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""

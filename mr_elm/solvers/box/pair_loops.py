@@ -41,11 +41,15 @@ ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 class PairProblem(NamedTuple):
     """State the machines: Q_ij = t_i t_j (K_ij + shift) + delta_ij ridge_i, 0 <= a_i <= upper_i.
 
-    squares : the kernel values of each class with itself, flat.
+    squares : the kernel values of each class with itself, flat; those of two classes are Q of their machine.
+    features, targets, exponential : of a single machine whose kernel values are computed from features, see `PairRows`.
     ridge : of all variables of all machines, flat. eps, limit : where to stop, and after how many rounds at the latest.
     """
 
     squares: Floats
+    features: np.ndarray
+    targets: Floats
+    exponential: tuple[float, bool]
     ridge: Floats
     shift: float
     eps: float
@@ -53,17 +57,24 @@ class PairProblem(NamedTuple):
 
 
 @inner
-def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, fresh: np.ndarray) -> PairRows:
-    """Return the rows of a machine, filled where they are few; values : room for them."""
-    m, n, o, first, second, top, left = task[1], task[2], task[3], task[4], task[5], task[6], task[7]
-    for i in range(m + n):
-        fresh[i] = False
-    rows = PairRows(values[:(m + n)**2].reshape(m + n, m + n), fresh,
+def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, ready: np.ndarray) -> PairRows:
+    """Return the rows of a machine, filled where they are few; values : room for them.
+
+    ready : room for as many; of a single machine, which rows of Q are in values already.
+    """
+    size, m, n, o, first, second, top, left = (
+        task[1] + task[2], task[1], task[2], task[3], task[4], task[5], task[6], task[7])
+    if len(problem.targets):
+        m, n = 0, 0
+    else:
+        ready[:size] = False
+    rows = PairRows(values[:size**2].reshape(size, size), ready[:size],
                     problem.squares[first:first + m * m].reshape(m, m),
                     problem.squares[second:second + n * n].reshape(n, n), tile[top:top + m, left:left + n],
-                    problem.shift, problem.ridge[o:o + m + n])
-    for i in range(m + n if m + n <= COPIED else 0):
-        fill_row(rows, i)
+                    problem.features, problem.targets, problem.exponential, problem.shift, problem.ridge[o:o + size])
+    for i in range(size if size <= COPIED else 0):
+        if not rows.ready[i]:
+            fill_row(rows, i)
     return rows
 
 

@@ -29,6 +29,7 @@ ROUNDS = 50  # steps of Newton, after which a machine is left to blocks
 # together, they take as long as by `block_rule` at about 300 rows with 2 classes, 550 with 3, 1,000 with 5 and 1,200
 # with 8.
 ROWS_A_CLASS, MOST_ROWS = 180, 1200
+MOST_SINGLE = 1000
 
 
 @dataclass
@@ -97,23 +98,72 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     n_classes : of the whole problem, where codes are of two of them.
     """
     started = time.process_time()
+    if max(n_classes, codes.max() + 1) == 2:
+        return solve_single_machine(rows, codes, upper, settings, ridge)
     plan = plan_pairs(np.bincount(codes), settings, n_classes)
     if not plan.small.any():
         return None
     order = np.argsort(codes, kind='stable')
     members = order[plan.variables[0]]
-    state, extra = np.empty((5, len(members))), np.zeros(len(members)) if ridge is None else ridge[members]
+    extra = np.zeros(len(members)) if ridge is None else ridge[members]
     shift = 0.0 if ridge is None else 1.0
-    diagonal = rows.diagonal()[members] + shift + extra
-    state[A], state[G], state[UPPER] = 0, -1, upper[members]
-    state[DIAGONAL] = np.maximum(diagonal, TINY * max(diagonal.max(), 1e-300))
-    state[INVERSE] = 1 / state[DIAGONAL]
+    state = begin(rows.diagonal()[members] + shift + extra, upper[members])
     found = SmallMachines(sum_before(plan.sizes), members, plan.variables[1], state[UPPER], extra, state[A], state[G],
                           np.zeros(len(plan.small)), np.zeros(len(plan.small), np.int64), settings.eps)
-    problem = PairProblem(extra, extra, shift, settings.eps, min(settings.max_iter or ROUNDS, ROUNDS))
+    nothing = np.empty(0)
+    problem = PairProblem(nothing, nothing[None], nothing, (0.0, False), extra, shift, settings.eps, limit(settings))
     solve_tiles(rows, order, plan, (problem, state, (found.violation, found.n_iter)), settings.n_threads)
     found.seconds = time.process_time() - started
     return found
+
+
+def begin(diagonal: Floats, upper: Floats) -> Floats:
+    """Return what is known of variables that are 0, see `whole_loops`; diagonal : of Q."""
+    state = np.empty((5, len(upper)))
+    state[A], state[G], state[UPPER] = 0, -1, upper
+    state[DIAGONAL] = np.maximum(diagonal, TINY * max(diagonal.max(), 1e-300))
+    state[INVERSE] = 1 / state[DIAGONAL]
+    return state
+
+
+def limit(settings: Settings) -> int:
+    """Return after how many rounds a machine is left to blocks."""
+    return min(settings.max_iter or ROUNDS, ROUNDS)
+
+
+def solve_single_machine(rows: Any, codes: np.ndarray, upper: Floats, settings: Settings,
+                         ridge: Floats | None) -> SmallMachines | None:
+    """Do what `solve_small_machines` does for two classes: where features are few, rows of K are computed on demand."""
+    n, started = len(codes), time.process_time()
+    if n > MOST_SINGLE or 32 * n**2 > settings.cache_bytes:
+        return None
+    t, shift = 2.0 * codes - 1, 0.0 if ridge is None else 1.0
+    extra = np.zeros(n) if ridge is None else ridge
+    state = begin(rows.diagonal() + shift + extra, upper)
+    found = SmallMachines(np.array([0, n]), np.arange(n), t, state[UPPER], extra, state[A], state[G], np.zeros(1),
+                          np.zeros(1, np.int64), settings.eps)
+    task, nothing, ready = np.array([[0, n, 0, 0, 0, 0, 0, 0]]), np.empty((0, 0)), np.zeros(n, bool)
+    with borrowed() as space:
+        buffers = space.array('buffers', (3, n**2), float)
+        features, exponential = rows.features() or (nothing, (0.0, False))
+        if not len(features):
+            fill_square(rows, t, shift, extra, buffers[0].reshape(n, n))
+            ready[:] = True
+        problem = PairProblem(np.empty(0), features, t, exponential, extra, shift, settings.eps, limit(settings))
+        solve_pairs(nothing, task, problem, state, (found.violation, found.n_iter), tuple(buffers), ready)
+    found.seconds = time.process_time() - started
+    return found
+
+
+def fill_square(rows: Any, t: Floats, shift: float, ridge: Floats, Q: Floats) -> None:
+    """Fill in Q of a machine."""
+    K = rows.square(Q)
+    if K is not Q:
+        Q[...] = K
+    Q += shift
+    Q *= t
+    Q *= t[:, None]
+    Q.flat[::len(t) + 1] += ridge
 
 
 def plan_pairs(counts: np.ndarray, settings: Settings, n_classes: int = 0) -> PairPlan:

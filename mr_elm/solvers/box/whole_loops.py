@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mr_elm.compiled import INNER, jit
+from mr_elm.features.fused import exp_double
 from mr_elm.typing import Floats
 
 inner = jit(fastmath=True, **INNER)
@@ -15,17 +16,20 @@ A, G, UPPER, DIAGONAL, INVERSE = range(5)
 RIDGE = 1e-14   # of the largest diagonal value, the smallest that a factorisation begins with
 ATTEMPTS = 12   # ridges, each 10 times as large as the one before
 HALVINGS = 6    # of a step of Newton
+STRETCH = 256   # kernel values computed together: they stay in the first cache
 
 
 class PairRows(NamedTuple):
-    """Hold the kernel values of m rows of one class, whose targets are -1, and of n of another.
+    """Hold the rows of Q of one machine, of kernel values or of the features of its rows.
 
     Few rows of Q are ever needed: a row is filled when a step first needs it. To fill all takes longer than to solve an
     easy machine.
 
-    Q : (m + n, m + n), to be filled. ready : (m + n,) bool, which rows of Q are filled.
-    own : (m, m), other : (n, n), cross : (m, n), values of K. shift : what is added to them.
-    ridge : (m + n,), what is added to the diagonal.
+    Q : (n, n), to be filled. ready : (n,) bool, which rows of Q are filled.
+    own, other, cross : values of K of rows of one class, whose targets are -1, of another, and between them; (0, 0)
+        where K is computed from features.
+    features : (d, n), with targets (n,) and exponential, see `fused`; (0, n) where K is there.
+    shift : what is added to K. ridge : (n,), what is added to the diagonal.
     """
 
     Q: np.ndarray
@@ -33,6 +37,9 @@ class PairRows(NamedTuple):
     own: np.ndarray
     other: np.ndarray
     cross: np.ndarray
+    features: np.ndarray
+    targets: Floats
+    exponential: tuple[float, bool]
     shift: float
     ridge: Floats
 
@@ -40,6 +47,17 @@ class PairRows(NamedTuple):
 @inner
 def fill_row(rows: PairRows, i: int) -> None:
     """Fill row i of Q."""
+    if len(rows.features):
+        compute_row(rows, i)
+    else:
+        copy_row(rows, i)
+    rows.Q[i, i] += rows.ridge[i]
+    rows.ready[i] = True
+
+
+@inner
+def copy_row(rows: PairRows, i: int) -> None:
+    """Fill row i of Q from values of K."""
     out, m, shift = rows.Q[i], len(rows.own), rows.shift
     if i < m:
         own, cross = rows.own[i], rows.cross[i]
@@ -53,8 +71,36 @@ def fill_row(rows: PairRows, i: int) -> None:
             out[c] = -(rows.cross[c, i - m] + shift)
         for c in range(len(other)):
             out[m + c] = other[c] + shift
-    out[i] += rows.ridge[i]
-    rows.ready[i] = True
+
+
+@inner
+def compute_row(rows: PairRows, i: int) -> None:
+    """Fill row i of Q from features, by sums of squared differences, four features a pass."""
+    out, X, t, (gamma, root), shift = rows.Q[i], rows.features, rows.targets, rows.exponential, rows.shift
+    d, part = len(X), np.empty(STRETCH)
+    for start in range(0, len(t), STRETCH):
+        stop = min(start + STRETCH, len(t))
+        m, f = stop - start, 0
+        part[:m] = 0.0
+        while f + 4 <= d:
+            u0, u1, u2, u3 = X[f, i], X[f + 1, i], X[f + 2, i], X[f + 3, i]
+            x0, x1, x2, x3 = X[f, start:stop], X[f + 1, start:stop], X[f + 2, start:stop], X[f + 3, start:stop]
+            for j in range(m):
+                a, b, c, e = u0 - x0[j], u1 - x1[j], u2 - x2[j], u3 - x3[j]
+                part[j] += a * a + b * b + c * c + e * e
+            f += 4
+        while f < d:
+            u0, x0 = X[f, i], X[f, start:stop]
+            for j in range(m):
+                a = u0 - x0[j]
+                part[j] += a * a
+            f += 1
+        for j in range(m):
+            part[j] = -gamma * (np.sqrt(part[j]) if root else part[j])
+        for j in range(m):
+            part[j] = exp_double(part[j])
+        for j in range(m):
+            out[start + j] = t[i] * t[start + j] * (part[j] + shift)
 
 
 @inner
