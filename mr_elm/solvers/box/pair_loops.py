@@ -11,6 +11,7 @@ from mr_elm.compiled import INNER, jit
 from mr_elm.solvers.box.whole_loops import (
     DIAGONAL,
     INVERSE,
+    STRETCH,
     UPPER,
     A,
     G,
@@ -44,6 +45,8 @@ class PairProblem(NamedTuple):
     squares : the kernel values of each class with itself, flat; those of two classes are Q of their machine.
     features, targets, exponential : of a single machine whose kernel values are computed from features, see `PairRows`.
     ridge : of all variables of all machines, flat. eps, limit : where to stop, and after how many rounds at the latest.
+    trial : after so many rows that are computed from features, a machine is left, with 0 rounds, while half of its
+        variables violate: it will need most rows. 0 for never.
     """
 
     squares: Floats
@@ -54,6 +57,7 @@ class PairProblem(NamedTuple):
     shift: float
     eps: float
     limit: int
+    trial: int
 
 
 @inner
@@ -71,7 +75,8 @@ def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: 
     rows = PairRows(values[:size**2].reshape(size, size), ready[:size],
                     problem.squares[first:first + m * m].reshape(m, m),
                     problem.squares[second:second + n * n].reshape(n, n), tile[top:top + m, left:left + n],
-                    problem.features, problem.targets, problem.exponential, problem.shift, problem.ridge[o:o + size])
+                    problem.features, problem.targets, problem.exponential, problem.shift, problem.ridge[o:o + size],
+                    np.empty(STRETCH))
     for i in range(size if size <= COPIED else 0):
         if not rows.ready[i]:
             fill_row(rows, i)
@@ -108,6 +113,7 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
         width, whole, newton, made, most = size, True, size <= FEW, 0, size if size <= FEW else size // FIRST
+        filled = 0
         while True:
             x, slope, top = here[A, first:last], here[G, first:last], here[UPPER, first:last]
             if newton and not whole:
@@ -117,13 +123,17 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
             made, most = made + steps, most - steps
             if said >= 0:
                 fill_row(rows, said)
+                filled += 1
+                if filled == problem.trial and 2 * find_face(a, g, upper, tolerance, face)[0] > size:
+                    found[1][p] = 0
+                    return
                 continue
             newton = newton if whole else said != SETTLED
             if not whole:
                 move(rows, face[:width], x, a, g)
             width, worst, total = find_face(a, g, upper, tolerance, face)
             ended = said == SETTLED if whole else worst <= max(tolerance, ROUNDING * total)
-            whole = whole and size > FEW and made < 2 * size and 2 * width > size
+            whole = whole and size > FEW and made < max(2, size // WORTH) * size and 2 * width > size
             most, found[1][p] = size // FIRST if whole else max(SWEEPS, width // WORTH) * width, found[1][p] + 1
             if ended or found[1][p] >= problem.limit or (width > MOST_FACE and not whole):
                 break

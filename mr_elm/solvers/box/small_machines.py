@@ -2,7 +2,8 @@
 
 Rows are put in class order. The tile of two classes serves one machine, the tile of a class with itself all machines
 of this class. So half of the kernel matrix is computed, each value once, and only the tiles on the diagonal are kept.
-Small classes share a tile: Python is called once a tile, not once a pair.
+Small classes share a tile: Python is called once a tile, not once a pair. Where there is one machine, its rows of K are
+computed when a step first needs them, unless most of them are needed.
 
 Machines that are too large (`plan_pairs`) or not solved after ROUNDS are left to `block_rule`.
 """
@@ -17,7 +18,7 @@ from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
 from mr_elm.solvers.box.pair_plan import PairPlan, sum_before
-from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G
+from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G, finish_square
 from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
 
@@ -29,7 +30,11 @@ ROUNDS = 50  # steps of Newton, after which a machine is left to blocks
 # together, they take as long as by `block_rule` at about 300 rows with 2 classes, 550 with 3, 1,000 with 5 and 1,200
 # with 8.
 ROWS_A_CLASS, MOST_ROWS = 180, 1200
-MOST_SINGLE = 1000
+# The machine of two classes shares nothing. Measured as above on the sets of two classes and 60 to 2,600 rows.
+MOST_SINGLE = 1100  # rows: at 1,300, `block_rule` is as fast
+CHEAP = 12          # features, up to which a row is computed on demand as fast as among others
+TRIAL = 6           # beyond, after 1 / TRIAL of the rows, all rows are computed where most seem to be needed
+FLAT, SQUARE = np.empty(0), np.empty((0, 0))  # for what a machine has not
 
 
 @dataclass
@@ -110,8 +115,7 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     state = begin(rows.diagonal()[members] + shift + extra, upper[members])
     found = SmallMachines(sum_before(plan.sizes), members, plan.variables[1], state[UPPER], extra, state[A], state[G],
                           np.zeros(len(plan.small)), np.zeros(len(plan.small), np.int64), settings.eps)
-    nothing = np.empty(0)
-    problem = PairProblem(nothing, nothing[None], nothing, (0.0, False), extra, shift, settings.eps, limit(settings))
+    problem = PairProblem(FLAT, SQUARE, FLAT, (0.0, False), extra, shift, settings.eps, limit(settings), 0)
     solve_tiles(rows, order, plan, (problem, state, (found.violation, found.n_iter)), settings.n_threads)
     found.seconds = time.process_time() - started
     return found
@@ -142,28 +146,26 @@ def solve_single_machine(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     state = begin(rows.diagonal() + shift + extra, upper)
     found = SmallMachines(np.array([0, n]), np.arange(n), t, state[UPPER], extra, state[A], state[G], np.zeros(1),
                           np.zeros(1, np.int64), settings.eps)
-    task, nothing, ready = np.array([[0, n, 0, 0, 0, 0, 0, 0]]), np.empty((0, 0)), np.zeros(n, bool)
     with borrowed() as space:
-        buffers = space.array('buffers', (3, n**2), float)
-        features, exponential = rows.features() or (nothing, (0.0, False))
-        if not len(features):
-            fill_square(rows, t, shift, extra, buffers[0].reshape(n, n))
+        buffers = tuple(space.array('buffers', (3, n**2), float))
+        Q, ready, features = buffers[0].reshape(n, n), np.zeros(n, bool), rows.features()
+
+        def solve(features: Floats, exponential: tuple[float, bool]) -> None:
+            problem = PairProblem(FLAT, features, t, exponential, extra, shift, settings.eps, limit(settings),
+                                  n // TRIAL if len(features) > CHEAP else 0)
+            solve_pairs(SQUARE, np.array([[0, n, 0, 0, 0, 0, 0, 0]]), problem, state,
+                        (found.violation, found.n_iter), buffers, ready)
+
+        if features is not None:
+            solve(*features)
+        if not found.n_iter[0]:
+            K = rows.square(Q)
+            Q[...] = K if K is not Q else Q
+            finish_square(Q, t, shift, extra)
             ready[:] = True
-        problem = PairProblem(np.empty(0), features, t, exponential, extra, shift, settings.eps, limit(settings))
-        solve_pairs(nothing, task, problem, state, (found.violation, found.n_iter), tuple(buffers), ready)
+            solve(SQUARE, (0.0, False))
     found.seconds = time.process_time() - started
     return found
-
-
-def fill_square(rows: Any, t: Floats, shift: float, ridge: Floats, Q: Floats) -> None:
-    """Fill in Q of a machine."""
-    K = rows.square(Q)
-    if K is not Q:
-        Q[...] = K
-    Q += shift
-    Q *= t
-    Q *= t[:, None]
-    Q.flat[::len(t) + 1] += ridge
 
 
 def plan_pairs(counts: np.ndarray, settings: Settings, n_classes: int = 0) -> PairPlan:

@@ -11,7 +11,7 @@ from mr_elm.compiled import INNER, jit
 from mr_elm.features.fused import exp_double
 from mr_elm.typing import Floats
 
-inner = jit(fastmath=True, **INNER)
+fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
 A, G, UPPER, DIAGONAL, INVERSE = range(5)
 RIDGE = 1e-14   # of the largest diagonal value, the smallest that a factorisation begins with
 ATTEMPTS = 12   # ridges, each 10 times as large as the one before
@@ -29,7 +29,7 @@ class PairRows(NamedTuple):
     own, other, cross : values of K of rows of one class, whose targets are -1, of another, and between them; (0, 0)
         where K is computed from features.
     features : (d, n), with targets (n,) and exponential, see `fused`; (0, n) where K is there.
-    shift : what is added to K. ridge : (n,), what is added to the diagonal.
+    shift : what is added to K. ridge : (n,), what is added to the diagonal. room : for some values of a row.
     """
 
     Q: np.ndarray
@@ -42,6 +42,7 @@ class PairRows(NamedTuple):
     exponential: tuple[float, bool]
     shift: float
     ridge: Floats
+    room: Floats
 
 
 @inner
@@ -76,11 +77,11 @@ def copy_row(rows: PairRows, i: int) -> None:
 @inner
 def compute_row(rows: PairRows, i: int) -> None:
     """Fill row i of Q from features, by sums of squared differences, four features a pass."""
-    out, X, t, (gamma, root), shift = rows.Q[i], rows.features, rows.targets, rows.exponential, rows.shift
-    d, part = len(X), np.empty(STRETCH)
-    for start in range(0, len(t), STRETCH):
-        stop = min(start + STRETCH, len(t))
-        m, f = stop - start, 0
+    row, X, t, (gamma, root), shift = rows.Q[i], rows.features, rows.targets, rows.exponential, rows.shift
+    d, part = len(X), rows.room
+    for start in range(0, len(t), len(part)):
+        stop = min(start + len(part), len(t))
+        m, f, out, signs, sign = stop - start, 0, row[start:stop], t[start:stop], t[i]
         part[:m] = 0.0
         while f + 4 <= d:
             u0, u1, u2, u3 = X[f, i], X[f + 1, i], X[f + 2, i], X[f + 3, i]
@@ -95,12 +96,23 @@ def compute_row(rows: PairRows, i: int) -> None:
                 a = u0 - x0[j]
                 part[j] += a * a
             f += 1
+        if root:
+            for j in range(m):
+                part[j] = np.sqrt(part[j])
         for j in range(m):
-            part[j] = -gamma * (np.sqrt(part[j]) if root else part[j])
+            part[j] = exp_double(-gamma * part[j])
         for j in range(m):
-            part[j] = exp_double(part[j])
-        for j in range(m):
-            out[start + j] = t[i] * t[start + j] * (part[j] + shift)
+            out[j] = sign * signs[j] * (part[j] + shift)
+
+
+@fast
+def finish_square(K: Floats, t: Floats, shift: float, ridge: Floats) -> None:
+    """Turn K of all rows of a machine into its Q, in place."""
+    for i in range(len(t)):
+        row, sign = K[i], t[i]
+        for j in range(len(t)):
+            row[j] = sign * t[j] * (row[j] + shift)
+        row[i] += ridge[i]
 
 
 @inner
