@@ -53,7 +53,8 @@ class KernelOrNodes(TableRows, Convertible, BaseEstimator):
 
     def _make_kernel(self, X: Rows, weights: Floats | None = None) -> Kernel:
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
-        size = X.shape[1] * (1.0 if self.scaling_ else variance(X, weights))
+        known = self.scaling_ or any(value is not None for value in given.values())
+        size = X.shape[1] * (1.0 if known else variance(X, weights))
         return make_kernel(self.kernel, size, getattr(self, 'normalise', False), **given)
 
     def _make_layer(self, d: int) -> HiddenLayer:

@@ -29,12 +29,21 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
     """
     if not is_countable(y):
         check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = number_two(y) or np.unique(y, return_inverse=True)
     if 2 * len(classes) > len(codes):
         check_classification_targets(y)  # warns of so many classes
     if len(classes) < 2:
         raise ValueError(f'expected rows of two classes, all are of one class, {classes[0]!r}')
     return classes, codes
+
+
+def number_two(y: Labels) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the same of two classes that are numbers, without sorting; None where there are others."""
+    if not isinstance(y, np.ndarray) or y.ndim != 1 or not y.size or y.dtype.kind not in 'iuf':
+        return None
+    classes = np.array([y.min(), y.max()])
+    last = y == classes[1]
+    return (classes, last.astype(int)) if classes[0] < classes[1] and ((y == classes[0]) | last).all() else None
 
 
 def is_countable(y: Labels) -> bool:

@@ -116,6 +116,8 @@ class Kernel:
 
     def diagonal(self, squares: Floats) -> Floats:
         """Return K(x, x), (n,), of rows with these squared norms."""
+        if self.kind.exponent:
+            return np.ones(len(squares))
         values = self._own(squares)
         return np.where(values > 0, 1.0, 0.0) if self.normalised else values
 

@@ -161,9 +161,11 @@ def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats], Resu
         small.alpha[place] = result.alpha
         small.intercept[machine], small.n_iter[machine] = result.intercept, result.n_iter
     used = np.flatnonzero(small.alpha)
-    support, rows = np.unique(small.members[used], return_inverse=True)
+    rows = small.members[used]
+    counts = np.bincount(rows)
+    support = np.flatnonzero(counts)  # as of `np.unique`, which sorts
     dual_coef = np.zeros((len(support), small.n_machines))
-    dual_coef[rows, small.machines[used]] = (small.alpha * small.targets)[used]
+    dual_coef[np.cumsum(counts > 0)[rows] - 1, small.machines[used]] = (small.alpha * small.targets)[used]
     return JoinedMachines(support, dual_coef, small.intercept, int(small.n_iter.max()), PairResults(small, others))
 
 
