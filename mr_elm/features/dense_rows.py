@@ -4,6 +4,7 @@ Where cancellation in |u|^2 + |v|^2 - 2 u.v would spoil more than the last digit
 float64, or as sums of squared differences, and only the kernel value is rounded.
 """
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -16,10 +17,30 @@ COLUMNS_AT_ONCE = 1024  # the memory of a tile is small enough not to be given b
 FEW_FEATURES = 64    # up to here a compiled loop over differences beats a product followed by exp
 FEW_ON_DEMAND = 50   # up to here single rows are computed in float64 fast enough not to compute all together
 MIRROR_SHARE = 0.25  # of the rows: with fewer of them weighted, reordering costs more than the mirrored half saves
+EXPONENTIAL = 2.5e-7  # error of exp in float32, see `fused`
 SAFE_EXPONENT = 4.0  # gamma |x|^2 up to which float32 products cost about 1e-6 (root mean square) in the kernel
 
 
-class DenseRows:
+class KernelSource:
+    """Say what a source of kernel rows does unless it knows better; a source has n_samples and rows()."""
+
+    n_samples: int
+    rows: Any
+
+    def features(self) -> tuple[Floats, tuple[float, bool]] | None:
+        """Return (features (d, n), exponential), see `fused`, where single rows of K are quickly computed from them."""
+        return None
+
+    def rounding(self) -> float:
+        """Return how far float32 rows are from K at most; inf where it is not known."""
+        return np.inf
+
+    def square(self, out: Floats) -> Floats:
+        """Return K of all rows in float64, in `out` where that helps."""
+        return self.rows(np.arange(self.n_samples), np.float64, out)
+
+
+class DenseRows(KernelSource):
     """Serve rows of K(X, X) for X, (n, d) float64.
 
     squares : |x|^2, (n,), when they are known.
@@ -53,7 +74,7 @@ class DenseRows:
         return out
 
     def features(self) -> tuple[Floats, tuple[float, bool]] | None:
-        """Return (features (d, n), exponential), see `fused`, where K is quickly computed from them, else None."""
+        """Return (features (d, n), exponential), None where they are many."""
         if not self.kernel.kind.exponent or self.X.shape[1] > FEW_ON_DEMAND:
             return None
         return np.ascontiguousarray(self.X.T), self.kernel.exponential
@@ -75,6 +96,20 @@ class DenseRows:
             fused.fill_kernel_tile(products, squares, self.kernel.exponential, out, 0)
             return out
         return self.kernel.finish(products.astype(float, copy=False), *squares)
+
+    def rounding(self) -> float:
+        """Return how far float32 rows of a Gaussian kernel are from K at most, inf for other kernels.
+
+        With t^2 = gamma |u - v|^2: the error of |u - v|^2 times gamma exp(-t^2), to which t exp(-t^2) < 0.43 and
+        t^2 exp(-t^2) < 0.37 apply; of products of u and v, gamma |u|^2 <= SAFE_EXPONENT, gamma |u||v| exp(-t^2) < 4.3.
+        """
+        d, unit = self.X.shape[1], 0.5 * np.finfo(np.float32).eps
+        if self.kernel.kind.exponent != 2:
+            return np.inf
+        if d <= FEW_FEATURES:
+            reach = np.sqrt(self.kernel.factor * self.squares.max())
+            return EXPONENTIAL + unit * (1.72 * reach + 0.37 * (d + 6))
+        return EXPONENTIAL + unit * (9 * (d + 2) + 30)
 
     @cached_property
     def _transposed(self) -> np.ndarray:

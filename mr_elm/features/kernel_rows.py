@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
 from mr_elm.errors import NumericalWarning
-from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, deliver
+from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, KernelSource, deliver
 from mr_elm.features.kernels import Kernel, multiplies_exactly, multiply_transposed, row_squares
 from mr_elm.typing import Floats, Rows
 
 DENSE_BYTES = 1 << 29  # CSR data are expanded when they fit into this,
 DENSE_SHARE = 0.1      # or when more than this share of their values is not zero
+CENTRED = 0.01         # of the mean square norm of the rows, that of their mean: to centre them would not pay
 SAMPLED = 400          # rows of a ready matrix that are looked at
 NEGATIVE = 1e-6        # of the largest eigenvalue: rounding makes smaller negative ones
 
@@ -31,12 +32,15 @@ def kernel_rows(X: Rows, kernel: Kernel) -> 'DenseRows | SparseRows':
         X = X.toarray()
     X = np.ascontiguousarray(X, dtype=float)
     exact = multiplies_exactly(X)
-    if kernel.kind.of_distance and not exact:
-        X = X - X.mean(axis=0)  # distances stay the same and cancel less
-    return DenseRows(X, kernel, exact=exact)
+    if exact or not kernel.kind.of_distance:
+        return DenseRows(X, kernel, exact=exact)
+    mean, squares = X.mean(axis=0), row_squares(X)
+    if len(X) * (mean @ mean) < CENTRED * squares.sum():
+        return DenseRows(X, kernel, squares)
+    return DenseRows(X - mean, kernel)  # distances stay the same and cancel less
 
 
-class SparseRows:
+class SparseRows(KernelSource):
     """Serve rows of K(X, X) for CSR X; only the rows asked for are expanded."""
 
     def __init__(self, X: Rows, kernel: Kernel) -> None:
@@ -61,13 +65,6 @@ class SparseRows:
         """Return K[rows, columns] in float64, for numbers of rows; `out` is not used."""
         return self.kernel.tile(self.X[rows], self.X[columns])
 
-    def features(self) -> None:
-        """Return None: to compute rows one by one takes longer than to take them all."""
-
-    def square(self, out: Floats) -> Floats:
-        """Return K of all rows in float64, in `out`."""
-        return self.rows(np.arange(self.n_samples), np.float64, out)
-
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
         total = np.zeros(self.n_samples)
@@ -77,7 +74,7 @@ class SparseRows:
         return total
 
 
-class PrecomputedRows:
+class PrecomputedRows(KernelSource):
     """Serve rows of a ready symmetric matrix K, (n, n) float32 or float64: the problem is then the one of this K.
 
     Warns when K is not positive semidefinite on a sample of the rows. Raises ValueError when it is not square and
@@ -107,13 +104,6 @@ class PrecomputedRows:
         """Return K[rows, columns] in float64, for numbers of rows; `out` is not used."""
         return self.matrix[np.ix_(rows, columns)].astype(float, copy=False)
 
-    def features(self) -> None:
-        """Return None: to compute rows one by one takes longer than to take them all."""
-
-    def square(self, out: Floats) -> Floats:
-        """Return K of all rows in float64, in `out`."""
-        return self.rows(np.arange(self.n_samples), np.float64, out)
-
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
         from mr_elm.features.fused import add_rows
@@ -137,7 +127,7 @@ def demand_kernel(K: np.ndarray) -> None:
                       NumericalWarning, stacklevel=3)
 
 
-class NodeRows:
+class NodeRows(KernelSource):
     """Serve rows of H H' for explicit node outputs H, (n, L)."""
 
     def __init__(self, H: ArrayLike) -> None:

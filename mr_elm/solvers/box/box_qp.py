@@ -79,7 +79,8 @@ class Result:
     """Hold what a solver found.
 
     alpha : (N,), the dual variables.
-    decision : (N,), f(x_i) of every row, those of bound 0 included.
+    decision : (N,), f(x_i) of every row, those of bound 0 included; of a row that is proven not to violate without its
+        float64 kernel values, from float32 ones.
     objective : 1/2 a'Qa - e'a.
     gap, violation : duality gap and largest violation of the optimality conditions, from float64 kernel rows.
     n_iter : iterations as the solver counts them.
@@ -144,11 +145,17 @@ class BoxQP:
         largest = self.diagonal.max()
         return np.maximum(self.diagonal, TINY * largest if largest > 0 else TINY)
 
-    def gradient(self, alpha: Floats) -> tuple[Floats, int]:
-        """Return Qa - e in float64, and the number of kernel rows that took."""
-        support = np.flatnonzero(alpha)
-        decision = self.rows.weighted_sum(support, (alpha * self.targets)[support])
-        return self.targets * decision - 1, len(support)
+    def gradient(self, alpha: Floats, part: np.ndarray | None = None) -> tuple[Floats, int]:
+        """Return Qa - e in float64, and how many kernel rows were computed for it.
+
+        part : numbers of the variables it is wanted of, among them all that are not 0; None for all.
+        """
+        support, t = np.flatnonzero(alpha), self.targets
+        weights = (alpha * t)[support]
+        if part is None:
+            return t * self.rows.weighted_sum(support, weights) - 1, len(support)
+        decision = self.rows.take(part).weighted_sum(np.searchsorted(part, support), weights)
+        return t[part] * decision - 1, -(-len(support) * len(part) // self.n_samples)
 
     def block(self, indices: np.ndarray) -> Floats:
         """Return Q[indices, indices] in float64, made of these rows alone."""

@@ -100,6 +100,10 @@ class BallRows:
         """Return the same of a part of the data, with a C that is `growth` times as large."""
         return BallRows(self.base.take(subset), self.ridge[subset] / growth)
 
+    def rounding(self) -> float:
+        """Return how far float32 rows are from k + 1 at most, but on the diagonal."""
+        return self.base.rounding() + np.finfo(np.float32).eps
+
     def diagonal(self) -> Floats:
         """Return k~_ii, (n,)."""
         return self.base.diagonal() + 1 + self.ridge
