@@ -80,7 +80,9 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
             part = source
             if len(rows) < len(codes):
                 part = source[rows] if kind is NodeMachine else source.take(rows)
-            return machine.solve(part, targets, None if weights is None else weights[rows])
+            some = None if weights is None else weights[rows]
+            return machine.solve(part, targets, some) if scheme.n_classes == 2 else machine.solve_alone(
+                part, targets, some, 2)
 
         small = None if scheme.one_vs_all else machine.solve_pairs(source, codes, weights)
         n_threads = machine.settings.n_threads

@@ -34,12 +34,16 @@ class BoxMachine:
         return solve_dual(BoxQP(source, targets, self.C, weights), self.rule, self.settings)
 
     def solve_alone(self, source: Any, targets: Floats, weights: Floats | None, n_classes: int) -> Result:
-        """Train the machine of one pair of n_classes classes as `solve_pairs` trains it among the others."""
+        """Train one of the machines of n_classes classes as `solve_pairs` trains it among the others, or by itself."""
         codes = (targets > 0).astype(int)
-        small = self.solve_pairs(source, codes, weights, n_classes) if np.ptp(codes) else None
-        if small is None or len(small.unsolved):
-            return self.solve(source, targets, weights)
-        result = small.make_result(0)
+        for known in sorted({n_classes, 2}, reverse=True) if np.ptp(codes) else ():
+            small = self.solve_pairs(source, codes, weights, known)
+            if small is not None and not len(small.unsolved):
+                return self.report(small.make_result(0))
+        return self.solve(source, targets, weights)
+
+    def report(self, result: Result) -> Result:
+        """Report what a machine reached that was solved at once."""
         if self.settings.report is not None:
             self.settings.report(result.n_iter, lambda: result.violation, self.settings.eps)
         return result

@@ -127,7 +127,7 @@ class DualTask(RowsTask):
         machine = replace(self.machine, settings=replace(self.machine.settings, report=report))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
-            solve = machine.solve if self.scheme.one_vs_all else partial(machine.solve_alone, n_classes=self.n_classes)
+            solve = partial(machine.solve_alone, n_classes=2 if self.scheme.one_vs_all else self.n_classes)
             result = solve(self.prepare_rows(rows.X), targets, rows.weights)
         used = np.flatnonzero(result.alpha)
         facts: dict[str, Any] = {name: np.asarray(getattr(result, name)).item() for name in CERTIFICATE}

@@ -24,11 +24,11 @@ from mr_elm.typing import Floats
 
 TILE = 512   # rows, up to which small classes share a tile: its values take 2 MB, as much as the second cache holds
 ROUNDS = 50  # steps of Newton, after which a machine is left to blocks
-# A machine is small up to ROWS_A_CLASS rows for each class of the problem, as the machines of a class share its kernel
-# values, and up to MOST_ROWS. Measured on machines of two equal classes of pendigits, optdigits, yeast, covtype and
-# wine-quality-white, gamma 0.3/d C 1, 1/d C 10, 3/d C 100 and 1/d C 1000, in processor seconds on one thread: solved
-# together, they take as long as by `block_rule` at about 300 rows with 2 classes, 550 with 3, 1,000 with 5 and 1,200
-# with 8.
+# A machine is small up to ROWS_A_CLASS rows for each other class of the problem, as the machines of a class share its
+# kernel values, and up to MOST_ROWS. Measured on machines of two equal classes of pendigits, optdigits, yeast, covtype
+# and wine-quality-white, and on 16 sets of 3 to 10 classes, gamma 0.3/d C 1, 1/d C 10, 3/d C 100 and 1/d C 1000, in
+# processor seconds on one thread: solved together, they take as long as one by one at about 350 rows with 3 classes,
+# 1,000 with 5 and 1,200 with 8.
 ROWS_A_CLASS, MOST_ROWS = 180, 1200
 # The machine of two classes shares nothing. Measured as above on the sets of two classes and 60 to 2,600 rows.
 MOST_SINGLE = 1100  # rows: at 1,300, `block_rule` is as fast
@@ -173,7 +173,7 @@ def plan_pairs(counts: np.ndarray, settings: Settings, n_classes: int = 0) -> Pa
 
     counts : rows of each class. n_classes : of the whole problem.
     """
-    most = min(ROWS_A_CLASS * max(n_classes, len(counts)), MOST_ROWS)
+    most = min(ROWS_A_CLASS * (max(n_classes, len(counts)) - 1), MOST_ROWS)
     most = int(min(most, np.sqrt(settings.cache_bytes / 32)))  # two squares of a machine take half of the cache
     plan = PairPlan(counts, most, TILE)
     return plan if 8 * plan.squares[-1] <= settings.cache_bytes / 2 else PairPlan(counts, 0, TILE)
