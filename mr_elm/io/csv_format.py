@@ -3,7 +3,7 @@ from collections import Counter
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.csv_rows import diagnose, parse, split_fields
+from mr_elm.io.csv_rows import diagnose, parse, parse_text, split_fields
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, name_pattern
 from mr_elm.io.selection import Header, check_width, expected_width, select_columns
@@ -99,4 +99,5 @@ def is_number(text: str) -> bool:
     return read_number(text) is not None
 
 
-KIND = Kind(choose_format, lambda lines: True, name_pattern('csv', 'tsv'), parse, diagnose)
+KIND = Kind(choose_format, lambda lines: True, name_pattern('csv', 'tsv'), parse, diagnose,
+            parse_text=parse_text)

@@ -16,7 +16,8 @@ from mr_elm.typing import Floats
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
 SPACES = re.compile(f'[{SPACE}]+')
 NUMBER = '0123456789.+-eE'
-MUCH = 500_000_000  # bytes, from which compiled code pays for the 100 MB of memory that it takes
+# bytes of text, from which compiled code pays for its 100 MB of memory; tables take Python far longer than numbers
+MUCH = {False: 500_000_000, True: 10_000_000}
 COUNTED = {'text': 0}  # bytes of text that this process has parsed
 
 
@@ -46,7 +47,7 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     """
     if form.table:
         return parse_table(lines, form)
-    labels, weights, X = parse_plain(lines, form) or parse_any(lines, form)
+    labels, weights, X = parse_any(lines, form)
     if X.shape != (len(lines), form.width) or not np.isfinite(X).all():
         raise ValueError('rows of another shape')
     return label_rows(X, labels, weights, form)
@@ -82,24 +83,54 @@ def decode_field(text: str) -> str:
         raise RowError('not UTF-8', f'{ascii(text)} is not UTF-8 text') from None
 
 
-def parse_plain(lines: list[str], form: RowFormat) -> tuple[list[str] | None, None, Floats] | None:
-    """Parse plain lines by compiled code, from MUCH text on: it takes memory, and a third of a second to load.
+def parse_text(text: bytes, form: RowFormat) -> Block | None:
+    """Turn whole lines into a Block by compiled code, once this process has parsed MUCH text.
 
-    Returns (labels, None, X), or None where a line is not a label and plain numbers.
+    Returns None where a line has quotes, another width or anything else that only `parse` or `diagnose` understands.
+    Raises RowError when a label cannot be one.
     """
-    COUNTED['text'] += sum(map(len, lines), len(lines))
-    if (COUNTED['text'] <= MUCH or form.delimiter is None or form.delimiter in NUMBER
-            or form.label_column not in (None, 0) or form.weight_column is not None or form.positions is not None):
+    COUNTED['text'] += len(text)
+    delimiter = form.delimiter or ''
+    if (COUNTED['text'] <= MUCH[form.table] or delimiter in f'{NUMBER} "' or form.n_columns in (None, 1)
+            or not delimiter.isascii() or not is_utf8(text)):
         return None
-    text = '\n'.join([*lines, ''])
-    if '"' in text:
+    from mr_elm.io.fields import find_fields
+    fields = find_fields(text, delimiter, form.n_columns)
+    if not fields or delimiter == '\t' and '' in fields[0].coded.names:  # a line of tabs is blank
         return None
-    from mr_elm.io.decimals import parse_decimals
-    ends, X = np.zeros(len(lines) * (form.label_column == 0), int), np.empty((len(lines), form.width))
-    if not parse_decimals(text, form.delimiter, ends, X):
+    columns = [fields[j] for j in form.feature_positions]
+    X = Table(tuple(columns), len(fields[0])) if form.table else read_matrix(columns)
+    weights = None if form.weight_column is None else fields[form.weight_column].plain_numbers()
+    if X is None or form.weight_column is not None and not is_weight(weights):
         return None
-    labels = [line[:end].strip(SPACE) for line, end in zip(lines, ends.tolist(), strict=True)] if len(ends) else None
-    return labels, None, X
+    if form.label_column is None or form.ignore_label:
+        return Block(X, weights=weights)
+    labels = fields[form.label_column].coded
+    return Block(X, tuple(check_label(name, form) for name in labels.names), labels.index, weights)
+
+
+def is_utf8(text: bytes) -> bool:
+    """Tell whether bytes are text of UTF-8."""
+    try:
+        return text.isascii() or bool(text.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def read_matrix(columns: list[Any]) -> Floats | None:
+    """Read columns of fields as a matrix; None where one is no plain number."""
+    X = np.empty((len(columns), len(columns[0])))
+    for j, column in enumerate(columns):
+        numbers = column.plain_numbers()
+        if numbers is None:
+            return None
+        X[j] = numbers
+    return np.ascontiguousarray(X.T) if np.isfinite(X).all() else None
+
+
+def is_weight(numbers: Floats | None) -> bool:
+    """Tell whether numbers are weights: all positive and finite."""
+    return numbers is not None and bool(np.isfinite(numbers).all() and (numbers > 0).all())
 
 
 def parse_any(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] | None, Floats]:

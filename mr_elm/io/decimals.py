@@ -11,7 +11,6 @@ from functools import cache
 import numpy as np
 
 from mr_elm.compiled import inline, jit
-from mr_elm.typing import Floats
 
 LEAST, LARGEST = -342, 308  # q, beyond which 19 digits make 0 or infinity
 MOST_DIGITS = 19
@@ -107,44 +106,23 @@ def scan_decimal(text: np.ndarray, at: int) -> tuple:
     return at, w, q
 
 
-@jit()
-def fill_table(text: np.ndarray, delimiter: int, powers: np.ndarray, ends: np.ndarray, out: np.ndarray) -> bool:
-    """Fill out (n, d) with n lines of d numbers; returns whether all are plain decimal numbers.
+@inline
+def convert_decimal(out: np.ndarray, bits: np.ndarray, at: int, w: np.uint64, q: int, is_negative: bool,
+                    powers: np.ndarray) -> bool:
+    """Write the float64 that is nearest to w * 10^q, or its negative, to out[at]; returns whether that is decided.
 
-    text : uint8, with a line end behind each line. powers : see `tabulate_powers`.
-    ends : (n,), gets the length of the first field of each line, which is not a number; (0,) where all are numbers.
+    bits : the bits of out, as uint64.
     """
-    bits, (n, d), at = out.view(np.uint64), out.shape, 0
-    for i in range(n):
-        if len(ends):
-            first = at
-            while text[at] != delimiter and text[at] != NEW_LINE:
-                at += 1
-            ends[i] = at - first
-            if text[at] == NEW_LINE:
-                return False
-            at += 1
-        for j in range(d):
-            is_negative = text[at] == MINUS
-            at, w, q = scan_decimal(text, at + (is_negative or text[at] == PLUS))
-            if at < 0 or text[at] != (delimiter if j + 1 < d else NEW_LINE):
-                return False
-            at += 1
-            if w >> U53 == U0 and -22 <= q <= 22:
-                out[i, j] = np.float64(w) * TENS[q] if q >= 0 else np.float64(w) / TENS[-q]
-            elif w == U0:
-                out[i, j] = 0.0
-            elif q < LEAST or q > LARGEST:
-                return False
-            else:
-                bits[i, j] = round_decimal(w, q, powers[q - LEAST, 0], powers[q - LEAST, 1])
-                if bits[i, j] == U0:
-                    return False
-            if is_negative:
-                out[i, j] = -out[i, j]
-    return at == len(text)
-
-
-def parse_decimals(text: str, delimiter: str, ends: np.ndarray, out: Floats) -> bool:
-    """Do what `fill_table` does, for a text of Latin-1."""
-    return fill_table(np.frombuffer(text.encode('latin-1'), np.uint8), ord(delimiter), tabulate_powers(), ends, out)
+    if w >> U53 == U0 and -22 <= q <= 22:
+        out[at] = np.float64(w) * TENS[q] if q >= 0 else np.float64(w) / TENS[-q]
+    elif w == U0:
+        out[at] = 0.0
+    elif q < LEAST or q > LARGEST:
+        return False
+    else:
+        bits[at] = round_decimal(w, q, powers[q - LEAST, 0], powers[q - LEAST, 1])
+        if bits[at] == U0:
+            return False
+    if is_negative:
+        out[at] = -out[at]
+    return True

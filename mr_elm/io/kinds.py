@@ -27,6 +27,10 @@ def refuse_text(*given: object) -> Any:
     raise TypeError(f'expected rows of another kind, found {given[-1]}')
 
 
+def leave_text(text: bytes, form: RowFormat) -> None:
+    """Leave all lines to be parsed one by one."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """Say how rows of one kind are found and read.
@@ -41,6 +45,8 @@ class Kind:
     reader : class that reads splits of other lines than text, such as `PackedReader`; None for `LineReader`.
     magic : what files begin with that are no text; then `open` stands for choose_format, recognise and parse.
     open : (path or seekable file, name of the file) -> the file in parts, for a kind with magic.
+    parse_text : (text, RowFormat) -> Block of whole lines, or None where they have to be parsed one by one. It may
+    raise ValueError instead.
     """
 
     choose_format: Callable[[list[str], str, RowOptions], RowFormat] = refuse_text
@@ -53,6 +59,7 @@ class Kind:
     reader: type[Any] | None = None
     magic: tuple[bytes, ...] = ()
     open: Callable[[Any, str], Parts] = refuse_text
+    parse_text: Callable[[bytes, RowFormat], Block | None] = leave_text
 
     @property
     def unit(self) -> str:

@@ -1,12 +1,15 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject
 from mr_elm.io.encoding import Encoding, encode_table
 from mr_elm.io.formats import RowError, RowFormat
 from mr_elm.io.kinds import Kind, find_kind
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
+LINE_END = ord('\n')
 BYTE_ORDER_MARK = '\xef\xbb\xbf'  # UTF-8's, as Latin-1 reads it
 
 
@@ -30,13 +33,29 @@ class LineReader:
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
-        for lines in group_lines(chunks, self.block_rows, self.counts.start == 0, self._may_hold_header):
-            block = self._parse(lines)
+        for text in group_lines(chunks, self.block_rows, self.counts.start == 0, self._may_hold_header):
+            block = self._parse_plain(text)
+            if block is None:
+                block = self._parse(split_lines(text))
             if self.stop and self.rejected:
                 return
             if block is not None:
                 self.counts.used += len(block)
                 yield block
+
+    def _parse_plain(self, text: bytes) -> Block | None:
+        """Parse lines that are all plain rows at once; None where any may be none."""
+        if self._may_hold_header and not self.counts.headers:
+            return None
+        try:
+            plain = self.kind.parse_text(text, self.form)
+            block = None if plain is None else encode_table(plain, self.encoding)
+        except ValueError:
+            return None
+        if block is not None:
+            self.counts.lines += len(block)
+            self.counts.records += len(block)
+        return block
 
     def _parse(self, lines: list[str]) -> Block | None:
         first = self.counts.lines
@@ -79,42 +98,45 @@ class LineReader:
         return False
 
 
-def group_lines(chunks: Iterable[bytes], block_rows: int, first: bool, header: bool = False) -> Iterator[list[str]]:
-    """Cut chunks of whole lines into lists of at most block_rows lines, or MAX_TEXT of long ones.
+def group_lines(chunks: Iterable[bytes], block_rows: int, first: bool, header: bool = False) -> Iterator[bytes]:
+    """Cut chunks of whole lines into pieces of at most block_rows lines, or MAX_TEXT of long ones.
 
-    first : whether the chunks begin where the file does. header : whether the first list has a line more, so that its
-    rows are those of a file without a header.
+    first : whether the chunks begin where the file does. header : whether the first piece has a line more, so that its
+    rows are those of a file without a header. Lines of the pieces end with a plain line end.
     """
-    pending, size, limit = [], 0, block_rows + header
+    pending, limit = b'', block_rows + header
     for chunk in chunks:
-        pending += split_chunk(chunk, first)
-        size += len(chunk)
-        first = False
-        whole = 0
-        while whole + limit <= len(pending):
-            yield pending[whole:whole + limit]
-            whole, limit = whole + limit, block_rows
-        if whole:
-            pending = pending[whole:]
-            size = sum(map(len, pending))
-        if size >= MAX_TEXT:
+        text = pending + clean_chunk(chunk, first)
+        first, start = False, 0
+        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == LINE_END) + 1
+        for end in ends[limit - 1::block_rows].tolist():
+            yield text[start:end]
+            start, limit = end, block_rows
+        pending = text[start:]
+        if len(pending) >= MAX_TEXT:
             yield pending
-            pending, size = [], 0
+            pending = b''
     if pending:
         yield pending
 
 
+def clean_chunk(chunk: bytes, first: bool) -> bytes:
+    """Return whole lines with plain line ends; a byte order mark at the very start is dropped."""
+    if b'\r' in chunk:
+        chunk = chunk.replace(b'\r\n', b'\n')
+    if first:
+        chunk = chunk.removeprefix(BYTE_ORDER_MARK.encode('latin-1'))
+    return chunk if chunk.endswith(b'\n') or not chunk else chunk + b'\n'
+
+
 def split_chunk(chunk: bytes, first: bool = False) -> list[str]:
     """Decode a chunk byte for byte and split it at its line ends; a byte order mark at the very start is dropped."""
-    text = chunk.decode('latin-1')
-    if '\r' in text:
-        text = text.replace('\r\n', '\n')
-    if first and text.startswith(BYTE_ORDER_MARK):
-        text = text[len(BYTE_ORDER_MARK):]
-    lines = text.split('\n')
-    if not lines[-1]:
-        lines.pop()
-    return lines
+    return split_lines(clean_chunk(chunk, first))
+
+
+def split_lines(text: bytes) -> list[str]:
+    """Decode whole lines with plain line ends byte for byte, and split them."""
+    return text.decode('latin-1').split('\n')[:-1]
 
 
 def parse_or_reject(lines: list[str], kind: Kind, form: RowFormat,

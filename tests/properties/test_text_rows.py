@@ -13,8 +13,9 @@ from properties.texts import damage, files
 from reference import rows as twin
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io import splits
-from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io import csv_rows, splits
+from mr_elm.io.columns import Table
+from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.lines import LineReader, split_chunk
 from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.sniff import sniff, take_first_lines
@@ -56,10 +57,24 @@ def rows_of(block):
     """List the rows of a block as what does not depend on other rows: label, weight and features, zeros left out."""
     labels = [None] * len(block) if block.codes is None else [block.names[code] for code in block.codes]
     weights = [None] * len(block) if block.weights is None else block.weights.tolist()
+    if isinstance(block.X, Table):
+        return list(zip(labels, weights, *map(values_of, block.X.columns), strict=True))
     X = sp.csr_matrix(block.X)
     parts = zip(X.indptr, X.indptr[1:], strict=False)
     features = [tuple(zip(X.indices[a:b].tolist(), map(repr, X.data[a:b].tolist()), strict=True)) for a, b in parts]
     return list(zip(labels, weights, features, strict=True))
+
+
+def values_of(column):
+    """List the values of a column of a table: the text of each, and its number if it is one."""
+    return [(*value.count(), number_of(value)) for value in (column.take(slice(i, i + 1)) for i in range(len(column)))]
+
+
+def number_of(value):
+    try:
+        return repr(value.numbers().tolist())
+    except RowError as error:
+        return error.detail
 
 
 def totals_of(counts):
@@ -92,6 +107,20 @@ def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
     good, bad = twin.salvage(lambda line: twin.csv_row(line, delimiter, n_columns), lines)
     assert [line for _, _, line in rejected] == [lines[i] for i in bad]
     assert rows == [(label, None, tuple((j, repr(x)) for j, x in enumerate(row) if x)) for label, row in good]
+
+
+@settings(max_examples=300)
+@given(files, st.sampled_from([',', ';', '\t']), st.integers(1, 5), st.sampled_from([None, 0, 1]),
+       st.sampled_from([None, None, 2]), st.booleans(), st.booleans())
+def test_compiled_code_reads_the_rows_that_python_reads(data, delimiter, n_columns, label, weight, header, table):
+    label, weight = (None if j is None or j >= n_columns else j for j in (label, weight))
+    form = RowFormat('csv', delimiter, n_columns=n_columns, label_column=label, weight_column=weight, header=header,
+                     table=table)
+    expected = read(data, form)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_rows, 'MUCH', {False: -1, True: -1})
+        assert read(data, form, block_rows=3) == expected
+        assert read(data, form, stop=True)[1] == expected[1][:1]
 
 
 @given(files, st.sampled_from([3, 12, 10_000_000]))

@@ -1,0 +1,213 @@
+"""Find the fields of lines of delimited text, and read their numbers and values by compiled code, once they are asked
+for.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mr_elm.compiled import inline, jit
+from mr_elm.io.columns import CodedColumn, TextColumn
+from mr_elm.io.decimals import (
+    MINUS,
+    NEW_LINE,
+    PLUS,
+    POINT,
+    TENS,
+    U0,
+    U53,
+    ZERO,
+    convert_decimal,
+    scan_decimal,
+    tabulate_powers,
+)
+from mr_elm.typing import Floats
+
+SEED, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # of the hash FNV-1a
+FOLD = np.uint64(32)
+
+
+@inline
+def is_space(byte: int) -> bool:
+    """Tell whether a byte is white space, as `csv_rows.SPACE` lists it."""
+    return byte == 32 or 9 <= byte <= 13 or 28 <= byte <= 31
+
+
+@inline
+def trim(text: np.ndarray, start: int, end: int) -> tuple:
+    """Return the bounds of a field without the white space around it."""
+    while start < end and is_space(text[start]):
+        start += 1
+    while start < end and is_space(text[end - 1]):
+        end -= 1
+    return start, end
+
+
+@inline
+def is_missing(text: np.ndarray, start: int, end: int) -> bool:
+    """Tell whether a field stands for a missing value, as `columns.MISSING_TEXTS` lists them."""
+    size, first = end - start, text[start]
+    if size == 0:
+        return True
+    if size == 2:
+        return first == 78 and text[start + 1] == 65  # NA
+    if size == 3:  # NaN, nan
+        return first | 32 == 110 and text[start + 1] == 97 and text[start + 2] == first
+    if size != 4 or first | 32 != 110:
+        return False
+    case = first & 32
+    return (text[start + 1] == 85 | case) and (text[start + 2] == 76 | case) and text[start + 3] == 76 | case  # NULL
+
+
+@inline
+def read_short(text: np.ndarray, start: int, end: int) -> tuple:
+    """Read a number of digits, perhaps with sign and point, of 18 bytes at most: (whether it is one, the number)."""
+    at, w, n_decimals, n_digits = start, U0, -1, 0
+    if text[at] == MINUS or text[at] == PLUS:
+        at += 1
+    for k in range(at, end):
+        digit = np.uint64(text[k]) - np.uint64(ZERO)
+        if digit < np.uint64(10):
+            w = w * np.uint64(10) + digit
+            n_digits += 1
+        elif text[k] == POINT and n_decimals < 0:
+            n_decimals = end - k - 1
+        else:
+            return False, 0.0
+    if end - start > 18 or n_digits == 0 or w >> U53 != U0:
+        return False, 0.0
+    number = np.float64(w)
+    if n_decimals > 0:
+        number /= TENS[n_decimals]
+    return True, -number if text[start] == MINUS else number
+
+
+@jit()
+def read_any(text: np.ndarray, start: int, end: int, powers: np.ndarray, out: np.ndarray, i: int) -> bool:
+    """Write the number of a field to out[i], NaN for a missing one; returns whether it is a plain decimal number."""
+    start, end = trim(text, start, end)
+    if is_missing(text, start, end):
+        out[i] = np.nan
+        return True
+    is_negative = text[start] == MINUS
+    at, w, q = scan_decimal(text, start + (is_negative or text[start] == PLUS))
+    return at == end and convert_decimal(out, out.view(np.uint64), i, w, q, is_negative, powers)
+
+
+@jit()
+def read_numbers(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, powers: np.ndarray, out: np.ndarray) -> bool:
+    """Fill out (n,) with the numbers of n fields, NaN for missing ones; returns whether all are plain decimal numbers.
+
+    text : uint8, with a line end behind each line. powers : see `tabulate_powers`.
+    """
+    for i in range(len(starts)):
+        is_short, out[i] = read_short(text, starts[i], ends[i])
+        if not is_short and not read_any(text, starts[i], ends[i], powers, out, i):
+            return False
+    return True
+
+
+@jit()
+def number_values(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, table: np.ndarray, codes: np.ndarray,
+                  spans: np.ndarray) -> int:
+    """Number the values of n fields by first appearance; returns how many different ones there are.
+
+    table : int32, a power of two of at least 2 n numbers, all -1. codes : (n,), gets the number of each field.
+    spans : (n, 2), gets the bounds of the first field of each number.
+    """
+    n_values, mask = 0, np.uint64(len(table) - 1)
+    for i in range(len(starts)):
+        start, end = trim(text, starts[i], ends[i])
+        key = SEED
+        for at in range(start, end):
+            key = (key ^ np.uint64(text[at])) * PRIME
+        slot = (key ^ key >> FOLD) & mask
+        while True:
+            code = table[slot]
+            if code < 0:
+                table[slot] = code = n_values
+                spans[code, 0], spans[code, 1] = start, end
+                n_values += 1
+                break
+            if has_same_bytes(text, start, end, spans[code, 0], spans[code, 1]):
+                break
+            slot = slot + np.uint64(1) & mask
+        codes[i] = code
+    return n_values
+
+
+@inline
+def has_same_bytes(text: np.ndarray, start: int, end: int, other: int, other_end: int) -> bool:
+    """Tell whether two pieces of a text are the same."""
+    if end - start != other_end - other:
+        return False
+    same = True
+    for k in range(end - start):
+        same = same and text[start + k] == text[other + k]
+    return same
+
+
+@dataclass(frozen=True)
+class FieldColumn:
+    """Hold the fields of one column: field i is data[starts[i]:ends[i]], and the white space around it does not count.
+
+    data : uint8, whole lines of UTF-8. Only the values that are asked for are read, as `TextColumn` does.
+    """
+
+    data: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def take(self, rows: slice | np.ndarray) -> FieldColumn:
+        """Return the values of some rows."""
+        return FieldColumn(self.data, self.starts[rows], self.ends[rows])
+
+    def plain_numbers(self) -> Floats | None:
+        """Return the values as numbers, NaN for missing ones; None where one is not a plain decimal number."""
+        numbers = np.empty(len(self))
+        return numbers if read_numbers(self.data, self.starts, self.ends, tabulate_powers(), numbers) else None
+
+    def numbers(self) -> Floats:
+        """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
+        numbers = self.plain_numbers()
+        return TextColumn([self.coded.names[code] for code in self.coded.index]).numbers() if numbers is None else (
+            numbers)
+
+    @cached_property
+    def coded(self) -> CodedColumn:
+        """Return the values by number."""
+        n = len(self)
+        codes, spans = np.empty(n, np.int32), np.empty((n, 2), np.int64)
+        table = np.full(1 << (2 * n).bit_length(), -1, np.int32)
+        n_values = number_values(self.data, self.starts, self.ends, table, codes, spans)
+        return CodedColumn(codes, tuple(self.data[start:end].tobytes().decode() for start, end in
+                                        spans[:n_values].tolist()))
+
+    def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
+        """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""
+        return self.coded.codes(lookup, other)
+
+    def count(self) -> Counter[str]:
+        """Count each value as text, MISSING for a missing one."""
+        return self.coded.count()
+
+
+def find_fields(text: bytes, delimiter: str, n_columns: int) -> list[FieldColumn] | None:
+    """Find the fields of whole lines; None where a line has quotes, bytes of zero or another number of fields."""
+    if b'"' in text or b'\0' in text:
+        return None
+    data = np.frombuffer(text, np.uint8)
+    line_ends = data == NEW_LINE
+    ends = np.flatnonzero(line_ends | (data == ord(delimiter)))
+    last = ends[n_columns - 1::n_columns]
+    if len(last) * n_columns != len(ends) or len(last) != np.count_nonzero(line_ends) or not line_ends[last].all():
+        return None
+    starts = np.append(0, ends[:-1] + 1)
+    return [FieldColumn(data, starts[j::n_columns], ends[j::n_columns]) for j in range(n_columns)]
