@@ -41,6 +41,7 @@ class MRPack(MRRows):
 
     OUTPUT_PROTOCOL = PackedProtocol
     MAP_ONLY = True
+    ENCODED = True
 
     def configure_args(self) -> None:
         """Add how features are kept."""
@@ -50,7 +51,7 @@ class MRPack(MRRows):
 
     def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
         """Pack a block."""
-        values = block.X.data if sp.issparse(block.X) else block.X
+        values = getattr(block.X, 'numbers', block.X.data if sp.issparse(block.X) else block.X)
         if self.options.dtype == 'float32' and np.abs(values).max(initial=0) > np.finfo('float32').max:
             raise DataFormatError('expected numbers within the range of float32, found larger ones')
         for piece in cut_to_records(block):

@@ -5,6 +5,7 @@ from typing import Any
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import Landmarks, rows_from_arrays
 from mr_elm.io.blocks import Block
+from mr_elm.io.encoded_rows import spread
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, Place
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable
@@ -60,6 +61,7 @@ class MRStats(MRRows):
     computing sample variances, 1979.
     """
 
+    ENCODED = True
     MERGE = {'columns': merge_columns, 'labels': merge_labels, 'target': merge_columns, 'weights': merge_columns}
 
     def configure_args(self) -> None:
@@ -86,7 +88,7 @@ class MRStats(MRRows):
         if block.codes is not None:
             self.add_labels(block, place)
         if self.landmarks is not None:
-            self.landmarks.add(block.X)
+            self.landmarks.add(spread(block.X))
 
     def add_labels(self, block: Block, place: Place) -> None:
         """Take in the labels of a block."""

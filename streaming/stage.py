@@ -5,6 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
@@ -20,6 +21,7 @@ from mr_elm.engines.mrjob_private import ProofArguments
 from mr_elm.errors import DataFormatError
 from mr_elm.files.ranges import open_ranges
 from mr_elm.io.blocks import BLOCK_ROWS, Block
+from mr_elm.io.encoded_rows import spread
 from mr_elm.io.encoding import read_encoding
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.json_file import read_json
@@ -49,7 +51,7 @@ class MRRows(ProofArguments, MRJob):
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
     function of the values. A kind without a function is passed on as it is. A place is [FILE, START, FIRST].
     REQUIRED names the options without which the stage cannot run. MAP_ONLY : there are no reducers. TABLE : blocks
-    hold tables, rows as they stand in the input.
+    hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`.
 
     Beside its own output a stage writes the records of RECORDS. A task never fails because of bad data: the driver
     reads these records and raises the same error on every runner.
@@ -62,6 +64,7 @@ class MRRows(ProofArguments, MRJob):
     REQUIRED: tuple[str, ...] = ()
     MAP_ONLY = False
     TABLE = False
+    ENCODED = False
 
     def __init__(self, args: list[str] | None = None) -> None:
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
@@ -192,7 +195,8 @@ class MRRows(ProofArguments, MRJob):
         """Yield (block, place) for one split."""
         for block in reader.blocks(chunks):
             self.record_rejected(reader, number)
-            yield block, [number, reader.counts.start, reader.counts.used - len(block)]
+            yield (block if self.ENCODED else replace(block, X=spread(block.X)),
+                   [number, reader.counts.start, reader.counts.used - len(block)])
             self.increment_counter('mr_elm', 'rows', len(block))
         self.record_rejected(reader, number)
 

@@ -9,6 +9,7 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError
 from mr_elm.io.csv_format import guess_delimiter, is_number, readable
 from mr_elm.io.csv_rows import split_fields
+from mr_elm.io.encoded_rows import spread
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, find_kind, is_text
 from mr_elm.io.lines import parse_or_reject, split_chunk
@@ -70,7 +71,7 @@ class Answers:
         if not rows:
             return
         block, errors = parse_or_reject([line for _, line in rows], self.kind, form, self.options.encoding)
-        predictions = iter(() if block is None else self.model.write_predictions(block.X, self.with_scores))
+        predictions = iter(() if block is None else self.model.write_predictions(spread(block.X), self.with_scores))
         rejected = dict(errors)
         for k, (number, _) in enumerate(rows):
             yield self.reject(number, rejected[k]) if k in rejected else next(predictions)

@@ -62,7 +62,7 @@ class TableRows:
         encoding = learn_encoding(frame, weights) if reset else self.encoding_
         if encoding is None:
             raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
-        return encoding, encoding.encode(frame.select([column.name for column in encoding.columns]))
+        return encoding, encoding.encode(frame.select([column.name for column in encoding.columns])).spread()
 
     def _check_numbers(self, X: Any, reset: bool, **how: Any) -> Any:
         """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.io.columns import Table, stack_tables
+from mr_elm.io.encoded_rows import EncodedRows, stack_encoded
 from mr_elm.io.formats import RowError
 from mr_elm.typing import Floats, Rows
 
@@ -19,7 +20,7 @@ BLOCK_ROWS = 4096
 class Block:
     """Hold some rows with their labels.
 
-    X : (n, d) float64 array, CSR matrix for sparse rows, or a Table of rows that are not encoded yet.
+    X : (n, d) float64 array, CSR matrix for sparse rows, EncodedRows of a table, or a Table that is not encoded yet.
     names : the distinct labels as text, in order of first appearance; empty when rows have no label.
     codes : (n,) int array, row i has the label names[codes[i]].
     weights : (n,) positive float64 array, or None when every row counts once.
@@ -87,6 +88,8 @@ def stack(parts: Sequence[Rows]) -> Rows:
     """Put matrices on top of each other; sparse ones are widened to the widest."""
     if isinstance(parts[0], Table):
         return stack_tables(parts)
+    if isinstance(parts[0], EncodedRows):
+        return stack_encoded(parts)
     if not sp.issparse(parts[0]):
         return np.concatenate(parts)
     return sp.vstack([widen(part, max(part.shape[1] for part in parts)) for part in parts], format='csr')

@@ -8,18 +8,16 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
 from mr_elm.io.columns import Table, Values
+from mr_elm.io.encoded_rows import EncodedRows, is_sparse
 from mr_elm.io.formats import RowError
 from mr_elm.io.json_file import read_json
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats
 
 NUMBER, CATEGORY = 'number', 'category'
-WIDE = 256  # features, up to which a block of encoded rows is dense: 4,096 rows take 8 MB
-CROWDED = 0.2  # of the features of a row are not 0: rows fuller than this are dense
 
 
 @dataclass(frozen=True)
@@ -56,26 +54,15 @@ class Column:
         """Return the position of each category among the features of the column."""
         return {category: i for i, category in enumerate(self.categories)}
 
-    def encode(self, values: Values) -> tuple[Floats, np.ndarray]:
-        """Return what is not 0 in each row: (values, positions among the features of the column), each (n, slots)."""
-        if self.kind == CATEGORY:
-            codes = values.codes(self.lookup, len(self.categories))
-            return np.ones((len(codes), 1)), codes[:, None]
+    def read_numbers(self, values: Values) -> Floats:
+        """Return the values as numbers, NaN for missing ones. Raises RowError when one is text or infinite."""
         try:
             numbers = values.numbers()
         except RowError as error:
             raise RowError(error.reason, f'column {self.name!r} {error.detail}') from None
         if np.isinf(numbers).any():
             raise RowError('nan or infinite', f'column {self.name!r} holds an infinite number')
-        missing = np.isnan(numbers)
-        filled = np.where(missing, self.mean, numbers)
-        slots = [filled, missing] if self.missing else [filled]
-        return np.column_stack(slots).astype(float), np.tile(np.arange(len(slots)), (len(numbers), 1))
-
-    @property
-    def n_slots(self) -> int:
-        """Count the features of a row that may not be 0."""
-        return 1 if self.kind == CATEGORY else self.width
+        return numbers
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Column:
@@ -117,26 +104,26 @@ class Encoding:
 
     @property
     def sparse(self) -> bool:
-        """Tell whether encoded rows are CSR: they are wide, and few of their values are not 0."""
-        return self.width > WIDE and sum(column.n_slots for column in self.columns) < CROWDED * self.width
+        """Tell whether the matrix of encoded rows is CSR."""
+        return is_sparse(self.width, len(self.columns) + sum(column.missing for column in self.columns))
 
-    def encode(self, table: Table) -> Rows:
-        """Return the features of the rows, (n, width), dense or CSR.
-
-        Raises RowError when a column of numbers holds text, or an infinite number.
+    def encode(self, table: Table) -> EncodedRows:
+        """Return the features of the rows. Raises RowError when a column of numbers holds text, or an infinite number.
         """
-        parts = [column.encode(values) for column, values in zip(self.columns, table.columns, strict=True)]
-        values = np.hstack([part for part, _ in parts])
-        positions = np.hstack([part + start for (_, part), start in zip(parts, self.starts, strict=False)])
-        if self.sparse:
-            n, slots = values.shape
-            X = sp.csr_matrix((values.ravel(), positions.ravel().astype(np.int32), np.arange(n + 1) * slots),
-                              shape=(n, self.width))
-            X.eliminate_zeros()
-            return X
-        X = np.zeros((table.n_rows, self.width))
-        np.put_along_axis(X, positions, values, axis=1)
-        return X
+        numbers, positions, ones = [], [], []
+        for column, values, start in zip(self.columns, table.columns, self.starts, strict=False):
+            if column.kind == CATEGORY:
+                ones.append(start + values.codes(column.lookup, len(column.categories)))
+                continue
+            found = column.read_numbers(values)
+            missing = np.isnan(found)
+            numbers.append(np.where(missing, column.mean, found))
+            positions.append(start)
+            if column.missing:
+                ones.append(np.where(missing, start + 1, -1))
+        n = table.n_rows
+        return EncodedRows(stack_columns(numbers, n, np.float64), tuple(positions), stack_columns(ones, n, np.int32),
+                           self.width)
 
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold; `from_json` undoes it."""
@@ -146,6 +133,14 @@ class Encoding:
     def from_json(cls, record: Mapping[str, Any]) -> Encoding:
         """Make an encoding of what `to_json` returned."""
         return cls(tuple(Column.from_json(column) for column in record['columns']))
+
+
+def stack_columns(columns: list[np.ndarray], n: int, dtype: type) -> np.ndarray:
+    """Return the columns of n rows side by side, perhaps none."""
+    matrix = np.empty((n, len(columns)), dtype)
+    for j, column in enumerate(columns):
+        matrix[:, j] = column
+    return matrix
 
 
 def read_encoding(path: str | None) -> Encoding | None:

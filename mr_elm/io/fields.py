@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from mr_elm.compiled import inline, jit
-from mr_elm.io.columns import CodedColumn, TextColumn
+from mr_elm.io.columns import CodedColumn, TextColumn, merge_missing
 from mr_elm.io.decimals import (
     MINUS,
     NEW_LINE,
@@ -112,14 +112,16 @@ def read_numbers(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, powers:
 
 
 @jit()
-def number_values(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, table: np.ndarray, codes: np.ndarray,
-                  spans: np.ndarray) -> int:
+def number_values(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, table: np.ndarray, known: np.ndarray,
+                  spans: np.ndarray, n_values: int, codes: np.ndarray) -> int:
     """Number the values of n fields by first appearance; returns how many different ones there are.
 
-    table : int32, a power of two of at least 2 n numbers, all -1. codes : (n,), gets the number of each field.
-    spans : (n, 2), gets the bounds of the first field of each number.
+    table : int32, a power of two of at least twice as many numbers as there can be, -1 where no value is.
+    known : uint8, the bytes of all values; it must have room for those of the fields. spans : (limit + 1, 2), where they
+    are in it. n_values : how many are known. codes : (n,), gets the number of each field.
+    Ends as soon as there are more than `limit`.
     """
-    n_values, mask = 0, np.uint64(len(table) - 1)
+    mask, used = np.uint64(len(table) - 1), spans[n_values - 1, 1] if n_values else 0
     for i in range(len(starts)):
         start, end = trim(text, starts[i], ends[i])
         key = SEED
@@ -129,11 +131,15 @@ def number_values(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, table:
         while True:
             code = table[slot]
             if code < 0:
+                if n_values + 1 == len(spans):
+                    return n_values + 1
                 table[slot] = code = n_values
-                spans[code, 0], spans[code, 1] = start, end
+                spans[code, 0], spans[code, 1] = used, used + end - start
+                known[used:used + end - start] = text[start:end]
+                used += end - start
                 n_values += 1
                 break
-            if has_same_bytes(text, start, end, spans[code, 0], spans[code, 1]):
+            if has_same_bytes(text, start, end, known, spans[code, 0], spans[code, 1]):
                 break
             slot = slot + np.uint64(1) & mask
         codes[i] = code
@@ -141,14 +147,56 @@ def number_values(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, table:
 
 
 @inline
-def has_same_bytes(text: np.ndarray, start: int, end: int, other: int, other_end: int) -> bool:
-    """Tell whether two pieces of a text are the same."""
-    if end - start != other_end - other:
-        return False
-    same = True
-    for k in range(end - start):
-        same = same and text[start + k] == text[other + k]
+def has_same_bytes(text: np.ndarray, start: int, end: int, known: np.ndarray, first: int, last: int) -> bool:
+    """Tell whether text[start:end] and known[first:last] are the same."""
+    same = end - start == last - first
+    if same:
+        for k in range(end - start):
+            same = same and text[start + k] == known[first + k]
     return same
+
+
+class FieldCounter:
+    """Number the different values of a column, and count them, up to `limit` of them."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.n_values = limit, 0
+        self.table = np.full(1 << (2 * limit).bit_length(), -1, np.int32)
+        self.known, self.spans = np.empty(0, np.uint8), np.zeros((limit + 1, 2), np.int64)
+        self.rows, self.weights = np.zeros(limit, np.int64), np.zeros(limit)
+
+    def number(self, column: FieldColumn) -> np.ndarray | None:
+        """Return the numbers of the values of a column, None where there are too many."""
+        used = self.spans[self.n_values - 1, 1] if self.n_values else 0
+        room = used + int((column.ends - column.starts).sum())
+        if len(self.known) < room:
+            self.known = np.resize(self.known, 2 * room)
+        codes = np.empty(len(column), np.int32)
+        found = number_values(column.data, column.starts, column.ends, self.table, self.known, self.spans,
+                              self.n_values, codes)
+        self.n_values = min(found, self.limit)
+        return codes if found <= self.limit else None
+
+    def add(self, column: FieldColumn, weights: Floats | None = None) -> bool:
+        """Count the values of some rows, by their weights (n,) as well; returns whether there was room for all."""
+        codes = self.number(column)
+        if codes is None:
+            return False
+        self.rows += np.bincount(codes, minlength=self.limit)
+        self.weights += np.bincount(codes, weights, self.limit)
+        return True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the values as text, by their numbers."""
+        text = self.known.tobytes()
+        return tuple(text[start:end].decode() for start, end in self.spans[:self.n_values].tolist())
+
+    def counts(self) -> tuple[Counter[str], Counter[str]]:
+        """Return how many rows have each value, and the sum of their weights, MISSING for a missing one."""
+        rows, weights = (merge_missing(Counter({name: n for name, n in zip(self.names, counts.tolist()) if n}))
+                         for counts in (self.rows, self.weights))
+        return rows, weights
 
 
 @dataclass(frozen=True)
@@ -183,12 +231,14 @@ class FieldColumn:
     @cached_property
     def coded(self) -> CodedColumn:
         """Return the values by number."""
-        n = len(self)
-        codes, spans = np.empty(n, np.int32), np.empty((n, 2), np.int64)
-        table = np.full(1 << (2 * n).bit_length(), -1, np.int32)
-        n_values = number_values(self.data, self.starts, self.ends, table, codes, spans)
-        return CodedColumn(codes, tuple(self.data[start:end].tobytes().decode() for start, end in
-                                        spans[:n_values].tolist()))
+        counter = FieldCounter(len(self))
+        index = counter.number(self)
+        assert index is not None  # each row may have another value
+        return CodedColumn(index, counter.names)
+
+    def make_counter(self, limit: int) -> FieldCounter:
+        """Return a counter of the values of this column and of others."""
+        return FieldCounter(limit)
 
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
         """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""

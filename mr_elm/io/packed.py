@@ -2,8 +2,9 @@
 
     mr_elm-block TAB {header as JSON} TAB base64
 
-The bytes behind the base64 are, little-endian and in this order: the features (dense rows, or data, indices and
-indptr of CSR), the labels (codes, or numbers when the pack was made for regression), the weights if there are any.
+The bytes behind the base64 are, little-endian and in this order: the features (dense rows; or data, indices and indptr
+of CSR; or the numbers of an encoded table and the positions of its ones), the labels (codes, or numbers when the pack
+was made for regression), the weights if there are any.
 The header holds a checksum of both. A line `mr_elm-end TAB {counts} TAB checksum` closes what one task wrote; in older
 packs it ends without one.
 """
@@ -12,16 +13,18 @@ import zlib
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block, take_rows
+from mr_elm.io.encoded_rows import EncodedRows
 
 BLOCK_MARK = b'mr_elm-block'
 END_MARK = b'mr_elm-end'
 MANIFEST = '_manifest.json'
+SHORT = 1 << 15  # features, up to which the positions of ones are 16-bit integers
 MAX_RECORD = 8 << 20  # bytes of features, so that a line stays below 16 MB
 DAMAGE = (Base64Error, ValueError, KeyError, TypeError, RecursionError)  # what a damaged header or payload raises
 
@@ -33,10 +36,16 @@ def count_record_rows(n_features: int, block_rows: int, itemsize: int = 8) -> in
 
 def cut_to_records(block: Block) -> Iterator[Block]:
     """Cut a block into pieces that fit a record; most blocks are one."""
-    size = 12 * block.X.nnz if sp.issparse(block.X) else 8 * block.X.size
-    rows = -(-len(block) // max(1, -(-size // MAX_RECORD)))
+    rows = -(-len(block) // max(1, -(-measure(block.X) // MAX_RECORD)))
     for start in range(0, len(block), rows):
         yield take_rows(block, slice(start, start + rows)) if rows < len(block) else block
+
+
+def measure(X: Any) -> int:
+    """Return the bytes of the features of a block."""
+    if isinstance(X, EncodedRows):
+        return 8 * X.numbers.size + 4 * X.ones.size
+    return 12 * X.nnz if sp.issparse(X) else 8 * X.size
 
 
 def encode_block(block: Block, dtype: str = 'float64', numeric_labels: bool = False) -> bytes:
@@ -55,10 +64,12 @@ def describe_block(block: Block, dtype: str = 'float64', numeric_labels: bool = 
     """Return what a reader must know of the bytes of a block. dtype, numeric_labels : as in `encode_block`."""
     labels = 'none' if block.codes is None else 'numbers' if numeric_labels else 'codes'
     header = {'rows': len(block), 'columns': int(block.X.shape[1]), 'dtype': np.dtype(dtype).newbyteorder('<').str,
-              'layout': 'csr' if sp.issparse(block.X) else 'dense', 'weights': block.weights is not None,
+              'layout': 'dense', 'weights': block.weights is not None,
               'labels': labels, 'names': [] if numeric_labels else list(block.names)}
-    if header['layout'] == 'csr':
-        header['nonzeros'] = int(block.X.nnz)
+    if sp.issparse(block.X):
+        header |= {'layout': 'csr', 'nonzeros': int(block.X.nnz)}
+    elif isinstance(block.X, EncodedRows):
+        header |= {'layout': 'encoded', 'number_columns': block.X.columns, 'ones': block.X.ones.shape[1]}
     return header
 
 
@@ -77,7 +88,8 @@ def read_parts(stream: IO[bytes], header: dict) -> Block:
 def list_parts(block: Block, header: dict) -> list[np.ndarray]:
     """List the arrays of a block in the order in which they are kept."""
     X = block.X
-    parts = [X.data, X.indices, X.indptr] if header['layout'] == 'csr' else [X]
+    layouts = {'csr': ('data', 'indices', 'indptr'), 'encoded': ('numbers', 'ones')}
+    parts = [getattr(X, name) for name in layouts[header['layout']]] if header['layout'] in layouts else [X]
     if header['labels'] != 'none':
         parts.append(block.targets if header['labels'] == 'numbers' else block.codes)
     return parts + ([block.weights] if header['weights'] else [])
@@ -85,7 +97,8 @@ def list_parts(block: Block, header: dict) -> list[np.ndarray]:
 
 def list_dtypes(header: dict) -> list[str]:
     """List the dtypes of `list_parts`."""
-    kinds = [header['dtype'], '<i4', '<i4'] if header['layout'] == 'csr' else [header['dtype']]
+    kinds = [header['dtype'], *{'csr': ['<i4', '<i4'], 'encoded': ['<i2' if header['columns'] <= SHORT else '<i4']}.get(
+        header['layout'], [])]
     if header['labels'] != 'none':
         kinds.append('<f8' if header['labels'] == 'numbers' else '<i4')
     return kinds + (['<f8'] if header['weights'] else [])
@@ -94,7 +107,12 @@ def list_dtypes(header: dict) -> list[str]:
 def list_sizes(header: dict) -> list[int]:
     """List the lengths of `list_parts`."""
     n = header['rows']
-    sizes = [header['nonzeros']] * 2 + [n + 1] if header['layout'] == 'csr' else [n * header['columns']]
+    if header['layout'] == 'csr':
+        sizes = [header['nonzeros'], header['nonzeros'], n + 1]
+    elif header['layout'] == 'encoded':
+        sizes = [n * len(header['number_columns']), n * header['ones']]
+    else:
+        sizes = [n * header['columns']]
     return sizes + [n] * ((header['labels'] != 'none') + header['weights'])
 
 
@@ -157,5 +175,19 @@ def assemble(header: dict, parts: list[np.ndarray]) -> Block:
     if labels is not None and header['labels'] == 'numbers':
         names, codes = tuple(map(repr, labels.tolist())), np.arange(len(labels), dtype=np.int32)
     data = parts[0].astype(np.float64, copy=False)
-    X = sp.csr_matrix((data, parts[1], parts[2]), shape=shape) if header['layout'] == 'csr' else data.reshape(shape)
+    X: Any
+    if header['layout'] == 'csr':
+        X = sp.csr_matrix((data, parts[1], parts[2]), shape=shape)
+    elif header['layout'] == 'encoded':
+        X = assemble_encoded(data, parts[1], header)
+    else:
+        X = data.reshape(shape)
     return Block(X, names, codes, weights)
+
+
+def assemble_encoded(numbers: np.ndarray, ones: np.ndarray, header: dict) -> EncodedRows:
+    """Make the rows of an encoded table. Raises ValueError when a feature is none of them."""
+    n, width, columns = header['rows'], header['columns'], header['number_columns']
+    if max(columns, default=-1) >= width or min(columns, default=0) < 0 or ones.max(initial=-1) >= width:
+        raise ValueError(f'expected positions of {width} features')
+    return EncodedRows(numbers.reshape(n, len(columns)), tuple(columns), ones.reshape(n, header['ones']), width)

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.io.blocks import BLOCK_ROWS, Block
+from mr_elm.io.encoded_rows import EncodedRows
 from mr_elm.io.text import read_number
 from mr_elm.io.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
@@ -40,10 +41,11 @@ class ColumnStatistics:
 
     @classmethod
     def of(cls, X: Rows, weights: Floats | None = None) -> 'ColumnStatistics':
-        """Summarise the rows of a dense or CSR matrix; weights (n,) say how often each counts, once by default."""
+        """Summarise rows, dense, CSR or EncodedRows; weights (n,) say how often each counts, once by default."""
         weights = np.ones(X.shape[0]) if weights is None else weights
         blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS))
-        summarise = summarise_sparse if sp.issparse(X) else summarise_dense
+        summarise = summarise_sparse if sp.issparse(X) else (
+            summarise_encoded if isinstance(X, EncodedRows) else summarise_dense)
         return reduce(cls.merge, (summarise(X[rows], weights[rows]) for rows in blocks))
 
     def widen(self, n_features: int) -> 'ColumnStatistics':
@@ -96,6 +98,23 @@ def summarise_sparse(X: Rows, weights: Floats) -> ColumnStatistics:
     mean = np.bincount(X.indices, w * X.data, minlength=d) / n
     squares = np.bincount(X.indices, w * (X.data - mean[X.indices])**2, minlength=d) + (n - filled) * mean**2
     return ColumnStatistics(n, X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel(), mean, squares)
+
+
+def summarise_encoded(X: EncodedRows, weights: Floats) -> ColumnStatistics:
+    """Summarise the rows of an encoded table without making a matrix of them."""
+    n, d = float(weights.sum()), X.width
+    rows, groups = np.nonzero(X.ones >= 0)
+    positions = X.ones[rows, groups]
+    filled = np.bincount(positions, weights[rows], minlength=d)
+    present = np.bincount(positions, minlength=d)
+    mean = filled / n
+    found = ColumnStatistics(n, (present == len(weights)).astype(float), (present > 0).astype(float), mean,
+                             filled * (1 - mean)**2 + (n - filled) * mean**2)
+    if X.columns:
+        numbers = summarise_dense(X.numbers, weights)
+        for name in COLUMNS:
+            getattr(found, name)[list(X.columns)] = getattr(numbers, name)
+    return found
 
 
 def join_columns(pieces: list[ColumnStatistics]) -> ColumnStatistics:

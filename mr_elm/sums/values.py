@@ -50,6 +50,20 @@ class ColumnValues:
                    min(texts, default=''))
 
     @classmethod
+    def of_counts(cls, counts: Counter[str], weights: Mapping[str, float]) -> ColumnValues:
+        """Make the counts of a column from how often each value occurs, and the sum of the weights of its rows."""
+        texts, numbers = {}, {}
+        for text, n in counts.items():
+            number = read_number(text)
+            if number is None and text != MISSING:
+                texts[text] = n
+            elif number is not None and math.isfinite(number):
+                numbers[text] = number
+        found = weigh(np.array(list(numbers.values())), np.array([weights[text] for text in numbers]))
+        return cls(counts if len(counts) <= MAX_VALUES else None, *found, counts[MISSING], sum(texts.values()),
+                   sum(n for text, n in texts.items() if ISO_DATE.fullmatch(text)), min(texts, default=''))
+
+    @classmethod
     def of_numbers(cls, numbers: Floats, weights: Floats | None = None) -> ColumnValues:
         """Count numbers, NaN for missing ones, of a column that has too many different ones to know each."""
         return cls(None, *weigh(numbers, weights), int(np.isnan(numbers).sum()))
@@ -81,6 +95,32 @@ class ColumnValues:
         """Make the counts of what `to_json` returned."""
         counts = record['counts']
         return cls(**{**record, 'counts': None if counts is None else Counter(counts)})
+
+
+class GrowingValues:
+    """Count the values of one column block by block; text that compiled code reads is counted by it, too.
+
+    total : ColumnValues of what is not in the counter.
+    """
+
+    def __init__(self) -> None:
+        self.total = ColumnValues()
+        self.counter: Any = None
+
+    def add(self, values: Values, weights: Floats | None = None) -> None:
+        """Count the values of some more rows."""
+        if self.total.counts is not None and hasattr(values, 'make_counter'):
+            self.counter = self.counter or values.make_counter(MAX_VALUES)
+            if self.counter.add(values, weights):
+                return
+        self.total = self.finish().add(values, weights)
+
+    def finish(self) -> ColumnValues:
+        """Return what was counted."""
+        if self.counter is not None:
+            self.total = self.total.merge(ColumnValues.of_counts(*self.counter.counts()))
+            self.counter = None
+        return self.total
 
 
 def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]:

@@ -130,11 +130,11 @@ def test_rows_are_encoded_as_a_naive_loop_does(n_categories):
                generator.normal(size=50).round(3).astype(str).tolist()]
     encoding = Encoding((Column('a', mean=2.5, missing=True), Column('b', 'category', categories=('', *known)),
                          Column('c')))
-    X = encoding.encode(Table(tuple(map(TextColumn, columns)), 50))
+    X = encoding.encode(Table(tuple(map(TextColumn, columns)), 50)).spread()
     assert sp.issparse(X) == encoding.sparse == (n_categories == 400)
     dense = X.toarray() if sp.issparse(X) else X
     np.testing.assert_array_equal(dense, encode_naively(columns, encoding))
-    coded = encoding.encode(Table(tuple(map(code, columns)), 50))
+    coded = encoding.encode(Table(tuple(map(code, columns)), 50)).spread()
     assert abs(coded - X).max() == 0
 
 
