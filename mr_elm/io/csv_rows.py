@@ -17,7 +17,7 @@ SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes
 SPACES = re.compile(f'[{SPACE}]+')
 NUMBER = '0123456789.+-eE'
 # bytes of text, from which compiled code pays for its 100 MB of memory; tables take Python far longer than numbers
-MUCH = {False: 500_000_000, True: 2_000_000}
+MUCH = {False: 500_000_000, True: 1_000_000}
 COUNTED = {'text': 0}  # bytes of text that this process has parsed
 
 

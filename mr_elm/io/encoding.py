@@ -117,7 +117,7 @@ class Encoding:
                 continue
             found = column.read_numbers(values)
             missing = np.isnan(found)
-            numbers.append(np.where(missing, column.mean, found))
+            numbers.append(np.where(missing, column.mean, found) if missing.any() else found)
             positions.append(start)
             if column.missing:
                 ones.append(np.where(missing, start + 1, -1))

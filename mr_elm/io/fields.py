@@ -117,8 +117,8 @@ def number_values(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, table:
     """Number the values of n fields by first appearance; returns how many different ones there are.
 
     table : int32, a power of two of at least twice as many numbers as there can be, -1 where no value is.
-    known : uint8, the bytes of all values; it must have room for those of the fields. spans : (limit + 1, 2), where they
-    are in it. n_values : how many are known. codes : (n,), gets the number of each field.
+    known : uint8, the bytes of all values; it must have room for those of the fields. spans : (limit + 1, 2), where
+    they are in it. n_values : how many are known. codes : (n,), gets the number of each field.
     Ends as soon as there are more than `limit`.
     """
     mask, used = np.uint64(len(table) - 1), spans[n_values - 1, 1] if n_values else 0
@@ -168,9 +168,9 @@ class FieldCounter:
     def number(self, column: FieldColumn) -> np.ndarray | None:
         """Return the numbers of the values of a column, None where there are too many."""
         used = self.spans[self.n_values - 1, 1] if self.n_values else 0
-        room = used + int((column.ends - column.starts).sum())
-        if len(self.known) < room:
-            self.known = np.resize(self.known, 2 * room)
+        if len(self.known) < used + len(column.data):
+            known, self.known = self.known, np.empty(used + 2 * len(column.data), np.uint8)
+            self.known[:used] = known[:used]
         codes = np.empty(len(column), np.int32)
         found = number_values(column.data, column.starts, column.ends, self.table, self.known, self.spans,
                               self.n_values, codes)
@@ -182,21 +182,23 @@ class FieldCounter:
         codes = self.number(column)
         if codes is None:
             return False
-        self.rows += np.bincount(codes, minlength=self.limit)
-        self.weights += np.bincount(codes, weights, self.limit)
+        rows = np.bincount(codes, minlength=self.n_values)
+        self.rows[:self.n_values] += rows
+        self.weights[:self.n_values] += rows if weights is None else np.bincount(codes, weights, self.n_values)
         return True
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return the values as text, by their numbers."""
-        text = self.known.tobytes()
-        return tuple(text[start:end].decode() for start, end in self.spans[:self.n_values].tolist())
+        spans = self.spans[:self.n_values]
+        text = self.known[:spans.max(initial=0)].tobytes()
+        return tuple(text[start:end].decode() for start, end in spans.tolist())
 
     def counts(self) -> tuple[Counter[str], Counter[str]]:
         """Return how many rows have each value, and the sum of their weights, MISSING for a missing one."""
-        rows, weights = (merge_missing(Counter({name: n for name, n in zip(self.names, counts.tolist()) if n}))
+        rows, weights = (merge_missing(Counter(dict(zip(self.names, counts[:self.n_values].tolist(), strict=True))))
                          for counts in (self.rows, self.weights))
-        return rows, weights
+        return +rows, weights
 
 
 @dataclass(frozen=True)

@@ -44,17 +44,20 @@ class LineReader:
                 yield block
 
     def _parse_plain(self, text: bytes) -> Block | None:
-        """Parse lines that are all plain rows at once; None where any may be none."""
-        if self._may_hold_header and not self.counts.headers:
+        """Parse lines that are all plain rows, perhaps below a header, at once; None where any may be none."""
+        header = self._may_hold_header and not self.counts.headers
+        first_line, _, rows = text.partition(b'\n') if header else (b'', b'', text)
+        if header and (not rows or not first_line.decode('latin-1').strip()):
             return None
         try:
-            plain = self.kind.parse_text(text, self.form)
+            plain = self.kind.parse_text(rows, self.form)
             block = None if plain is None else encode_table(plain, self.encoding)
         except ValueError:
             return None
         if block is not None:
-            self.counts.lines += len(block)
-            self.counts.records += len(block)
+            self.counts.headers += header
+            self.counts.lines += len(block) + header
+            self.counts.records += len(block) + header
         return block
 
     def _parse(self, lines: list[str]) -> Block | None:

@@ -103,15 +103,15 @@ def summarise_sparse(X: Rows, weights: Floats) -> ColumnStatistics:
 def summarise_encoded(X: EncodedRows, weights: Floats) -> ColumnStatistics:
     """Summarise the rows of an encoded table without making a matrix of them."""
     n, d = float(weights.sum()), X.width
-    rows, groups = np.nonzero(X.ones >= 0)
-    positions = X.ones[rows, groups]
-    filled = np.bincount(positions, weights[rows], minlength=d)
-    present = np.bincount(positions, minlength=d)
+    filled, present = np.zeros(d), np.zeros(d, int)
+    for positions in X.ones.T:
+        filled += np.bincount(positions + 1, weights, d + 1)[1:]
+        present += np.bincount(positions + 1, minlength=d + 1)[1:]
     mean = filled / n
     found = ColumnStatistics(n, (present == len(weights)).astype(float), (present > 0).astype(float), mean,
                              filled * (1 - mean)**2 + (n - filled) * mean**2)
     if X.columns:
-        numbers = summarise_dense(X.numbers, weights)
+        numbers = summarise_dense(np.asfortranarray(X.numbers), weights)  # few columns, quicker one by one
         for name in COLUMNS:
             getattr(found, name)[list(X.columns)] = getattr(numbers, name)
     return found

@@ -1,10 +1,13 @@
 """Packed rows: the bits that went in come out, and nothing altered gets through."""
+from binascii import a2b_base64, b2a_base64
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
+from mr_elm.io.encoded_rows import EncodedRows, spread
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import (
     BLOCK_MARK,
@@ -16,6 +19,7 @@ from mr_elm.io.packed import (
     encode_block,
 )
 from mr_elm.io.packed_reader import PackedReader
+from mr_elm.io.radix64 import decode_bytes
 
 RNG = np.random.default_rng(0)
 NAMES, CODES = ('+1', 'città\t"x"', '-1'), np.array([2, 0, 1, 1, 0], np.int32)
@@ -24,10 +28,13 @@ DENSE[0] = [0.0, -0.0, 5e-324, 1.7976931348623157e308]
 SPARSE = sp.random(5, 40, 0.2, 'csr', random_state=0)
 WEIGHTS = RNG.uniform(0.5, 2, 5)
 MATRICES = {'dense': DENSE, 'csr': SPARSE, 'csr of zeros': sp.csr_matrix((5, 7)), 'one column': DENSE[:, :1],
+            'encoded': EncodedRows(DENSE[:, 1:3], (0, 4), np.array([[1, 7], [-1, 5], [2, 7], [3, 9], [1, -1]]), 10),
+            'only ones': EncodedRows(DENSE[:, :0], (), np.array([[1], [-1], [70_000], [3], [1]]), 70_001),
             'column order': np.asfortranarray(DENSE), 'slice': np.repeat(DENSE, 2, axis=1)[:, ::2]}
 
 
 def bits(X):
+    X = spread(X)
     return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X).tobytes()
 
 
@@ -40,7 +47,7 @@ def test_a_block_comes_back_bit_for_bit(matrix, weights, labelled):
     line = encode_block(block)
     found = decode_block(line)
     assert line.startswith(BLOCK_MARK) and b'\n' not in line
-    assert sp.issparse(found.X) == sp.issparse(X) and found.X.shape == X.shape and found.X.dtype == np.float64
+    assert type(found.X) is type(X) and found.X.shape == X.shape and spread(found.X).dtype == np.float64
     assert bits(found.X) == bits(X)
     assert found.names == block.names
     assert (found.codes is None) if not labelled else np.array_equal(found.codes, CODES)
@@ -124,6 +131,13 @@ def test_pieces_of_a_large_block_are_records_below_16_megabytes_and_hold_its_row
     assert sum(piece.X.sum() for piece in pieces) == X.sum()
 
 
+def test_positions_beyond_the_features_are_damage():
+    for columns, ones in (((0, 3), [[1]]), ((-1,), [[1]]), ((0,), [[3]])):
+        line = encode_block(Block(EncodedRows(np.ones((1, len(columns))), columns, np.array(ones), 3)))
+        with pytest.raises(ValueError, match='positions of 3 features'):
+            decode_block(line)
+
+
 def test_the_reader_accounts_for_rows_and_keeps_what_packing_counted():
     lines = [encode_block(Block(DENSE, NAMES, CODES)), encode_block(Block(DENSE[:2], NAMES[:1], CODES[:2] * 0)),
              END_MARK + b'\t{"used": 7}\t']
@@ -154,3 +168,19 @@ def test_rows_are_chosen_so_that_a_record_stays_below_16_megabytes(width):
     assert 1 <= rows <= 4096
     assert rows == 1 or rows * width * 8 <= MAX_RECORD
     assert MAX_RECORD * 4 / 3 < 16e6
+
+
+@pytest.mark.parametrize('n', [*range(9), 1000])
+def test_compiled_code_reads_base64_as_the_standard_library_does(n):
+    data = np.random.default_rng(n).bytes(n)
+    text = b2a_base64(data, newline=False)
+    assert decode_bytes(text) == data
+    damaged = text.replace(text[:1], b'-') + b'A=='
+    assert outcome(decode_bytes, damaged) == outcome(a2b_base64, damaged)
+
+
+def outcome(decode, text):
+    try:
+        return decode(text)
+    except ValueError as error:
+        return str(error)

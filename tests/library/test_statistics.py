@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block, encode_labels
+from mr_elm.io.encoded_rows import EncodedRows
 from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable, join_columns, make_zeros
 
 N, D = 300, 5
@@ -69,6 +70,17 @@ def test_narrower_sparse_rows_end_in_zeros():
     check(all_columns.merge(few), narrow)
     check(ColumnStatistics.of(sp.csr_matrix((4, 0))).merge(ColumnStatistics.of(sp.csr_matrix(X))), np.vstack(
         [np.zeros((4, D)), X]))
+
+
+@pytest.mark.parametrize('columns', [(0, 5), ()])
+def test_rows_of_an_encoded_table_have_the_statistics_of_their_matrix(columns):
+    rng = np.random.default_rng(0)
+    ones = np.column_stack([rng.integers(1, 4, 500), np.where(rng.random(500) < 0.5, 6, -1), np.full(500, 7)])
+    X, weights = EncodedRows(rng.standard_normal((500, len(columns))), columns, ones, 9), rng.uniform(0.5, 2, 500)
+    for given in (None, weights):
+        found, expected = (ColumnStatistics.of(rows, given).to_arrays() for rows in (X, X.spread()))
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
 def test_columns_come_apart_and_together_again():
