@@ -137,7 +137,7 @@ class Encoding:
 
 def stack_columns(columns: list[np.ndarray], n: int, dtype: type) -> np.ndarray:
     """Return the columns of n rows side by side, perhaps none."""
-    matrix = np.empty((n, len(columns)), dtype)
+    matrix: np.ndarray = np.empty((n, len(columns)), dtype)
     for j, column in enumerate(columns):
         matrix[:, j] = column
     return matrix

@@ -99,31 +99,33 @@ def read_any(text: np.ndarray, start: int, end: int, powers: np.ndarray, out: np
 
 
 @jit()
-def read_numbers(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, powers: np.ndarray, out: np.ndarray) -> bool:
-    """Fill out (n,) with the numbers of n fields, NaN for missing ones; returns whether all are plain decimal numbers.
+def read_numbers(text: np.ndarray, bounds: np.ndarray, j: int, powers: np.ndarray, out: np.ndarray) -> bool:
+    """Fill out (n,) with the numbers of column j, NaN for missing ones; returns whether all are plain decimal numbers.
 
-    text : uint8, with a line end behind each line. powers : see `tabulate_powers`.
+    text, bounds : see `FieldColumn`. powers : see `tabulate_powers`.
     """
-    for i in range(len(starts)):
-        is_short, out[i] = read_short(text, starts[i], ends[i])
-        if not is_short and not read_any(text, starts[i], ends[i], powers, out, i):
+    for i in range(len(bounds)):
+        start, end = bounds[i, j] + 1, bounds[i, j + 1]
+        is_short, out[i] = read_short(text, start, end)
+        if not is_short and not read_any(text, start, end, powers, out, i):
             return False
     return True
 
 
 @jit()
-def number_values(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, table: np.ndarray, known: np.ndarray,
+def number_values(text: np.ndarray, bounds: np.ndarray, j: int, table: np.ndarray, known: np.ndarray,
                   spans: np.ndarray, n_values: int, codes: np.ndarray) -> int:
-    """Number the values of n fields by first appearance; returns how many different ones there are.
+    """Number the values of column j by first appearance; returns how many different ones there are.
 
+    text, bounds : see `FieldColumn`.
     table : int32, a power of two of at least twice as many numbers as there can be, -1 where no value is.
     known : uint8, the bytes of all values; it must have room for those of the fields. spans : (limit + 1, 2), where
     they are in it. n_values : how many are known. codes : (n,), gets the number of each field.
     Ends as soon as there are more than `limit`.
     """
     mask, used = np.uint64(len(table) - 1), spans[n_values - 1, 1] if n_values else 0
-    for i in range(len(starts)):
-        start, end = trim(text, starts[i], ends[i])
+    for i in range(len(bounds)):
+        start, end = trim(text, bounds[i, j] + 1, bounds[i, j + 1])
         key = SEED
         for at in range(start, end):
             key = (key ^ np.uint64(text[at])) * PRIME
@@ -172,7 +174,7 @@ class FieldCounter:
             known, self.known = self.known, np.empty(used + 2 * len(column.data), np.uint8)
             self.known[:used] = known[:used]
         codes = np.empty(len(column), np.int32)
-        found = number_values(column.data, column.starts, column.ends, self.table, self.known, self.spans,
+        found = number_values(column.data, column.bounds, column.j, self.table, self.known, self.spans,
                               self.n_values, codes)
         self.n_values = min(found, self.limit)
         return codes if found <= self.limit else None
@@ -203,26 +205,27 @@ class FieldCounter:
 
 @dataclass(frozen=True)
 class FieldColumn:
-    """Hold the fields of one column: field i is data[starts[i]:ends[i]], and the white space around it does not count.
+    """Hold the fields of column j of n lines; only the values that are asked for are read, as `TextColumn` does.
 
-    data : uint8, whole lines of UTF-8. Only the values that are asked for are read, as `TextColumn` does.
+    data : uint8, whole lines of UTF-8. bounds : (n, columns of a line + 1), before and behind each field: in line i it
+    is data[bounds[i, j] + 1:bounds[i, j + 1]], without the white space around it.
     """
 
     data: np.ndarray
-    starts: np.ndarray
-    ends: np.ndarray
+    bounds: np.ndarray
+    j: int
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.bounds)
 
     def take(self, rows: slice | np.ndarray) -> FieldColumn:
         """Return the values of some rows."""
-        return FieldColumn(self.data, self.starts[rows], self.ends[rows])
+        return FieldColumn(self.data, self.bounds[rows], self.j)
 
     def plain_numbers(self) -> Floats | None:
         """Return the values as numbers, NaN for missing ones; None where one is not a plain decimal number."""
         numbers = np.empty(len(self))
-        return numbers if read_numbers(self.data, self.starts, self.ends, tabulate_powers(), numbers) else None
+        return numbers if read_numbers(self.data, self.bounds, self.j, tabulate_powers(), numbers) else None
 
     def numbers(self) -> Floats:
         """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
@@ -261,5 +264,7 @@ def find_fields(text: bytes, delimiter: str, n_columns: int) -> list[FieldColumn
     last = ends[n_columns - 1::n_columns]
     if len(last) * n_columns != len(ends) or len(last) != np.count_nonzero(line_ends) or not line_ends[last].all():
         return None
-    starts = np.append(0, ends[:-1] + 1)
-    return [FieldColumn(data, starts[j::n_columns], ends[j::n_columns]) for j in range(n_columns)]
+    bounds = np.empty((len(last), n_columns + 1), ends.dtype)
+    bounds[:, 1:] = ends.reshape(-1, n_columns)
+    bounds[0, 0], bounds[1:, 0] = -1, last[:-1]
+    return [FieldColumn(data, bounds, j) for j in range(n_columns)]

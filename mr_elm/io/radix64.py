@@ -21,7 +21,7 @@ def decode_letters(text: np.ndarray, values: np.ndarray, out: np.ndarray) -> boo
         out[3 * i] = a << 2 | b >> FOUR
         out[3 * i + 1] = b << 4 | c >> TWO
         out[3 * i + 2] = c << 6 | d
-    return seen < 64
+    return int(seen) < 64
 
 
 def decode_bytes(text: bytes) -> bytes:

@@ -15,7 +15,8 @@ from mr_elm.compiled import LOOPS
 from mr_elm.features import fused
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel, row_squares
-from mr_elm.io.decimals import parse_decimals
+from mr_elm.io.fields import find_fields
+from mr_elm.io.radix64 import decode_bytes
 from mr_elm.solvers.box.box_qp import BoxQP, Settings
 from mr_elm.solvers.box.node_dual import solve_node_dual
 from mr_elm.solvers.box.path import ready_rows, walk_folds
@@ -39,7 +40,11 @@ def small_problems() -> Iterator[tuple[Any, Floats]]:
 
 
 def warm() -> None:
-    """Solve small problems by every rule, over every kind of rows, in both precisions."""
+    """Solve small problems by every rule, over every kind of rows, in both precisions; read text and packed rows."""
+    for column in find_fields(b'1,2\n', ',', 2) or ():
+        column.numbers()
+        column.count()
+    decode_bytes(b'AAAAAAAA')
     for X, targets in small_problems():
         kernels = [make_kernel('gaussian', X.shape[1]), make_kernel('laplacian', X.shape[1]), make_kernel('linear')]
         for kernel, rule, dtype in product(kernels, RULES, ('float32', 'float64')):
@@ -62,7 +67,6 @@ def warm() -> None:
         cache.ensure(np.arange(N))
         cache.weighted_sum(np.arange(N), targets)
         dense = X.toarray() if sp.issparse(X) else X
-        parse_decimals('1,2\n', ',', np.zeros(0, int), np.empty((1, 2)))
         squares = (row_squares(dense),) * 2
         for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):
             fused.fill_kernel_tile(products, squares, (0.1, False), np.empty((N, N)), 0)

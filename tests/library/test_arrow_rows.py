@@ -13,6 +13,7 @@ import pytest
 from mr_elm.errors import DataFormatError
 from mr_elm.files.ranges import Ranges
 from mr_elm.io.columns import Table
+from mr_elm.io.encoded_rows import spread
 from mr_elm.io.encoding import Column, Encoding
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.kinds import find_binary_kind, find_kind
@@ -63,7 +64,7 @@ def read(path, stop=False, block_rows=4, encoding=None, split=(0, 1 << 60), fold
 
 
 def matrix(blocks):
-    return np.vstack([block.X for block in blocks])
+    return np.vstack([spread(block.X) for block in blocks])
 
 
 def labels_of(blocks):
