@@ -11,6 +11,7 @@ from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS
+from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Result, Settings
@@ -33,7 +34,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     rule : the solver; None for the default of kernels or of random nodes. tol : violation of the optimality conditions.
     max_iter : None for the solver's own bound.
     cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
-    encode : refuse or auto, see `TableRows`.
+    encode, max_categories : see `TableRows`.
     n_jobs : threads, as in joblib: they share the machines of several classes, and the rows of a prediction. Each
         machine that is trained takes a cache of its own.
     """
@@ -42,12 +43,13 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
                  degree: int = 3, n_hidden: int = 200, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, weight_scale: float = 1.0,
-                 weights: str = 'normal', encode: str = REFUSE, n_jobs: int | None = None) -> None:
+                 weights: str = 'normal', encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
+                 n_jobs: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
         self.weight_scale, self.weights = weight_scale, weights
         self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
         self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
-        self.encode, self.n_jobs = encode, n_jobs
+        self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
@@ -163,9 +165,10 @@ class SphereSVMClassifier(DualClassifier):
                  degree: int = 3, normalise: bool = False, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, subset: int | None = None,
-                 attempts: int | None = None, encode: str = REFUSE, n_jobs: int | None = None) -> None:
+                 attempts: int | None = None, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
+                 n_jobs: int | None = None) -> None:
         super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
-                         class_weight, seed, encode=encode, n_jobs=n_jobs)
+                         class_weight, seed, encode=encode, max_categories=max_categories, n_jobs=n_jobs)
         self.normalise, self.subset, self.attempts = normalise, subset, attempts
 
     def _settings(self) -> Settings:

@@ -5,6 +5,7 @@ from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES, KernelOrNodes, outpu
 from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
 from mr_elm.features.kernels import KERNELS
+from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.solvers.ridge import elm
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
@@ -20,10 +21,12 @@ class UnifiedELM(KernelOrNodes):
 
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, seed: int = 0, weight_scale: float = 1.0,
-                 weights: str = 'normal', encode: str = REFUSE, n_jobs: int | None = None) -> None:
+                 weights: str = 'normal', encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
+                 n_jobs: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
-        self.weight_scale, self.weights, self.encode, self.n_jobs = weight_scale, weights, encode, n_jobs
+        self.weight_scale, self.weights, self.n_jobs = weight_scale, weights, n_jobs
+        self.encode, self.max_categories = encode, max_categories
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         self._demand_known_kernel()
@@ -43,8 +46,9 @@ class ELMClassifier(OneVsAll, UnifiedELM):
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0,
                  weight_scale: float = 1.0, weights: str = 'normal', encode: str = REFUSE,
-                 n_jobs: int | None = None) -> None:
-        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, encode, n_jobs)
+                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, encode,
+                         max_categories, n_jobs)
         self.class_weight = class_weight
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':

@@ -1,4 +1,5 @@
 """Offer the extreme SVM as scikit-learn estimators that live: rows come, rows leave, estimators merge."""
+from collections.abc import Callable
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import OneVsAll, row_weights
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.models import HiddenNodeModel
@@ -34,7 +36,7 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
         features themselves, as many nodes as there are features.
     n_hidden, seed : how many, and the seed that they are drawn by.
     nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
-    encode : refuse or auto, see `TableRows`; the first rows decide what columns and categories there are.
+    encode, max_categories : see `TableRows`; the first rows decide what columns and categories there are.
     n_jobs : threads, as in joblib: they share the rows of a fit and of a prediction.
 
     Source: He et al., A parallel incremental extreme SVM classifier, 2011.
@@ -48,10 +50,11 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
     n_features_in_: int
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
-                 weights: str = 'normal', seed: int = 0, encode: str = REFUSE, n_jobs: int | None = None) -> None:
+                 weights: str = 'normal', seed: int = 0, encode: str = REFUSE,
+                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
         self.map, self.n_hidden, self.nu = map, n_hidden, nu
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
-        self.encode, self.n_jobs = encode, n_jobs
+        self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -80,12 +83,11 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
         """Take rows away, as if they had never been there; classes that lose their last row go too.
 
-        Raises AccountingError, and changes nothing, when the rows cannot have been there.
+        X may be an Arrow stream, as in `partial_fit`. Raises AccountingError, and changes nothing, when the rows cannot
+        have been there.
         """
         check_is_fitted(self)
-        rows = self._read(X, y, sample_weight, reset=False)
-        labels = self._join_labels(rows[1])
-        return self._take(self._machine().forget(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
+        return self._take_batches(self._forget, X, y, sample_weight)
 
     def merge(self, other: 'LivingESVM') -> 'LivingESVM':
         """Add the rows of an estimator that was fitted apart on the same nodes."""
@@ -113,17 +115,27 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
         return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
 
     def _add_batches(self, X: Any, y: Any, sample_weight: Any, declared: Labels = ()) -> Any:
-        """Add rows, or the rows of a stream batch by batch; where one batch cannot be added, none is."""
+        """Add rows, or those of a stream batch by batch."""
+        return self._take_batches(lambda *rows: self._add(*rows, not hasattr(self, 'machine_'), declared),
+                                  X, y, sample_weight)
+
+    def _take_batches(self, take: Callable, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Call take(X, y, sample_weight) with rows, or with each batch of a stream; one that fails undoes all."""
         if not (isinstance(y, str) or is_stream(X)):
-            return self._add(X, y, sample_weight, not hasattr(self, 'machine_'), declared)
+            return take(X, y, sample_weight)
         before = dict(self.__dict__)
         try:
-            for frame, labels, weights in read_stream(X, y, sample_weight):
-                self._add(frame, labels, weights, not hasattr(self, 'machine_'), declared)
+            for batch in read_stream(X, y, sample_weight):
+                take(*batch)
         except BaseException:
             self.__dict__ = before
             raise
         return self
+
+    def _forget(self, X: Rows, y: Labels, sample_weight: Weights) -> 'LivingESVM':
+        rows = self._read(X, y, sample_weight, reset=False)
+        labels = self._join_labels(rows[1])
+        return self._take(self._machine().forget(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
         """Return the labels of the classes known and of these rows, in class order; None for a regression."""
@@ -212,8 +224,8 @@ class ESVMClassifier(OneVsAll, LivingESVM):
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
                  weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0,
-                 encode: str = REFUSE, n_jobs: int | None = None) -> None:
-        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, n_jobs)
+                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, max_categories, n_jobs)
         self.class_weight = class_weight
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,
@@ -227,10 +239,7 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         return self._add_batches(X, y, sample_weight, () if classes is None else classes)
 
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMClassifier':
-        """Take rows away, as if they had never been there; classes that lose their last row go too.
-
-        Raises AccountingError, and changes nothing, when the rows cannot have been there.
-        """
+        """Take rows away, see `LivingESVM.forget`."""
         self._demand_lasting_weights()
         return super().forget(X, y, sample_weight)
 

@@ -8,6 +8,7 @@ from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_we
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS
+from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.kernel import KernelMachine, KernelRowsTask
 from mr_elm.machines.options import SOLVERS
 from mr_elm.scores.selection import score_values
@@ -29,7 +30,7 @@ class KernelELM(KernelOrNodes):
     tol, max_iter : cg: relative residual, and bound on passes over the rows.
     leave_one_out : keep residuals of machines that have not seen a row, in closed form; cholesky or svd.
     seed : of the choice of landmarks.
-    encode : refuse or auto, see `TableRows`.
+    encode, max_categories : see `TableRows`.
     n_jobs : threads, as in joblib: they share the kernel, its Cholesky factor, and the rows of a prediction.
     """
 
@@ -39,10 +40,11 @@ class KernelELM(KernelOrNodes):
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False, seed: int = 0,
-                 encode: str = REFUSE, n_jobs: int | None = None) -> None:
+                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
         self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
-        self.leave_one_out, self.seed, self.encode, self.n_jobs = leave_one_out, seed, encode, n_jobs
+        self.leave_one_out, self.seed, self.n_jobs = leave_one_out, seed, n_jobs
+        self.encode, self.max_categories = encode, max_categories
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
@@ -92,9 +94,9 @@ class KernelELMClassifier(OneVsAll, KernelELM):
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False,
                  class_weight: ClassWeight = None, seed: int = 0, encode: str = REFUSE,
-                 n_jobs: int | None = None) -> None:
+                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
         super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, encode,
-                         n_jobs)
+                         max_categories, n_jobs)
         self.class_weight = class_weight
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':

@@ -10,6 +10,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.estimators.values import is_countable
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.encoding import Encoding
+from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import Frame, read_frame, to_matrix
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.values import ColumnValues, choose_encoding
@@ -22,14 +23,17 @@ class TableRows:
     """Read the rows of an estimator with a parameter `encode`.
 
     encode : refuse: rows are numbers, as scikit-learn checks them. auto: X is a data frame of pandas or polars, or has
-        `__arrow_c_stream__`; columns are found by their names. Text becomes an indicator of each of the 100 most
-        frequent values, a missing number the mean of its column with an indicator. Numbers are scaled to mean 0 and
-        deviation 1, indicators are not.
+        `__arrow_c_stream__`; columns are found by their names. Text becomes an indicator of each of the most frequent
+        values, a missing number the mean of its column with an indicator. Numbers are scaled to mean 0 and deviation 1,
+        indicators are not.
+    max_categories : values of a column of text, the most frequent ones, that have an indicator of their own; the others
+        share one.
 
     Sets encoding_, and scaling_, (offset, scale), or None where rows are numbers.
     """
 
     encode: str
+    max_categories: int
     encoding_: Encoding | None
     scaling_: tuple[Floats, Floats] | None
     _of_file = False  # whether the names of the columns are those of files
@@ -38,6 +42,8 @@ class TableRows:
         """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
         if self.encode not in (REFUSE, AUTO):
             raise ValueError(f'encode: expected {REFUSE} or {AUTO}, found {self.encode!r}')
+        if self.max_categories < 1:
+            raise ValueError(f'max_categories: expected at least 1, found {self.max_categories}')
         if self.encode == REFUSE and not isinstance(X, Frame):
             found = self._check_numbers(X, reset, **how)
             if reset:
@@ -59,7 +65,7 @@ class TableRows:
         if self.encode == REFUSE:
             known = frame.names if reset else getattr(self, 'feature_names_in_', frame.names)
             return None, to_matrix(frame, list(known))
-        encoding = learn_encoding(frame, weights) if reset else self.encoding_
+        encoding = learn_encoding(frame, weights, self.max_categories) if reset else self.encoding_
         if encoding is None:
             raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
         return encoding, encoding.encode(frame.select([column.name for column in encoding.columns])).spread()
@@ -112,11 +118,11 @@ def read_weights(sample_weight: Weights, frame: Frame) -> Floats:
     return _check_sample_weight(sample_weight, np.empty((n_rows, 1)), dtype=float)
 
 
-def learn_encoding(frame: Frame, weights: Floats) -> Encoding:
+def learn_encoding(frame: Frame, weights: Floats, max_categories: int = MAX_CATEGORIES) -> Encoding:
     """Choose how the columns of a frame become features."""
     values = [ColumnValues.of(column, weights) for column in frame.table.columns]
     try:
-        return choose_encoding(frame.names, values, categorical=frame.categorical)
+        return choose_encoding(frame.names, values, max_categories, categorical=frame.categorical)
     except DataFormatError as error:
         raise ValueError(f'X: {re.sub(" with --drop .*", "", str(error))}') from None
 

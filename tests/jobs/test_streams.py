@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import mr_elm
+from mr_elm.errors import AccountingError
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor
 from mr_elm.rows.manifest import load_manifest
 
@@ -83,6 +84,18 @@ def test_a_stream_with_text_is_encoded_as_its_first_batch_is(table):
         twin.partial_fit(frame[['age', 'city']], frame['label'], sample_weight=frame['times'])
     frame = table.to_pandas()[['city', 'age']]
     np.testing.assert_allclose(fitted.decision_function(frame), twin.decision_function(frame), rtol=0, atol=1e-8)
+
+
+def test_a_stream_is_forgotten_as_it_was_added(table, numbers):
+    first, rest = table.slice(0, 150), table.slice(150)
+    fitted = ESVMClassifier(encode='auto').partial_fit(Stream(first, 150), 'label')
+    before = fitted.model_.arrays['output_weights']
+    fitted.partial_fit(Stream(rest), 'label').forget(Stream(rest, 40), 'label')
+    assert fitted.n_rows_ == 150
+    np.testing.assert_allclose(fitted.model_.arrays['output_weights'], before, rtol=0, atol=1e-8)
+    with pytest.raises(AccountingError):
+        fitted.forget(Stream(table), 'label')
+    assert fitted.n_rows_ == 150
 
 
 def test_labels_may_come_beside_the_stream(table):

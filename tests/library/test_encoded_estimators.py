@@ -5,7 +5,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.model_selection import cross_val_score
 
 from mr_elm.estimators import ESTIMATORS, ELMRegressor, ESVMClassifier, KernelELMClassifier, to_estimator
@@ -191,3 +191,13 @@ def test_encode_is_refused_where_it_cannot_be(frame, y):
     plain = ESVMClassifier().fit(frame[['age']].fillna(0), y)
     with pytest.raises(ValueError, match='fitted to rows of numbers'):
         plain.set_params(encode='auto').predict(frame)
+
+
+@pytest.mark.parametrize('kind', EVERY)
+def test_the_most_frequent_categories_have_indicators_as_many_as_wanted(kind, frame, y):
+    target = frame['income'] if is_regressor(kind()) else y
+    encoding = kind(encode='auto', max_categories=1).fit(frame, target).encoding_
+    city = next(column for column in encoding.columns if column.name == 'city')
+    assert city.categories == (frame['city'].fillna('').value_counts().index[0],)
+    with pytest.raises(ValueError, match='max_categories: expected at least 1, found 0'):
+        kind(encode='auto', max_categories=0).fit(frame, target)
