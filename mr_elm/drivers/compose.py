@@ -13,6 +13,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.ranges import open_ranges
 from mr_elm.files.storage import store_of, write_file
+from mr_elm.io.arrow_schema import EMPTY_FOLDER
 from mr_elm.io.csv_format import readable
 from mr_elm.io.csv_rows import split_fields
 from mr_elm.io.kinds import find_kind
@@ -101,7 +102,7 @@ def read_header(file: InputFile) -> Header:
     """Read the names of all columns of a file."""
     if file.format.kind in ARROW:
         with open_parts(file) as parts:
-            names = parts.schema.names
+            names = [*parts.schema.names, *(name for name, _ in file.format.folders)]
         return Header(file.path, len(names), names)
     if file.format.kind != 'csv':
         raise DataFormatError(f'{file.path}: expected csv, parquet or arrow rows for --keep, found {file.format.kind} '
@@ -152,12 +153,15 @@ def read_batches(file: InputFile, columns: Mapping[str, int],
                  rejected: Collection[int]) -> Iterator[tuple[Columns, int]]:
     """Yield the columns of a file of record batches as they are."""
     arrow, first = import_module('pyarrow'), 1
+    folders = {name: None if text == EMPTY_FOLDER else text for name, text in file.format.folders if name in columns}
     with open_parts(file) as parts:
-        for batch in parts.read_columns(list(columns)):
+        for batch in parts.read_columns([name for name in columns if name not in folders]):
             rows = range(first, first + batch.num_rows)
             first = rows.stop
-            used = batch.filter(arrow.array([row not in rejected for row in rows], arrow.bool_()))
-            yield dict(zip(columns, used.columns, strict=True)), used.num_rows
+            kept = [row not in rejected for row in rows]
+            used, n = batch.filter(arrow.array(kept, arrow.bool_())), sum(kept)
+            yield {name: arrow.array([folders[name]] * n, arrow.string()) if name in folders else used.column(name)
+                   for name in columns}, n
 
 
 def join_columns(lines: TextIO, kept: Iterator[tuple[Columns, int]] | None) -> Iterator[tuple[list[str], Columns]]:

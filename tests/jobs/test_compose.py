@@ -88,6 +88,15 @@ def test_bad_rows_of_parquet_are_not_kept(predict, table, tmp_path):
     assert found['number'].to_pylist() == [i for i in range(N) if i != 40]
 
 
+@pytest.mark.parametrize('keep', ['part', 'part,id'])
+def test_the_folders_of_a_partitioned_data_set_can_be_kept(keep, elm, table, predict, tmp_path):
+    part = pa.array(['one', None, '3'] * (N // 3))
+    pq.write_to_dataset(table.append_column('part', part), tmp_path / 'set', partition_cols=['part'])
+    found = pq.read_table(predict('said.parquet', tmp_path / 'set', '--keep', keep, '--drop', 'id,number,part'))
+    assert found.column_names == ['label', *keep.split(',')]
+    assert found['part'].to_pylist() == ['3'] * (N // 3) + [None] * (N // 3) + ['one'] * (N // 3)
+
+
 def test_batches_do_not_change_what_is_written(predict, path, monkeypatch):
     wanted = pq.read_table(predict('whole.parquet', path, '--scores', '--keep', 'id'))
     monkeypatch.setattr(compose, 'BATCH', 7)
