@@ -1,7 +1,6 @@
 """Read rows in a map task: the base of every job whose input is a data set."""
 import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -36,13 +35,13 @@ from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import report_alive
 from mr_elm.rows.reduced_input import ReducedInput
 from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument, row_options
+from mr_elm.rows.splits import find_file
 from mr_elm.typing import Rows
 
 Pair = tuple[str, Any]  # key and value
 Place = list[int]  # of a row: file number, split start, ordinal
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 TASKS = {'--mapper', '--combiner', '--reducer'}
-URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
 
 
 class MRRows(ProofArguments, MRJob):
@@ -291,23 +290,3 @@ def demand_width(X: Rows, n_features: int) -> None:
     width = X.shape[1]
     if width > n_features or width < n_features and not sp.issparse(X):
         raise DataFormatError(f'expected rows of {n_features} features, found rows of {width}')
-
-
-def find_file(files: list[dict[str, Any]], uri: str) -> int:
-    """Return the number of the file that Hadoop calls `uri`."""
-    wanted = plain_path(uri)
-    for number, file in enumerate(files):
-        if plain_path(file['uri']) == wanted:
-            return number
-    raise DataFormatError(f'{uri}: expected one of the planned input files')
-
-
-def plain_path(uri: str) -> str:
-    """Reduce a URI to what tells files apart: hdfs:///a and hdfs://host:9000/a are one, ? and # are but letters."""
-    found = URI.match(uri)
-    if not found:
-        return uri
-    scheme, host, path = found.groups()
-    if scheme in ('hdfs', 'file'):
-        return unquote(path)
-    return f'{host}{unquote(path)}' if scheme.startswith('s3') else uri

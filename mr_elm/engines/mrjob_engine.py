@@ -12,7 +12,8 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import scratch_folder
 from mr_elm.engines.trace import trace_job
 from mr_elm.io.json_file import write_json
-from mr_elm.rows.inputs import InputPlan, plan_splits
+from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.splits import plan_splits
 
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
 KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')

@@ -116,8 +116,10 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
 
     def _add_batches(self, X: Any, y: Any, sample_weight: Any, declared: Labels = ()) -> Any:
         """Add rows, or those of a stream batch by batch."""
-        return self._take_batches(lambda *rows: self._add(*rows, not hasattr(self, 'machine_'), declared),
-                                  X, y, sample_weight)
+        def add(X: Any, y: Any, weights: Any) -> Any:
+            return self._add(X, y, weights, not hasattr(self, 'machine_'), declared)
+
+        return self._take_batches(add, X, y, sample_weight)
 
     def _take_batches(self, take: Callable, X: Any, y: Any, sample_weight: Any) -> Any:
         """Call take(X, y, sample_weight) with rows, or with each batch of a stream; one that fails undoes all."""

@@ -1,7 +1,9 @@
-"""Find the files of a data set, look at each once, and cut them into splits."""
+"""Find the files of a data set, and look at each once."""
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from mr_elm.errors import DataFormatError
@@ -16,9 +18,10 @@ from mr_elm.io.packed import MANIFEST, encode_block
 from mr_elm.io.parts import find_cuts
 from mr_elm.io.selection import SHOWN
 from mr_elm.io.sniff import sniff, take_first_lines
-from mr_elm.io.splits import is_compressed, read_stream
+from mr_elm.io.splits import read_stream
 from mr_elm.rows.manifest import load_manifest
 
+READERS = 4  # threads that look at files elsewhere; for each file the hadoop command starts a Java
 MAGIC = 8  # first bytes of a file, which tell its kind
 
 
@@ -161,17 +164,28 @@ def check_pack(pack: str | None, manifest: Mapping[str, Any], options: RowOption
 
 def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFile]:
     """Look at each file: the InputFiles of those that are not empty. Columns have the names of the first file."""
-    files: list[InputFile] = []
+    waiting, first = list(entries), None
+    while waiting and first is None:
+        first = inspect_file(waiting.pop(0), options)
+    if first is None:
+        return []
+    form = first.format
+    if form.names is not None:
+        options = replace(options, names=form.names, label_name=form.label_name or options.label_name,
+                          weight_name=form.weight_name or options.weight_name)
+    return [first, *filter(None, inspect_in_threads(waiting, options))]
+
+
+def inspect_in_threads(entries: list[Entry], options: RowOptions) -> Iterator[InputFile | None]:
+    """Yield `inspect_file` of each entry; some that are elsewhere are looked at together, each waits for its store."""
+    look = partial(inspect_file, options=options)
+    if all(is_local(entry.copy or entry.path) for entry in entries):
+        yield from map(look, entries)
+        return
     for entry in entries:
-        file = inspect_file(entry, options)
-        if file is None:
-            continue
-        if not files and file.format.names is not None:
-            form = file.format
-            options = replace(options, names=form.names, label_name=form.label_name or options.label_name,
-                              weight_name=form.weight_name or options.weight_name)
-        files.append(file)
-    return files
+        store_of(entry.path)  # makes the clients of all stores, in one thread
+    with ThreadPoolExecutor(READERS) as pool:
+        yield from pool.map(look, entries)
 
 
 def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
@@ -265,32 +279,3 @@ def demand_same_file(file: InputFile, entry: Entry | None) -> None:
         sizes = f' ({file.size:,} bytes before, {entry.size:,} now)' if entry.size != file.size else ''
         raise DataFormatError(f'{file.path}: the file must stay the same while jobs read it, but it changed meanwhile'
                               f'{sizes}: run the command again when nothing writes to it')
-
-
-def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
-    """Cut the files into the input of at most n_maps tasks of about equal size, in input order.
-
-    Returns a list of tasks, each a list of [file number, start, length]. Compressed files are not cut, others that are
-    no text only between their parts.
-    """
-    share = max(1, -(-plan.size // max(n_maps, 1)))
-    tasks: list[list[list[int]]] = [[]]
-    room = share
-    for number, file in enumerate(plan.files):
-        start = 0
-        while start < file.size:
-            end = find_end(file, start, start + room)
-            tasks[-1].append([number, start, end - start])
-            start, room = end, room - (end - start)
-            if room <= 0 or start < file.size:
-                tasks.append([])
-                room = share + (room if file.cuts else 0)
-    return [task for task in tasks if task]
-
-
-def find_end(file: InputFile, start: int, wanted: int) -> int:
-    """Return the end of a split: as wanted, or the nearest one that the file allows."""
-    if is_compressed(file.path):
-        return file.size
-    ends = [cut for cut in (*file.cuts, file.size) if cut > start]
-    return min(ends, key=lambda end: abs(end - wanted)) if file.cuts else min(wanted, file.size)

@@ -11,7 +11,8 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io import arrow_schema
 from mr_elm.io.formats import RowOptions
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.inputs import InputPlan, plan_inputs, plan_splits
+from mr_elm.rows.inputs import InputPlan, plan_inputs
+from mr_elm.rows.splits import plan_splits
 
 TABLE = ('--label-column', 'kind', '--encode', 'auto')
 

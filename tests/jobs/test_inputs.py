@@ -10,7 +10,8 @@ from mr_elm.files.listing import expand_patterns
 from mr_elm.files.webhdfs import WebHDFS
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.splits import read_split
-from mr_elm.rows.inputs import plan_inputs, plan_splits
+from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.splits import plan_splits
 
 ROWS = '1,2,3\n2,3,4\n'
 

@@ -10,7 +10,8 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.streaming.stage import MRRows, as_meant, find_file, plain_path
+from mr_elm.rows.splits import find_file, plain_path
+from mr_elm.streaming.stage import MRRows, as_meant
 
 
 class MRBlocks(MRRows):
