@@ -31,37 +31,54 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
 
 
 class Landmarks:
-    """Keep the distinct rows with the smallest hashes among all rows seen; memory is bounded by 2 L rows.
+    """Keep the distinct rows with the smallest hashes among all rows seen; memory is bounded by 2 L rows and a block.
 
     Sets of landmarks merge in any order to the same result.
     """
 
     def __init__(self, n_landmarks: int, seed: int) -> None:
         self.n_landmarks, self.seed = n_landmarks, seed
-        self.hashes = np.zeros(0, np.uint64)
-        self.rows: Rows = None
+        self._parts: list[tuple[np.ndarray, Rows]] = []  # (hashes, rows), the first sorted and without repetition
+        self._n_new = 0
 
     def add(self, X: Rows) -> None:
         """Consider the rows of X."""
         hashes = hash_rows(X, self.seed)
-        if len(self.hashes) == self.n_landmarks:
-            near = np.flatnonzero(hashes < self.hashes[-1])
+        if self._parts and len(self._parts[0][0]) == self.n_landmarks:
+            near = np.flatnonzero(hashes < self._parts[0][0][-1])
             X, hashes = X[near], hashes[near]
-        if len(hashes):
-            self._keep(np.append(self.hashes, hashes), X if self.rows is None else stack([self.rows, X]))
+        self._parts += [(hashes, X)] if len(hashes) else []
+        self._n_new += len(hashes)
+        if self._n_new >= self.n_landmarks:
+            self._choose()
 
-    def _keep(self, hashes: np.ndarray, rows: Rows) -> None:
-        hashes, first = np.unique(hashes, return_index=True)
-        self.hashes = hashes[:self.n_landmarks]
-        self.rows = rows[first[:self.n_landmarks]]
+    def _choose(self) -> None:
+        """Leave the smallest hashes of all parts in one."""
+        if self._n_new:
+            hashes, first = np.unique(np.concatenate([part[0] for part in self._parts]), return_index=True)
+            rows = stack([part[1] for part in self._parts])[first[:self.n_landmarks]]
+            self._parts, self._n_new = [(hashes[:self.n_landmarks], rows)], 0
+
+    @property
+    def hashes(self) -> np.ndarray:
+        """Return the hashes of the rows, in increasing order."""
+        self._choose()
+        return self._parts[0][0] if self._parts else np.zeros(0, np.uint64)
+
+    @property
+    def rows(self) -> Rows:
+        """Return the rows in the order of their hashes, None where none was seen."""
+        self._choose()
+        return self._parts[0][1] if self._parts else None
 
     def to_pieces(self, limit: int) -> Iterator[list[np.ndarray]]:
         """Yield the rows as lists of arrays, each of about `limit` bytes, in order of their hashes."""
-        n = 0 if self.rows is None else self.rows.shape[0]
-        size = 1 if not n else (self.rows.nnz * 2 if sp.issparse(self.rows) else self.rows.size) * 8 // n + 1
+        rows = self.rows
+        n = 0 if rows is None else rows.shape[0]
+        size = 1 if not n else (rows.nnz * 2 if sp.issparse(rows) else rows.size) * 8 // n + 1
         step = max(1, limit // size)
         for start in range(0, n, step):
-            yield rows_to_arrays(self.rows[start:start + step])
+            yield rows_to_arrays(rows[start:start + step])
 
 
 def rows_to_arrays(X: Rows) -> list[np.ndarray]:

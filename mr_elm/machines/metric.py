@@ -9,12 +9,13 @@ Source: as in `features.metric`; the choice by held-out rows is ours.
 """
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mr_elm.features.gradients import average_gradients
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.metric import choose_kind, make_metric
+from mr_elm.features.metric import KINDS, choose_kind, make_metric
 from mr_elm.scores.selection import fold_numbers, score_values
 from mr_elm.solvers.ridge.regularized import solve_regularized
 from mr_elm.solvers.shared.multiclass import class_targets
@@ -108,9 +109,32 @@ def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float) -> Floats:
     return solve_regularized(gram, np.asfortranarray(right), nu).output_weights
 
 
+@dataclass(frozen=True)
+class LearnedMetric:
+    """Hold what learning has found: the metric, None for step 0, and the number of steps that it took.
+
+    judged : (share labelled wrong, mean squared error) on held-out rows of each step, none where all rows were learned
+    from.
+    """
+
+    metric: Floats | None
+    n_steps: int
+    judged: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Return none, diagonal or full."""
+        return KINDS[0 if self.metric is None else self.metric.ndim]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return the parameters of a model that say what was learned."""
+        return {'metric': self.kind, 'metric_steps': self.n_steps}
+
+
 def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, n_steps: int | None = None,
-                 seed: int = 0) -> tuple[Floats | None, int]:
-    """Return the metric, None for none, and the number of steps that it took.
+                 seed: int = 0) -> LearnedMetric:
+    """Learn a metric from a sample of the rows.
 
     n_steps : that many, learned from all rows; None for the best of 0 to 4 by rows held out.
     layer, nu, kind : as in `learn_steps`; the first 500 nodes are taken.
@@ -118,11 +142,11 @@ def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, n_s
     layer = layer if layer.kind == 'identity' else layer.take(N_NODES)
     if n_steps is not None:
         steps = list(learn_steps(layer, rows, nu, kind, n_steps))
-        return steps[-1].metric, len(steps) - 1
+        return LearnedMetric(steps[-1].metric, len(steps) - 1)
     held = fold_numbers(rows.X, N_FOLDS, seed + FOLD_KEY) == 0
     if held.all() or not held.any():
-        return None, 0
-    steps = list(learn_steps(layer, rows.take(~held), nu, kind))
-    judged = rows.take(held)
-    best = min(range(len(steps)), key=lambda step: steps[step].judge(judged))
-    return steps[best].metric, best
+        return LearnedMetric(None, 0)
+    steps, rest = list(learn_steps(layer, rows.take(~held), nu, kind)), rows.take(held)
+    judged = tuple(step.judge(rest) for step in steps)
+    best = judged.index(min(judged))
+    return LearnedMetric(steps[best].metric, best, judged)

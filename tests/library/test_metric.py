@@ -11,7 +11,7 @@ from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
 from mr_elm.features.metric import apply_metric, choose_kind, make_metric, measure_importance
 from mr_elm.header import ModelHeader
 from mr_elm.io.encoding import CATEGORY, Column, Encoding
-from mr_elm.machines.metric import SampleRows, fit_nodes, learn_metric, learn_steps
+from mr_elm.machines.metric import LearnedMetric, SampleRows, fit_nodes, learn_metric, learn_steps
 from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.model_parts import layer_arrays, scaling_arrays
 from mr_elm.models import HiddenNodeModel, KernelModel, read_model
@@ -176,8 +176,9 @@ def plain_layer(kind, d, n_hidden=120, rows=None, turned=None):
 def test_a_diagonal_metric_finds_the_features_that_matter(kind):
     rows = make_sample()
     layer = plain_layer(kind, 12, rows=rows.X)
-    metric, n_steps = learn_metric(layer, rows, 100.0, 'diagonal')
-    assert n_steps > 0 and measure_importance(metric)[:3].sum() > 0.8
+    learned = learn_metric(layer, rows, 100.0, 'diagonal')
+    metric = learned.metric
+    assert learned.n_steps > 0 and learned.kind == 'diagonal' and measure_importance(metric)[:3].sum() > 0.8
     test = make_sample(seed=1)
     errors = []
     for A in (None, metric):
@@ -205,14 +206,14 @@ def test_step_0_is_the_layer_without_a_metric():
     rows = make_sample(100)
     first = next(learn_steps(plain_layer('tanh', 12), rows, 1.0, 'diagonal'))
     assert first.metric is None and first.layer.metric is None
-    assert learn_metric(plain_layer('tanh', 12), rows, 1.0, 'diagonal', n_steps=0) == (None, 0)
+    assert learn_metric(plain_layer('tanh', 12), rows, 1.0, 'diagonal', n_steps=0) == LearnedMetric(None, 0)
 
 
 def test_so_many_steps_are_learned_as_asked_for():
     rows = make_sample(100)
     steps = list(learn_steps(plain_layer('tanh', 12), rows, 1.0, 'diagonal', 6))
-    metric, n_steps = learn_metric(plain_layer('tanh', 12), rows, 1.0, 'diagonal', n_steps=6)
-    assert n_steps == 6 == len(steps) - 1 and np.array_equal(metric, steps[-1].metric)
+    learned = learn_metric(plain_layer('tanh', 12), rows, 1.0, 'diagonal', n_steps=6)
+    assert learned.n_steps == 6 == len(steps) - 1 and np.array_equal(learned.metric, steps[-1].metric)
 
 
 
@@ -220,8 +221,8 @@ def test_several_targets_share_a_metric():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((800, 6))
     T = np.column_stack([np.sin(2 * X[:, 0]), X[:, 3]**2])
-    metric, _ = learn_metric(plain_layer('tanh', 6), SampleRows.of(X, T, 0), 100.0, 'diagonal')
-    assert measure_importance(metric)[[0, 3]].sum() > 0.8
+    learned = learn_metric(plain_layer('tanh', 6), SampleRows.of(X, T, 0), 100.0, 'diagonal')
+    assert measure_importance(learned.metric)[[0, 3]].sum() > 0.8
 
 
 def test_rows_of_weight_2_count_as_two_rows():
