@@ -1,15 +1,17 @@
-"""Summarise a data set in one pass: columns, labels, landmarks."""
+"""Summarise a data set in one pass: columns, labels, landmarks, a sample."""
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import Landmarks, rows_from_arrays
+from mr_elm.features.sample import join_labels, make_sample
 from mr_elm.io.blocks import Block
 from mr_elm.io.encoded_rows import spread
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, Place
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, Rows
 
 PIECE = 1 << 16  # features a record
 LANDMARK_BYTES = 4 << 20
@@ -34,7 +36,7 @@ def merge_labels(values: Iterable[Any]) -> Any:
 
 
 class MRStats(MRRows):
-    """Describe the columns and the labels of the rows, and choose landmarks.
+    """Describe columns and labels of the rows, choose landmarks and a sample.
 
     Input:  <split, rows>, text or packed
     Output: <columns COLUMN, [n, minimum, maximum, mean, squares]>
@@ -52,6 +54,11 @@ class MRStats(MRRows):
             <landmarks PIECE, [X] or [data, indices, indptr, shape]>
                 with --landmarks L: the L distinct rows with the smallest keyed
                 hashes, in the order of the hashes, dense or sparse (CSR)
+            <sample PIECE, [S] or [data, indices, indptr, shape]>
+                with --sample N: in the same way N rows of the columns label,
+                weight, features. The label is the target, or a whole number that
+                is a hash of the text of the label. Of wide dense rows there are
+                fewer, so that S takes at most 64 MB
 
     Map:    describe each block, merge, write when the task ends.
     Reduce: merge what the tasks wrote under one key.
@@ -69,8 +76,10 @@ class MRStats(MRRows):
         super().configure_args()
         self.add_passthru_arg('--landmarks', type=int, default=0, metavar='L',
                               help='how many rows to choose as landmarks (default: %(default)s)')
+        self.add_passthru_arg('--sample', type=int, default=0, metavar='N',
+                              help='how many labelled rows to choose as a sample (default: %(default)s)')
         self.add_passthru_arg('--seed', type=int, default=0, metavar='N',
-                              help='key of the hash that chooses landmarks (default: %(default)s)')
+                              help='key of the hashes that choose landmarks and sample (default: %(default)s)')
 
     def map_begin(self) -> None:
         """Start with nothing seen."""
@@ -78,7 +87,7 @@ class MRStats(MRRows):
         self.target: ColumnStatistics | None = None
         self.weights: ColumnStatistics | None = None
         self.labels = LabelTable()
-        self.landmarks = Landmarks(self.options.landmarks, self.options.seed) if self.options.landmarks else None
+        self.chosen: dict[str, Landmarks] = {}
 
     def map_block(self, block: Block, place: Place) -> None:
         """Take in a block."""
@@ -87,8 +96,17 @@ class MRStats(MRRows):
             self.weights = merged(self.weights, block.weights[:, None])
         if block.codes is not None:
             self.add_labels(block, place)
-        if self.landmarks is not None:
-            self.landmarks.add(spread(block.X))
+        if self.options.landmarks:
+            self.choose('landmarks', spread(block.X))
+        if self.options.sample:
+            self.choose('sample', join_labels(replace(block, X=spread(block.X)), self.numeric))
+
+    def choose(self, kind: str, rows: Rows) -> None:
+        """Consider rows as landmarks or for the sample."""
+        if kind not in self.chosen:
+            n_rows, seed = getattr(self.options, kind), self.options.seed
+            self.chosen[kind] = Landmarks(n_rows, seed) if kind == 'landmarks' else make_sample(n_rows, seed, rows)
+        self.chosen[kind].add(rows)
 
     def add_labels(self, block: Block, place: Place) -> None:
         """Take in the labels of a block."""
@@ -109,20 +127,21 @@ class MRStats(MRRows):
                 yield make_key(kind), getattr(self, kind).to_arrays()
         if not self.numeric:
             yield make_key('labels'), self.labels.entries
-        if self.landmarks is not None:
-            for arrays in self.landmarks.to_pieces(LANDMARK_BYTES):
-                yield make_key('landmarks'), arrays
+        for kind, chosen in self.chosen.items():
+            for arrays in chosen.to_pieces(LANDMARK_BYTES):
+                yield make_key(kind), arrays
 
     def reducer(self, key: str, values: Iterable[Any]) -> Iterator[Pair]:
-        """Merge the values of a key; landmarks leave in pieces."""
-        if split_key(key)[0] != 'landmarks':
+        """Merge the values of a key; landmarks and sample leave in pieces."""
+        kind = split_key(key)[0]
+        if kind not in ('landmarks', 'sample'):
             yield from super().reducer(key, values)
             return
-        landmarks = Landmarks(self.options.landmarks, self.options.seed)
+        self.chosen = {}
         for arrays in values:
-            landmarks.add(rows_from_arrays(arrays))
-        for number, arrays in enumerate(landmarks.to_pieces(LANDMARK_BYTES)):
-            yield make_key('landmarks', number), arrays
+            self.choose(kind, rows_from_arrays(arrays))
+        for number, arrays in enumerate(self.chosen[kind].to_pieces(LANDMARK_BYTES)):
+            yield make_key(kind, number), arrays
 
 
 def merged(statistics: ColumnStatistics | None, X: Any, weights: Floats | None = None) -> ColumnStatistics:

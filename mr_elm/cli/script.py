@@ -131,13 +131,14 @@ def write_option(value: Any) -> Any:
     return text.getvalue()
 
 
-def add_statistics(script: Script, plan: InputPlan, n_landmarks: int = 0, seed: int = 0) -> None:
-    """Add the statistics of the rows, which a pack knows but for landmarks."""
+def add_statistics(script: Script, plan: InputPlan, seed: int = 0, **wanted: int) -> None:
+    """Add the statistics of the rows. A pack knows them but for rows that are wanted: landmarks, or a sample."""
     if plan.needs_encoding:
         script.add('count the values of each column', 'values', [])
         script.encodes = True
-    if not plan.pack or n_landmarks:
-        words = ['--landmarks', n_landmarks, '--seed', seed] if n_landmarks else []
+    words = [word for name, n in wanted.items() if n for word in (f'--{name}', n)]
+    if not plan.pack or words:
+        words += ['--seed', seed] if words else []
         script.add('compute statistics of the columns and labels', 'stats', words)
 
 
@@ -146,7 +147,8 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
     if options.nu == float('inf'):
         raise ValueError('--script: expected a finite --C, the initial ELM takes the rows and no sums of them')
     nystrom = options.map == 'nystrom' and script.args.like is None
-    add_statistics(script, plan, options.n_hidden if nystrom else 0, options.seed)
+    n_sampled = options.n_sampled if script.args.like is None else 0
+    add_statistics(script, plan, options.seed, landmarks=options.n_hidden if nystrom else 0, sample=n_sampled)
     layer = script.files(layer='npz', grid='json', class_weights='json')
     if not takes_passes(plan, options):
         script.add("sum up E'E in tiles, and the class sums", 'gram', layer)

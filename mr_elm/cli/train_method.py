@@ -10,9 +10,10 @@ from mr_elm.cli.training import add_model_options
 from mr_elm.methods import METHODS, Method, load
 from mr_elm.rows.row_arguments import AdvancedHelp
 
-CHOSEN = ('--map', '--kernel', '--hidden', '--weight-scale', '--nu', '--like')
+OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
+CHOSEN = ('--map', '--kernel', '--hidden', '--weight-scale', '--nu', '--like', *OF_THE_METRIC)
 OF_THE_LAYER = ('--map', '--kernel', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task',
-                '--class-weight')
+                '--class-weight', *OF_THE_METRIC)
 
 OF_THE_SOLVER = {name: f'--{name.replace("_", "-")}' for name in (
     'solver', 'tolerance', 'max_passes', 'precondition_rows', 'memory')}

@@ -3,7 +3,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.summary import learn_rows
+from mr_elm.engines.progress import Reporter
+from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
@@ -18,10 +21,33 @@ class NodeInputs(NodeProblem):
 
     @classmethod
     def learn(cls, data: DataSet, options: PESVMOptions, n_landmarks: int = 0) -> NodeInputs:
-        """Look at the rows once. Raises DataFormatError when they cannot be used."""
-        return cls(options, *learn_rows(data, options.task, n_landmarks, options.seed), data)
+        """Look at the rows once, and learn a metric if options ask for one.
+
+        Raises DataFormatError when the rows cannot be used.
+        """
+        inputs = cls(options, *learn_rows(data, options.task, n_landmarks, options.seed, options.n_sampled), data)
+        return inputs.announce_metric() if options.metric != 'none' else inputs
+
+    def announce_metric(self) -> NodeInputs:
+        """Learn the metric, and say what was found."""
+        with one_thread():
+            inputs = self.learn_metric()
+        say_metric(self.data.engine.reporter, inputs.learned)
+        return inputs
 
     @property
     def plan(self) -> InputPlan:
         """Return the InputPlan."""
         return self.data.plan
+
+
+def say_metric(reporter: Reporter, learned: LearnedMetric | None) -> None:
+    """Say what a metric has learned, and how the held-out rows judge it."""
+    if learned is None:
+        return
+    text = f'metric: {learned.kind}, {learned.n_steps} steps'
+    if learned.judged:
+        kind = 'error rate' if any(wrong for wrong, _ in learned.judged) else 'squared error'
+        values = [wrong if kind == 'error rate' else error for wrong, error in learned.judged]
+        text += f'; {kind} of held-out rows after each step: ' + ', '.join(f'{value:.4g}' for value in values)
+    reporter.say(text)

@@ -1,5 +1,6 @@
 """Train PESVM and the unified ELM: statistics, random nodes, one Gram job, one small solve."""
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
+from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver, demand_memory
 from mr_elm.models import HiddenNodeModel, NodeModel, join_members
@@ -49,6 +51,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     if like is None:
         demand_memory(options)
     inputs = NodeInputs.learn(data, options, options.n_hidden if options.map == 'nystrom' and like is None else 0)
+    inputs = inputs if like is None else replace(inputs, learned=LearnedMetric.of_model(like))
     layer = inputs.make_layer() if like is None else like.layer
     steps = inputs.choose_grid(layer) if like is None else (
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))

@@ -1,5 +1,6 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from mr_elm.errors import AccountingError, DataFormatError
@@ -12,31 +13,33 @@ from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding
 
 
-def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0) -> tuple[Summary, Any]:
+def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
+               n_sampled: int = 0) -> tuple[Summary, Any]:
     """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
 
+    n_landmarks, n_sampled : how many landmarks and sampled rows to choose, by hashes with the key `seed`.
     Raises DataFormatError when the rows or their labels cannot be used.
     """
-    summary = summarise(data, n_landmarks, seed)
+    summary = summarise(data, n_landmarks, seed, n_sampled)
     check_labels(data.plan, summary, task)
     return summary, None if task == 'regression' else find_classes(data.plan, summary)
 
 
-def summarise(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
+def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
     """Return the Summary of a DataSet, whose sparse rows have from then on the width that was found.
 
-    Packed rows need a pass only for landmarks. Raises DataFormatError when no row can be used.
+    Packed rows need a pass only for landmarks and a sample. Raises DataFormatError when no row can be used.
     """
     if data.plan.needs_encoding:
         data.encode(learn_encoding(data))
     manifest = data.plan.manifest
-    if manifest and not landmarks:
+    if manifest and not landmarks and not n_sampled:
         summary = Summary.of_manifest(manifest)
     else:
-        summary = survey(data, landmarks, seed)
+        summary = survey(data, landmarks, seed, n_sampled)
         demand_rows(data.plan, summary)
         if manifest:  # a pass rounds its means by its splits, the manifest does not
-            summary = replace(Summary.of_manifest(manifest), landmarks=summary.landmarks)
+            summary = replace(Summary.of_manifest(manifest), landmarks=summary.landmarks, sample=summary.sample)
     data.fix_width(summary.columns.n_features)
     return summary
 
@@ -67,14 +70,17 @@ def describe(encoding: Encoding) -> str:
             f'{len(categories)} of categories: {encoding.width} features')
 
 
-def survey(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
+def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
     """Run the statistics job: the Summary of a DataSet, which may be empty. Later passes may find the rows parsed."""
     data.plan = data.engine.keep_parsed(data.plan)
-    job = data.run(MRStats, ['--landmarks', str(landmarks), '--seed', str(seed)], 'statistics')
+    wanted = {'landmarks': landmarks, 'sample': n_sampled}
+    job = data.run(MRStats, [*chain(*((f'--{name}', str(n)) for name, n in wanted.items())), '--seed', str(seed)],
+                   'statistics')
     summary = Summary.of_pairs(job, data.plan.input_facts)
     summary.n_rows, summary.rejected, summary.encoding = (
         job.accounts.used, dict(job.accounts.reasons), data.plan.encoding)
     check_classes(summary.labels, f'{data.plan.name}: ')
-    if landmarks and summary.n_rows and summary.landmarks is None:
-        raise AccountingError(f'{data.plan.name}: expected landmarks from the statistics, found none')
+    for name, n in wanted.items():
+        if n and summary.n_rows and getattr(summary, name) is None:
+            raise AccountingError(f'{data.plan.name}: expected rows as {name} from the statistics, found none')
     return summary

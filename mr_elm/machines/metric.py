@@ -16,6 +16,7 @@ import numpy as np
 from mr_elm.features.gradients import average_gradients
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import KINDS, choose_kind, make_metric
+from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.selection import fold_numbers, score_values
 from mr_elm.solvers.ridge.regularized import solve_regularized
 from mr_elm.solvers.shared.multiclass import class_targets
@@ -120,6 +121,12 @@ class LearnedMetric:
     metric: Floats | None
     n_steps: int
     judged: tuple[tuple[float, float], ...] = ()
+
+    @classmethod
+    def of_model(cls, model: HiddenNodeModel) -> 'LearnedMetric | None':
+        """Return the metric of a model, None where none was to be learned."""
+        n_steps = model.header.parameters.get('metric_steps')
+        return None if n_steps is None else cls(model.layer.metric, n_steps)
 
     @property
     def kind(self) -> str:

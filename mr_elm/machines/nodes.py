@@ -2,15 +2,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.sample import number_label, part_labels
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
+from mr_elm.io.blocks import widen
+from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_metric
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.model_parts import describe_map, landmark_widths
 from mr_elm.solvers.ridge.esvm import class_weights
@@ -18,16 +21,22 @@ from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 
+MOST_NU = 1e8  # of the machines that a metric is learned by
 Self = TypeVar('Self', bound='NodeProblem')
 
 
 @dataclass(frozen=True)
 class NodeProblem:
-    """Hold what the nodes of a training depend on: PESVMOptions, Summary of the rows, Classes or None."""
+    """Hold what the nodes of a training depend on.
+
+    options : PESVMOptions. summary : of the rows. classes : Classes, or None for a regression.
+    learned : the metric that nodes are behind, None where none was to be learned.
+    """
 
     options: PESVMOptions
     summary: Summary
     classes: Classes | None
+    learned: LearnedMetric | None = field(default=None, kw_only=True)
 
     @cached_property
     def weights(self) -> dict | None:
@@ -38,8 +47,18 @@ class NodeProblem:
         """Return the same problem for a training with other options."""
         return replace(self, options=replace(self.options, **changed))
 
+    def learn_metric(self: Self) -> Self:
+        """Return the same problem behind the metric that the options ask for, learned from the sample of the rows."""
+        options = self.options
+        if options.metric == 'none':
+            return self
+        sample = sample_rows(self.summary, self.classes, self.weights)
+        nu = min(options.nu * self.summary.n_rows / len(sample), MOST_NU)  # as strong for each row as in the training
+        learned = learn_metric(self.make_layer(), sample, nu, options.metric, options.metric_steps, options.seed)
+        return replace(self, learned=learned)
+
     def make_layer(self) -> HiddenLayer:
-        """Draw the nodes, or scale the first n_hidden landmarks."""
+        """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""
         options = self.options
         offset, scale = self.summary.choose_scaling(options.scale)
         d = self.summary.columns.n_features
@@ -51,7 +70,8 @@ class NodeProblem:
         else:
             weights, biases = draw_nodes(options.map, options.n_hidden, d, options.seed, options.weight_scale,
                                          options.weights)
-        return HiddenLayer(options.node_kind, weights, biases, offset, scale)
+        layer = HiddenLayer(options.node_kind, weights, biases, offset, scale)
+        return layer if self.learned is None else layer.pass_metric(self.learned.metric)
 
     def choose_grid(self, layer: HiddenLayer) -> GridSteps:
         """Choose the grids of the exact sums from bounds on nodes, targets and row weights."""
@@ -70,8 +90,20 @@ class NodeProblem:
                 'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
                 'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
                 'solver': None, 'condition': None, 'grid': list(astuple(steps)), 'blas': sorted(blas),
-                'input': summary.input, 'peak': None},
+                'input': summary.input, 'peak': None, **(self.learned.facts if self.learned else {})},
             history=[make_event('train', summary.n_rows, summary.rejected)])
+
+
+def sample_rows(summary: Summary, classes: Classes | None, class_weights: dict | None) -> SampleRows:
+    """Return the sample of the rows of a Summary; a row has its own weight times that of its class."""
+    X, numbers, weights = part_labels(summary.sample)
+    if classes is None:
+        return SampleRows.of(widen(X, summary.columns.n_features), numbers, 0, weights)
+    named = {number_label(name): name for name in classes.index}
+    if class_weights is not None:
+        weights = weights * np.array([class_weights[named[number]] for number in numbers])
+    codes = np.array([classes.index[named[number]] for number in numbers])
+    return SampleRows.of(widen(X, summary.columns.n_features), codes, len(classes.names), weights)
 
 
 def kernel_width(options: PESVMOptions, n_features: int) -> float:

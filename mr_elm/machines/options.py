@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
-from mr_elm.features.hidden import LANDMARK_NODES, MAPS
+from mr_elm.features.hidden import LANDMARK_NODES, MAPS, NODES
 from mr_elm.features.kernels import KERNELS
+from mr_elm.features.metric import KINDS
 from mr_elm.features.scaling import SCALES
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET
 from mr_elm.solvers.rules import COORDINATE, METHOD_RULES, choose_rule
@@ -119,7 +120,32 @@ def demand(met: bool, message: str) -> None:
 
 
 @dataclass(frozen=True)
-class PESVMOptions(TrainingOptions):
+class MetricOptions(TrainingOptions):
+    """Keep how a metric of the features is learned."""
+
+    metric: str = option('none', 'weigh the features by how much the labels change with them, learned from the rows. '
+                         'diagonal: a number for each feature; full: also combinations of features', 'metric', KINDS,
+                         advanced=True)
+    metric_steps: int | None = option(None, 'learn in N steps (default: the best of 0 to 4 steps on held-out rows)',
+                                      'metric', bounds=(0, 100), advanced=True)
+    metric_rows: str = option('20000', 'learn from N rows, chosen by a hash', 'metric', metavar='N', advanced=True)
+
+    @property
+    def n_sampled(self) -> int:
+        """Return how many rows to learn a metric from, 0 where none is learned."""
+        return int(self.metric_rows) if self.metric != 'none' else 0
+
+    def check(self) -> None:
+        """Raise ValueError where options of the metric contradict each other."""
+        super().check()
+        demand(self.metric_rows.isdecimal() and int(self.metric_rows) > 0,
+               f'--metric-rows: expected a whole number above 0, found {self.metric_rows!r}')
+        demand(self.metric != 'none' or (self.metric_steps is None and self.metric_rows == self.__class__.metric_rows),
+               '--metric-steps and --metric-rows: expected --metric diagonal or full')
+
+
+@dataclass(frozen=True)
+class PESVMOptions(MetricOptions):
     """Keep the parameters of PESVM; see `mr-elm train pesvm --help`.
 
     method : pesvm, or elm: the same without the bias r, where nu is called C.
@@ -149,7 +175,8 @@ class PESVMOptions(TrainingOptions):
                            'outputs of all nodes on all rows', 'solver', metavar='MB', advanced=True)
 
     def check(self) -> None:
-        """Raise ValueError for class weights of a regression, and for a number of nodes that there cannot be."""
+        """Raise ValueError for class weights of a regression, and for nodes that there cannot be."""
+        super().check()
         demand_classes(self.task, self.class_weight)
         demand(self.map != 'identity' or self.n_hidden == N_HIDDEN,
                '--hidden: cannot be used with --map identity, whose nodes are the features')
@@ -158,6 +185,8 @@ class PESVMOptions(TrainingOptions):
         demand(self.solver == PASSES or (self.tolerance, self.precondition_rows) == (None, None),
                '--tolerance, --precondition-rows: expected --solver passes, a Gram is solved exactly')
         demand(self.tolerance is None or self.tolerance < 1, '--tolerance: expected a number below 1')
+        demand(self.metric == 'none' or NODES[self.map].slope is not None,
+               f'--map {self.map}: cannot be used with --metric, its nodes have no slope to learn a metric by')
 
     @property
     def node_kind(self) -> str:

@@ -22,6 +22,7 @@ class Summary:
 
     columns : ColumnStatistics of the features; target, weights : of labels as numbers and of row weights, or None.
     labels : LabelTable, empty for regression. landmarks : rows (L, d) chosen by hash, or None.
+    sample : labelled rows chosen by hash, see `features.sample`, or None.
     n_rows : rows used. rejected : rows left out, by reason. input : what a reader of similar rows must know.
     encoding : Encoding of rows that were a table, else None.
     """
@@ -31,6 +32,7 @@ class Summary:
     target: ColumnStatistics | None = None
     weights: ColumnStatistics | None = None
     landmarks: Any = None
+    sample: Any = None
     n_rows: int = 0
     rejected: dict = field(default_factory=dict)
     input: dict = field(default_factory=dict)
@@ -55,21 +57,22 @@ class Summary:
         """Read the output pairs of mr_stats; n_rows and rejected stand in the accounts of the pass."""
         summary = cls(input=input)
         columns: dict[int, ColumnStatistics] = {}
-        landmarks: dict[int, Rows] = {}
+        chosen: dict[str, dict[int, Rows]] = {'landmarks': {}, 'sample': {}}
         for key, value in pairs:
             kind, coordinates = split_key(key)
             if kind == 'columns':
                 columns[int(coordinates[0])] = ColumnStatistics.from_arrays(value)
-            elif kind == 'landmarks':
-                landmarks[int(coordinates[0])] = rows_from_arrays(value)
+            elif kind in chosen:
+                chosen[kind][int(coordinates[0])] = rows_from_arrays(value)
             elif kind == 'labels':
                 summary.labels = LabelTable(value)
             else:
                 setattr(summary, kind, ColumnStatistics.from_arrays(value))
         if columns:
             summary.columns = join_columns([columns[start] for start in sorted(columns)])
-        if landmarks:
-            summary.landmarks = stack([landmarks[number] for number in sorted(landmarks)])
+        for kind, pieces in chosen.items():
+            if pieces:
+                setattr(summary, kind, stack([pieces[number] for number in sorted(pieces)]))
         return summary
 
     @classmethod

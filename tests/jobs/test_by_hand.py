@@ -25,6 +25,7 @@ from mr_elm.streaming.stage import MRRows
 TRAININGS = {
     'pesvm': ['pesvm', 'rows.csv', '--hidden', '12', '--nu', '10'],
     'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
+    'metric': ['pesvm', 'packed', '--hidden', '12', '--nu', '10', '--metric', 'diagonal', '--seed', '3'],
     'parts': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2'],
     'parts on reducers': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '5', '--gap', '1e-5',
                           '--memory', '0.006'],
@@ -41,7 +42,7 @@ NEED_NOTHING = 'pack', 'stats'
 COMMANDS = [
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--model', 'm.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
-    ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--model', 'n.npz'],
+    ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--metric', 'full', '--model', 'n.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--solver', 'passes', '--model',
      'rp.npz'],
     ['train', 'pesvm', 'packed', '--hidden', '5', '--solver', 'passes', '--model', 'cp.npz'],

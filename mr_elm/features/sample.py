@@ -1,0 +1,41 @@
+"""Choose a sample of labelled rows by a keyed hash of row, label and weight: labels travel as columns before features.
+
+A label that is text travels as a whole number, a hash of it; whoever knows the classes finds them again.
+"""
+import hashlib
+
+import numpy as np
+import scipy.sparse as sp
+
+from mr_elm.features.landmarks import Landmarks
+from mr_elm.io.blocks import Block
+from mr_elm.typing import Floats, Rows
+
+SAMPLE_BYTES = 64 << 20  # of a dense sample: of wide rows there are fewer
+N_BEFORE = 2  # columns before the features
+
+
+def number_label(name: str) -> float:
+    """Return a whole number for a label: of 48 bits, so that float64 holds it."""
+    digest = hashlib.blake2b(name.encode('utf-8', 'surrogateescape'), digest_size=6).digest()
+    return float(int.from_bytes(digest, 'big') + 1)
+
+
+def join_labels(block: Block, numeric: bool) -> Rows:
+    """Put label and weight of each row before its features: (n, d + 2). numeric : whether labels are targets."""
+    numbers = block.targets if numeric else np.array([number_label(name) for name in block.names])[block.codes]
+    before = np.column_stack([numbers, np.ones(len(block)) if block.weights is None else block.weights])
+    return sp.hstack([before, block.X], format='csr') if sp.issparse(block.X) else np.hstack([before, block.X])
+
+
+def part_labels(rows: Rows) -> tuple[Rows, Floats, Floats]:
+    """Undo `join_labels`: (X, numbers (n,), weights (n,))."""
+    before = rows[:, :N_BEFORE]
+    before = before.toarray() if sp.issparse(before) else before
+    return rows[:, N_BEFORE:], before[:, 0], before[:, 1]
+
+
+def make_sample(n_rows: int, seed: int, rows: Rows) -> Landmarks:
+    """Return the Landmarks that keep a sample of n_rows rows like `rows`, fewer where these are wide and dense."""
+    fitting = n_rows if sp.issparse(rows) else max(1, SAMPLE_BYTES // (8 * rows.shape[1]))
+    return Landmarks(min(n_rows, fitting), seed)

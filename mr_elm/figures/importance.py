@@ -1,0 +1,22 @@
+"""Draw how important the columns of the rows are to a learned metric."""
+from collections.abc import Mapping
+from pathlib import Path
+
+from mr_elm.figures.figure import open_figure
+
+MOST = 30  # columns in a figure
+
+
+def draw(importance: Mapping[str, float], path: str | Path) -> None:
+    """Draw a bar for each of the most important columns, the largest on top.
+
+    importance : name -> share of the whole. path : of the png.
+    """
+    ranked = sorted(importance.items(), key=lambda item: -item[1])
+    names, values = zip(*ranked[:MOST], strict=True)
+    with open_figure(path, figsize=(7, 1.2 + 0.24 * len(names))) as (_, axes):
+        axes.barh(range(len(names)), values)
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        rest = f', {len(ranked) - MOST} more are not shown' if len(ranked) > MOST else ''
+        axes.set(xlabel='importance', title=f'importance of {len(names)} columns{rest}')

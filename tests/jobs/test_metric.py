@@ -1,0 +1,173 @@
+"""A metric is learned from a sample of the rows, whatever the splits and the runner, and stays with its model."""
+import json
+
+import numpy as np
+import pytest
+from reference.files import LOCAL
+
+N, D = 500, 6
+METRIC = '--metric', 'diagonal', '--nu', '100'
+STEPS = *METRIC, '--metric-steps', '2'
+
+
+@pytest.fixture
+def table(rng):
+    """Draw rows of two classes that two of the features decide: (X, labels)."""
+    X = rng.normal(size=(N, D))
+    return X, np.where(X[:, 1] * X[:, 3] > 0, 'yes', 'no')
+
+
+def same_bits(one, other):
+    return set(one) == set(other) and all(one[name].tobytes() == other[name].tobytes() for name in one)
+
+
+@pytest.mark.parametrize('kind, map_name', [('diagonal', 'sigmoid'), ('full', 'rbf'), ('full', 'nystrom')])
+def test_packed_rows_give_the_same_bits_for_any_splits_and_runner(packed, trained, kind, map_name, maps):
+    options = packed, '--metric', kind, '--map', map_name, '--nu', 100, '--metric-steps', 2
+    _, alone = trained(*options)
+    assert alone['feature_metric'].ndim == (1 if kind == 'diagonal' else 2)
+    assert same_bits(trained(*options, *maps(4))[1], alone) and same_bits(trained(*options, *LOCAL)[1], alone)
+
+
+def test_the_order_of_the_rows_does_not_change_what_is_learned(write, csv_of, table, trained, rng):
+    X, labels = table
+    order = rng.permutation(N)
+    _, one = trained(write('a.csv', csv_of(labels, X)), *STEPS)
+    _, other = trained(write('b.csv', csv_of(labels[order], X[order])), *STEPS)
+    assert np.allclose(one['feature_metric'], other['feature_metric'], rtol=1e-9)
+    assert np.allclose(one['output_weights'], other['output_weights'], rtol=1e-6)
+
+
+def test_a_model_with_a_metric_names_it_and_predicts_better(dense, trained, elm):
+    errors = []
+    for options in (('--nu', '100'), METRIC):
+        header, arrays = trained(dense, *options, n_hidden=60)
+        errors.append(1 - json.loads(elm('evaluate', trained.path, dense, '--json').out)['accuracy'])
+    assert header['requires'] == ['metric'] and header['parameters']['metric'] == 'diagonal'
+    assert header['parameters']['metric_steps'] > 0
+    assert sorted(np.argsort(arrays['feature_metric'])[-2:]) == [1, 3] and errors[1] < 0.7 * errors[0]
+
+
+def test_no_step_is_no_metric_to_the_bit(dense, trained):
+    without, none = trained(dense), trained(dense, '--metric', 'full', '--metric-steps', 0)
+    assert same_bits(without[1], none[1]) and none[0]['requires'] == []
+    assert (none[0]['parameters']['metric'], none[0]['parameters']['metric_steps']) == ('none', 0)
+
+
+@pytest.mark.parametrize('method', ['pesvm', 'elm'])
+def test_a_regression_learns_a_metric(write, csv_of, rng, elm, tmp_path, method):
+    X = rng.normal(size=(400, 5))
+    path = write('rows.csv', csv_of((2 * np.sin(X[:, 2])).tolist(), X))
+    assert elm('train', method, path, '--task', 'regression', '--hidden', 30, '--metric', 'diagonal', '--metric-steps',
+               1, '--model', tmp_path / 'm.npz', '-q').status == 0
+    importance = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance']
+    assert np.argmax(importance) == 2 and importance[2] > 0.8 and np.isclose(sum(importance), 1)
+
+
+def test_sparse_rows_learn_a_diagonal_and_predict_as_dense_ones(write, csv_of, libsvm_of, rng, trained):
+    X = np.where(rng.random((300, 8)) < 0.4, rng.normal(size=(300, 8)), 0)
+    labels = (X[:, 0] + X[:, 1] > 0) * 1
+    paths = write('rows.libsvm', libsvm_of(labels, X)), write('rows.csv', csv_of(labels, X))
+    sparse, dense = (trained(path, '--metric', kind, '--metric-steps', 1)[1]['feature_metric']
+                     for path, kind in zip(paths, ('full', 'diagonal'), strict=True))
+    assert sparse.shape == (8,) and np.allclose(sparse, dense, rtol=1e-9)
+
+
+def test_weights_of_rows_and_classes_count(write, csv_of, rng, trained):
+    X = rng.normal(size=(400, 4))
+    labels, light = np.where(X[:, 0] > 0, 1, 2), np.where(rng.random(400) < 0.5, 1.0, 1e-9)
+    labels = np.where(light < 1, np.where(X[:, 1] > 0, 1, 2), labels)  # rows that hardly count say something else
+    path = write('rows.csv', csv_of(labels, np.column_stack([light, X])))
+    _, weighed = trained(path, '--weight-column', 1, '--class-weight', 'balanced', *STEPS)
+    assert np.argmax(weighed['feature_metric']) == 0
+    assert weighed['feature_metric'][1] < 0.5 * weighed['feature_metric'][0]
+
+
+def test_a_sample_of_fewer_rows_is_one_of_the_rows(dense, trained):
+    _, some = trained(dense, *STEPS, '--metric-rows', 100)
+    _, most = trained(dense, *STEPS, '--metric-rows', N)
+    _, more = trained(dense, *STEPS)
+    assert same_bits(most, more) and not np.allclose(some['feature_metric'], most['feature_metric'])
+
+
+@pytest.fixture
+def halves(elm, write, csv_of, table, tmp_path):
+    """Pack both halves of the rows."""
+    X, labels = table
+    for name, part in (('one', slice(0, 250)), ('two', slice(250, N))):
+        path = write(f'{name}.csv', csv_of(labels[part], X[part]))
+        assert elm('pack', path, '-o', tmp_path / name, '--block-rows', 25, '-q').status == 0
+    return tmp_path / 'one', tmp_path / 'two'
+
+
+def test_rows_come_leave_and_merge_behind_the_metric_that_was_learned(elm, halves, trained, tmp_path, model_of):
+    def change(*words):
+        done = elm(*words, '--model', tmp_path / 'changed.npz', '--overwrite', '-q')
+        assert done.status == 0, done.err
+        return model_of(tmp_path / 'changed.npz')
+
+    two, first = halves[1], trained(halves[0], *STEPS)
+    path = trained.path
+    header, grown = change('update', path, two)
+    assert header['requires'] == ['metric'] and header['parameters']['metric_steps'] == 2
+    assert np.array_equal(grown['feature_metric'], first[1]['feature_metric'])
+    assert elm('train', 'pesvm', two, '--like', path, '--model', tmp_path / 'two.npz', '-q').status == 0
+    assert same_bits(change('merge', path, tmp_path / 'two.npz')[1], grown)
+    change('update', path, two)
+    assert elm('forget', tmp_path / 'changed.npz', two, '--model', tmp_path / 'left.npz', '-q').status == 0
+    assert same_bits(model_of(tmp_path / 'left.npz')[1], first[1])
+
+
+def test_models_of_different_metrics_do_not_merge(elm, halves, trained, tmp_path):
+    trained(halves[0], *STEPS)
+    one = trained.path
+    for options in (STEPS, ('--nu', 100)):
+        trained(halves[1], *options, '--scale', 'none')
+        done = elm('merge', one, trained.path, '--model', tmp_path / 'm.npz')
+        assert done.status == 1 and 'expected the same feature' in done.err
+
+
+def test_inspect_ranks_the_columns_by_name(write, csv_of, table, trained, elm, tmp_path):
+    X, labels = table
+    text = 'label,a,b,c,d,e,f\n' + csv_of(labels, X)
+    trained(write('rows.csv', text), *STEPS)
+    shown = elm('inspect', trained.path, '--figure', tmp_path / 'importance.png').out
+    lines = shown.split('importance:\n')[1].splitlines()
+    assert [line.split()[0] for line in lines[:2]] in (['b', 'd'], ['d', 'b']) and len(lines) == D
+    values = [float(line.split()[1]) for line in lines]
+    assert values == sorted(values, reverse=True) and lines[0].endswith(' ' + '#' * 40)
+    assert (tmp_path / 'importance.png').read_bytes().startswith(b'\x89PNG')
+    found = json.loads(elm('inspect', trained.path, '--json').out)
+    assert list(found['importance_by_column']) == list('abcdef')
+    assert np.allclose(found['importance'], list(found['importance_by_column'].values()))
+
+
+def test_a_figure_needs_a_metric(dense, trained, elm, tmp_path):
+    trained(dense)
+    done = elm('inspect', trained.path, '--figure', tmp_path / 'importance.png')
+    assert done.status == 1 and 'expected a model with a learned metric' in done.err
+    assert 'importance' not in json.loads(elm('inspect', trained.path, '--json').out)
+
+
+def test_features_of_one_category_add_up(write, rng, trained, elm):
+    colours = rng.choice(['red', 'green', 'blue'], 300)
+    labels = np.where(colours == 'red', 1, 0)
+    text = 'label,x,colour\n' + ''.join(
+        f'{label},{x!r},{colour}\n' for label, x, colour in zip(labels, rng.normal(size=300).tolist(), colours,
+                                                                strict=True))
+    trained(write('rows.csv', text), '--encode', 'auto', '--metric', 'diagonal', '--metric-steps', 1)
+    found = json.loads(elm('inspect', trained.path, '--json').out)
+    assert len(found['importance']) == 5 and list(found['importance_by_column']) == ['x', 'colour']
+    assert np.isclose(found['importance_by_column']['colour'], sum(found['importance'][1:]))
+    assert found['importance_by_column']['colour'] > 0.9
+
+
+@pytest.mark.parametrize('options, message', [
+    (('--metric-steps', 2), 'expected --metric diagonal or full'),
+    (('--metric', 'full', '--metric-rows', 'many'), 'expected a whole number above 0'),
+    (('--metric', 'full', '--map', 'hardlimit'), 'its nodes have no slope'),
+    (('--metric', 'round'), 'invalid choice'),
+    (('--metric', 'full', '--auto'), 'cannot be used with --auto')])
+def test_options_that_contradict_each_other_are_refused(dense, elm, options, message):
+    done = elm('train', 'pesvm', dense, '--model', 'm.npz', *options)
+    assert done.status == 2 and message in done.err
