@@ -170,7 +170,7 @@ def takes_passes(plan: InputPlan, options: PESVMOptions) -> bool:
 
 def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> None:
     """Add the stages of the dual methods."""
-    add_statistics(script, plan)
+    add_statistics(script, plan, options.seed, sample=options.n_sampled)
     script.add('train one two-class machine in each reducer', 'dual', script.files(problem='npz'))
     if options.partitions > 1:
         script.loop('check all rows, add those that violate optimality, train again: in mr-elm layer, or in mr_dual',
@@ -180,7 +180,7 @@ def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> No
 
 def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> None:
     """Add the stages of the kernel ELM."""
-    add_statistics(script, plan)
+    add_statistics(script, plan, options.seed, sample=options.n_sampled)
     script.add('scale the rows', 'place', script.files(problem='npz'))
     options = choose_kernel_solver(plan, options)
     by_passes = options.solver == 'cg' or options.solver == 'svd' and options.rank

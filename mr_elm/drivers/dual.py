@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
+from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.dual_rounds import close_gap
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import learn_rows
@@ -47,8 +48,9 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
 
 def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTask]:
     """Learn what the rows of a DataSet are and state the problem."""
-    summary, classes = learn_rows(data, 'classification')
-    return summary, classes, state_task(options, summary, classes)
+    summary, classes = learn_rows(data, 'classification', seed=options.seed, n_sampled=options.n_sampled)
+    with one_thread():
+        return summary, classes, state_task(options, summary, classes)
 
 
 def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: float) -> None:

@@ -109,5 +109,5 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
             'kernel': data.kernel.name, **data.kernel.parameters, 'C': options.C, 'solver': options.solver, **shown,
             **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,
             'class_weight': options.class_weight, 'blas': sorted(data.source.blas),
-            'input': data.summary.input},
+            'input': data.summary.input, **(data.learned.facts if data.learned else {})},
         history=[make_event('train', data.n_rows, rejected)])

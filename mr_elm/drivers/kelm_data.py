@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
+from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.summary import learn_rows
+from mr_elm.drivers.summary import learn_rows, say_metric
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError
@@ -15,6 +16,7 @@ from mr_elm.features.kernels import Kernel
 from mr_elm.io.json_file import write_json
 from mr_elm.machines.gathering import GatheredRows, gather, gather_to_file
 from mr_elm.machines.kernel import KernelRowsTask, make_dense, rows_fit, settle, state_rows
+from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.passes.data_set import DataSet
@@ -33,7 +35,7 @@ class KernelData:
     source : where the rows came from. options : all of them chosen.
     rows : scaled, in input order; on disk unless they fit. fit : whether they fit into the driver's memory.
     task : RowsTask of these rows. kernel : Kernel. classes : None where labels are targets.
-    summary : of the first pass. folder : where files for tasks are.
+    summary : of the first pass. folder : where files for tasks are. learned : the metric, None without --metric.
     """
 
     source: DataSet
@@ -45,6 +47,7 @@ class KernelData:
     classes: Classes | None
     summary: Summary
     folder: str
+    learned: LearnedMetric | None = None
 
     @property
     def n_rows(self) -> int:
@@ -89,8 +92,10 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
     Raises DataFormatError where the solver that the options ask for cannot take so many rows.
     """
     source = DataSet(plan, engine, options.bad_rows)
-    summary, classes = learn_rows(source, options.task)
-    task, kernel = state_rows(options, summary, classes)
+    summary, classes = learn_rows(source, options.task, seed=options.seed, n_sampled=options.n_sampled)
+    with one_thread():
+        task, kernel, learned = state_rows(options, summary, classes)
+    say_metric(engine.reporter, learned)
     options = settle(plan.name, options, summary.n_rows, task.n_features)
     sparse = summary.sparse and not task.arrays['feature_offset'].any()
     fit = sparse or rows_fit(options, summary.n_rows, task.n_features)
@@ -99,7 +104,7 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
         rows = make_dense(gather(pieces)) if fit else gather_to_file(pieces, os.path.join(folder, 'rows'))
         if len(rows) != summary.n_rows:
             raise AccountingError(f'{plan.name}: expected {summary.n_rows} rows, found {len(rows)}')
-        data = KernelData(source, options, rows, fit, task, kernel, classes, summary, folder)
+        data = KernelData(source, options, rows, fit, task, kernel, classes, summary, folder, learned)
         if not fit:
             data.reporter.say(f'rows: {rows.X.nbytes / 1e6:,.3g} MB do not fit into --memory {options.memory:g} MB, '
                               'they are kept on disk')

@@ -4,9 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.summary import learn_rows
-from mr_elm.engines.progress import Reporter
-from mr_elm.machines.metric import LearnedMetric
+from mr_elm.drivers.summary import learn_rows, say_metric
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
@@ -39,15 +37,3 @@ class NodeInputs(NodeProblem):
     def plan(self) -> InputPlan:
         """Return the InputPlan."""
         return self.data.plan
-
-
-def say_metric(reporter: Reporter, learned: LearnedMetric | None) -> None:
-    """Say what a metric has learned, and how the held-out rows judge it."""
-    if learned is None:
-        return
-    text = f'metric: {learned.kind}, {learned.n_steps} steps'
-    if learned.judged:
-        kind = 'error rate' if any(wrong for wrong, _ in learned.judged) else 'squared error'
-        values = [wrong if kind == 'error rate' else error for wrong, error in learned.judged]
-        text += f'; {kind} of held-out rows after each step: ' + ', '.join(f'{value:.4g}' for value in values)
-    reporter.say(text)

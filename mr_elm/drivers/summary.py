@@ -3,8 +3,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.encoding import CATEGORY, Encoding
+from mr_elm.machines.metric import LearnedMetric
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.checks import check_labels, demand_rows, find_classes
 from mr_elm.streaming.mr_stats import MRStats, check_classes
@@ -84,3 +86,15 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0)
         if n and summary.n_rows and getattr(summary, name) is None:
             raise AccountingError(f'{data.plan.name}: expected rows as {name} from the statistics, found none')
     return summary
+
+
+def say_metric(reporter: Reporter, learned: LearnedMetric | None) -> None:
+    """Say what a metric has learned, and how the held-out rows judge it."""
+    if learned is None:
+        return
+    text = f'metric: {learned.kind}, {learned.n_steps} steps'
+    if learned.judged:
+        kind = 'error rate' if any(wrong for wrong, _ in learned.judged) else 'squared error'
+        values = [wrong if kind == 'error rate' else error for wrong, error in learned.judged]
+        text += f'; {kind} of held-out rows after each step: ' + ', '.join(f'{value:.4g}' for value in values)
+    reporter.say(text)

@@ -13,11 +13,12 @@ from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.header import ModelHeader
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
+from mr_elm.machines.metric import learn_for_kernel
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import ClassScheme, join_columns
 from mr_elm.machines.rows_task import RowsTask
-from mr_elm.model_parts import layer_arrays, layer_of
+from mr_elm.model_parts import layer_arrays, layer_of, scaling_arrays
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Settings
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.sums.statistics import Classes
@@ -161,7 +162,10 @@ class DualTask(RowsTask):
 
 
 def state_task(options: DualOptions, summary: Summary, classes: Classes) -> DualTask:
-    """Put classes, scaling, kernel or nodes and solver into a DualTask. summary : Summary of the rows."""
+    """Put classes, scaling, kernel or nodes and solver into a DualTask, behind the metric that options ask for.
+
+    summary : Summary of the rows, with a sample of them where a metric is to be learned.
+    """
     offset, scale = summary.choose_scaling(options.scale)
     d = summary.columns.n_features
     if options.kernel in KERNELS:
@@ -169,14 +173,18 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
                              normalised=options.normalise)
         if summary.sparse and kernel.kind.of_distance:
             offset = np.zeros(d)  # distances do not see it, and rows stay sparse
+        learned = learn_for_kernel(options, summary, classes, kernel)
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
-        arrays = {'feature_offset': offset, 'feature_scale': scale}
+        arrays = scaling_arrays(offset, scale, learned and learned.metric)
     else:
         weights, biases = draw_nodes(options.kernel, options.n_hidden, d, options.seed, options.weight_scale,
                                      options.weights)
         features = {'map': options.kernel, 'n_hidden': options.n_hidden, 'weight_scale': options.weight_scale,
                     'weights': options.weights}
-        arrays = layer_arrays(HiddenLayer(options.kernel, weights, biases, offset, scale))
+        layer = HiddenLayer(options.kernel, weights, biases, offset, scale)
+        learned = learn_for_kernel(options, summary, classes, layer)
+        arrays = layer_arrays(layer.pass_metric(learned and learned.metric))
+    features |= learned.facts if learned else {}
     return DualTask(
         method=options.method, index=classes.index, n_classes=len(classes.names),
         class_weights=class_weights(options.class_weight, classes), seed=options.seed, arrays=arrays,
@@ -218,7 +226,8 @@ class KernelGridTask(DualTask):
         nodes = draw_nodes(features['map'], features['n_hidden'], self.n_features, self.seed, features['weight_scale'],
                            features['weights'])
         scaling = self.arrays['feature_offset'], self.arrays['feature_scale']
-        return replace(self, features=features, arrays=layer_arrays(HiddenLayer(features['map'], *nodes, *scaling)))
+        layer = HiddenLayer(features['map'], *nodes, *scaling).pass_metric(self.arrays.get('feature_metric'))
+        return replace(self, features=features, arrays=layer_arrays(layer))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'candidates', [Candidate(*found) for found in self.candidates])  # JSON makes lists

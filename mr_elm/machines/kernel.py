@@ -17,9 +17,10 @@ from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import load_arrays, save_model
 from mr_elm.machines.gathering import GatheredRows
+from mr_elm.machines.metric import LearnedMetric, learn_for_kernel
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.machines.rows_task import RowsTask
-from mr_elm.model_parts import vector_arrays
+from mr_elm.model_parts import scaling_arrays, vector_arrays
 from mr_elm.models import KernelModel
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.kernel.kelm import (
@@ -188,16 +189,18 @@ def weigh_product(multiply: Product, s: Floats | None) -> Product:
     return lambda V: column * multiply(column * V)
 
 
-def state_rows(options: KELMOptions, summary: Summary, classes: Classes | None) -> tuple[RowsTask, Kernel]:
-    """Put classes, weights and scaling into a RowsTask, and choose the kernel on scaled rows."""
+def state_rows(options: KELMOptions, summary: Summary,
+               classes: Classes | None) -> tuple[RowsTask, Kernel, LearnedMetric | None]:
+    """Put classes, weights, scaling and metric into a RowsTask, and choose the kernel: (task, kernel, metric)."""
     offset, scale = summary.choose_scaling(options.scale)
     d = summary.columns.n_features
     kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
     if summary.sparse and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
         offset = np.zeros(d)  # distances do not see it, and rows stay sparse
+    learned = learn_for_kernel(options, summary, classes, kernel)
     return RowsTask(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0,
                     class_weights=class_weights(options.class_weight, classes), seed=options.seed,
-                    arrays={'feature_offset': offset, 'feature_scale': scale}), kernel
+                    arrays=scaling_arrays(offset, scale, learned and learned.metric)), kernel, learned
 
 
 def make_dense(rows: GatheredRows) -> GatheredRows:

@@ -14,18 +14,27 @@ from typing import Any
 import numpy as np
 
 from mr_elm.features.gradients import average_gradients
-from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.hidden import LANDMARK_NODES, HiddenLayer, draw_nodes
+from mr_elm.features.kernels import Kernel
 from mr_elm.features.metric import KINDS, choose_kind, make_metric
+from mr_elm.features.sample import number_label, part_labels
+from mr_elm.io.blocks import widen
+from mr_elm.machines.options import KernelOptions, MetricOptions
+from mr_elm.model_parts import landmark_widths
 from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.selection import fold_numbers, score_values
+from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.solvers.ridge.regularized import solve_regularized
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand
+from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows
 
 MOST_STEPS = 4
 N_NODES = 500  # of the machines that a metric is learned by
 N_FOLDS, FOLD_KEY = 4, 5  # every fourth row of a sample is held out, by a hash with a key of its own
+MOST_NU = 1e8  # of these machines
 BLOCK = 4096
 
 
@@ -157,3 +166,48 @@ def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, n_s
     judged = tuple(step.judge(rest) for step in steps)
     best = judged.index(min(judged))
     return LearnedMetric(steps[best].metric, best, judged)
+
+
+def sample_rows(summary: Summary, classes: Classes | None, class_weights: dict | None) -> SampleRows:
+    """Return the sample of the rows of a Summary; a row has its own weight times that of its class."""
+    X, numbers, weights = part_labels(summary.sample)
+    X = widen(X, summary.columns.n_features)
+    if classes is None:
+        return SampleRows.of(X, numbers, 0, weights)
+    named = {number_label(name): name for name in classes.index}
+    if class_weights is not None:
+        weights = weights * np.array([class_weights[named[number]] for number in numbers])
+    return SampleRows.of(X, np.array([classes.index[named[number]] for number in numbers]), len(classes.names), weights)
+
+
+def learn_from_sample(layer: HiddenLayer, sample: SampleRows, options: MetricOptions, nu: float,
+                      n_rows: int) -> LearnedMetric:
+    """Learn the metric that options ask for. nu : weight of the errors in a training on n_rows rows."""
+    nu = min(nu * n_rows / len(sample), MOST_NU)  # as strong in comparison with all errors as in the training
+    return learn_metric(layer, sample, nu, options.metric, options.metric_steps, options.seed)
+
+
+def learn_for_kernel(options: KernelOptions, summary: Summary, classes: Classes | None,
+                     layer: HiddenLayer | Kernel) -> LearnedMetric | None:
+    """Learn the metric for a method that is no ridge regression on nodes, by such a regression; None without --metric.
+
+    layer : the nodes of the method, or its kernel; for a kernel of distances the nodes are landmarks, else sigmoids.
+    """
+    if options.metric == 'none':
+        return None
+    sample = sample_rows(summary, classes, class_weights(getattr(options, 'class_weight', None), classes))
+    if isinstance(layer, Kernel):
+        layer = make_kernel_nodes(layer, sample.X, summary.choose_scaling(options.scale), options.seed)
+    return learn_from_sample(layer, sample, options, options.C, summary.n_rows)
+
+
+def make_kernel_nodes(kernel: Kernel, X: Rows, scaling: tuple[Floats, Floats], seed: int) -> HiddenLayer:
+    """Return nodes whose regression changes about as a machine of a kernel. X : rows, the first are landmarks."""
+    offset, scale = scaling
+    if kernel.name not in LANDMARK_NODES:
+        return HiddenLayer('sigmoid', *draw_nodes('sigmoid', N_NODES, len(offset), seed), offset, scale)
+    rows = X[:N_NODES]
+    landmarks = ((rows.toarray() if hasattr(rows, 'toarray') else rows) - offset) * scale
+    sigma = 1 / kernel.factor if kernel.takes_root else np.sqrt(0.5 / kernel.factor)
+    return HiddenLayer(LANDMARK_NODES[kernel.name], landmarks, landmark_widths(kernel.name, len(landmarks), sigma),
+                       offset, scale)

@@ -9,11 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
-from mr_elm.features.sample import number_label, part_labels
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.io.blocks import widen
-from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_metric
+from mr_elm.machines.metric import LearnedMetric, learn_from_sample, sample_rows
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.model_parts import describe_map, landmark_widths
 from mr_elm.solvers.ridge.esvm import class_weights
@@ -21,7 +19,6 @@ from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 
-MOST_NU = 1e8  # of the machines that a metric is learned by
 Self = TypeVar('Self', bound='NodeProblem')
 
 
@@ -49,13 +46,11 @@ class NodeProblem:
 
     def learn_metric(self: Self) -> Self:
         """Return the same problem behind the metric that the options ask for, learned from the sample of the rows."""
-        options = self.options
-        if options.metric == 'none':
+        if self.options.metric == 'none':
             return self
         sample = sample_rows(self.summary, self.classes, self.weights)
-        nu = min(options.nu * self.summary.n_rows / len(sample), MOST_NU)  # as strong for each row as in the training
-        learned = learn_metric(self.make_layer(), sample, nu, options.metric, options.metric_steps, options.seed)
-        return replace(self, learned=learned)
+        return replace(self, learned=learn_from_sample(self.make_layer(), sample, self.options, self.options.nu,
+                                                       self.summary.n_rows))
 
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""
@@ -92,18 +87,6 @@ class NodeProblem:
                 'solver': None, 'condition': None, 'grid': list(astuple(steps)), 'blas': sorted(blas),
                 'input': summary.input, 'peak': None, **(self.learned.facts if self.learned else {})},
             history=[make_event('train', summary.n_rows, summary.rejected)])
-
-
-def sample_rows(summary: Summary, classes: Classes | None, class_weights: dict | None) -> SampleRows:
-    """Return the sample of the rows of a Summary; a row has its own weight times that of its class."""
-    X, numbers, weights = part_labels(summary.sample)
-    if classes is None:
-        return SampleRows.of(widen(X, summary.columns.n_features), numbers, 0, weights)
-    named = {number_label(name): name for name in classes.index}
-    if class_weights is not None:
-        weights = weights * np.array([class_weights[named[number]] for number in numbers])
-    codes = np.array([classes.index[named[number]] for number in numbers])
-    return SampleRows.of(widen(X, summary.columns.n_features), codes, len(classes.names), weights)
 
 
 def kernel_width(options: PESVMOptions, n_features: int) -> float:

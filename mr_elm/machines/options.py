@@ -144,6 +144,12 @@ class MetricOptions(TrainingOptions):
                '--metric-steps and --metric-rows: expected --metric diagonal or full')
 
 
+def demand_slope(metric: str, kind: str) -> None:
+    """Raise ValueError for a metric together with nodes that cannot learn one. kind : of nodes, or a kernel."""
+    demand(metric == 'none' or kind not in NODES or NODES[kind].slope is not None,
+           f'{kind}: cannot be used with --metric, these nodes have no slope to learn a metric by')
+
+
 @dataclass(frozen=True)
 class PESVMOptions(MetricOptions):
     """Keep the parameters of PESVM; see `mr-elm train pesvm --help`.
@@ -185,8 +191,7 @@ class PESVMOptions(MetricOptions):
         demand(self.solver == PASSES or (self.tolerance, self.precondition_rows) == (None, None),
                '--tolerance, --precondition-rows: expected --solver passes, a Gram is solved exactly')
         demand(self.tolerance is None or self.tolerance < 1, '--tolerance: expected a number below 1')
-        demand(self.metric == 'none' or NODES[self.map].slope is not None,
-               f'--map {self.map}: cannot be used with --metric, its nodes have no slope to learn a metric by')
+        demand_slope(self.metric, self.map)
 
     @property
     def node_kind(self) -> str:
@@ -209,7 +214,7 @@ class ELMOptions(PESVMOptions):
 
 
 @dataclass(frozen=True)
-class KernelOptions(TrainingOptions):
+class KernelOptions(MetricOptions):
     """Keep what every training on a kernel is given."""
 
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
@@ -271,6 +276,7 @@ class DualOptions(KernelOptions):
     def check(self) -> None:
         """Raise ValueError where a parameter belongs to another kernel, or the rule to random nodes."""
         super().check()
+        demand_slope(self.metric, self.kernel)
         try:
             choose_rule(self.method, self.rule, self.kernel in RANDOM_NODES)
         except ValueError as error:
