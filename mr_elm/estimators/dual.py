@@ -16,7 +16,7 @@ from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.solvers.rules import choose_rule
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, votes_and_sums
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, class_targets, votes_and_sums
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
@@ -37,6 +37,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     encode, max_categories : see `TableRows`.
     n_jobs : threads, as in joblib: they share the machines of several classes, and the rows of a prediction. Each
         machine that is trained takes a cache of its own.
+    metric, metric_steps : see `MetricLearner`.
     """
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
@@ -44,12 +45,13 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, weight_scale: float = 1.0,
                  weights: str = 'normal', encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None) -> None:
+                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
         self.weight_scale, self.weights = weight_scale, weights
         self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
         self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
         self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
+        self.metric, self.metric_steps = metric, metric_steps
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
@@ -58,14 +60,15 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         self.classes_, codes = numbered_classes(y)
         sample_weight = self._weights(X, sample_weight)
         weights = row_weights(self.class_weight, self.classes_, codes, sample_weight)
+        T = class_targets(codes, len(self.classes_))
         if self.kernel in RANDOM_NODES:
-            layer = self._make_layer(X.shape[1])
+            layer = self._place_layer(X, T, weights)
             machines = self._fit_machines(NodeMachine, outputs(layer, X), codes, weights)
             self._keep_nodes(layer, machines.beta, self.multiclass)
         elif self.kernel == PRECOMPUTED:
             machines = self._fit_machines(find_machine(self._method), PrecomputedRows(X), codes, weights)
         else:
-            kernel = self._make_kernel(X, sample_weight)
+            kernel, X = self._place_rows(X, T, sample_weight)
             machines = self._fit_machines(find_machine(self._method), kernel_rows(X, kernel), codes, weights)
             self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass, machines.intercept)
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
@@ -166,9 +169,10 @@ class SphereSVMClassifier(DualClassifier):
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, subset: int | None = None,
                  attempts: int | None = None, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None) -> None:
+                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None) -> None:
         super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
-                         class_weight, seed, encode=encode, max_categories=max_categories, n_jobs=n_jobs)
+                         class_weight, seed, encode=encode, max_categories=max_categories, n_jobs=n_jobs,
+                         metric=metric, metric_steps=metric_steps)
         self.normalise, self.subset, self.attempts = normalise, subset, attempts
 
     def _settings(self) -> Settings:

@@ -22,19 +22,20 @@ class UnifiedELM(KernelOrNodes):
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, seed: int = 0, weight_scale: float = 1.0,
                  weights: str = 'normal', encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None) -> None:
+                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
         self.weight_scale, self.weights, self.n_jobs = weight_scale, weights, n_jobs
         self.encode, self.max_categories = encode, max_categories
+        self.metric, self.metric_steps = metric, metric_steps
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         self._demand_known_kernel()
         if self.kernel in RANDOM_NODES:
-            layer = self._make_layer(X.shape[1])
+            layer = self._place_layer(X, T, weights)
             self._keep_nodes(layer, elm.solve_nodes(outputs(layer, X), T, self.C, weights))
         elif self.kernel in KERNELS:
-            kernel = self._make_kernel(X, weights)
+            kernel, X = self._place_rows(X, T, weights)
             self._keep_kernel(kernel, X, elm.solve_kernel(kernel.tile(X, X), T, self.C, weights))
         else:
             self.dual_coef_ = elm.solve_kernel(X.copy(), T, self.C, weights)
@@ -46,9 +47,10 @@ class ELMClassifier(OneVsAll, UnifiedELM):
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0,
                  weight_scale: float = 1.0, weights: str = 'normal', encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
+                 metric_steps: int | None = None) -> None:
         super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, encode,
-                         max_categories, n_jobs)
+                         max_categories, n_jobs, metric, metric_steps)
         self.class_weight = class_weight
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':

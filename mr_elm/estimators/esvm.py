@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
 from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
+from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import OneVsAll, row_weights
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
@@ -20,6 +21,7 @@ from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_sam
 from mr_elm.models import HiddenNodeModel
 from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
 from mr_elm.solvers.ridge.increment import size_of
+from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
@@ -27,7 +29,7 @@ from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 MAPS = (*RANDOM_NODES, 'identity')
 
 
-class LivingESVM(TableRows, Convertible, BaseEstimator):
+class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     """Keep the sums of the rows, and solve whenever they change. Rows are taken as they are: scale them before.
 
     Parameters
@@ -38,6 +40,7 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
     nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
     encode, max_categories : see `TableRows`; the first rows decide what columns and categories there are.
     n_jobs : threads, as in joblib: they share the rows of a fit and of a prediction.
+    metric, metric_steps : see `MetricLearner`; the first rows decide.
 
     Source: He et al., A parallel incremental extreme SVM classifier, 2011.
     """
@@ -51,10 +54,12 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
                  weights: str = 'normal', seed: int = 0, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
+                 metric_steps: int | None = None) -> None:
         self.map, self.n_hidden, self.nu = map, n_hidden, nu
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
         self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
+        self.metric, self.metric_steps = metric, metric_steps
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -161,12 +166,17 @@ class LivingESVM(TableRows, Convertible, BaseEstimator):
         layer = self._make_layer()
         if labels is not None:
             self.classes_ = labels
+        labelled = self._label(rows, labels)
+        T = class_targets(labelled.y, 0 if labels is None else len(labels))
+        self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
+        layer = layer.pass_metric(self._metric)
         batch = self._sum_up(rows, labels, layer)
         names = ('map', 'n_hidden', 'nu', 'weight_scale', 'weights', 'seed')
         header = describe(self, batch.n_rows, {
             **{name: getattr(self, name) for name in names},
             'n_hidden': layer.n_hidden, 'sigma': float(np.sqrt(layer.n_features) / self.weight_scale),
-            'solver': None, 'condition': None, 'grid': list(astuple(batch.steps)), 'peak': size_of(batch.sums)})
+            'solver': None, 'condition': None, 'grid': list(astuple(batch.steps)), 'peak': size_of(batch.sums),
+            **(self._learned.facts if self._learned else {})})
         return LivingMachine(header, layer, batch.sums)
 
     def _make_layer(self) -> HiddenLayer:
@@ -226,8 +236,10 @@ class ESVMClassifier(OneVsAll, LivingESVM):
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
                  weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0,
-                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
-        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, max_categories, n_jobs)
+                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
+                 metric_steps: int | None = None) -> None:
+        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, max_categories, n_jobs,
+                         metric, metric_steps)
         self.class_weight = class_weight
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,

@@ -32,6 +32,7 @@ class KernelELM(KernelOrNodes):
     seed : of the choice of landmarks.
     encode, max_categories : see `TableRows`.
     n_jobs : threads, as in joblib: they share the kernel, its Cholesky factor, and the rows of a prediction.
+    metric, metric_steps : see `MetricLearner`.
     """
 
     _method = 'mr-kelm'
@@ -40,11 +41,13 @@ class KernelELM(KernelOrNodes):
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False, seed: int = 0,
-                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
+                 metric_steps: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
         self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
         self.leave_one_out, self.seed, self.n_jobs = leave_one_out, seed, n_jobs
         self.encode, self.max_categories = encode, max_categories
+        self.metric, self.metric_steps = metric, metric_steps
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
@@ -57,7 +60,7 @@ class KernelELM(KernelOrNodes):
             PrecomputedRows(X)  # is it a kernel?
             solution = machine.solve_matrix(X.copy(), T, weights)
         else:
-            kernel = self._make_kernel(X, weights)
+            kernel, X = self._place_rows(X, T, weights)
             if self.solver == 'cg':
                 solution, self.n_iter_, _ = machine.solve_by_gradients(
                     KernelRowsTask(kernel, X), make_kernel_product(X, kernel, n_threads), T, weights)
@@ -94,9 +97,10 @@ class KernelELMClassifier(OneVsAll, KernelELM):
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False,
                  class_weight: ClassWeight = None, seed: int = 0, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
+                 metric_steps: int | None = None) -> None:
         super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, encode,
-                         max_categories, n_jobs)
+                         max_categories, n_jobs, metric, metric_steps)
         self.class_weight = class_weight
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':

@@ -8,12 +8,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm.estimators.conversion import Convertible, describe
 from mr_elm.estimators.jobs import decide
+from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import AUTO, TableRows
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel, row_squares
+from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.options import RANDOM_NODES, WEIGHTS
+from mr_elm.model_parts import scaling_arrays
 from mr_elm.models import HiddenNodeModel, KernelModel, Model
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Labels, Rows, Weights
@@ -21,7 +24,7 @@ from mr_elm.typing import Floats, Labels, Rows, Weights
 PRECOMPUTED = 'precomputed'
 
 
-class KernelOrNodes(TableRows, Convertible, BaseEstimator):
+class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
     """Choose between kernels, random nodes and a ready matrix by one name, and hold the model."""
 
     _kernels = (*KERNELS, *RANDOM_NODES, PRECOMPUTED)
@@ -36,6 +39,8 @@ class KernelOrNodes(TableRows, Convertible, BaseEstimator):
         """Return the rows of a training, scaled where there is a kernel, and their labels."""
         if self.kernel == PRECOMPUTED and self.encode == AUTO:
             raise ValueError("encode: expected refuse, a precomputed matrix has no columns to encode")
+        if self.kernel == PRECOMPUTED and self.metric != 'none':
+            raise ValueError('metric: expected none, a precomputed matrix has no features')
         X, y = self._validate(X, True, sample_weight, y=y, **how)
         self.n_rows_ = X.shape[0]
         if self.scaling_ and self.kernel in KERNELS:
@@ -67,6 +72,18 @@ class KernelOrNodes(TableRows, Convertible, BaseEstimator):
         weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
         return HiddenLayer(self.kernel, weights, biases, *self._scaling)
 
+    def _place_layer(self, X: Rows, T: Floats, weights: Floats | None) -> HiddenLayer:
+        """Return the nodes behind the metric, which is learned here."""
+        layer = self._make_layer(X.shape[1])
+        self._learn_metric(layer, X, T, self.C, weights)
+        return layer.pass_metric(self._metric)
+
+    def _place_rows(self, X: Rows, T: Floats, weights: Floats | None) -> tuple[Kernel, Rows]:
+        """Return the kernel, and the rows that it compares: they pass the metric, which is learned here."""
+        kernel = self._make_kernel(X, weights)
+        self._learn_metric(kernel, X, T, self.C, weights)
+        return kernel, apply_metric(X, self._metric)
+
     def _values(self, X: Rows) -> Floats:
         """Return the decision values of all machines, (n, P)."""
         check_is_fitted(self)
@@ -80,7 +97,9 @@ class KernelOrNodes(TableRows, Convertible, BaseEstimator):
     def _keep(self, kind: type[Model], parameters: dict, arrays: dict, scheme: str = ONE_VS_ALL) -> None:
         """Make the model, with the header and arrays of a model file."""
         C = self.C if np.isfinite(self.C) else None  # JSON knows no infinite number
-        parameters = {**parameters, **self._describe_solver(), 'C': C, 'seed': self.seed, 'multiclass': scheme}
+        learned = self._learned.facts if self._learned else {}
+        parameters = {**parameters, **self._describe_solver(), 'C': C, 'seed': self.seed, 'multiclass': scheme,
+                      **learned}
         self.model_ = kind(describe(self, self.n_rows_, parameters), arrays)
 
     def _describe_solver(self) -> dict:
@@ -89,8 +108,7 @@ class KernelOrNodes(TableRows, Convertible, BaseEstimator):
 
     def _keep_kernel(self, kernel: Kernel, vectors: Rows, dual_coef: Floats, scheme: str = ONE_VS_ALL,
                      intercept: Floats | None = None) -> None:
-        scaling = dict(zip(('feature_offset', 'feature_scale'), self._scaling, strict=True))
-        arrays = kernel_arrays(scaling, vectors, dual_coef, intercept)
+        arrays = kernel_arrays(scaling_arrays(*self._scaling, self._metric), vectors, dual_coef, intercept)
         self._keep(KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays,
                    scheme)
 

@@ -175,7 +175,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
             offset = np.zeros(d)  # distances do not see it, and rows stay sparse
         learned = learn_for_kernel(options, summary, classes, kernel)
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
-        arrays = scaling_arrays(offset, scale, learned and learned.metric)
+        arrays = scaling_arrays(offset, scale, learned.metric if learned else None)
     else:
         weights, biases = draw_nodes(options.kernel, options.n_hidden, d, options.seed, options.weight_scale,
                                      options.weights)
@@ -183,7 +183,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
                     'weights': options.weights}
         layer = HiddenLayer(options.kernel, weights, biases, offset, scale)
         learned = learn_for_kernel(options, summary, classes, layer)
-        arrays = layer_arrays(layer.pass_metric(learned and learned.metric))
+        arrays = layer_arrays(layer.pass_metric(learned.metric if learned else None))
     features |= learned.facts if learned else {}
     return DualTask(
         method=options.method, index=classes.index, n_classes=len(classes.names),

@@ -200,7 +200,7 @@ def state_rows(options: KELMOptions, summary: Summary,
     learned = learn_for_kernel(options, summary, classes, kernel)
     return RowsTask(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0,
                     class_weights=class_weights(options.class_weight, classes), seed=options.seed,
-                    arrays=scaling_arrays(offset, scale, learned and learned.metric)), kernel, learned
+                    arrays=scaling_arrays(offset, scale, learned.metric if learned else None)), kernel, learned
 
 
 def make_dense(rows: GatheredRows) -> GatheredRows:

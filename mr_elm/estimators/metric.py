@@ -1,0 +1,64 @@
+"""Let estimators learn a metric of the features, and say how important each column is to it."""
+import numpy as np
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.kernels import Kernel
+from mr_elm.features.landmarks import hash_rows
+from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, make_kernel_nodes
+from mr_elm.machines.options import MetricOptions
+from mr_elm.models import Model
+from mr_elm.typing import Floats, Rows
+
+MOST_ROWS = int(MetricOptions.metric_rows)
+
+
+class MetricLearner:
+    """Learn a metric in `fit`, as `mr-elm train --metric` does.
+
+    metric : none, diagonal (a number for each feature) or full (also combinations of features).
+    metric_steps : how many steps; None for the best of 0 to 4 by rows that the metric has not seen.
+
+    Sets feature_importances_ where a metric was learned.
+    """
+
+    metric: str
+    metric_steps: int | None
+    seed: int
+    model_: Model
+    _learned: LearnedMetric | None = None
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Return the importance of each column, with sum 1. Raises AttributeError where no metric was learned."""
+        importance = self.model_.importance_by_column if hasattr(self, 'model_') else None
+        if importance is None:
+            raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
+        return importance
+
+    @property
+    def _metric(self) -> Floats | None:
+        """Return the metric that was learned, None where there is none."""
+        return None if self._learned is None else self._learned.metric
+
+    def _learn_metric(self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats, nu: float, weights: Floats | None) -> None:
+        """Set what was learned.
+
+        nodes : those of the machine, or its kernel. X : rows as these take them. T : (n, K) targets, +-1 for classes.
+        nu : weight of the errors.
+        """
+        self._learned = None
+        if self.metric == 'none':
+            return
+        with one_thread():
+            sample = self._sample(X, T, weights)
+            if isinstance(nodes, Kernel):
+                nodes = make_kernel_nodes(nodes, sample.X, (np.zeros(X.shape[1]), np.ones(X.shape[1])), self.seed)
+            self._learned = learn_from_sample(nodes, sample, MetricOptions(
+                metric=self.metric, metric_steps=self.metric_steps, seed=self.seed), nu, X.shape[0])
+
+    def _sample(self, X: Rows, T: Floats, weights: Floats | None) -> SampleRows:
+        """Return the rows with the smallest hashes, all where they are few."""
+        rows = SampleRows(X, T, len(getattr(self, 'classes_', ())), weights)
+        order = np.argsort(hash_rows(X, self.seed), kind='stable')
+        return rows.take(order[:MOST_ROWS])
