@@ -236,8 +236,8 @@ class ESVMClassifier(OneVsAll, LivingESVM):
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
                  weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0,
-                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None) -> None:
+                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
+                 metric: str = 'none', metric_steps: int | None = None) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, max_categories, n_jobs,
                          metric, metric_steps)
         self.class_weight = class_weight

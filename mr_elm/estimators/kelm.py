@@ -41,8 +41,8 @@ class KernelELM(KernelOrNodes):
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False, seed: int = 0,
-                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None) -> None:
+                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
+                 metric: str = 'none', metric_steps: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
         self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
         self.leave_one_out, self.seed, self.n_jobs = leave_one_out, seed, n_jobs

@@ -21,8 +21,12 @@ def scramble(x: np.ndarray) -> np.ndarray:
 
 def hash_rows(X: Rows, seed: int) -> np.ndarray:
     """Hash each row with a key: (n,) uint64. Equal rows, dense or sparse, have equal hashes; zeros do not count."""
-    X = X if sp.issparse(X) else sp.csr_matrix(X)
     key = scramble(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
+    if not sp.issparse(X):
+        positions = scramble(np.arange(X.shape[1], dtype=np.uint64) * GOLDEN + key)
+        terms = scramble(np.ascontiguousarray(X, dtype=np.float64).view(np.uint64) ^ positions)
+        terms[X == 0] = 0
+        return scramble(terms.sum(axis=1, dtype=np.uint64) + key)
     position = scramble(X.indices.astype(np.uint64) * GOLDEN + key)
     terms = scramble(np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64) ^ position)
     terms[X.data == 0] = 0
