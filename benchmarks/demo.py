@@ -42,9 +42,10 @@ def main(folder: str) -> None:
         model = train(files[0], path, engine)
         seconds = time.perf_counter() - start
         test_plan = plan_inputs(files[1:], RowOptions())
-        scores, _ = score.evaluate(path, model, test_plan, engine)
+        found, _ = score.evaluate(path, model, test_plan, engine)
+        accuracy = found.scores(model.classes)['accuracy']
         print(f'{name:15} {model.header.n_rows_used:6} {model.n_features:9} {len(model.classes):8} '
-              f'{scores["accuracy"]:9.4f} {seconds:8.1f}', flush=True)
+              f'{accuracy:9.4f} {seconds:8.1f}', flush=True)
         curves[name] = [measure_accuracy(cut_model(model, size), *test) for size in SIZES]
     figure = os.path.join(folder, 'accuracy.png')
     draw(curves, figure)

@@ -5,7 +5,7 @@ from typing import Any
 
 from mr_elm.errors import ModelFormatError
 
-PARTS = ('encoding', 'members')  # keys that a reader of a model must understand, where a model has them
+PARTS = ('encoding', 'members', 'calibration', 'threshold')  # keys that a reader must know, where a model has them
 REQUIRABLE = (*PARTS, 'metric')
 KEYS = ('method', 'task', 'classes', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters', 'history')
 OWN = ('requires', *PARTS)
@@ -21,6 +21,8 @@ class ModelHeader:
     n_rows_used, n_rows_rejected : rows of the training. history : list of events, see `mr_elm.history`.
     encoding : how columns of text and missing values become features, see `io.encoding`; None where there are none.
     members : parameters of each machine that differ between the machines of a model that averages several, else None.
+    calibration : how many rows probabilities were fitted to, and how these were scored; None without probabilities.
+    threshold : the P(last class) of two classes above which a row is of it, None for the more probable class.
     others : keys of the file that this version does not use. keys : the order of all keys in the file.
     """
 
@@ -34,6 +36,8 @@ class ModelHeader:
     history: list[dict] = field(default_factory=list)
     encoding: Mapping[str, Any] | None = None
     members: list[Mapping[str, Any]] | None = None
+    calibration: Mapping[str, Any] | None = None
+    threshold: float | None = None
     others: Mapping[str, Any] = field(default_factory=dict, compare=False)
     keys: tuple[str, ...] = field(default=KEYS, compare=False, repr=False)
 

@@ -42,6 +42,19 @@ def check_header(header: ModelHeader) -> None:
     demand(scheme in SCHEMES, f'multiclass: {" or ".join(SCHEMES)}', scheme)
 
 
+def check_labelling(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise KeyError or ValueError when what turns decision values into probabilities and classes does not fit."""
+    if header.calibration is not None or 'calibration' in arrays:
+        check_arrays(arrays, {'calibration': (len(header.classes),)})
+    if 'interval_residuals' in arrays:
+        check_arrays(arrays, {'interval_residuals': arrays['interval_residuals'].shape[:1]})
+    threshold = header.threshold
+    if threshold is not None:
+        demand('calibration' in arrays and len(header.classes) == 2, 'probabilities of two classes for a threshold',
+               header.classes)
+        demand(type(threshold) is float and 0 <= threshold <= 1, 'threshold: a number from 0 to 1', threshold)
+
+
 def check_report(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not tell what rows a model has seen, and how they were read."""
     for name in ('n_rows_used', 'n_rows_rejected'):

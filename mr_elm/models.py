@@ -24,16 +24,17 @@ from mr_elm.io.text import read_number
 from mr_elm.model_checks import (
     check_arrays,
     check_header,
+    check_labelling,
     check_metric,
     check_sparse_vectors,
     check_sums,
     demand_metric,
 )
 from mr_elm.model_parts import check_layer, layer_of, vectors_of
+from mr_elm.scores.calibration import Labelling
 from mr_elm.solvers.shared.multiclass import (
     ONE_VS_ALL,
     ONE_VS_ONE,
-    class_numbers,
     group_coefficients,
     machine_count,
 )
@@ -133,21 +134,15 @@ class Model(ABC):
         """Write the model under exactly this name, whole or not at all."""
         save_model(path, self.header, self.arrays)
 
-    def write_predictions(self, X: Rows, with_scores: bool = False) -> list[str]:
-        """Return a line of text for each row: what is predicted.
-
-        with_scores : the decision values follow, a tab before each.
-        """
-        scores = self.decision_function(X)
-        decided = self.decide(scores)
-        lines = list(map(repr, decided.tolist())) if self.numeric else [self.classes[k] for k in decided]
-        if self.numeric or not with_scores:
-            return lines
-        return ['\t'.join([line, *map(repr, row)]) for line, row in zip(lines, scores.tolist(), strict=True)]
+    @property
+    def labelling(self) -> Labelling:
+        """Return how decision values become classes and probabilities."""
+        return Labelling(len(self.classes), self.scheme, self.arrays.get('calibration'),
+                         self.header.threshold)
 
     def decide(self, scores: Floats) -> np.ndarray:
-        """Turn decision values (n, K) into class numbers; a tie goes to the first class."""
-        return scores[:, 0] if self.numeric else class_numbers(scores, len(self.classes), self.scheme)
+        """Turn decision values (n, P) into class numbers; a tie goes to the first class. Of a regression, the value."""
+        return scores[:, 0] if self.numeric else self.labelling.choose(scores)
 
 
 @dataclass(frozen=True)
@@ -350,4 +345,5 @@ def read_model(path: str | PathLike, name: str | None = None) -> Model:
                 HiddenNodeModel if 'map' in known.parameters else KernelModel)
         model = kind(known, arrays)
         model.check()
+        check_labelling(model.header, arrays)
     return model

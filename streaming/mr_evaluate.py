@@ -10,9 +10,12 @@ import numpy as np
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
+from mr_elm.machines.evaluation import ProbabilityCollector
 from mr_elm.machines.press import LeaveOneOutModel
 from mr_elm.models import read_model
 from mr_elm.scores.metrics import Confusion, Residuals
+from mr_elm.scores.probability_scores import ProbabilityScores
+from mr_elm.scores.ranking import Ranking
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
 
 
@@ -36,12 +39,33 @@ def merge_residuals(values: Iterable[Any]) -> Any:
     return asdict(reduce(Residuals.merge, (Residuals(**value) for value in values)))
 
 
+def merge_scores(values: Iterable[Any]) -> list[np.ndarray]:
+    """Merge sums of what probabilities say over tasks."""
+    return reduce(ProbabilityScores.merge, map(ProbabilityScores.from_arrays, values)).to_arrays()
+
+
+def merge_rankings(values: Iterable[Any]) -> list[np.ndarray]:
+    """Merge counts by probability over tasks."""
+    return reduce(Ranking.merge, map(Ranking.from_arrays, values)).to_arrays()
+
+
 class MREvaluate(MRRows):
     """Compare the predictions of a model with the labels of the rows.
 
     Input:  <split, rows>, text or packed, with labels
     Output: <confusion, JSON>
-                counts: a list of [label, predicted class, number of rows]
+                counts: a list of [label, predicted class, number of rows], or their
+                weight where rows have weights
+            and, when the model has probabilities:
+            <probabilities, [sums, ranks, bins]>
+                of rows of known classes: sums holds their weight, and sums of the log
+                loss and of the squared errors; then weights by the rank of the true class, (K,), and by
+                the probability of the predicted one, (3, 15): weight, sum of these
+                probabilities, weight of the rows that are labelled right
+            <ranking CLASS, [high, low, positive, negative, facts]>
+                weights of rows of this class and of others for each probability of
+                it; high and low are halves of its key; facts: how many bits of the
+                keys were dropped, and how many keys there may be
             or, when the model is one of regression:
             <residuals, JSON>
                 n rows, the sums of squared and of absolute errors, the mean of the
@@ -52,7 +76,8 @@ class MREvaluate(MRRows):
     """
 
     REQUIRED = ('model',)
-    MERGE = {'confusion': merge_confusions, 'residuals': merge_residuals}
+    MERGE = {'confusion': merge_confusions, 'residuals': merge_residuals, 'probabilities': merge_scores,
+             'ranking': merge_rankings}
 
     def configure_args(self) -> None:
         """Add the model."""
@@ -66,6 +91,8 @@ class MREvaluate(MRRows):
         self.model = read_model(self.options.model)
         self.pairs: Counter = Counter()
         self.residuals: Residuals | None = None
+        calibrated = self.model.header.calibration is not None
+        self.collector = ProbabilityCollector(self.model) if calibrated else None
         self.press = LeaveOneOutModel.of(self.model) if self.options.leave_one_out else None  # type: ignore[arg-type]
 
     def map_block(self, block: Block, place: Place) -> None:
@@ -73,15 +100,24 @@ class MREvaluate(MRRows):
         demand_width(block.X, self.model.n_features)
         if block.codes is None:
             raise DataFormatError('expected labels, the rows have none')
-        said = self.model.predict(block.X) if self.press is None else self.press.predict(block)
+        decisions = self.model.decision_function(block.X) if self.press is None else (
+            self.press.score(block, block.weights).decisions)
+        said = self.model.decide(decisions)
         if self.model.numeric:
-            new = Residuals.of(block.targets, said)
+            new = Residuals.of(block.targets, said, block.weights)
             self.residuals = new if self.residuals is None else self.residuals.merge(new)
             return
-        counts = np.zeros((len(block.names), len(self.model.classes)), dtype=int)
-        np.add.at(counts, (block.codes, said), 1)
+        self.count_pairs(block, said)
+        if self.collector is not None:
+            self.collector.add(block, decisions)
+
+    def count_pairs(self, block: Block, said: np.ndarray) -> None:
+        """Count rows by label and predicted class."""
+        weights = np.ones(len(block), int) if block.weights is None else block.weights
+        counts = np.zeros((len(block.names), len(self.model.classes)), weights.dtype)
+        np.add.at(counts, (block.codes, said), weights)
         for i, k in zip(*counts.nonzero(), strict=True):
-            self.pairs[self.model.class_of(block.names[i]), self.model.classes[k]] += int(counts[i, k])
+            self.pairs[self.model.class_of(block.names[i]), self.model.classes[k]] += counts[i, k].item()
 
     def map_end(self) -> Iterator[Pair]:
         """Emit the counts, nothing when there was no row."""
@@ -89,6 +125,9 @@ class MREvaluate(MRRows):
             yield make_key('confusion'), pairs_to_json(Confusion(dict(self.pairs)))
         if self.residuals is not None:
             yield make_key('residuals'), asdict(self.residuals)
+        if self.collector is not None:
+            for name, arrays in self.collector.collect():
+                yield make_key(*name), arrays
 
 
 if __name__ == '__main__':

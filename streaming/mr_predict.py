@@ -9,6 +9,7 @@ from mrjob.protocol import RawValueProtocol
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.models import read_model
+from mr_elm.rows.written import Writer, Written, add_written_arguments
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
 
 if TYPE_CHECKING:  # of the driver; tasks start sooner without them
@@ -34,7 +35,9 @@ class MRPredict(MRRows):
                 following: the number n of lines of text that follow this line, one
                 for each of n rows; the key tells where the first of them stands. A
                 line holds the predicted label; with --scores the decision values
-                follow it, a tab before each
+                follow it, with --probabilities the probability of each class,
+                with --interval two bounds, with --leverage one number, a tab
+                before each
 
     Map:    predict each block.
 
@@ -50,17 +53,17 @@ class MRPredict(MRRows):
         """Add the model and what to write of each row."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
-        self.add_passthru_arg('--scores', action='store_true', default=False,
-                              help='write the decision values behind the label')
+        add_written_arguments(self.add_passthru_arg)
 
     def map_begin(self) -> None:
         """Load the model."""
         self.model = read_model(self.options.model)
+        self.writer = Writer(self.model, Written.of(self.options))
 
     def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
         """Predict a block."""
         demand_width(block.X, self.model.n_features)
-        yield make_key('rows', *place), ({}, self.model.write_predictions(block.X, self.options.scores))
+        yield make_key('rows', *place), ({}, self.writer.write(block.X))
 
     @staticmethod
     def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:

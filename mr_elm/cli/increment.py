@@ -14,12 +14,15 @@ from mr_elm.cli.options import (
 from mr_elm.cli.score import fetched_model, rows_for
 from mr_elm.cli.training import Output, output_of
 from mr_elm.drivers import increment
+from mr_elm.drivers.calibrate import renew_probabilities
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.machines.living import demand_living, demand_nodes
 from mr_elm.machines.options import PASSES
 from mr_elm.models import NodeModel
+from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.row_arguments import AdvancedHelp
 
 
 def update(argv: Sequence[str]) -> None:
@@ -46,8 +49,8 @@ def merge(argv: Sequence[str]) -> None:
     output.demand_free()
     with ExitStack() as stack:
         models = [stack.enter_context(living_model(name))[1] for name in args.inputs]
-        header, arrays = increment.merge(models, args.inputs, engine)
-        output.keep(engine, header, arrays, None)
+        made = increment.merge(models, args.inputs, engine)
+        output.keep(engine, *renew_probabilities(models[0], made, engine.reporter), None)
 
 
 def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], description: str | None) -> None:
@@ -56,14 +59,18 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train pesvm or elm')
     add_input_options(parser)
     add_output_options(parser)
+    parser.add_argument('--calibrate', action='append', metavar='INPUT', help=AdvancedHelp(
+        'fit probabilities anew, to these rows of the new model (default: keep those of MODEL); may be repeated'))
     add_runner_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
     output = output_of(args)
     output.demand_free()
     with living_model(args.known) as (_, model), choose_engine(args, passed, args.model) as engine:
-        plan = plan_inputs(args.inputs, rows_for(model, args))
-        output.keep(engine, *driver(model, plan, engine, args.bad_rows))
+        options = rows_for(model, args)
+        *made, accounts = driver(model, plan_inputs(args.inputs, options), engine, args.bad_rows)
+        rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows) if args.calibrate else None
+        output.keep(engine, *renew_probabilities(model, tuple(made), engine.reporter, rows), accounts)
 
 
 def add_output_options(parser: Parser) -> None:

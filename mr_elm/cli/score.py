@@ -27,26 +27,27 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ModelFormatError
 from mr_elm.files.storage import STANDARD, demand_free, fetch_file, write_file
 from mr_elm.io.formats import RowOptions
+from mr_elm.machines.evaluation import Evaluation
 from mr_elm.machines.living import demand_living
 from mr_elm.model_checks import check_report
 from mr_elm.models import Model, read_model, refusing
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import AdvancedHelp, read_columns, row_options
+from mr_elm.rows.written import Written, add_written_arguments
 
 BAR = 40  # characters of the largest importance
 
 
 def predict(argv: Sequence[str]) -> None:
     """Write predictions in input order."""
-    parser = model_parser('predict', 'Write one line for each row, in input order: the predicted label and, with '
-                          '--scores, the decision values.')
+    parser = model_parser('predict', 'Write one line for each row, in input order: the predicted label, and what '
+                          'you ask for beside it.')
     parser.add_argument('-o', '--output', metavar='OUT', help='where to write the predictions, as Parquet if the name '
                         'ends in .parquet; - is standard output (default if INPUT is -)')
-    parser.add_argument('--scores', action='store_true',
-                        help='write the decision values after the label, separated by tabs')
+    add_written_arguments(parser.add_argument)
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     parser.add_argument('--keep', type=read_columns, default=(), metavar='NAME,...', help=AdvancedHelp(
-        'csv, parquet, arrow: names or indexes of columns to copy from the input, after the label and the scores'))
+        'csv, parquet, arrow: names or indexes of columns to copy from the input, after the predictions'))
     add_label_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
@@ -61,12 +62,13 @@ def predict(argv: Sequence[str]) -> None:
     with (fetched_model(args.model) as (path, model),
           choose_engine(args, passed, None if to_stdout else args.output) as engine,
           give_target(args.output) as target):
+        written = read_written(model, args)
         plan = plan_inputs(args.inputs, rows_to_predict(model, args))
-        layout = Layout(args.scores, args.keep, is_parquet(args.output))
+        layout = Layout(written, args.keep, is_parquet(args.output))
         if layout.keep or layout.parquet:
             accounts = compose.predict((path, model), plan, target, layout, engine, args.bad_rows)
         else:
-            accounts = score.predict(path, plan, target, engine, args.scores, args.bad_rows)
+            accounts = score.predict(path, plan, target, engine, written, args.bad_rows)
     if accounts.rows:
         write_rejected(rejected, accounts, engine)
 
@@ -93,6 +95,13 @@ def is_parquet(output: str | None) -> bool:
     return output is not None and output.endswith('.parquet')
 
 
+def read_written(model: Model, args: argparse.Namespace) -> Written:
+    """Return what is written of each row. Raises ValueError when the model does not have it."""
+    written = Written.of(args)
+    written.demand(model)
+    return written
+
+
 def rows_to_predict(model: Model, args: argparse.Namespace) -> RowOptions:
     """Return the RowOptions of rows whose labels, if there are any, are ignored."""
     return rows_for(model, args, labelled=not args.no_label, ignore_label=True,
@@ -102,7 +111,8 @@ def rows_to_predict(model: Model, args: argparse.Namespace) -> RowOptions:
 def answer_standard_input(args: argparse.Namespace) -> None:
     """Write a line for each row of standard input as soon as it comes, without a job."""
     with fetched_model(args.model) as (_, model), open_answers(args.output) as out:
-        answers = Answers(model, options_of_lines(model, rows_to_predict(model, args)), args.scores,
+        answers = Answers(model, options_of_lines(model, rows_to_predict(model, args)),
+                          read_written(model, args),
                           args.bad_rows == 'skip')
         answer_lines(answers, sys.stdin.buffer, out)
     report_rejected(answers.reasons, Reporter(args.quiet))
@@ -139,6 +149,9 @@ def evaluate(argv: Sequence[str]) -> None:
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     parser.add_argument('--leave-one-out', action='store_true', help='pesvm, elm: INPUT holds the rows of the '
                         'training; predict each row by the model of all others')
+    parser.add_argument('--figure', metavar='PNG', help='draw how reliable the probabilities are, ROC and '
+                        'precision-recall curves')
+    parser.add_argument('--overwrite', action='store_true', help=AdvancedHelp('replace a figure that exists'))
     add_label_options(parser)
     args, passed = parser.parse(argv)
     if args.no_label:
@@ -147,10 +160,24 @@ def evaluate(argv: Sequence[str]) -> None:
           copy_standard_input(args.inputs) as inputs):
         if args.leave_one_out:
             demand_living(model, args.model)
+        if args.figure:
+            demand_free(args.figure, args.overwrite)
+            if model.header.calibration is None:
+                raise ValueError('--figure: expected a model that was trained with --probabilities')
         plan = plan_inputs(inputs, rows_for(model, args, ignore_extra=args.ignore_extra_features))
-        scores, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out)
+        found, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out)
+        scores = {**found.scores(model.classes), 'rows': accounts.used}
+        if args.figure:
+            draw_figure(found, model, args.figure)
     report_rejected(accounts.reasons, engine.reporter)
     print(json.dumps(scores) if args.json else lay_out_scores(scores))
+
+
+def draw_figure(found: Evaluation, model: Model, path: str) -> None:
+    """Draw how the probabilities of a model do."""
+    from mr_elm.figures.reliability import draw
+    with write_file(path) as local:
+        draw(found, model.classes, local)
 
 
 def inspect(argv: Sequence[str]) -> None:

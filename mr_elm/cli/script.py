@@ -152,6 +152,8 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
     layer = script.files(layer='npz', grid='json', class_weights='json')
     if not takes_passes(plan, options):
         script.add("sum up E'E in tiles, and the class sums", 'gram', layer)
+        if options.holds_out:
+            add_scores(script)
         return
     script.add('take a sample of the rows', 'place', script.files(problem='npz'))
     script.add("sum up E'T", 'pass', layer)
@@ -168,6 +170,12 @@ def takes_passes(plan: InputPlan, options: PESVMOptions) -> bool:
     return many == PASSES
 
 
+def add_scores(script: Script) -> None:
+    """Add the stage to whose output probabilities or intervals are fitted."""
+    script.add('score a sample of the rows by models that have not seen them', 'scores',
+               script.files(model='npz', sample='json'))
+
+
 def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> None:
     """Add the stages of the dual methods."""
     add_statistics(script, plan, options.seed, sample=options.n_sampled)
@@ -176,6 +184,9 @@ def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> No
         script.loop('check all rows, add those that violate optimality, train again: in mr-elm layer, or in mr_dual',
                     ('check', script.files(problem='npz', model='npz', working='npz')),
                     ('dual', script.files(problem='npz', working='npz')))
+    if options.probabilities:
+        script.add('train the machines without each fold of the rows', 'dual_folds', script.files(problem='npz'))
+        add_scores(script)
 
 
 def add_kernel_stages(script: Script, plan: InputPlan, options: KELMOptions) -> None:

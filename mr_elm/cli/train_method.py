@@ -51,7 +51,7 @@ def make_parser(name: str, method: Method) -> Parser:
 def add_auto_options(group: Any) -> None:
     """Add that the training chooses the nodes itself."""
     group.add_argument('--auto', action='store_true',
-                       help='choose map, weight scale, nu and L by scores on held-out rows')
+                       help='choose map, weight scale, nu and L by held-out rows')
     group.add_argument('--budget', type=read_budget, metavar='L|Ts', help=AdvancedHelp(
         'limit for --auto: at most L nodes, such as 2000, or about T seconds of one core, such as 60s (default: 3000)'))
 
@@ -96,6 +96,8 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
         if len(model.members) > 1 and (nu or args.script):
             parser.error(f'{"--script" if args.script else "--nu"}: cannot be used with --like {args.like}, which '
                          f'averages {len(model.members)} machines')
-        options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows, **nu, **solving)
+        options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows,
+                             probabilities=args.probabilities, threshold=args.threshold, intervals=args.intervals,
+                             **nu, **solving)
         known = {**columns_of(model), 'numeric_labels': model.numeric}
         perform(partial(load(METHODS[name].driver), like=model), options, args, passed, **known)

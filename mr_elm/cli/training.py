@@ -1,5 +1,5 @@
 """Do what training has in common, whatever the method: where the model goes, and writing it."""
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,7 @@ class Output:
         if self.skips:
             demand_free(self.rejected, self.overwrite)
 
-    def keep(self, engine: Engine, header: ModelHeader, arrays: dict[str, np.ndarray],
+    def keep(self, engine: Engine, header: ModelHeader, arrays: Mapping[str, np.ndarray],
              accounts: Accounts | None) -> None:
         """Write a model, and the rows that were left out."""
         with write_file(self.path) as local:
@@ -51,7 +51,7 @@ class Output:
                             f'{describe_size(header, arrays)}')
 
 
-def describe_size(header: ModelHeader, arrays: dict[str, np.ndarray]) -> str:
+def describe_size(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> str:
     """Say how large a model is."""
     if 'dual_coef' in arrays:
         return f'{len(arrays["dual_coef"]):,} support vectors'

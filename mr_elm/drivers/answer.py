@@ -14,6 +14,7 @@ from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, find_kind, is_text
 from mr_elm.io.lines import parse_or_reject, split_chunk
 from mr_elm.models import Model
+from mr_elm.rows.written import ONLY_LABELS, Writer, Written
 
 NAME = 'standard input'
 PIECE = 1 << 16  # bytes that are read at a time, fewer where there are no more yet
@@ -28,8 +29,9 @@ class Answers:
     With skip=True such a row is answered by an empty line; else `answer` raises DataFormatError at the first one.
     """
 
-    def __init__(self, model: Model, options: RowOptions, with_scores: bool = False, skip: bool = False) -> None:
-        self.model, self.options, self.with_scores, self.skip = model, options, with_scores, skip
+    def __init__(self, model: Model, options: RowOptions, written: Written = ONLY_LABELS, skip: bool = False) -> None:
+        self.model, self.options, self.skip = model, options, skip
+        self.writer = Writer(model, written)
         self.form: RowFormat | None = None
         self.n_lines = 0
         self.reasons: Counter[str] = Counter()
@@ -40,7 +42,7 @@ class Answers:
         return find_kind(self.options.kind)
 
     def answer(self, lines: Sequence[str]) -> Iterator[str]:
-        """Yield the answer to each row among some lines: see `Model.write_predictions`."""
+        """Yield the answer to each row among some lines: see `Writer.write`."""
         for begin, line in enumerate(lines):
             if self.form is not None:
                 yield from self.predict(lines[begin:], self.form)
@@ -71,7 +73,7 @@ class Answers:
         if not rows:
             return
         block, errors = parse_or_reject([line for _, line in rows], self.kind, form, self.options.encoding)
-        predictions = iter(() if block is None else self.model.write_predictions(spread(block.X), self.with_scores))
+        predictions = iter(() if block is None else self.writer.write(spread(block.X)))
         rejected = dict(errors)
         for k, (number, _) in enumerate(rows):
             yield self.reject(number, rejected[k]) if k in rejected else next(predictions)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import chain, combinations, count, islice
+from itertools import chain, count, islice
 from typing import Any, TextIO
 
 from mr_elm.drivers import score
@@ -24,10 +24,9 @@ from mr_elm.io.text import find_repeated
 from mr_elm.models import Model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputFile, InputPlan
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
+from mr_elm.rows.written import Written
 
 BATCH = 1 << 16  # rows that are written together
-LABEL, SCORE = 'label', 'score'
 ARROW = ('parquet', 'arrow')  # kinds whose files have record batches
 
 Columns = Mapping[str, Any]  # name -> list of text, or array of Arrow
@@ -37,10 +36,10 @@ Columns = Mapping[str, Any]  # name -> list of text, or array of Arrow
 class Layout:
     """Say what is written of each row.
 
-    scores : decision values beside the label. keep : columns of the input, by name or position. parquet : or else text.
+    written : what stands behind the label. keep : columns of the input, by name or position. parquet : or else text.
     """
 
-    scores: bool = False
+    written: Written = Written()
     keep: Sequence[str] = ()
     parquet: bool = False
 
@@ -54,14 +53,14 @@ def predict(model: tuple[str, Model], plan: InputPlan, out: str, layout: Layout,
     path, trained = model
     kept = [find_columns(file, layout.keep) for file in plan.files]
     if layout.parquet:
-        demand_parquet(out, [*score_columns(trained, layout), *kept[0]])
+        demand_parquet(out, [*layout.written.columns(trained), *kept[0]])
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         text = os.path.join(folder, 'predictions')
-        accounts = score.predict(path, plan, text, engine, layout.scores, bad_rows)
+        accounts = score.predict(path, plan, text, engine, layout.written, bad_rows)
         with open(text, encoding='utf-8', newline='\n') as lines, write_file(out) as local:
             pieces = join_columns(lines, read_kept(plan, layout.keep, accounts) if layout.keep else None)
             if layout.parquet:
-                write_parquet(local, pieces, score_columns(trained, layout), trained.numeric)
+                write_parquet(local, pieces, layout.written.columns(trained), trained.numeric)
             else:
                 write_text(local, pieces)
     return accounts
@@ -77,16 +76,6 @@ def demand_parquet(path: str, names: Sequence[str]) -> None:
     except ModuleNotFoundError:
         raise DataFormatError(f"{path}: to write Parquet needs pyarrow, which is not installed: run pip install "
                               "'mr_elm[arrow]', or write text") from None
-
-
-def score_columns(model: Model, layout: Layout) -> list[str]:
-    """Name the columns of the predictions: the label, and the decision values if they are written."""
-    if not layout.scores or model.numeric:
-        return [LABEL]
-    if model.n_scores == 1:
-        return [LABEL, SCORE]
-    groups = [[name] for name in model.classes] if model.scheme == ONE_VS_ALL else combinations(model.classes, 2)
-    return [LABEL, *('_'.join([SCORE, *group]) for group in groups)]
 
 
 def find_columns(file: InputFile, keep: Sequence[str]) -> dict[str, int]:

@@ -1,10 +1,11 @@
 """Train two-class machines, of sparse ELM, OELM or SphereSVM, in a reducer each, or in parts with a checking pass."""
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.dual_folds import add_probabilities
 from mr_elm.drivers.dual_rounds import close_gap
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import learn_rows
@@ -14,6 +15,7 @@ from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.io.wire import make_key
+from mr_elm.machines.calibrating import Made
 from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
 from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
@@ -26,7 +28,7 @@ from mr_elm.sums.summary import Summary
 CERTIFIED = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'n_support', 'seconds')
 
 
-def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
+def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelHeader, Mapping, Accounts | None]:
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
@@ -43,7 +45,10 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
     repeat_warnings(machines, task, classes)
     say_steps(data.engine.reporter, machines)
     header = describe(task.model_header(classes.names), data, summary, options, machines)
-    return header, task.model_arrays(machines), data.first
+    made: Made = header, task.model_arrays(machines)
+    if options.probabilities:
+        made = add_probabilities(data, made, task, classes, options.threshold)
+    return *made, data.first
 
 
 def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTask]:

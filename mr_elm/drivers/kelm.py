@@ -1,5 +1,6 @@
 """Train the kernel ELM: rows to the driver, Omega or its products by jobs, one small solve."""
 import time
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
@@ -13,9 +14,11 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import describe_time
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
+from mr_elm.machines.calibrating import Made, add_intervals, calibrate
 from mr_elm.machines.kernel import KernelMachine, Product
 from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.machines.options import KELMOptions
+from mr_elm.machines.press import HeldOut
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values
@@ -24,7 +27,7 @@ from mr_elm.solvers.kernel.kelm_cg import Preconditioner
 from mr_elm.typing import Floats
 
 
-def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelHeader, dict, Accounts | None]:
+def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelHeader, Mapping, Accounts | None]:
     """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
 
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
@@ -32,8 +35,18 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
     with gather_data(plan, options, engine) as data:
         with one_thread():
             solution, found = solve(data, KernelMachine.of_options(data.options, data.n_rows))
-        arrays = kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef)
-        return describe(data, found), arrays, data.source.first
+        made: Made = describe(data, found), kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef)
+        if data.options.probabilities:
+            made = calibrate(*made, hold_out(data, solution), threshold=data.options.threshold)
+        if data.options.intervals:
+            made = add_intervals(*made, hold_out(data, solution))
+        return *made, data.source.first
+
+
+def hold_out(data: KernelData, solution: KernelSolution) -> HeldOut:
+    """Return all rows with their decision values by the machine of all other rows."""
+    decisions = data.targets - solution.residuals
+    return HeldOut(data.rows.numbers, data.rows.weights, decisions, np.zeros(data.n_rows))
 
 
 def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dict[str, Any]]:
@@ -55,7 +68,7 @@ def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dic
         solution = machine.solve_matrix(omega, T, weights, make_factor_product(data))
         if machine.solver == 'svd':
             facts = {'rank': data.n_rows}
-    if machine.leave_one_out:
+    if data.options.leave_one_out:
         facts['leave_one_out'] = score = score_values(
             T - solution.residuals, data.rows.numbers, weights, data.task.n_classes)
         data.reporter.say('leave-one-out: ' + ', '.join(f'{name} {value:.6g}' for name, value in score.items()))

@@ -7,11 +7,14 @@ import numpy as np
 
 from mr_elm.arithmetic import estimate_seconds, one_thread
 from mr_elm.drivers import initial_elm, pesvm_passes
+from mr_elm.drivers.calibrate import add_probabilities
 from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.engines.base import Engine
+from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
+from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.options import PASSES, PESVMOptions
@@ -43,7 +46,11 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeMode
     made = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows), member)
             for member in like.members]
     model = join_members([HiddenNodeModel(header, arrays) for header, arrays, _ in made])
-    return model.header, model.arrays, data.first
+    joined: Made = (model.header, model.arrays)
+    if options.holds_out:
+        joined = add_probabilities(data, joined, ScoreSample.of(model.header.n_rows_used, options.seed),
+                                   options.threshold)
+    return *joined, data.first
 
 
 def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None) -> tuple:
@@ -57,19 +64,26 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
     if solver == PASSES:
+        if options.holds_out:
+            raise DataFormatError(f'{data.plan.name}: {options.holds_out}: {reason}, and passes keep no sums: raise '
+                                  f'--memory, take fewer --hidden, or leave {options.holds_out} out')
         data.engine.reporter.say(f'solving by passes: {reason}')
         start = None if like is None else like.arrays['output_weights']
         return *pesvm_passes.train(inputs, layer, steps, start), data.first
     sums = sum_up(inputs, layer, steps)
-    with one_thread():
-        return *make_model(inputs, layer, steps, sums), data.first
+    return *make_model(inputs, layer, steps, sums), data.first
 
 
 def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> Made:
-    """Solve, and put the model together: (header, arrays)."""
+    """Solve, put the model together, and fit probabilities where these are wanted: (header, arrays)."""
     check_counts(inputs.plan, inputs.classes, sums.counts)
     header = inputs.describe(layer, steps, inputs.data.blas).change_parameters(peak=size_of(sums))
-    return solve(LivingMachine(header, layer, sums), inputs.data.engine)
+    with one_thread():
+        made = solve(LivingMachine(header, layer, sums), inputs.data.engine)
+    if not inputs.options.holds_out:
+        return made
+    sample = ScoreSample.of(inputs.summary.n_rows, inputs.options.seed, inputs.weights)
+    return add_probabilities(inputs.data, made, sample, inputs.options.threshold)
 
 
 def estimate_solve(n: int) -> float:

@@ -123,4 +123,4 @@ def train_best(inputs: NodeInputs, found: SearchResult) -> Made:
     layer = replace(layer, weights=layer.weights[:best.n_hidden], biases=layer.biases[:best.n_hidden])
     with one_thread():
         sums = leading_sums(total_of(found.folds[kind]), best.n_hidden)
-        return make_model(inputs, layer, found.steps[kind], sums)
+    return make_model(inputs, layer, found.steps[kind], sums)

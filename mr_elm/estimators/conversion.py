@@ -41,6 +41,10 @@ class Convertible:
         kind: Any = cls
         estimator = kind(**shared_parameters(model, kind._get_param_names()))
         estimator.n_features_in_, estimator.model_ = model.n_features, model
+        if model.header.calibration is not None:
+            estimator.probabilities, estimator.calibration_ = True, model.arrays['calibration']
+        if 'interval_residuals' in model.arrays and 'intervals' in kind._get_param_names():
+            estimator.intervals = True
         name_columns(estimator, model)
         if model.numeric:
             estimator.single_ = True

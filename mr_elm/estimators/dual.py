@@ -3,24 +3,26 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
 from mr_elm.estimators.jobs import count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS
 from mr_elm.io.formats import MAX_CATEGORIES
-from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
+from mr_elm.machines.dual import NodeMachine, find_machine
+from mr_elm.machines.fold_machines import FOLD, FOLDS
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
+from mr_elm.scores.selection import fold_numbers
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.solvers.rules import choose_rule
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, class_targets, votes_and_sums
+from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_targets, machine_count
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
-class DualClassifier(ClassifierMixin, KernelOrNodes):
+class DualClassifier(Labelled, KernelOrNodes):
     """Fit two-class machines on the box-constrained dual, and answer from one model.
 
     Parameters
@@ -35,6 +37,7 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
     max_iter : None for the solver's own bound.
     cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
     encode, max_categories : see `TableRows`.
+    probabilities : see `Labelled`; they take a training for each of five folds.
     n_jobs : threads, as in joblib: they share the machines of several classes, and the rows of a prediction. Each
         machine that is trained takes a cache of its own.
     metric, metric_steps : see `MetricLearner`.
@@ -45,13 +48,15 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, weight_scale: float = 1.0,
                  weights: str = 'normal', encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None) -> None:
+                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
+                 probabilities: bool = False) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
         self.weight_scale, self.weights = weight_scale, weights
         self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
         self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
         self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
         self.metric, self.metric_steps = metric, metric_steps
+        self.probabilities = probabilities
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
@@ -63,22 +68,39 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
         T = class_targets(codes, len(self.classes_))
         if self.kernel in RANDOM_NODES:
             layer = self._place_layer(X, T, weights)
-            machines = self._fit_machines(NodeMachine, outputs(layer, X), codes, weights)
+            source: Any = outputs(layer, X)
+            machines = self._fit_machines(source, codes, weights)
             self._keep_nodes(layer, machines.beta, self.multiclass)
         elif self.kernel == PRECOMPUTED:
-            machines = self._fit_machines(find_machine(self._method), PrecomputedRows(X), codes, weights)
+            source = PrecomputedRows(X)
+            machines = self._fit_machines(source, codes, weights)
         else:
             kernel, X = self._place_rows(X, T, sample_weight)
-            machines = self._fit_machines(find_machine(self._method), kernel_rows(X, kernel), codes, weights)
+            source = kernel_rows(X, kernel)
+            machines = self._fit_machines(source, codes, weights)
             self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass, machines.intercept)
+        if self.probabilities:
+            self._calibrate(X, hold_out(codes, weights, self._score_folds(X, source, codes, weights)), 'folds')
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
         self.intercept_ = machines.intercept
         self.n_iter_ = max(machines.n_iter, 1)
         return self
 
-    def _fit_machines(self, kind: type[BoxMachine], source: Any, codes: np.ndarray,
-                      weights: Floats | None) -> JoinedMachines:
+    def _score_folds(self, X: Rows, source: Any, codes: np.ndarray, weights: Floats | None) -> Floats:
+        """Return the decision values of all rows, (N, P), by machines in which their fold weighs nothing."""
+        folds = fold_numbers(X, FOLDS, self.seed + FOLD)
+        decisions = np.empty((len(codes), machine_count(len(self.classes_), self.multiclass)))
+        for fold in np.unique(folds):
+            held = np.flatnonzero(folds == fold)
+            kept = np.where(folds == fold, 0.0, 1.0 if weights is None else weights)
+            machines = self._fit_machines(source, codes, kept)
+            decisions[held] = source[held] @ machines.beta if self.kernel in RANDOM_NODES else (
+                source.tile(held, machines.support) @ machines.dual_coef + machines.intercept)
+        return decisions
+
+    def _fit_machines(self, source: Any, codes: np.ndarray, weights: Floats | None) -> JoinedMachines:
         """Train the machines of all classes over kernel rows, or over node outputs (N, L)."""
+        kind = NodeMachine if self.kernel in RANDOM_NODES else find_machine(self._method)
         machine, scheme = kind(self.C, self._rule(), self._settings()), ClassScheme(len(self.classes_), self.multiclass)
 
         def solve(rows: np.ndarray, targets: Floats) -> Result:
@@ -107,24 +129,6 @@ class DualClassifier(ClassifierMixin, KernelOrNodes):
 
     def _values_of(self, K: Floats) -> Floats:
         return K[:, self.support_] @ self.dual_coef_ + self.intercept_
-
-    def decision_function(self, X: Rows) -> Floats:
-        """Return decision values: (n,) for two classes, else (n, K), the largest of which is the class predicted.
-
-        Of pairs: the votes of a class, with its sum of decision values squeezed into (-1/3, 1/3).
-        """
-        values = self._values(X)
-        if len(self.classes_) == 2:
-            return values[:, 0]
-        if self.multiclass == ONE_VS_ALL:
-            return values
-        votes, sums = votes_and_sums(values, len(self.classes_))
-        return votes + sums / (3 * (np.abs(sums) + 1))
-
-    def predict(self, X: Rows) -> np.ndarray:
-        """Return the class of each row."""
-        values = self._values(X)
-        return self.classes_[class_numbers(values, len(self.classes_), self.multiclass)]
 
 
 class SparseELMClassifier(DualClassifier):
@@ -169,10 +173,11 @@ class SphereSVMClassifier(DualClassifier):
                  max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
                  class_weight: ClassWeight = None, seed: int = 0, subset: int | None = None,
                  attempts: int | None = None, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None) -> None:
+                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
+                 probabilities: bool = False) -> None:
         super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
                          class_weight, seed, encode=encode, max_categories=max_categories, n_jobs=n_jobs,
-                         metric=metric, metric_steps=metric_steps)
+                         metric=metric, metric_steps=metric_steps, probabilities=probabilities)
         self.normalise, self.subset, self.attempts = normalise, subset, attempts
 
     def _settings(self) -> Settings:

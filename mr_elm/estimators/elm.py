@@ -1,11 +1,13 @@
 """Offer the unified ELM."""
 import numpy as np
 
-from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES, KernelOrNodes, outputs
+from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import REFUSE
-from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
+from mr_elm.estimators.values import Targets, numbered_classes, row_weights
 from mr_elm.features.kernels import KERNELS
 from mr_elm.io.formats import MAX_CATEGORIES
+from mr_elm.machines.kernel import KernelMachine
 from mr_elm.solvers.ridge import elm
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
@@ -41,25 +43,43 @@ class UnifiedELM(KernelOrNodes):
             self.dual_coef_ = elm.solve_kernel(X.copy(), T, self.C, weights)
 
 
-class ELMClassifier(OneVsAll, UnifiedELM):
-    """Train the unified ELM for classes: targets of +-1, all in one solve. Parameters as in `DualClassifier`."""
+class ELMClassifier(Labelled, UnifiedELM):
+    """Train the unified ELM for classes: targets of +-1, all in one solve.
+
+    Parameters as in `DualClassifier`; probabilities : see `Labelled`, by leave-one-out in closed form.
+    """
 
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0,
                  weight_scale: float = 1.0, weights: str = 'normal', encode: str = REFUSE,
                  max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None) -> None:
+                 metric_steps: int | None = None, probabilities: bool = False) -> None:
         super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, encode,
                          max_categories, n_jobs, metric, metric_steps)
-        self.class_weight = class_weight
+        self.class_weight, self.probabilities = class_weight, probabilities
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':
         """Fit. Sets classes_ and model_."""
         X, y = self._read(X, y, sample_weight)
         self.classes_, codes = numbered_classes(y)
         weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
-        self._fit_targets(X, class_targets(codes, len(self.classes_)), weights)
+        T = class_targets(codes, len(self.classes_))
+        self._fit_targets(X, T, weights)
+        if self.probabilities:
+            self._calibrate(X, hold_out(codes, weights, *self._leave_one_out(X, T, weights)))
         return self
+
+    def _leave_one_out(self, X: Rows, T: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
+        """Return the decision values of each row, (N, K), by the machine of all other rows, and leverages, (N,)."""
+        if self.kernel in RANDOM_NODES:
+            return elm.leave_one_out(outputs(self.model_.layer, X), T, self.C, weights)
+        if self.kernel == PRECOMPUTED:
+            omega = X.copy()
+        else:
+            rows = self.model_.support_vectors  # all rows, as the kernel compares them
+            omega = self.model_.kernel.tile(rows, rows)
+        solution = KernelMachine(self.C, leave_one_out=True).solve_matrix(omega, T, weights)
+        return T - solution.residuals, solution.leverages(self.C, weights)
 
 
 class ELMRegressor(Targets, UnifiedELM):

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -12,12 +13,16 @@ from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_
 from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.metric import MetricLearner
+from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.tables import REFUSE, TableRows
-from mr_elm.estimators.values import OneVsAll, row_weights
+from mr_elm.estimators.values import row_weights
 from mr_elm.features.hidden import HiddenLayer, draw_nodes
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
+from mr_elm.machines.calibrating import ScoreSample, add_intervals, join, keep_held_out
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
+from mr_elm.machines.press import HeldOut, LeaveOneOut
+from mr_elm.machines.spread import Spread
 from mr_elm.models import HiddenNodeModel
 from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
 from mr_elm.solvers.ridge.increment import size_of
@@ -158,8 +163,34 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         rows = self._read(X, y, sample_weight, reset=anew)
         labels = self._join_labels(rows[1], declared, anew)
         if anew:
-            return self._take(self._begin(rows, labels), labels)
+            self.__dict__.pop('model_', None)  # what was fitted to other rows
+            self._take(self._begin(rows, labels), labels)
+            return self._score_held_out(rows)
         return self._take(self._machine().add(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
+
+    def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
+        """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left."""
+        check_is_fitted(self)
+        return self._score_held_out(self._read(X, y, sample_weight, reset=False))
+
+    def _score_held_out(self, rows: tuple) -> 'LivingESVM':
+        """Score rows by the machine of all others, and fit what is wanted to them."""
+        if self._holds_out:
+            labelled = self._label(rows, getattr(self, 'classes_', None))
+            chosen = ScoreSample.of(len(labelled.y), self.seed).choose(labelled)
+            weights = None if labelled.sample_weight is None else labelled.sample_weight[chosen]
+            sample = TrainingRows(labelled.X[chosen], labelled.y[chosen], labelled.classes, weights)
+            scorer = LeaveOneOut.of(self.to_model())
+            self._hold_out(join([scorer.score(block, own) for block, own in sample.blocks()]), sample.X)
+        return self
+
+    def _hold_out(self, rows: HeldOut, X: Rows) -> None:
+        """Fit what is wanted to rows X that were held out."""
+
+    @property
+    def _holds_out(self) -> bool:
+        """Tell whether something is to be fitted to rows that are held out."""
+        return False
 
     def _begin(self, rows: tuple, labels: Any) -> LivingMachine:
         """Make a machine of these rows."""
@@ -207,7 +238,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _take(self, machine: LivingMachine, labels: Any) -> 'LivingESVM':
         """Hold another machine, and solve. labels : those that may be its classes."""
-        self.machine_, self.model_ = machine, machine.solve()
+        before, self.machine_, self.model_ = getattr(self, 'model_', None), machine, machine.solve()
+        if before is not None and before.classes == self.model_.classes:
+            self.model_ = HiddenNodeModel(*keep_held_out(before, self.model_.header, self.model_.arrays))
         if labels is not None:
             self.classes_ = labels[[str(label) in machine.header.classes for label in labels]]
         return self
@@ -217,10 +250,11 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         return decide(self.model_, self._validate(X, False), self.n_jobs)
 
 
-class ESVMClassifier(OneVsAll, LivingESVM):
+class ESVMClassifier(Labelled, LivingESVM):
     """Train the extreme SVM for classes.
 
     Parameters as in `LivingESVM`; class_weight : None, a dictionary, or balanced, which only `fit` knows.
+    probabilities : see `Labelled`; `fit` makes them, and `calibrate` makes them anew when rows have come or left.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -237,10 +271,10 @@ class ESVMClassifier(OneVsAll, LivingESVM):
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
                  weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0,
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
-                 metric: str = 'none', metric_steps: int | None = None) -> None:
+                 metric: str = 'none', metric_steps: int | None = None, probabilities: bool = False) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, max_categories, n_jobs,
                          metric, metric_steps)
-        self.class_weight = class_weight
+        self.class_weight, self.probabilities = class_weight, probabilities
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,
                     sample_weight: Weights = None) -> 'ESVMClassifier':
@@ -256,6 +290,13 @@ class ESVMClassifier(OneVsAll, LivingESVM):
         """Take rows away, see `LivingESVM.forget`."""
         self._demand_lasting_weights()
         return super().forget(X, y, sample_weight)
+
+    def _hold_out(self, rows: HeldOut, X: Rows) -> None:
+        self._calibrate(X, rows)
+
+    @property
+    def _holds_out(self) -> bool:
+        return self.probabilities
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
         check_classification_targets(y)
@@ -286,9 +327,29 @@ def name_classes(labels: Any) -> Classes | None:
 
 
 class ESVMRegressor(RegressorMixin, LivingESVM):
-    """Train the extreme SVM for real targets. Parameters as in `LivingESVM`."""
+    """Train the extreme SVM for real targets.
+
+    Parameters as in `LivingESVM`; intervals : keep the errors of rows held out, for `predict_interval`; `fit` computes
+    them, and `calibrate` computes them anew when rows have come or left.
+
+    >>> import numpy as np
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> y = X[:, 0] + np.random.default_rng(0).normal(scale=0.1, size=200)
+    >>> model = ESVMRegressor(n_hidden=20, intervals=True).fit(X, y)
+    >>> lower, upper = model.predict_interval(X, coverage=0.9).T
+    >>> bool(((lower <= y) & (y <= upper)).mean() > 0.85)
+    True
+    """
 
     _numeric = True
+
+    def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
+                 weights: str = 'normal', seed: int = 0, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
+                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
+                 intervals: bool = False) -> None:
+        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, max_categories, n_jobs, metric,
+                         metric_steps)
+        self.intervals = intervals
 
     def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
         """Add rows: the same as to fit on all rows. X may be an Arrow stream, see `ESVMClassifier.partial_fit`."""
@@ -297,3 +358,22 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
     def predict(self, X: Rows) -> Floats:
         """Return f(X), (n,)."""
         return self._values(X)[:, 0]
+
+    @available_if(lambda estimator: estimator.intervals)
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
+        """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
+
+        They are wider where rows are unlike those of the training. Raises ValueError when there are too few rows for
+        the coverage.
+        """
+        check_is_fitted(self)
+        X = self._validate(X, False)
+        return Spread(self.to_model()).interval(X, decide(self.model_, X, self.n_jobs)[:, 0], coverage)
+
+    def _hold_out(self, rows: HeldOut, X: Rows) -> None:
+        model = self.model_
+        self.model_ = HiddenNodeModel(*add_intervals(model.header, model.arrays, rows))
+
+    @property
+    def _holds_out(self) -> bool:
+        return self.intervals

@@ -3,8 +3,9 @@ import numpy as np
 
 from mr_elm.estimators.jobs import count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
+from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import REFUSE
-from mr_elm.estimators.values import OneVsAll, Targets, numbered_classes, row_weights
+from mr_elm.estimators.values import Targets, numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS
@@ -52,7 +53,7 @@ class KernelELM(KernelOrNodes):
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
         n_threads = count_threads(self.n_jobs)
-        machine = KernelMachine(self.C, self.solver, self.rank, None, self.tol, self.max_iter, self.leave_one_out,
+        machine = KernelMachine(self.C, self.solver, self.rank, None, self.tol, self.max_iter, self._holds_out,
                                 self.seed, n_threads)
         self._demand_fitting(machine.takes_passes)
         self.n_iter_ = 1
@@ -70,15 +71,19 @@ class KernelELM(KernelOrNodes):
                 solution = machine.solve_matrix(compute_lower_triangle(X, kernel, n_threads), T, weights)
             self._keep_kernel(kernel, X, solution.dual_coef)
         self.dual_coef_ = solution.dual_coef
-        if self.leave_one_out:
-            self.loo_residuals_ = solution.residuals
+        if self._holds_out:
+            self.loo_residuals_, self._leverages = solution.residuals, solution.leverages(self.C, weights)
+
+    @property
+    def _holds_out(self) -> bool:
+        return self.leave_one_out or getattr(self, 'probabilities', False)
 
     def _demand_fitting(self, takes_passes: bool) -> None:
         self._demand_known_kernel()
         if self.solver not in SOLVERS:
             raise ValueError(f'solver: expected one of {", ".join(SOLVERS)}, found {self.solver!r}')
-        if self.leave_one_out and self.solver == 'cg':
-            raise ValueError('leave_one_out: expected the solver cholesky or svd, found cg')
+        if self._holds_out and self.solver == 'cg':
+            raise ValueError('leave_one_out, probabilities: expected the solver cholesky or svd, found cg')
         if takes_passes and self.kernel == PRECOMPUTED:
             raise ValueError('solver: expected cholesky, or svd without rank, for a precomputed matrix, found '
                              f'{self.solver!r}')
@@ -87,10 +92,10 @@ class KernelELM(KernelOrNodes):
         return {'solver': self.solver, 'rank': self.rank, 'tolerance': self.tol, 'max_passes': self.max_iter}
 
 
-class KernelELMClassifier(OneVsAll, KernelELM):
+class KernelELMClassifier(Labelled, KernelELM):
     """Train the kernel ELM for classes: targets of +-1, all classes in one solve.
 
-    Parameters as in `KernelELM`; class_weight : None, balanced or a dictionary.
+    Parameters as in `KernelELM`; class_weight : None, balanced or a dictionary. probabilities : see `Labelled`.
     """
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
@@ -98,10 +103,10 @@ class KernelELMClassifier(OneVsAll, KernelELM):
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False,
                  class_weight: ClassWeight = None, seed: int = 0, encode: str = REFUSE,
                  max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None) -> None:
+                 metric_steps: int | None = None, probabilities: bool = False) -> None:
         super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, encode,
                          max_categories, n_jobs, metric, metric_steps)
-        self.class_weight = class_weight
+        self.class_weight, self.probabilities = class_weight, probabilities
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
@@ -110,6 +115,8 @@ class KernelELMClassifier(OneVsAll, KernelELM):
         weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
         T = class_targets(codes, len(self.classes_))
         self._fit_targets(X, T, weights)
+        if self.probabilities:
+            self._calibrate(X, hold_out(codes, weights, T - self.loo_residuals_, self._leverages))
         if self.leave_one_out:
             self.loo_score_ = score_values(T - self.loo_residuals_, codes, weights, len(self.classes_))['accuracy']
         return self

@@ -1,25 +1,10 @@
-"""Turn decision values into what scikit-learn expects: classes from one machine a class, or targets."""
+"""Read labels and weights as scikit-learn gives them, and return targets as it expects them."""
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
-
-
-class OneVsAll(ClassifierMixin):
-    """Answer from `_values(X)`, (n, 1) for two classes, else (n, K)."""
-
-    def decision_function(self, X: Rows) -> Floats:
-        """Return f(X): (n,) for two classes, else (n, K)."""
-        values = self._values(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
-
-    def predict(self, X: Rows) -> np.ndarray:
-        """Return the class of each row."""
-        values = self._values(X)
-        return self.classes_[class_numbers(values, len(self.classes_), ONE_VS_ALL)]
 
 
 def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:

@@ -83,7 +83,7 @@ class KernelMachine:
         most = min(count_vectors(options.memory, n_rows), n_rows)
         most_rank = most if options.rank else min(most, MOST_RANK)
         return cls(options.C, options.solver or SOLVERS[0], options.rank, most_rank, options.tolerance,
-                   options.max_passes, options.leave_one_out, options.seed)
+                   options.max_passes, options.leave_one_out or bool(options.holds_out), options.seed)
 
     @property
     def takes_passes(self) -> bool:
@@ -149,6 +149,10 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
     room = int(np.sqrt(options.memory * 1e6 / 8))
     solver = options.solver or ('cholesky' if n_rows <= room else 'cg')
     whole = count_matrices(replace(options, solver=solver))
+    if solver == 'cg' and options.holds_out:
+        raise DataFormatError(f'{name}: expected at most {room:,} rows for {options.holds_out}, as fit into --memory '
+                              f'{options.memory:g} MB, found {n_rows:,}: raise --memory to '
+                              f'{-(-8 * n_rows**2 // 10**6)}, or leave {options.holds_out} out')
     if whole * n_rows**2 * 8 > options.memory * 1e6:
         raise DataFormatError(
             f'{name}: {n_rows:,} rows are too many for --solver {solver}, at most {int(room / np.sqrt(whole)):,} '

@@ -68,8 +68,9 @@ class LivingMachine:
 
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LivingMachine':
-        """Return the machine of a model that has its sums."""
-        return cls(model.header, model.layer, sums_of(model.arrays))
+        """Return the machine of a model that has its sums, without probabilities: these are not of other rows."""
+        header = replace(model.header, calibration=None, threshold=None)
+        return cls(header, model.layer, sums_of(model.arrays))
 
     @property
     def peak(self) -> float:

@@ -11,6 +11,7 @@ from mr_elm.features.hidden import LANDMARK_NODES, MAPS, NODES
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.metric import KINDS
 from mr_elm.features.scaling import SCALES
+from mr_elm.scores.threshold import make_goal
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET
 from mr_elm.solvers.rules import COORDINATE, METHOD_RULES, choose_rule
 from mr_elm.solvers.shared.multiclass import SCHEMES
@@ -79,6 +80,23 @@ def class_weight_option(group: str) -> Any:
     return option(None, 'balanced: every class has the same total weight', group, ('balanced',), advanced=True)
 
 
+def probabilities_option() -> Any:
+    """Make the option that asks for probabilities."""
+    return option(False, 'fit probabilities, and label by them')
+
+
+def threshold_option() -> Any:
+    """Make the option that asks for a threshold."""
+    return option(None, '--probabilities of two classes: choose the P(last class) above which a row is of it, by '
+                  'rows held out: balanced (accuracy), f1, or how much worse a missed row of it is than a false one',
+                  metavar='balanced|f1|COST', advanced=True)
+
+
+def intervals_option() -> Any:
+    """Make the option that asks for intervals."""
+    return option(False, '--task regression: keep the errors of rows held out, for predict --interval', advanced=True)
+
+
 def rule_option(method: str) -> Any:
     """Make the option that names the solver of a dual."""
     rules = METHOD_RULES[method]
@@ -99,6 +117,11 @@ class TrainingOptions:
     seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, LARGEST_SEED), advanced=True)
 
     @property
+    def holds_out(self) -> str:
+        """Return the option that needs scores of rows held out, or ''."""
+        return next((f'--{name}' for name in ('probabilities', 'intervals') if getattr(self, name, False)), '')
+
+    @property
     def numeric(self) -> bool:
         """Tell whether labels are targets."""
         return self.task == 'regression'
@@ -107,10 +130,22 @@ class TrainingOptions:
         """Raise ValueError where options contradict each other."""
 
 
-def demand_classes(task: str, class_weight: str | None) -> None:
-    """Raise ValueError for --class-weight together with --task regression."""
-    demand(task != 'regression' or class_weight is None,
-           '--class-weight: cannot be used with --task regression, expected classes')
+def demand_classes(task: str, class_weight: str | None, probabilities: bool) -> None:
+    """Raise ValueError for --class-weight or --probabilities together with --task regression."""
+    for flag, given in (('--class-weight', class_weight), ('--probabilities', probabilities)):
+        demand(task != 'regression' or not given, f'{flag}: cannot be used with --task regression, expected classes')
+
+
+def demand_intervals(task: str, intervals: bool) -> None:
+    """Raise ValueError for --intervals without --task regression."""
+    demand(not intervals or task == 'regression', '--intervals: expected --task regression')
+
+
+def demand_threshold(threshold: str | None, probabilities: bool) -> None:
+    """Raise ValueError for --threshold without --probabilities, and for one that there is not."""
+    if threshold is not None:
+        demand(probabilities, '--threshold: expected --probabilities beside it')
+        make_goal(threshold)
 
 
 def demand(met: bool, message: str) -> None:
@@ -168,6 +203,9 @@ class PESVMOptions(MetricOptions):
     weights: str = weights_option('{method}')
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
+    probabilities: bool = probabilities_option()
+    threshold: str | None = threshold_option()
+    intervals: bool = intervals_option()
     solver: str | None = option(None, 'gram: sum up one matrix of L x L numbers, which update and forget need; passes: '
                                 'conjugate gradients, each step one pass over the rows, no task has such a matrix '
                                 f'(default: gram up to L = {MOST_GRAM_NODES:,}, if --memory allows)',
@@ -183,7 +221,13 @@ class PESVMOptions(MetricOptions):
     def check(self) -> None:
         """Raise ValueError for class weights of a regression, and for nodes that there cannot be."""
         super().check()
-        demand_classes(self.task, self.class_weight)
+        demand_classes(self.task, self.class_weight, self.probabilities)
+        demand_threshold(self.threshold, self.probabilities)
+        demand_intervals(self.task, self.intervals)
+        demand(not self.holds_out or self.nu < float('inf'),
+               f'{self.holds_out}: expected a finite --C, the initial ELM keeps no sums')
+        demand(not (self.holds_out and self.solver == PASSES),
+               f'{self.holds_out}: expected --solver gram, passes keep no sums')
         demand(self.map != 'identity' or self.n_hidden == N_HIDDEN,
                '--hidden: cannot be used with --map identity, whose nodes are the features')
         demand(self.map == 'nystrom' or self.kernel == 'gaussian',
@@ -218,7 +262,7 @@ class KernelOptions(MetricOptions):
     """Keep what every training on a kernel is given."""
 
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
-    sigma: float | None = option(None, 'width of the gaussian or laplacian kernel (default: sqrt(d))', 'kernel')
+    sigma: float | None = option(None, 'width of gaussian or laplacian (default: sqrt(d))', 'kernel')
     gamma: float | None = option(None, 'gaussian: 1 / (2 sigma^2), instead of --sigma', 'kernel', advanced=True)
     degree: int | None = option(None, 'polynomial: the degree in (1 + u.v)^degree (default: 3)', 'kernel',
                                 advanced=True)
@@ -253,6 +297,8 @@ class DualOptions(KernelOptions):
     weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows', 'random nodes',
                                  metavar='S', advanced=True)
     weights: str = weights_option('random nodes')
+    probabilities: bool = probabilities_option()
+    threshold: str | None = threshold_option()
     rule: str | None = rule_option('sparse-elm')
     eps: float = option(1e-3, 'stop at this violation of the optimality conditions', 'solver', advanced=True)
     max_iter: int | None = option(None, "stop after so many iterations (default: the solver's own limit)", 'solver',
@@ -277,6 +323,7 @@ class DualOptions(KernelOptions):
         """Raise ValueError where a parameter belongs to another kernel, or the rule to random nodes."""
         super().check()
         demand_slope(self.metric, self.kernel)
+        demand_threshold(self.threshold, self.probabilities)
         try:
             choose_rule(self.method, self.rule, self.kernel in RANDOM_NODES)
         except ValueError as error:
@@ -332,8 +379,11 @@ class KELMOptions(KernelOptions):
     method: str = 'mr-kelm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
     class_weight: str | None = class_weight_option('')
-    solver: str | None = option(None, 'cholesky, svd: store and factorise the kernel matrix; cg: recompute it in each '
-                                'pass (default: cholesky if --memory allows, else cg)',
+    probabilities: bool = probabilities_option()
+    threshold: str | None = threshold_option()
+    intervals: bool = intervals_option()
+    solver: str | None = option(None, 'cholesky, svd: store the kernel matrix; cg: recompute it in passes '
+                                '(default: cholesky, or cg beyond --memory)',
                                 'solver', SOLVERS)
     emit: str | None = option(None, 'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a '
                               'shuffle; tiles: from columns, in tiles; entries: from columns, each number alone, as in '
@@ -351,9 +401,13 @@ class KELMOptions(KernelOptions):
     def check(self) -> None:
         """Raise ValueError where an option belongs to another solver."""
         super().check()
-        demand_classes(self.task, self.class_weight)
+        demand_classes(self.task, self.class_weight, self.probabilities)
+        demand_threshold(self.threshold, self.probabilities)
         demand(not (self.leave_one_out and self.solver == 'cg'),
                '--leave-one-out: expected --solver cholesky or svd, cg has no closed form')
+        demand_intervals(self.task, self.intervals)
+        demand(not (self.holds_out and self.solver == 'cg'),
+               f'{self.holds_out}: expected --solver cholesky or svd, cg has no closed form of leave-one-out')
         demand(not (self.emit and self.solver == 'cg'),
                '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix')
         demand(not (self.emit and self.rank),

@@ -6,18 +6,39 @@ f_(i) is the machine of all rows but i, e_i the row's expansion, w_i its weight,
 
 Source: Allen, The relationship between variable selection and data augmentation and a method for prediction, 1974.
 """
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block, widen
-from mr_elm.models import HiddenNodeModel, NodeModel
+from mr_elm.models import HiddenNodeModel, Model, NodeModel
+from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand, unpack_upper
 from mr_elm.typing import Floats
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Hold rows with the decision values of machines that have not seen them.
+
+    numbers : (n,) class numbers or targets. weights : (n,). decisions : (n, P).
+    leverages : (n,), zeros where there are none.
+    """
+
+    numbers: np.ndarray
+    weights: Floats
+    decisions: Floats
+    leverages: Floats
+
+    def take(self, rows: np.ndarray | slice) -> HeldOut:
+        """Return some of the rows."""
+        return HeldOut(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -31,7 +52,7 @@ class LeaveOneOut:
     factor: np.ndarray
 
     @classmethod
-    def of(cls, model: HiddenNodeModel) -> 'LeaveOneOut':
+    def of(cls, model: HiddenNodeModel) -> LeaveOneOut:
         """Factor the sums of a model. Raises ValueError when nu is too large for their rounding errors."""
         parameters, gram = model.header.parameters, unpack_upper(model.arrays['gram'])
         if model.header.method == 'elm':
@@ -41,12 +62,13 @@ class LeaveOneOut:
             raise ValueError("expected a smaller nu: I/nu + E'E is not positive definite in floating point")
         return cls(model, factor)
 
-    def decision_function(self, block: Block) -> Floats:
-        """Return decision values of each row of a Block, (n, K)."""
-        X = widen(block.X, self.model.n_features)
-        E = expand(self.model.layer, X)
-        left, T = 1 - self.leverages(E, block.weights), self.targets(block)
-        return T - (T - E @ self.model.arrays['output_weights']) / left[:, None]
+    def score(self, block: Block, weights: Floats | None) -> HeldOut:
+        """Score rows by the machines of all others. weights : of the rows in the training, None when all count once."""
+        E = expand(self.model.layer, widen(block.X, self.model.n_features))
+        left, numbers = np.maximum(1 - self.leverages(E, weights), SMALLEST), find_numbers(self.model, block)
+        T = class_targets(numbers, len(self.model.classes))
+        decisions = T - (T - E @ self.model.arrays['output_weights']) / left[:, None]
+        return HeldOut(numbers, np.ones(len(E)) if weights is None else weights, decisions, 1 - left)
 
     def leverages(self, E: Floats, weights: Floats | None = None) -> Floats:
         """Return h_i of each row of E, (n,)."""
@@ -54,15 +76,16 @@ class LeaveOneOut:
         squares = np.einsum('ij,ij->j', half, half)
         return squares if weights is None else squares * weights
 
-    def targets(self, block: Block) -> Floats:
-        """Return T, (n, K): numbers, or +-1 as they were trained. Raises DataFormatError for a class never seen."""
-        if self.model.numeric:
-            return block.targets[:, None]
-        names = [self.model.class_of(name) for name in block.names]
-        if unknown := sorted(set(names) - set(self.model.classes)):
-            raise DataFormatError(f'expected rows that the model was trained on, found rows of class {unknown[0]!r}')
-        codes = np.array([self.model.classes.index(name) for name in names])[block.codes]
-        return class_targets(codes, len(self.model.classes))
+
+
+def find_numbers(model: Model, block: Block) -> np.ndarray:
+    """Return the class number, or the target, of each row, (n,). Raises DataFormatError for a class never seen."""
+    if model.numeric:
+        return block.targets
+    names = [model.class_of(name) for name in block.names]
+    if unknown := sorted(set(names) - set(model.classes)):
+        raise DataFormatError(f'expected rows that the model was trained on, found rows of class {unknown[0]!r}')
+    return np.array([model.classes.index(name) for name in names])[block.codes]
 
 
 @dataclass(frozen=True)
@@ -73,10 +96,16 @@ class LeaveOneOutModel:
     machines: list[LeaveOneOut]
 
     @classmethod
-    def of(cls, model: NodeModel) -> 'LeaveOneOutModel':
+    def of(cls, model: NodeModel) -> LeaveOneOutModel:
         """Factor the sums of each machine. Raises ValueError when a nu is too large for their rounding errors."""
         return cls(model, [LeaveOneOut.of(member) for member in model.members])
 
     def predict(self, block: Block) -> np.ndarray:
         """Return a class number, or for a regression a number, for each row of a Block."""
-        return self.model.decide(np.mean([machine.decision_function(block) for machine in self.machines], axis=0))
+        return self.model.decide(self.score(block, block.weights).decisions)
+
+    def score(self, block: Block, weights: Floats | None) -> HeldOut:
+        """Score rows by the models of all others. weights : of the rows in the training, None when all count once."""
+        found = [machine.score(block, weights) for machine in self.machines]
+        return replace(found[0], decisions=np.mean([rows.decisions for rows in found], axis=0),
+                       leverages=np.mean([rows.leverages for rows in found], axis=0))

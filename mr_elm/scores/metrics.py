@@ -10,7 +10,7 @@ from mr_elm.typing import Floats
 class Confusion:
     """Count rows by true and predicted class.
 
-    table : (true label as text, predicted class as text) -> rows.
+    table : (true label as text, predicted class as text) -> rows, or their weight.
     """
 
     table: dict
@@ -32,8 +32,24 @@ class Confusion:
         said = [sum(row[k] for row in matrix) for k in range(len(classes))]
         per_class = {name: {'precision': divide(matrix[k][k], said[k]), 'recall': divide(matrix[k][k], sum(matrix[k])),
                             'rows': sum(matrix[k])} for k, name in enumerate(truths) if k < len(classes)}
-        return {'accuracy': divide(right, total), 'rows': total, 'per_class': per_class,
+        return {'accuracy': divide(right, total), 'rows': total, **balance(matrix), 'per_class': per_class,
                 'confusion': {'true': truths, 'predicted': classes, 'rows': matrix}}
+
+
+def balance(matrix: list) -> dict:
+    """Return balanced accuracy, the mean recall of the classes that occur, and Matthews' coefficient.
+
+    matrix : rows of weights by true label, of which the first are the classes, and by predicted class.
+
+    Source: Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient, 2004.
+    """
+    true, said = [sum(row) for row in matrix], list(map(sum, zip(*matrix, strict=True)))
+    recalls = [row[k] / true[k] if k < len(row) else 0.0 for k, row in enumerate(matrix) if true[k]]
+    total, right = sum(true), sum(row[k] for k, row in enumerate(matrix) if k < len(row))
+    spread = (total**2 - sum(n**2 for n in said)) * (total**2 - sum(n**2 for n in true))
+    agreed = right * total - sum(a * b for a, b in zip(true, said, strict=False))
+    return {'balanced_accuracy': divide(sum(recalls), len(recalls)),
+            'matthews': agreed / spread**0.5 if spread > 0 else 0.0}
 
 
 def divide(part: float, whole: float) -> float | None:
@@ -45,23 +61,23 @@ def divide(part: float, whole: float) -> float | None:
 class Residuals:
     """Sum up the errors of a regression.
 
-    n : rows; squared, absolute : sums of the errors' squares and sizes; mean, spread : mean of the targets and the
-    sum of their squared distances from it.
+    n : rows, or their weight; squared, absolute : sums of the errors' squares and sizes; mean, spread : mean of the
+    targets and the sum of their squared distances from it.
     """
 
-    n: int
+    n: float
     squared: float
     absolute: float
     mean: float
     spread: float
 
     @classmethod
-    def of(cls, targets: Floats, predictions: Floats) -> 'Residuals':
-        """Compare targets with predictions, (n,) each."""
-        error = targets - predictions
-        mean = targets.mean()
-        return cls(len(error), float(error @ error), float(np.abs(error).sum()), float(mean),
-                   float(((targets - mean)**2).sum()))
+    def of(cls, targets: Floats, predictions: Floats, weights: Floats | None = None) -> 'Residuals':
+        """Compare targets with predictions, (n,) each. weights : (n,), None when all rows count once."""
+        error, w = targets - predictions, np.ones(len(targets)) if weights is None else weights
+        mean = float(np.average(targets, weights=w))
+        return cls(len(error) if weights is None else float(w.sum()), float(w @ error**2), float(w @ np.abs(error)),
+                   mean, float(w @ (targets - mean)**2))
 
     def merge(self, other: 'Residuals') -> 'Residuals':
         """Return the sums of both sets of rows."""

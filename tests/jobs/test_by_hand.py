@@ -32,10 +32,13 @@ TRAININGS = {
     'sphere': ['sphere-svm', 'rows.csv', '--label-column', '0', '--header', 'no'],
     'rows': ['mr-kelm', 'packed', '--sigma', '3', '--task', 'classification'],
     'algorithms 1 and 2': ['mr-kelm', 'packed', '--sigma', '3', '--solver', 'svd', '--emit', 'entries'],
+    'probabilities': ['pesvm', 'packed', '--hidden', '12', '--class-weight', 'balanced', '--probabilities'],
+    'folds': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2', '--probabilities'],
     'passes over nodes': ['pesvm', 'packed', '--map', 'nystrom', '--hidden', '9', '--nu', '10', '--solver', 'passes'],
     'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20']}
-STAGES = ('check', 'columns', 'dual', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel', 'kernel_rows',
-          'leave_one_out', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'stats')
+STAGES = ('check', 'columns', 'dual', 'dual_folds', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel',
+          'kernel_rows', 'leave_one_out', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'scores',
+          'stats')
 NEED_NOTHING = 'pack', 'stats'
 
 # commands that together make every stage write every kind of record that it can write
@@ -47,7 +50,7 @@ COMMANDS = [
      'rp.npz'],
     ['train', 'pesvm', 'packed', '--hidden', '5', '--solver', 'passes', '--model', 'cp.npz'],
     ['train', 'sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2', '--model', 'parts.npz'],
-    ['train', 'oelm', 'packed', '--kernel', 'sigmoid', '--hidden', '5', '--model', 'nodes.npz'],
+    ['train', 'oelm', 'packed', '--kernel', 'sigmoid', '--hidden', '5', '--probabilities', '--model', 'nodes.npz'],
     *(['train', 'mr-kelm', 'packed', '--solver', 'svd', '--emit', emit, '--model', f'{emit}.npz']
       for emit in ('rows', 'tiles', 'entries')),
     ['train', 'mr-kelm', 'packed', '--solver', 'cg', '--rank', '20', '--model', 'cg.npz'],

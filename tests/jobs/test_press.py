@@ -50,7 +50,7 @@ def test_weighted_targets(elm, write, csv_of, table, rng, tmp_path, model_of, me
         '-q')
     left = brute_force(model_of(model)[1], X, y[:, None], 5, weights, method == 'pesvm')[:, 0]
     scores = json.loads(elm('evaluate', model, path, '--leave-one-out', '--json').out)
-    assert np.isclose(scores['rmse'], np.sqrt(((left - y)**2).mean()), rtol=1e-8)
+    assert np.isclose(scores['rmse'], np.sqrt(np.average((left - y)**2, weights=weights)), rtol=1e-8)
 
 
 def test_other_rows_are_refused(elm, write, csv_of, table, tmp_path):

@@ -49,9 +49,19 @@ class KernelSolution:
 
         Raises ValueError where leave-one-out was not asked for.
         """
+        diagonal = self._inverse_diagonal
+        return self.dual_coef / np.where(diagonal > 0, diagonal, 1)[:, None]
+
+    @property
+    def _inverse_diagonal(self) -> Floats:
         if self.inverse_diagonal is None:
             raise ValueError('leave_one_out: expected a solution that was computed with leave_one_out=True')
-        return self.dual_coef / self.inverse_diagonal[:, None]
+        return self.inverse_diagonal
+
+
+    def leverages(self, C: float, weights: Floats | None = None) -> Floats:
+        """Return how much each row decides on its own value, (N,), from 0 to 1: 1 - (A^-1)_ii / (C w_i)."""
+        return 1 - self._inverse_diagonal / (C if weights is None else C * np.where(weights > 0, weights, 1))
 
 
 def demand_C(C: float) -> None:

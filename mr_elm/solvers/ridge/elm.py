@@ -13,11 +13,13 @@ Source: Huang et al., Extreme learning machine for regression and multiclass cla
 eqs. 9-11.
 """
 import numpy as np
-from scipy.linalg import lstsq
+from scipy.linalg import cho_factor, cho_solve, lstsq
 
 from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C, unweigh, weigh
 from mr_elm.solvers.ridge.regularized import solve_regularized
 from mr_elm.typing import Floats
+
+SMALLEST = 1e-9  # of 1 - h: what lies below is rounding
 
 
 def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
@@ -35,6 +37,20 @@ def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -
     if H.shape[1] <= H.shape[0]:
         return solve_targets(H.T @ H, H.T @ T, C)
     return H.T @ solve_targets(H @ H.T, T, C)
+
+
+def leave_one_out(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return the values of each row, (N, K), by the machine of all other rows, and leverages h, (N,); C is finite.
+
+    t - (t - f)/(1 - h),  h_i = w_i h(x_i)'(I/C + H'WH)^-1 h(x_i)
+    """
+    demand_C(C)
+    weights = np.ones(len(T)) if weights is None else weights
+    WH = H * weights[:, None]
+    factor = cho_factor(WH.T @ H + np.eye(H.shape[1]) / C, lower=True)
+    rest = T - H @ cho_solve(factor, WH.T @ T)
+    leverages = weights * np.einsum('ij,ji->i', H, cho_solve(factor, H.T))
+    return T - rest / np.maximum(1 - leverages, SMALLEST)[:, None], leverages
 
 
 def solve_initial(H: Floats, T: Floats, weights: Floats | None = None) -> tuple[Floats, int]:

@@ -1,0 +1,73 @@
+"""Fit the probabilities of a trained model: one pass scores a sample of the rows, the driver fits."""
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+
+from mr_elm.engines.progress import Reporter
+from mr_elm.errors import DataFormatError
+from mr_elm.io.json_file import write_json
+from mr_elm.io.store import save_model
+from mr_elm.io.wire import split_key
+from mr_elm.machines.calibrating import Made, ScoreSample, add_intervals, calibrate, join, keep_held_out
+from mr_elm.machines.press import HeldOut
+from mr_elm.models import Model
+from mr_elm.passes.data_set import DataSet
+from mr_elm.streaming.mr_scores import MRScores
+
+
+def add_probabilities(data: DataSet, made: Made, sample: ScoreSample, threshold: str | None = None) -> Made:
+    """Return the model with probabilities, of a regression with intervals. made : of pesvm or elm, with its sums.
+
+    Raises DataFormatError when a class has no row in the sample.
+    """
+    rows = score_rows(data, lambda path: save_model(path, *made), sample)
+    if made[0].task == 'regression':
+        return add_intervals(*made, rows)
+    return fit_to(data, made, rows, threshold)
+
+
+def fit_to(data: DataSet, made: Made, rows: HeldOut, threshold: str | None, kind: str = 'leave-one-out') -> Made:
+    """Return the model with probabilities that fit rows of a data set; see `calibrate`."""
+    try:
+        return calibrate(*made, rows, kind, threshold)
+    except DataFormatError as error:
+        raise DataFormatError(f'{data.plan.name}: {error}') from None
+
+
+def renew_probabilities(before: Model, made: Made, reporter: Reporter, data: DataSet | None = None) -> Made:
+    """Return a changed model with probabilities, if it had some before or rows to fit them to are given.
+
+    made : header and arrays of the changed model. data : rows of it, or None to keep the probabilities of before.
+    """
+    header, arrays = made
+    if data is not None:
+        sample = ScoreSample.of(header.n_rows_used, header.parameters.get('seed', 0))
+        header, arrays = add_probabilities(data, made, sample)
+        return replace(header, threshold=before.header.threshold if header.classes == before.classes else None), arrays
+    facts = before.header.calibration
+    if 'interval_residuals' in before.arrays:
+        reporter.say('intervals: kept from before; give rows of the new model by --calibrate to compute them anew')
+        return keep_held_out(before, *made)
+    if facts is None:
+        return made
+    if header.classes != before.classes:
+        reporter.say('probabilities: left out, because the classes changed; give rows of the new model by --calibrate '
+                     'to fit new ones')
+        return made
+    reporter.say(f'probabilities: kept, they were fitted when the model had {facts["rows_of_training"]:,} rows; give '
+                 'rows of the new model by --calibrate to fit new ones')
+    return keep_held_out(before, *made)
+
+
+def score_rows(data: DataSet, save: Callable[[str], None], sample: ScoreSample) -> HeldOut:
+    """Run the pass that scores the rows of a sample, in input order. save : writes the file with what scores them."""
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'model.npz')
+        save(path)
+        asked = write_json(os.path.join(folder, 'sample.json'), sample.to_json())
+        job = data.run(MRScores, ['--model', path, '--sample', asked], 'scores')
+        found = {tuple(map(int, split_key(key)[1])): piece for key, piece in job}
+    if not found:
+        raise DataFormatError(f'{data.plan.name}: expected rows to fit probabilities, found none in the sample')
+    return join([HeldOut(*found[place]) for place in sorted(found)])

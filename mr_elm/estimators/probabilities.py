@@ -1,0 +1,101 @@
+"""Give classifiers labels and probabilities from the decision values of their machines."""
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+
+from mr_elm.features.landmarks import hash_rows
+from mr_elm.header import ModelHeader
+from mr_elm.machines.calibrating import calibrate
+from mr_elm.machines.press import HeldOut
+from mr_elm.scores.calibration import Labelling, class_scores
+from mr_elm.solvers.ridge.elm import SMALLEST
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_targets
+from mr_elm.typing import Floats, Rows
+
+
+def wants_probabilities(estimator: Any) -> bool:
+    """Tell whether an estimator has the methods of probabilities."""
+    return bool(estimator.probabilities)
+
+
+class Labelled(ClassifierMixin):
+    """Answer from `_values(X)`, (n, P).
+
+    probabilities : fit probabilities to rows that the machines have not seen. The estimator then has `predict_proba`
+        and `predict_log_proba`, and labels by them.
+    """
+
+    probabilities: bool
+    classes_: np.ndarray
+    multiclass = ONE_VS_ALL
+
+    def decision_function(self, X: Rows) -> Floats:
+        """Return decision values: (n,) for two classes, else (n, K), the largest of which is the class predicted.
+
+        With probabilities these are logits: softmax, or the sigmoid for two classes, makes probabilities of them.
+        Of pairs without probabilities: the votes of a class, with its sum of decision values squeezed into (-1/3, 1/3).
+        """
+        values, labelling = self._values(X), self._labelling  # type: ignore[attr-defined]
+        scores = labelling.score(values) if labelling.calibration is not None else (
+            class_scores(values, labelling.n_classes, labelling.scheme))
+        return scores[:, 1] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return the class of each row, the most probable one where there are probabilities."""
+        values = self._values(X)  # type: ignore[attr-defined]
+        return self.classes_[self._labelling.choose(values)]
+
+    @available_if(wants_probabilities)
+    def predict_proba(self, X: Rows) -> Floats:
+        """Return the probability of each class, (n, K), in the order of classes_."""
+        values = self._values(X)  # type: ignore[attr-defined]
+        return self._labelling.probabilities(values)
+
+    @available_if(wants_probabilities)
+    def predict_log_proba(self, X: Rows) -> Floats:
+        """Return the natural logarithms of `predict_proba`."""
+        values = self._values(X)  # type: ignore[attr-defined]
+        return self._labelling.log_probabilities(values)
+
+    @property
+    def _labelling(self) -> Labelling:
+        if hasattr(self, 'model_'):
+            return self.model_.labelling
+        return Labelling(len(self.classes_), self.multiclass, getattr(self, 'calibration_', None))
+
+    def _calibrate(self, X: Rows, rows: HeldOut, kind: str = 'leave-one-out') -> None:
+        """Fit probabilities to rows X that were held out, and keep them in the model where there is one."""
+        kept = np.flatnonzero(rows.weights > 0)
+        rows = rows.take(kept)
+        if kind == 'leave-one-out':
+            rows = leave_equal_rows_out(rows, X[kept], len(self.classes_))
+        model = getattr(self, 'model_', None)
+        header = model.header if model else ModelHeader('', 'classification', list(map(str, self.classes_)), 1, {
+            'multiclass': self.multiclass})
+        header, arrays = calibrate(header, model.arrays if model else {}, rows, kind)
+        self.calibration_ = arrays['calibration']
+        if model:
+            self.model_ = type(model)(header, arrays)
+
+
+def hold_out(codes: np.ndarray, weights: Floats | None, decisions: Floats, leverages: Floats | None = None) -> HeldOut:
+    """Put rows in memory and their decision values together. leverages : (n,) of leave-one-out, else None."""
+    n = len(codes)
+    return HeldOut(codes, np.ones(n) if weights is None else weights, decisions,
+                   np.zeros(n) if leverages is None else leverages)
+
+
+def leave_equal_rows_out(rows: HeldOut, X: Rows, n_classes: int) -> HeldOut:
+    """Turn scores of leave-one-out into those of machines that have seen no row equal to this one, of the same label.
+
+    So a row of weight 2 counts as two rows. X : (n, d). rows : of weights above 0.
+    """
+    keys = np.column_stack([hash_rows(X, 0), rows.numbers.astype(np.uint64)])
+    groups = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
+    ratio = np.bincount(groups, rows.weights)[groups] / rows.weights
+    left, T = 1 - rows.leverages, class_targets(rows.numbers.astype(int), n_classes)
+    growth = left / np.maximum(1 - rows.leverages * ratio, SMALLEST)
+    return replace(rows, decisions=T - (T - rows.decisions) * growth[:, None])

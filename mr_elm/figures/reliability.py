@@ -1,0 +1,51 @@
+"""Draw how reliable probabilities are, and the ROC and precision-recall curves of each class."""
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mr_elm.figures.figure import open_figure
+from mr_elm.machines.evaluation import Evaluation
+from mr_elm.scores.probability_scores import BINS
+from mr_elm.typing import Floats
+
+MOST = 10  # classes that the legend names
+
+
+def draw(found: Evaluation, classes: Sequence[str], path: str | Path) -> None:
+    """Draw three panels. found : of a model with probabilities. classes : their names. path : of the png."""
+    with open_figure(path, columns=3, figsize=(12, 4)) as (_, (reliability, roc, precision)):
+        if found.probabilities is not None:
+            draw_reliability(reliability, found.probabilities.bins)
+        for k, ranking in sorted(found.rankings.items()):
+            true, false = ranking.curve()
+            draw_curves(roc, precision, true, false, classes[k])
+        label(reliability, 'probability of the predicted class', 'share that is right')
+        label(roc, 'false positive rate', 'true positive rate (recall)')
+        label(precision, 'recall', 'precision')
+        roc.plot([0, 1], [0, 1], ':', color='grey')
+        if 1 < len(found.rankings) <= MOST:
+            roc.legend(fontsize='small', title='class')
+
+
+def draw_reliability(axes: Any, bins: Floats) -> None:
+    """Draw the share of right rows over the probability, and how many rows there are of each probability."""
+    weight, said, right = bins[:, bins[0] > 0]
+    axes.bar((np.arange(BINS) + 0.5) / BINS, bins[0] / bins[0].sum(), 1 / BINS, color='lightgrey',
+             label='share of rows')
+    axes.plot([0, 1], [0, 1], ':', color='grey')
+    axes.plot(said / weight, right / weight, 'o-', label='share that is right')
+    axes.legend(fontsize='small')
+
+
+def draw_curves(roc: Any, precision: Any, true: Floats, false: Floats, name: str) -> None:
+    """Draw the curves of a class against the rest. true, false : weights of its rows and of others above each cut."""
+    if true[-1] and false[-1]:
+        roc.plot(false / false[-1], true / true[-1], label=name)
+        precision.plot(true[1:] / true[-1], true[1:] / (true + false)[1:], label=name)
+
+
+def label(axes: Any, across: str, up: str) -> None:
+    """Name the axes of a panel of shares."""
+    axes.set(xlabel=across, ylabel=up, xlim=(0, 1), ylim=(0, 1.02))

@@ -1,0 +1,96 @@
+"""Make a trained model one with probabilities, from a sample of rows that were scored by machines without them."""
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+
+import numpy as np
+
+from mr_elm.errors import DataFormatError
+from mr_elm.header import ModelHeader
+from mr_elm.io.blocks import Block
+from mr_elm.machines.press import HeldOut
+from mr_elm.models import Model
+from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
+from mr_elm.scores.intervals import scale_residuals
+from mr_elm.scores.selection import select_sample
+from mr_elm.scores.threshold import choose_threshold
+from mr_elm.solvers.ridge.esvm import TrainingRows
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
+
+Made = tuple[ModelHeader, Mapping[str, np.ndarray]]  # what a model is made of
+ROWS = 50_000  # about how many rows are scored
+KEY = 7  # what a row's hash decides, with a key of its own
+RECORD_BYTES = 8 << 20  # of float64, so that a record stays under 16 MB as text
+
+
+@dataclass(frozen=True)
+class ScoreSample:
+    """Say which rows of a training are scored, and what they weighed there.
+
+    share : of the rows. seed : of the keyed hash that chooses them. class_weights : label -> weight, or None.
+    """
+
+    share: float
+    seed: int
+    class_weights: Mapping[str, float] | None = None
+
+    @classmethod
+    def of(cls, n_rows: int, seed: int, class_weights: Mapping[str, float] | None = None) -> 'ScoreSample':
+        """Choose the share for n_rows rows."""
+        return cls(min(1.0, ROWS / n_rows), seed, class_weights)
+
+    def choose(self, block: Block | TrainingRows) -> np.ndarray:
+        """Return the numbers of the rows that are in the sample."""
+        return np.flatnonzero(select_sample(block.X, self.share, self.seed + KEY))
+
+    def to_json(self) -> dict:
+        """Return the sample as a dictionary that JSON can hold."""
+        return asdict(self)
+
+
+def cut(rows: HeldOut) -> Iterable[tuple[int, list[np.ndarray]]]:
+    """Yield (number of the first row, arrays small enough for a record)."""
+    step = max(1, RECORD_BYTES // (8 * (rows.decisions.shape[1] + 3)))
+    for start in range(0, len(rows.numbers), step):
+        yield start, list(vars(rows.take(slice(start, start + step))).values())
+
+
+def join(parts: Sequence[HeldOut]) -> HeldOut:
+    """Join rows in the order of the parts."""
+    return HeldOut(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(HeldOut)))
+
+
+def calibrate(header: ModelHeader, arrays: Mapping[str, np.ndarray], rows: HeldOut,
+              kind: str = 'leave-one-out', threshold: str | None = None) -> Made:
+    """Return the model that labels by probabilities, (header, arrays).
+
+    kind : how the rows were scored, leave-one-out or folds. threshold : see `make_goal`, for two classes.
+    Raises DataFormatError when a class has no row.
+    """
+    numbers = rows.numbers.astype(int)
+    weights = np.bincount(numbers, rows.weights, len(header.classes))
+    if absent := [name for name, weight in zip(header.classes, weights, strict=True) if not weight]:
+        raise DataFormatError(f'expected rows of every class to fit probabilities, found none of class {absent[0]!r} '
+                              f'among the {len(numbers):,} rows that were scored: add rows of it, or leave '
+                              '--probabilities out')
+    if threshold and len(header.classes) != 2:
+        raise DataFormatError(f'--threshold: expected two classes, found {len(header.classes)}')
+    scores = class_scores(rows.decisions, len(header.classes), header.parameters.get('multiclass', ONE_VS_ALL))
+    facts = {'scored': kind, 'rows': len(numbers), 'rows_of_training': header.n_rows_used}
+    fitted = fit_calibration(scores, numbers, rows.weights)
+    if threshold:
+        P = Labelling(2, calibration=fitted).probabilities(rows.decisions)[:, 1]
+        header = replace(header, threshold=choose_threshold(threshold, P, numbers == 1, rows.weights))
+    return replace(header, calibration=facts), {**arrays, 'calibration': fitted}
+
+
+def keep_held_out(before: Model, header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> Made:
+    """Return a changed model with what was fitted to rows held out before, (header, arrays)."""
+    kept = {name: before.arrays[name] for name in ('calibration', 'interval_residuals') if name in before.arrays}
+    return (replace(header, calibration=before.header.calibration, threshold=before.header.threshold),
+            {**arrays, **kept})
+
+
+def add_intervals(header: ModelHeader, arrays: Mapping[str, np.ndarray], rows: HeldOut) -> Made:
+    """Return the model of a regression that knows the errors of rows held out, (header, arrays)."""
+    residuals = scale_residuals(rows.numbers - rows.decisions[:, 0], rows.leverages, rows.weights)
+    return header, {**arrays, 'interval_residuals': residuals}

@@ -1,0 +1,80 @@
+"""Collect what a model says of labelled rows, in counts that merge, and make scores of them."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mr_elm.io.blocks import Block
+from mr_elm.models import Model
+from mr_elm.scores.metrics import Confusion, Residuals
+from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
+from mr_elm.scores.ranking import LIMIT, TOTAL, Ranking
+from mr_elm.typing import Floats
+
+
+@dataclass
+class Evaluation:
+    """Hold the counts of all rows: a Confusion, or Residuals of a regression.
+
+    probabilities : sums of what the probabilities say, or None. rankings : class number -> Ranking by its probability.
+    """
+
+    counts: Confusion | Residuals | None = None
+    probabilities: ProbabilityScores | None = None
+    rankings: dict[int, Ranking] = field(default_factory=dict)
+
+    def scores(self, classes: Sequence[str]) -> dict[str, Any]:
+        """Return the scores by name, what takes several numbers last. classes : in class order."""
+        if isinstance(self.counts, Residuals):
+            return self.counts.scores()
+        found = self.counts.scores(list(classes)) if self.counts else {}
+        tables = {name: found.pop(name) for name in ('per_class', 'confusion')}
+        if self.probabilities is not None:
+            found |= {**self.probabilities.scores(), **area_scores(list(self.rankings.values()))}
+        return {**found, **tables}
+
+
+class ProbabilityCollector:
+    """Collect the probabilities of a task, and count them when many have come. model : Model with probabilities."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        n_classes = len(model.classes)
+        self.ranked = range(1, 2) if n_classes == 2 else range(n_classes)
+        self.limit = min(LIMIT, TOTAL // len(self.ranked))
+        self.waiting: list[tuple] = []
+        self.scores: ProbabilityScores | None = None
+        self.rankings: dict[int, Ranking] = {}
+
+    def add(self, block: Block, decisions: Floats) -> None:
+        """Add the rows of a block whose labels are classes of the model."""
+        numbers = np.array([self.model.classes.index(name) if (name := self.model.class_of(label)) in
+                            self.model.classes else -1 for label in block.names])[block.codes]
+        known, weights = numbers >= 0, np.ones(len(block)) if block.weights is None else block.weights
+        if known.any():
+            self.waiting.append((self.model.labelling.probabilities(decisions[known]), numbers[known], weights[known]))
+        if sum(len(part[1]) for part in self.waiting) >= self.limit:
+            self.count()
+
+    def count(self) -> None:
+        """Count the rows that wait."""
+        if not self.waiting:
+            return
+        P, numbers, weights = map(np.concatenate, zip(*self.waiting, strict=True))
+        self.waiting = []
+        scores = ProbabilityScores.of(P, numbers, weights)
+        self.scores = scores if self.scores is None else self.scores.merge(scores)
+        for k in self.ranked:
+            ranking = Ranking.of(P[:, k], numbers == k, weights, self.limit)
+            self.rankings[k] = self.rankings[k].merge(ranking) if k in self.rankings else ranking
+
+    def collect(self) -> Iterator[tuple[tuple, list[np.ndarray]]]:
+        """Yield (name of the counts, arrays) of all rows."""
+        self.count()
+        if self.scores is not None:
+            yield ('probabilities',), self.scores.to_arrays()
+        for k, ranking in self.rankings.items():
+            yield ('ranking', k), ranking.to_arrays()

@@ -1,0 +1,84 @@
+"""Score rows by machines that were trained without their fold, where leave-one-out has no closed form."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+
+from mr_elm.header import ModelHeader
+from mr_elm.io.blocks import Block, widen
+from mr_elm.io.store import load_arrays, save_arrays
+from mr_elm.machines.calibrating import KEY
+from mr_elm.machines.dual_task import DualTask
+from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
+from mr_elm.models import HiddenNodeModel, KernelModel, Model, read_model
+from mr_elm.scores.selection import fold_numbers
+from mr_elm.typing import Rows
+
+FOLDS = 5
+FOLD = 8  # what a row's hash decides, with a key of its own
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoldsTask(DualTask):
+    """Know which rows each machine is trained on: those of the sample that are not in its fold; a fold is a partition.
+
+    share : of the rows that are in the sample.
+    """
+
+    share: float
+
+    @property
+    def sample_seed(self) -> int:
+        """Return the key of the hash that chooses the sample."""
+        return self.seed + KEY
+
+    def find_folds(self, X: Rows) -> np.ndarray:
+        """Return the fold of each row, (n,)."""
+        return fold_numbers(X, self.partitions, self.seed + FOLD)
+
+
+@dataclass(frozen=True)
+class FoldMachines:
+    """Hold a model for each fold, which was trained on the other folds. seed : of the hash that chooses folds."""
+
+    models: Sequence[Model]
+    seed: int
+
+    def score(self, block: Block, weights: np.ndarray | None) -> HeldOut:
+        """Score rows by the models of the other folds. weights : of the rows in the training, None when all count once.
+        """
+        first, X = self.models[0], widen(block.X, self.models[0].n_features)
+        folds = fold_numbers(block.X, len(self.models), self.seed + FOLD)
+        decisions = np.empty((len(block), first.n_scores))
+        for fold, model in enumerate(self.models):
+            decisions[folds == fold] = model.decision_function(X[folds == fold])
+        return HeldOut(find_numbers(first, block), np.ones(len(block)) if weights is None else weights, decisions,
+                       np.zeros(len(block)))
+
+    def save(self, path: str | PathLike) -> None:
+        """Write the file."""
+        save_arrays(path, {'folds': [model.header.to_json() for model in self.models], 'seed': self.seed},
+                    {f'{fold}/{name}': array for fold, model in enumerate(self.models)
+                     for name, array in model.arrays.items()})
+
+
+Scorer = LeaveOneOutModel | FoldMachines
+
+
+def load_scorer(path: str | PathLike) -> tuple[Scorer, Model]:
+    """Read what scores held-out rows, and a model: a model with its sums, or what `FoldMachines.save` wrote."""
+    header, arrays = load_arrays(path)
+    if 'folds' not in header:
+        model = read_model(path)
+        return LeaveOneOutModel.of(model), model  # type: ignore[arg-type]
+    models = [make_model(ModelHeader.from_json(one), arrays, f'{fold}/') for fold, one in enumerate(header['folds'])]
+    return FoldMachines(models, header['seed']), models[0]
+
+
+def make_model(header: ModelHeader, arrays: Mapping[str, np.ndarray], prefix: str = '') -> Model:
+    """Make the model of a dual method of the arrays whose names have a prefix."""
+    kind = HiddenNodeModel if 'map' in header.parameters else KernelModel
+    return kind(header, {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)})

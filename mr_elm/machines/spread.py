@@ -1,0 +1,45 @@
+"""Say how unlike the rows of the training a new row is, and how far its target may be from the prediction."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mr_elm.io.blocks import widen
+from mr_elm.machines.press import LeaveOneOut
+from mr_elm.models import Model
+from mr_elm.scores.intervals import find_quantile
+from mr_elm.sums.gram import expand
+from mr_elm.typing import Floats, Rows
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Compute leverages of new rows, and intervals for their targets. model : the Model."""
+
+    model: Model
+
+    @cached_property
+    def machines(self) -> list[LeaveOneOut]:
+        """Return the factored sums of each machine."""
+        return [LeaveOneOut.of(member) for member in self.model.members]  # type: ignore[arg-type]
+
+    def leverages(self, X: Rows) -> Floats:
+        """Return h(x) = e'(I/nu + E'WE)^-1 e of each row, (n,), in the mean of the machines of a model."""
+        X = widen(X, self.model.n_features)
+        return np.mean([one.leverages(expand(one.model.layer, X)) for one in self.machines], axis=0)
+
+    def interval(self, X: Rows, predictions: Floats, coverage: float) -> Floats:
+        """Return lower and upper bounds, (n, 2), that hold about this share of the targets of new rows.
+
+        predictions : (n,). A model without sums has intervals of one width.
+        """
+        width = find_quantile(self.model.arrays['interval_residuals'], coverage)
+        half = width * np.sqrt(1 + self.leverages(X)) if has_sums(self.model) else np.full(len(predictions), width)
+        return np.column_stack([predictions - half, predictions + half])
+
+
+def has_sums(model: Model) -> bool:
+    """Tell whether a model keeps its sums, which leverages are computed from."""
+    return all('gram' in member.arrays for member in model.members)

@@ -1,0 +1,125 @@
+"""Write what a model says of rows: a line of text a row, the label first, then what the user asks for."""
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from mr_elm.machines.spread import Spread, has_sums
+from mr_elm.models import Model
+from mr_elm.rows.row_arguments import AdvancedHelp
+from mr_elm.scores.intervals import find_quantile
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
+from mr_elm.typing import Floats, Rows
+
+LABEL, SCORE, PROBABILITY = 'label', 'score', 'probability'
+
+
+@dataclass(frozen=True)
+class Written:
+    """Say what is written of each row behind its label.
+
+    scores : the decision values. probabilities : of each class.
+    threshold : of P(last class), instead of the one of the model.
+    interval : the share of targets that lower and upper bounds are to hold, or None. leverage : of the row.
+    """
+
+    scores: bool = False
+    probabilities: bool = False
+    threshold: float | None = None
+    interval: float | None = None
+    leverage: bool = False
+
+    @classmethod
+    def of(cls, options: Any) -> 'Written':
+        """Read parsed options; see `add_written_arguments`."""
+        return cls(**{name: getattr(options, name) for name in cls.__dataclass_fields__})
+
+    @property
+    def arguments(self) -> list[str]:
+        """Return the options of the stage that ask for the same."""
+        flags = [f'--{name}' for name in ('scores', 'probabilities', 'leverage') if getattr(self, name)]
+        values = {name: getattr(self, name) for name in ('threshold', 'interval')}
+        return [*flags, *(word for name, value in values.items() if value is not None for word in (
+            f'--{name}', repr(value)))]
+
+    def demand(self, model: Model) -> None:
+        """Raise ValueError when a model cannot say what is asked for."""
+        if self.probabilities and 'calibration' not in model.arrays:
+            raise ValueError('--probabilities: expected a model that was trained with --probabilities')
+        if self.threshold is not None and ('calibration' not in model.arrays or len(model.classes) != 2):
+            raise ValueError('--threshold: expected a model of two classes that was trained with --probabilities')
+        if self.interval is not None:
+            if 'interval_residuals' not in model.arrays:
+                raise ValueError('--interval: expected a model that was trained with --intervals')
+            find_quantile(model.arrays['interval_residuals'], self.interval)
+        if self.leverage and not has_sums(model):
+            raise ValueError(f'--leverage: expected a model of pesvm or elm, {model.header.method} keeps no sums')
+
+    def columns(self, model: Model) -> list[str]:
+        """Name the columns that are written."""
+        scores = [SCORE] if model.n_scores == 1 else [f'{SCORE}_{"_".join(group)}' for group in groups_of(model)]
+        return [LABEL, *(scores if self.scores and not model.numeric else []),
+                *(f'{PROBABILITY}_{name}' for name in model.classes if self.probabilities),
+                *(['lower', 'upper'] if self.interval is not None else []), *(['leverage'] if self.leverage else [])]
+
+
+
+class Writer:
+    """Write what a model says of rows, line by line. model : Model. written : Written."""
+
+    def __init__(self, model: Model, written: Written) -> None:
+        self.model, self.written, self.spread = model, written, Spread(model)
+        self.labelling = model.labelling
+        if written.threshold is not None:
+            self.labelling = replace(self.labelling, threshold=written.threshold)
+
+    def write(self, X: Rows) -> list[str]:
+        """Return a line of text for each row."""
+        decisions = self.model.decision_function(X)
+        if self.model.numeric:
+            lines = list(map(repr, decisions[:, 0].tolist()))
+        else:
+            lines = [self.model.classes[k] for k in self.labelling.choose(decisions)]
+        numbers = list(self.numbers(X, decisions))
+        return list(join_lines(lines, numbers)) if numbers else lines
+
+    def numbers(self, X: Rows, decisions: Floats) -> Iterator[Floats]:
+        """Yield what follows the label, (n, k) each."""
+        wanted = self.written
+        if wanted.scores and not self.model.numeric:
+            yield decisions
+        if wanted.probabilities:
+            yield self.labelling.probabilities(decisions)
+        if wanted.interval is not None:
+            yield self.spread.interval(X, decisions[:, 0], wanted.interval)
+        if wanted.leverage:
+            yield self.spread.leverages(X)[:, None]
+
+
+def add_written_arguments(add: Callable) -> None:
+    """Add the options of Written. add : the `add_argument` of a parser, or what stands for it."""
+    add('--scores', action='store_true', default=False, help='write the decision values after the label, separated by '
+        'tabs')
+    add('--probabilities', action='store_true', default=False, help='write the probability of each class')
+    add('--interval', type=float, metavar='P', help=AdvancedHelp(
+        'regression: write bounds after the prediction that hold the label with this probability, such as 0.9'))
+    add('--leverage', action='store_true', default=False, help=AdvancedHelp(
+        'pesvm, elm: write how unlike the rows of the training a row is'))
+    add('--threshold', type=float, metavar='P', help=AdvancedHelp(
+        'two classes: predict the last class where its probability is above P'))
+
+
+def groups_of(model: Model) -> Iterator[tuple[str, ...]]:
+    """Return the classes of each decision value: one class, or a pair."""
+    return combinations(model.classes, 1 if model.scheme == ONE_VS_ALL else 2)
+
+
+def join_lines(lines: list[str], numbers: list[Floats]) -> Iterator[str]:
+    """Yield each line with its numbers, (n, k) each, a tab before each."""
+    for line, row in zip(lines, np.hstack(numbers).tolist(), strict=True):
+        yield '\t'.join([line, *map(repr, row)])
+
+
+ONLY_LABELS = Written()

@@ -1,0 +1,160 @@
+"""Turn decision values into probabilities: a temperature and a bias for each class, fitted to rows held out.
+
+    P(k | x) = exp(e^t f_k + b_k) / sum_j exp(e^t f_j + b_j),  b_0 = 0
+    min_{t, b}  - sum_i w_i sum_k q_ik log P(k | x_i)
+
+f (K,) scores of the classes, of two classes (0, f); w weights of rows. q holds Platt's targets: (N_k + 1)/(N_k + 2) for
+the class k of a row, the rest shared by the other classes, N_k the total weight of class k. So separable classes have
+a finite optimum. The problem is convex in (e^t, b). Of two classes this is Platt's sigmoid with a positive slope.
+
+Source: Platt, Probabilistic outputs for support vector machines, 1999; Guo et al., On calibration of modern neural
+networks, 2017, the temperature; ours: both together.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, votes_and_sums
+from mr_elm.typing import Floats
+
+LEAST = 1e-9  # slope on scores of size 1: scores that say nothing, or the contrary, are ignored
+STEPS = 100  # of Newton's method; about ten are taken
+CLOSE = 1e-9  # relative length of the last step; the error is about its square
+SHORTEST = 1e-8  # share of a step
+ROUNDING = 1e-14  # of the mean log loss
+
+
+def class_scores(decisions: Floats, n_classes: int, scheme: str = ONE_VS_ALL) -> Floats:
+    """Return a score for each class, (n, K), from decision values (n, P).
+
+    Of two classes they are 0 and f; of pairs the votes of a class, with its sum of decision values squeezed into
+    (-1/3, 1/3).
+    """
+    if n_classes == 2:
+        return np.column_stack([np.zeros(len(decisions)), decisions[:, 0]])
+    if scheme != ONE_VS_ONE:
+        return decisions
+    votes, sums = votes_and_sums(decisions, n_classes)
+    return votes + sums / (3 * (np.abs(sums) + 1))
+
+
+def normalise_logits(logits: Floats) -> Floats:
+    """Return log softmax of each row."""
+    logits = logits - logits.max(axis=1, keepdims=True)
+    return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """Say how the decision values of a model become classes.
+
+    n_classes : K. scheme : one-vs-all or one-vs-one. calibration : (K,) or None; without it there are no probabilities.
+    threshold : of two classes, the P(last class) above which a row is of the last class; None for the larger one.
+    """
+
+    n_classes: int
+    scheme: str = ONE_VS_ALL
+    calibration: Floats | None = None
+    threshold: float | None = None
+
+    def score(self, decisions: Floats) -> Floats:
+        """Return e^t f + b, (n, K), from decision values (n, P); softmax makes probabilities of them."""
+        if self.calibration is None:
+            raise ValueError('expected a model with probabilities: train it with --probabilities, or fit it with '
+                             'probabilities=True')
+        logits = np.exp(self.calibration[0]) * class_scores(decisions, self.n_classes, self.scheme)
+        logits[:, 1:] += self.calibration[1:]
+        return logits
+
+    def log_probabilities(self, decisions: Floats) -> Floats:
+        """Return the natural logarithm of the probability of each class, (n, K)."""
+        return normalise_logits(self.score(decisions))
+
+    def probabilities(self, decisions: Floats) -> Floats:
+        """Return the probability of each class, (n, K)."""
+        return np.exp(self.log_probabilities(decisions))
+
+    def choose(self, decisions: Floats) -> np.ndarray:
+        """Return class numbers, (n,): the most probable class where there are probabilities. A tie: the first class."""
+        if self.calibration is None:
+            return class_numbers(decisions, self.n_classes, self.scheme)
+        P = self.probabilities(decisions)
+        return P.argmax(axis=1) if self.threshold is None else (P[:, 1] > self.threshold).astype(int)
+
+
+def fit_calibration(scores: Floats, numbers: np.ndarray, weights: Floats | None = None) -> Floats:
+    """Return the calibration (K,), t and b_1, ..., of rows that the scores have not seen.
+
+    scores : of the classes, (n, K). numbers : (n,) class numbers. weights : (n,) or None.
+    Raises ValueError when a class has no row.
+    """
+    weights = np.ones(len(scores)) if weights is None else weights
+    totals = np.bincount(numbers, weights, scores.shape[1])
+    if not totals.all():
+        raise ValueError(f'expected rows of every class to fit probabilities, found none of class number '
+                         f'{int(totals.argmin())}')
+    size = np.abs(scores).max() or 1.0
+    theta = minimise_log_loss(scores / size, platt_targets(numbers, totals), weights / weights.sum())
+    return np.append(np.log(theta[0] / size), theta[1:])
+
+
+def platt_targets(numbers: np.ndarray, totals: np.ndarray) -> Floats:
+    """Return q, (n, K), of class numbers (n,). totals : (K,) weight of each class."""
+    own = (totals + 1) / (totals + 2)
+    q = np.repeat(((1 - own) / (len(totals) - 1))[numbers, None], len(totals), axis=1)
+    q[np.arange(len(numbers)), numbers] = own[numbers]
+    return q
+
+
+def minimise_log_loss(scores: Floats, q: Floats, weights: Floats) -> Floats:
+    """Return (e^t, b_1, ...) by Newton's method; e^t stays at LEAST or above. weights : of sum 1."""
+    theta = np.append(1.0, np.zeros(scores.shape[1] - 1))
+    for _ in range(STEPS):
+        step = newton_step(theta, scores, q, weights)
+        theta = search_line(theta, step, scores, q, weights)
+        if np.abs(step).max() < CLOSE * (1 + np.abs(theta).max()):
+            break
+    return theta
+
+
+def search_line(theta: Floats, step: Floats, scores: Floats, q: Floats, weights: Floats) -> Floats:
+    """Return theta moved by the step, or by so much less that the log loss does not rise."""
+    value, rate = log_loss_at(theta, scores, q, weights), 1.0
+    while rate > SHORTEST:
+        moved = theta + rate * step
+        moved[0] = max(moved[0], LEAST)
+        if log_loss_at(moved, scores, q, weights) <= value + ROUNDING:
+            return moved
+        rate /= 2
+    return theta
+
+
+def logits_at(theta: Floats, scores: Floats) -> Floats:
+    """Return e^t f + b, (n, K)."""
+    logits = theta[0] * scores
+    logits[:, 1:] += theta[1:]
+    return logits
+
+
+def log_loss_at(theta: Floats, scores: Floats, q: Floats, weights: Floats) -> float:
+    """Return the log loss against targets q."""
+    return -float(weights @ (q * normalise_logits(logits_at(theta, scores))).sum(axis=1))
+
+
+def newton_step(theta: Floats, scores: Floats, q: Floats, weights: Floats) -> Floats:
+    """Return -H^-1 g of the log loss; the slope stays where it is at its least value and would fall."""
+    P = np.exp(normalise_logits(logits_at(theta, scores)))
+    rest = weights[:, None] * (P - q)
+    gradient = np.append((rest * scores).sum(), rest[:, 1:].sum(axis=0))
+    centred = scores - (P * scores).sum(axis=1, keepdims=True)
+    weighted = weights[:, None] * P
+    H = np.empty((len(theta), len(theta)))
+    H[0, 0] = (weighted * centred**2).sum()
+    H[0, 1:] = H[1:, 0] = (weighted * centred)[:, 1:].sum(axis=0)
+    H[1:, 1:] = np.diag(weighted[:, 1:].sum(axis=0)) - weighted[:, 1:].T @ P[:, 1:]
+    H[np.diag_indices_from(H)] += 1e-12
+    free = np.ones(len(theta), bool)
+    free[0] = theta[0] > LEAST or gradient[0] < 0
+    step = np.zeros(len(theta))
+    step[free] = -np.linalg.solve(H[np.ix_(free, free)], gradient[free])
+    return step

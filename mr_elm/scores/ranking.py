@@ -1,0 +1,89 @@
+"""Count how probabilities rank rows, in counts that merge: the area under the ROC curve, the curves themselves.
+
+Each distinct probability has the weights of the positive and of the negative rows. Beyond a limit, probabilities that
+agree in their leading bits are counted together. How many bits are dropped depends on the rows alone, not on the order
+in which counts merge.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mr_elm.typing import Floats
+
+LIMIT = 1 << 17  # distinct probabilities of a class
+TOTAL = 1 << 21  # of all classes
+HALF = np.array(0.5).view(np.int64)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Hold the weights of rows by probability.
+
+    keys : (m,) int64, increasing as the probabilities. positive, negative : (m,) weights.
+    dropped : bits that keys have lost. limit : on m.
+    """
+
+    keys: np.ndarray
+    positive: np.ndarray
+    negative: np.ndarray
+    dropped: int = 0
+    limit: int = LIMIT
+
+    @classmethod
+    def of(cls, probabilities: Floats, positive: np.ndarray, weights: Floats, limit: int = LIMIT) -> Ranking:
+        """Count rows. probabilities, weights : (n,). positive : (n,) of bool."""
+        return cls(key_of(probabilities), weights * positive, weights * ~positive, 0, limit).reduce()
+
+    def merge(self, other: Ranking) -> Ranking:
+        """Return the counts of both sets of rows."""
+        dropped = max(self.dropped, other.dropped)
+        keys = np.concatenate([one.keys >> (dropped - one.dropped) for one in (self, other)])
+        return Ranking(keys, np.append(self.positive, other.positive), np.append(self.negative, other.negative),
+                       dropped, self.limit).reduce()
+
+    def reduce(self) -> Ranking:
+        """Add up equal keys, and drop bits while there are too many keys."""
+        keys, places = np.unique(self.keys, return_inverse=True)
+        positive, negative = (np.bincount(places.ravel(), part, len(keys)) for part in (self.positive, self.negative))
+        if len(keys) <= self.limit:
+            return Ranking(keys, positive, negative, self.dropped, self.limit)
+        return Ranking(keys >> 1, positive, negative, self.dropped + 1, self.limit).reduce()
+
+    @property
+    def area(self) -> float | None:
+        """Return the area under the ROC curve, None where there are no positive or no negative rows."""
+        both = self.positive.sum() * self.negative.sum()
+        below = np.cumsum(self.negative) - self.negative / 2
+        return float(self.positive @ below / both) if both else None
+
+    @property
+    def error(self) -> float:
+        """Return a bound on the error of the area, 0 where no bits were dropped."""
+        both = self.positive.sum() * self.negative.sum()
+        return float(self.positive @ self.negative / (2 * both)) if both and self.dropped else 0.0
+
+    def curve(self) -> tuple[Floats, Floats]:
+        """Return the weights of positive and of negative rows above each cut, (m + 1,) each, the highest cut first."""
+        true, false = (np.append(0.0, np.cumsum(part[::-1])) for part in (self.positive, self.negative))
+        return true, false
+
+    def to_arrays(self) -> list[np.ndarray]:
+        """Return arrays for the wire: keys as two halves, which float64 holds exactly."""
+        return [self.keys >> 32, self.keys & 0xFFFFFFFF, self.positive, self.negative,
+                np.array([self.dropped, self.limit])]
+
+    @classmethod
+    def from_arrays(cls, arrays: Sequence[np.ndarray]) -> Ranking:
+        """Undo `to_arrays`."""
+        high, low, positive, negative, facts = arrays
+        return cls((high.astype(np.int64) << 32) | low.astype(np.int64), positive, negative, *map(int, facts))
+
+
+def key_of(probabilities: Floats) -> np.ndarray:
+    """Return int64 keys in the order of probabilities (n,), with as many bits near 1 as near 0."""
+    P = np.asarray(probabilities, dtype=float) + 0.0
+    low, high = np.minimum(P, 0.5).view(np.int64), np.minimum(1 - P, 0.5).view(np.int64)
+    return np.where(P <= 0.5, low, 2 * HALF - high)

@@ -1,0 +1,49 @@
+"""Choose the probability of the last of two classes above which a row is labelled so."""
+from collections.abc import Callable
+
+import numpy as np
+
+from mr_elm.typing import Floats
+
+Goal = Callable[[Floats, Floats, float, float], Floats]  # (true, false, positive, negative) weights -> what is largest
+
+
+def balanced_accuracy(true: Floats, false: Floats, positive: float, negative: float) -> Floats:
+    """Return the mean recall of both classes."""
+    return (true / positive + 1 - false / negative) / 2
+
+
+def f1(true: Floats, false: Floats, positive: float, negative: float) -> Floats:
+    """Return the harmonic mean of precision and recall of the last class."""
+    return 2 * true / (true + false + positive)
+
+
+def make_goal(name: str) -> Goal:
+    """Return the goal called balanced or f1, or of a number, the cost of a missed row over a false one.
+
+    Raises ValueError for another name.
+    """
+    if name in GOALS:
+        return GOALS[name]
+    try:
+        cost = float(name)
+    except ValueError:
+        cost = 0.0
+    if not 0 < cost < np.inf:
+        raise ValueError(f'--threshold: expected balanced, f1 or a number above 0, found {name!r}')
+    return lambda true, false, positive, negative: -(cost * (positive - true) + false)
+
+
+GOALS: dict[str, Goal] = {'balanced': balanced_accuracy, 'f1': f1}
+
+
+def choose_threshold(name: str, probabilities: Floats, positive: np.ndarray, weights: Floats) -> float:
+    """Return the threshold that is best for rows held out: rows with a larger probability are of the last class.
+
+    name : see `make_goal`. probabilities : (n,) of the last class. positive : (n,) of bool. weights : (n,).
+    """
+    cuts, places = np.unique(probabilities, return_inverse=True)
+    true, false = (np.append(0.0, np.cumsum(np.bincount(places.ravel(), part, len(cuts))[::-1]))
+                   for part in (weights * positive, weights * ~positive))
+    edges = np.concatenate([[1.0], (cuts[1:] + cuts[:-1])[::-1] / 2, [0.0]])
+    return float(edges[make_goal(name)(true, false, true[-1], false[-1]).argmax()])

@@ -1,0 +1,40 @@
+"""Train the two-class machines of a dual method without each fold of the rows in turn."""
+from collections.abc import Iterator, Sequence
+
+from mr_elm.io.blocks import Block
+from mr_elm.machines.fold_machines import FoldsTask
+from mr_elm.scores.selection import select_sample
+from mr_elm.streaming.mr_dual import MRDual
+
+
+class MRDualFolds(MRDual):
+    """Train the machines of a dual method without each fold of the rows in turn.
+
+    Probabilities are fitted to the decision values of the rows that are left out.
+    A keyed hash of a row says its fold, and whether it is in the sample.
+
+    Input:  <split, rows>, text or packed
+    Output: <machine MACHINE FOLD, JSON>
+            <support MACHINE FOLD, [coefficients, places, numbers, weights, X]>
+            <beta MACHINE FOLD, [beta]>
+                as of mr_dual; FOLD is the fold that is left out
+
+    Map:    send each row of the sample to every machine that trains on it, but for
+            its own fold:
+            <rows MACHINE FOLD, [places, numbers, weights, X]>
+    Reduce: as mr_dual.
+    """
+
+    TASK = FoldsTask
+
+    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+        """Send a block's rows to their machines."""
+        rows = self.gather_block(block, place)
+        rows = rows.take(select_sample(rows.X, self.problem.share, self.problem.sample_seed))
+        folds = self.problem.find_folds(rows.X)
+        for fold in range(self.problem.partitions):
+            yield from self.send(rows.take(folds != fold), fold)
+
+
+if __name__ == '__main__':
+    MRDualFolds.run()

@@ -1,0 +1,59 @@
+"""Score a sample of the rows of a training by machines that have not seen them."""
+from collections.abc import Iterator
+
+from mr_elm.io.blocks import Block, take_rows
+from mr_elm.io.json_file import read_json
+from mr_elm.io.wire import make_key
+from mr_elm.machines.calibrating import ScoreSample, cut
+from mr_elm.machines.fold_machines import load_scorer
+from mr_elm.solvers.ridge.esvm import row_weights
+from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
+
+
+class MRScores(MRRows):
+    """Score a sample of the rows of a training by models that have not seen them.
+
+    Probabilities are fitted to these decision values. With the sums of a model each
+    row is scored by the model of all other rows; else by that of the other folds.
+    There are no reducers.
+
+    Input:  <split, rows>, text or packed, with labels: the rows of the training
+    Output: <scores FILE START FIRST, [numbers, weights, decisions, leverages]>
+                n rows of the sample, the first of them row FIRST of the split:
+                numbers (n,) holds class numbers, or targets; weights (n,) their
+                weights, times those of their classes; decisions (n, P) their
+                decision values; leverages (n,) w_i e_i'(I/nu + E'WE)^-1 e_i, or 0
+
+    Map:    choose rows by a keyed hash, score them.
+
+    Source: Allen, The relationship between variable selection and data augmentation
+    and a method for prediction, 1974.
+    """
+
+    REQUIRED = 'model', 'sample'
+    MAP_ONLY = True
+
+    def configure_args(self) -> None:
+        """Add the model and which rows to score."""
+        super().configure_args()
+        self.add_file_arg('--model', help='npz: the trained model with its sums, or a model for each fold')
+        self.add_file_arg('--sample', help='JSON: share of the rows, seed of the hash, weights of the classes')
+
+    def map_begin(self) -> None:
+        """Load the model."""
+        self.sample = ScoreSample(**read_json(self.options.sample))
+        self.scorer, self.model = load_scorer(self.options.model)
+
+    def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
+        """Score the rows of a block that are in the sample."""
+        demand_width(block.X, self.model.n_features)
+        chosen = self.sample.choose(block)
+        if not len(chosen):
+            return
+        part = take_rows(block, chosen)
+        for start, piece in cut(self.scorer.score(part, row_weights(part, self.sample.class_weights))):
+            yield make_key('scores', *place[:2], place[2] + int(chosen[start])), piece
+
+
+if __name__ == '__main__':
+    MRScores.run()

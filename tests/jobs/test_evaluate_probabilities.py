@@ -1,0 +1,98 @@
+"""evaluate scores the probabilities that predict writes, in one pass, whatever the splits and the runner."""
+import json
+
+import numpy as np
+import pytest
+from reference.files import LOCAL
+from sklearn import metrics as oracle
+
+N, D = 300, 3
+
+
+@pytest.fixture(params=[2, 3])
+def table(request, rng):
+    """Draw rows of two or three classes that overlap: (X, labels)."""
+    X = rng.normal(size=(N, D))
+    return X, np.minimum((X[:, 0] + rng.normal(size=N) > 0) * 1 + (X[:, 1] > 0.4), request.param - 1)
+
+
+@pytest.fixture
+def model(elm, dense, tmp_path):
+    path = tmp_path / 'm.npz'
+    assert elm('train', 'pesvm', dense, '--hidden', 20, '--probabilities', '--model', path, '-q').status == 0
+    return path
+
+
+@pytest.fixture
+def scored(elm):
+    """Evaluate quietly: the object printed."""
+    def evaluate(*arguments):
+        done = elm('evaluate', *arguments, '--json', '-q')
+        assert (done.status, done.err) == (0, '')
+        return json.loads(done.out)
+    return evaluate
+
+
+def expected(P, y, w):
+    """Return what scikit-learn says of probabilities."""
+    two = P.shape[1] == 2
+    areas = [oracle.roc_auc_score(y == k, P[:, k], sample_weight=w) for k in range(P.shape[1])]
+    said = P.argmax(axis=1)
+    return {'log_loss': oracle.log_loss(y, P, sample_weight=w), 'auc': areas[1] if two else np.mean(areas),
+            'brier': oracle.brier_score_loss(y, P[:, 1] if two else P, sample_weight=w),
+            'accuracy': oracle.accuracy_score(y, said, sample_weight=w),
+            'balanced_accuracy': oracle.balanced_accuracy_score(y, said, sample_weight=w),
+            'matthews': oracle.matthews_corrcoef(y, said, sample_weight=w)}
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_scores_are_those_of_scikit_learn_on_every_runner(elm, model, dense, table, write, csv_of, scored, rng, maps,
+                                                          tmp_path, weighted):
+    X, y = table
+    w = rng.uniform(0.3, 3, N) if weighted else np.ones(N)
+    rows = write('weighted.csv', csv_of(y, np.c_[w, X])) if weighted else dense
+    weight = ['--weight-column', 1] if weighted else []
+    assert elm('predict', model, dense, '--probabilities', '-o', tmp_path / 'said', '-q').status == 0
+    P = np.array([line.split('\t')[1:] for line in (tmp_path / 'said').read_text().splitlines()], float)
+    wanted = expected(P, y, w)
+    for where in ((), maps(4), (*LOCAL, *maps(3))):
+        found = scored(model, rows, *weight, *where)
+        assert {name: found[name] for name in wanted} == pytest.approx(wanted, abs=1e-9)
+        assert found['rows'] == N and 'auc_error' not in found
+
+
+def test_leave_one_out_probabilities_are_less_sure(elm, model, dense, scored):
+    assert scored(model, dense, '--leave-one-out')['log_loss'] > scored(model, dense)['log_loss']
+
+
+def test_labels_that_are_no_class_are_errors_but_have_no_log_loss(model, write, csv_of, table, scored):
+    X, y = table
+    other = write('other.csv', csv_of([*y[:200], *['9'] * 100], X))
+    few = write('few.csv', csv_of(y[:200], X[:200]))
+    found, wanted = scored(model, other), scored(model, few)
+    assert found['log_loss'] == pytest.approx(wanted['log_loss']) and found['auc'] == pytest.approx(wanted['auc'])
+    assert found['accuracy'] == pytest.approx(wanted['accuracy'] * 2 / 3) and found['rows'] == N
+
+
+def test_a_figure_is_drawn_of_probabilities_only(elm, model, trained, dense, tmp_path):
+    done = elm('evaluate', model, dense, '--figure', tmp_path / 'f.png', '-q')
+    assert done.status == 0 and (tmp_path / 'f.png').read_bytes().startswith(b'\x89PNG')
+    assert elm('evaluate', model, dense, '--figure', tmp_path / 'f.png', '-q').status == 1
+    assert elm('evaluate', model, dense, '--figure', tmp_path / 'f.png', '--overwrite', '-q').status == 0
+    trained(dense)
+    done = elm('evaluate', trained.path, dense, '--figure', tmp_path / 'g.png', '-q')
+    assert done.status == 1 and 'trained with --probabilities' in done.err and not (tmp_path / 'g.png').exists()
+
+
+def test_errors_of_a_regression_count_by_the_weights_of_their_rows(elm, trained, write, csv_of, table, rng, scored,
+                                                                   tmp_path):
+    X, w = table[0], rng.uniform(0.3, 3, N)
+    y = X[:, 0]**2
+    path = write('weighted.csv', csv_of(y.tolist(), np.c_[w, X]))
+    trained(path, '--task', 'regression', '--weight-column', 1)
+    assert elm('predict', trained.path, path, '-o', tmp_path / 'said', '-q').status == 0
+    said = np.loadtxt(tmp_path / 'said')
+    found = scored(trained.path, path)
+    assert found['rmse'] == pytest.approx(np.sqrt(oracle.mean_squared_error(y, said, sample_weight=w)), rel=1e-9)
+    assert found['mae'] == pytest.approx(oracle.mean_absolute_error(y, said, sample_weight=w), rel=1e-9)
+    assert found['r2'] == pytest.approx(oracle.r2_score(y, said, sample_weight=w), rel=1e-8) and found['rows'] == N

@@ -1,0 +1,102 @@
+"""Calibration: the sigmoid of scikit-learn for two classes, the optimality conditions of softmax for several."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit, softmax
+from sklearn.calibration import _SigmoidCalibration
+
+from mr_elm.errors import DataFormatError
+from mr_elm.header import ModelHeader
+from mr_elm.machines.calibrating import calibrate
+from mr_elm.machines.press import HeldOut
+from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
+
+
+def draw(seed, k, n=400):
+    """Draw decision values that say something of the class: (decisions, class numbers, weights)."""
+    rng = np.random.default_rng(seed)
+    numbers = np.append(np.arange(k), rng.integers(0, k, n - k))
+    decisions = rng.normal(size=(n, 1 if k == 2 else k))
+    if k == 2:
+        decisions[:, 0] += 2 * numbers - 0.5
+    else:
+        decisions[np.arange(n), numbers] += 1.5
+    return decisions, numbers, rng.uniform(0.2, 3, n)
+
+
+def fitted(decisions, numbers, weights=None):
+    k = numbers.max() + 1
+    return Labelling(k, calibration=fit_calibration(class_scores(decisions, k), numbers, weights))
+
+
+@pytest.mark.parametrize('scale', [1e-6, 1, 1e6])
+@pytest.mark.parametrize('seed', range(3))
+def test_two_classes_have_the_sigmoid_of_scikit_learn(seed, scale):
+    decisions, numbers, weights = draw(seed, 2)
+    for w in (None, weights):
+        oracle = _SigmoidCalibration().fit(decisions[:, 0], numbers, w)
+        ours = fitted(decisions * scale, numbers, w).probabilities(decisions * scale)
+        assert np.allclose(ours[:, 1], oracle.predict(decisions[:, 0]), atol=1e-4)
+        assert np.allclose(ours.sum(axis=1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize('k', [2, 3, 6])
+def test_predicted_and_wanted_means_agree_at_the_optimum(k):
+    decisions, numbers, weights = draw(k, k)
+    t, *biases = fitted(decisions, numbers, weights).calibration
+    scores = np.column_stack([0 * decisions, decisions]) if k == 2 else decisions
+    P = softmax(np.exp(t) * scores + np.append(0, biases), axis=1)
+    totals = np.bincount(numbers, weights)
+    own = (totals + 1) / (totals + 2)
+    Q = np.where(numbers[:, None] == np.arange(k), own[numbers][:, None], ((1 - own) / (k - 1))[numbers][:, None])
+    assert np.allclose(weights @ P, weights @ Q, rtol=1e-5)
+    assert np.isclose(weights @ (P * scores).sum(axis=1), weights @ (Q * scores).sum(axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize('k', [2, 4])
+def test_separable_classes_have_finite_probabilities(k):
+    numbers = np.arange(40) % k
+    decisions = np.where(numbers == 1, 1.0, -1.0)[:, None] if k == 2 else np.where(
+        numbers[:, None] == np.arange(k), 1.0, -1.0)
+    found = fitted(decisions, numbers)
+    assert np.isfinite(found.calibration).all()
+    n = 40 // k  # Platt's target is reached exactly
+    assert np.allclose(found.probabilities(decisions).max(axis=1), (n + 1) / (n + 2), atol=1e-4)
+
+
+@pytest.mark.parametrize('sign', [0, -1])
+def test_scores_that_say_nothing_leave_the_shares_of_the_classes(sign):
+    decisions, numbers, _ = draw(0, 2)
+    found = fitted(sign * decisions, numbers)
+    assert np.isfinite(found.calibration).all()
+    assert np.allclose(found.probabilities(sign * decisions)[:, 1], numbers.mean(), atol=0.01)
+
+
+def test_a_row_of_weight_two_counts_as_two_rows():
+    decisions, numbers, _ = draw(1, 3)
+    twice = np.arange(len(numbers)) % 3 == 0
+    rows = np.repeat(np.arange(len(numbers)), 1 + twice)
+    weighted = fitted(decisions, numbers, 1.0 + twice).calibration
+    assert np.allclose(weighted, fitted(decisions[rows], numbers[rows]).calibration, atol=1e-6)
+
+
+def test_pairs_are_calibrated_by_votes_and_bounded_sums():
+    decisions = np.array([[3.0, -1, 2], [-1, -1, 1]])  # pairs 01, 02, 12; positive is the second class
+    sums = np.array([[-2.0, 1, 1], [2, -2, 0]])
+    assert np.allclose(class_scores(decisions, 3, 'one-vs-one'),
+                       [[1, 1, 1], [2, 0, 1]] + sums / (3 * (np.abs(sums) + 1)))
+
+
+def test_labels_are_the_most_probable_classes_and_a_threshold_overrides_that():
+    decisions, numbers, _ = draw(2, 2)
+    found = fitted(decisions, numbers)
+    P = expit(np.exp(found.calibration[0]) * decisions[:, 0] + found.calibration[1])
+    assert np.array_equal(found.choose(decisions), P > 0.5) and (found.choose(decisions) != (decisions[:, 0] > 0)).any()
+    assert np.array_equal(replace(found, threshold=0.2).choose(decisions), P > 0.2)
+
+
+def test_a_class_without_rows_is_an_error_that_names_it():
+    header = ModelHeader('pesvm', 'classification', ['in', 'out'], 3, {})
+    with pytest.raises(DataFormatError, match="none of class 'out' among the 4 rows that were scored"):
+        calibrate(header, {}, HeldOut(np.zeros(4), np.ones(4), np.ones((4, 1)), np.zeros(4)))

@@ -1,0 +1,116 @@
+"""Scores of probabilities: scikit-learn's numbers, from counts that merge in any order and any pieces."""
+from functools import reduce
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn import metrics as oracle
+
+from mr_elm.scores.metrics import Confusion
+from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
+from mr_elm.scores.ranking import Ranking, key_of
+
+
+def draw(seed, k, n=700):
+    """Draw probabilities with ties that say something of the class: (P, class numbers, weights)."""
+    rng = np.random.default_rng(seed)
+    numbers, logits = rng.integers(0, k, n), rng.normal(scale=2, size=(n, k)).round(1)
+    logits[np.arange(n), numbers] += 1
+    return softmax(logits, axis=1), numbers, rng.uniform(0.2, 3, n)
+
+
+def merged(make, rng, *arrays):
+    """Make counts of pieces of the rows, and merge them in any order."""
+    cuts = np.sort(rng.integers(0, len(arrays[0]), 6))
+    pieces = [piece for piece in zip(*(np.split(array, cuts) for array in arrays), strict=True) if len(piece[0])]
+    return reduce(lambda a, b: a.merge(b), [make(*pieces[i]) for i in rng.permutation(len(pieces))])
+
+
+@pytest.mark.parametrize('k', [2, 3, 7])
+def test_scores_are_those_of_scikit_learn(k):
+    P, numbers, weights = draw(k, k)
+    for w in (np.ones(len(numbers)), weights):
+        scores = merged(ProbabilityScores.of, np.random.default_rng(0), P, numbers, w).scores()
+        labels = list(range(k))
+        assert np.isclose(scores['log_loss'], oracle.log_loss(numbers, P, sample_weight=w, labels=labels), rtol=1e-9)
+        said = P[:, 1] if k == 2 else P
+        assert scores['brier'] == pytest.approx(oracle.brier_score_loss(numbers, said, sample_weight=w), rel=1e-9)
+        for top in (3, 5):
+            assert (f'top_{top}_accuracy' in scores) == (top < k)
+            if top < k:
+                wanted = oracle.top_k_accuracy_score(numbers, P + 1e-12 * np.arange(k), k=top, sample_weight=w)
+                assert scores[f'top_{top}_accuracy'] == pytest.approx(wanted, abs=0.02)  # ties are broken otherwise
+
+
+def test_the_calibration_error_is_the_mean_gap_of_fifteen_bins():
+    P, numbers, w = draw(5, 4)
+    top, right = P.max(axis=1), P.argmax(axis=1) == numbers
+    gaps = 0.0
+    for low in range(15):
+        rows = (top * 15 >= low) & (top * 15 < low + 1)
+        if rows.any():
+            gaps += abs(w[rows] @ right[rows] - w[rows] @ top[rows])
+    assert ProbabilityScores.of(P, numbers, w).scores()['calibration_error'] == pytest.approx(gaps / w.sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize('k', [2, 5])
+def test_the_area_is_that_of_scikit_learn_with_ties_and_weights(k):
+    P, numbers, weights = draw(k + 10, k)
+    for w in (np.ones(len(numbers)), weights):
+        rankings = [merged(Ranking.of, np.random.default_rng(j), P[:, j], numbers == j, w)
+                    for j in (range(1, 2) if k == 2 else range(k))]
+        areas = [oracle.roc_auc_score(numbers == j, P[:, j], sample_weight=w) for j in range(k)]
+        wanted = areas[1] if k == 2 else np.mean(areas)
+        assert area_scores(rankings) == {'auc': pytest.approx(wanted, abs=1e-9)}
+
+
+def test_curves_are_those_of_scikit_learn():
+    P, numbers, w = draw(3, 2)
+    true, false = Ranking.of(P[:, 1], numbers == 1, w).curve()
+    fpr, tpr, _ = oracle.roc_curve(numbers, P[:, 1], sample_weight=w, drop_intermediate=False)
+    assert np.allclose(false / false[-1], fpr) and np.allclose(true / true[-1], tpr)
+    precision, recall, _ = oracle.precision_recall_curve(numbers, P[:, 1], sample_weight=w)
+    assert np.allclose((true[1:] / (true + false)[1:])[::-1], precision[:-1])
+    assert np.allclose((true[1:] / true[-1])[::-1], recall[:-1])
+
+
+def test_many_probabilities_are_counted_together_within_the_bound_whatever_the_pieces():
+    rng = np.random.default_rng(0)
+    logits = np.append(rng.normal(size=20_000) * 3, [-700, -40, 40, 700])
+    P, positive = 1 / (1 + np.exp(-logits)), rng.random(20_004) < 1 / (1 + np.exp(-logits / 2))
+    exact = oracle.roc_auc_score(positive, P)
+    one, *others = (merged(lambda *rows: Ranking.of(*rows, 1000), np.random.default_rng(seed), P, positive,
+                           np.ones(len(P))) for seed in range(4))
+    assert len(one.keys) <= 1000 and one.dropped > 0
+    assert abs(one.area - exact) <= one.error <= 2e-3
+    for other in others:
+        assert np.array_equal(one.keys, other.keys) and one.dropped == other.dropped
+        assert np.array_equal(one.positive, other.positive) and one.area == other.area
+
+
+def test_keys_are_in_the_order_of_the_probabilities_and_tell_them_apart_at_both_ends():
+    P = np.array([0.0, 5e-324, 1e-300, 1e-9, 0.1, 0.5 - 2**-54, 0.5, 0.5 + 2**-53, 0.9, 1 - 1e-9, 1 - 2**-53, 1.0])
+    assert (np.diff(key_of(P)) > 0).all()
+    assert key_of(np.array([-0.0])) == key_of(np.array([0.0]))
+    ranking = Ranking.of(P, P > 0.3, np.ones(len(P)))
+    again = Ranking.from_arrays([np.asarray(part, float) for part in ranking.to_arrays()])
+    assert np.array_equal(again.keys, ranking.keys) and again.area == ranking.area == 1.0
+
+
+def test_rows_of_one_class_have_no_area():
+    assert area_scores([Ranking.of(np.array([0.2, 0.7]), np.array([True, True]), np.ones(2))]) == {}
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_balanced_accuracy_and_matthews_are_those_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    true = rng.choice(list('abcz'), 300, p=[0.6, 0.2, 0.15, 0.05])  # z is no class of the model
+    said = np.where(rng.random(300) < 0.6, np.where(true == 'z', 'a', true), rng.choice(list('abc'), 300))
+    w = rng.uniform(0.2, 3, 300)
+    table = {}
+    for pair in zip(true.tolist(), said.tolist(), w.tolist(), strict=True):
+        table[pair[:2]] = table.get(pair[:2], 0) + pair[2]
+    scores = Confusion(table).scores(list('abc'))
+    assert scores['balanced_accuracy'] == pytest.approx(oracle.balanced_accuracy_score(true, said, sample_weight=w))
+    assert scores['matthews'] == pytest.approx(oracle.matthews_corrcoef(true, said, sample_weight=w))
+    assert scores['accuracy'] == pytest.approx(oracle.accuracy_score(true, said, sample_weight=w))
