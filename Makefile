@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo boundaries test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
+.PHONY: help venv demo boundaries reliability test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
 .PHONY: soak table-sparse-elm table-sparse-elm-paper figures-sparse-elm table-sphere-svm results test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
@@ -24,6 +24,9 @@ $(STAMP): setup.cfg pyproject.toml
 boundaries: $(STAMP) ## draw the boundary of each method between two tangled classes (build/boundaries.png)
 	@mkdir -p build
 	$(BIN)/python -m benchmarks.boundaries build/boundaries.png
+
+reliability: $(STAMP) ## draw how reliable probabilities are on a public set in MR_ELM_DATA (docs/figures/reliability.png)
+	$(BIN)/python -m benchmarks.reliability docs/figures/reliability.png
 
 demo: $(STAMP) ## train, evaluate and plot on two real data sets
 	$(BIN)/python -m benchmarks.demo build/demo
