@@ -10,6 +10,7 @@ Source: as in `features.metric`; the second Gram is ours.
 from collections.abc import Iterator
 
 import numpy as np
+import scipy.sparse as sp
 
 from mr_elm.features.hidden import NODES, HiddenLayer
 from mr_elm.typing import Floats, Rows
@@ -20,7 +21,7 @@ FEWEST = 500  # rows that are taken all the same
 
 
 def average_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None = None) -> Floats:
-    """Return G, (d, d), or its diagonal, (d,). Features whose scale is 0 have no gradient.
+    """Return G, (d, d), or its diagonal, (d,). Features that are constant, or whose scale is 0, have no gradient.
 
     X : (n, d), raw rows, dense or CSR. B : (L, K), the output weights, without a bias. weights : (n,) of the rows.
     """
@@ -29,8 +30,14 @@ def average_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weight
     else:
         G = sum_distance_gradients(layer, X, B, full, weights)
     G /= X.shape[0] if weights is None else weights.sum()
-    used = layer.scale != 0
+    used = (layer.scale != 0) & find_varying(X)
     return G * (np.outer(used, used) if full else used)
+
+
+def find_varying(X: Rows) -> np.ndarray:
+    """Tell which features have different values in some rows, (d,) bool: nodes have slopes along all others too."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (high.toarray().ravel() > low.toarray().ravel()) if sp.issparse(X) else high > low
 
 
 def combine_slopes(layer: HiddenLayer, S: Floats, B: Floats, full: bool) -> Floats:
