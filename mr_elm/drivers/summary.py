@@ -6,6 +6,7 @@ from typing import Any
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.encoding import CATEGORY, Encoding
+from mr_elm.io.text import quote
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.checks import check_labels, demand_rows, find_classes
@@ -61,6 +62,12 @@ def learn_encoding(data: DataSet) -> Encoding:
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
     data.engine.reporter.say(describe(encoding))
+    for column, found in zip(encoding.columns, values, strict=True):
+        if found.texts and found.weight:
+            data.engine.reporter.say(
+                f'warning: column {column.name!r} is a category: it holds numbers, but also text such as '
+                f'{quote(found.example)} (rows with text: {found.texts:,}). If this text stands for a missing value, '
+                'leave the field empty')
     return encoding
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import DataFormatError
 from mr_elm.io.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, ArrowSchema, Field, is_number
 from mr_elm.io.blocks import Block
 from mr_elm.io.columns import CodedColumn, NumberColumn, Table, Values
@@ -61,10 +62,18 @@ class BatchMaker:
         """Convert the columns of a record batch."""
         arrays = {column: storage_of_array(batch.column(column)) for column in self.columns}
         arrays |= {column: repeat_text(text, batch.num_rows) for column, text in self.schema.folders.items()}
-        names, codes = encode_values(arrays[self.label], self.form.numeric_labels) if self.label else ((), None)
+        names, codes = self.encode_text(arrays, self.label) if self.label else ((), None)
         weights = to_numbers(arrays[self.form.weight_name]).astype(float) if self.form.weight_name else None
         make = self.make_table if self.form.table else self.make_matrix
         return Batch(Block(make(arrays, batch.num_rows), names, codes, weights), partial(show_row, batch))
+
+    def encode_text(self, arrays: Mapping[str, Any], column: str) -> tuple[tuple[str, ...], np.ndarray]:
+        """Number the values of a column, see `encode_values`."""
+        try:
+            return encode_values(arrays[column], column == self.label and self.form.numeric_labels)
+        except UnicodeDecodeError as error:
+            raise DataFormatError(f'{self.schema.name}: expected text of UTF-8 in column {column!r}, found '
+                                  f'{ascii(error.object)[1:60]}: write the file again from text') from None
 
     def make_matrix(self, arrays: Mapping[str, Any], n_rows: int) -> Floats:
         """Copy the features into one matrix, column by column, NaN for missing values."""
@@ -83,7 +92,7 @@ class BatchMaker:
             if self.kinds[column] == LISTS:
                 columns += map(NumberColumn, np.ascontiguousarray(to_matrix(arrays[column])[:, items].T))
             elif self.kinds[column] == CATEGORY:
-                names, codes = encode_values(arrays[column])
+                names, codes = self.encode_text(arrays, column)
                 columns.append(CodedColumn(codes, names))
             else:
                 columns.append(NumberColumn(to_numbers(arrays[column]).astype(float)))

@@ -79,11 +79,13 @@ def count_fields(line: str, delimiter: str) -> int:
 def decide_header(rows: list[list[str]], options: RowOptions) -> bool:
     """Tell whether the first line names columns.
 
-    It does when none of its fields is a number, though a later line has some; or when the label alone is none, though
-    all later labels are ("label,0,1,2").
+    It does when it holds the names that are known of the columns; when none of its fields is a number, though a later
+    line has some; or when the label alone is none, though all later labels are ("label,0,1,2").
     """
     if options.header != 'auto':
         return options.header == 'yes'
+    if holds_names(list(map(readable, rows[0])), options):
+        return True
     if not any(is_number(text) for text in rows[0]):
         return len(rows) == 1 or any(is_number(text) for row in rows[1:] for text in row)
     try:
@@ -92,6 +94,12 @@ def decide_header(rows: list[list[str]], options: RowOptions) -> bool:
         return options.label_column in list(map(readable, rows[0]))
     labels = [row[column] for row in rows if options.labelled and -len(row) <= column < len(row)]
     return len(labels) > 1 and not is_number(labels[0]) and all(map(is_number, labels[1:]))
+
+
+def holds_names(fields: list[str], options: RowOptions) -> bool:
+    """Tell whether the names of all features, or that of the label, are among some fields; a number is no name."""
+    names = options.names or (str(options.label_column),)
+    return set(names) <= set(fields) and not any(map(is_number, names))
 
 
 def is_number(text: str) -> bool:

@@ -70,17 +70,19 @@ def parse_table(lines: list[str], form: RowFormat) -> Block:
             raise RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')
     fields = list(zip(*rows, strict=True))
     plain = all(map(str.isascii, lines))
-    columns = (fields[j] if plain else [decode_field(text) for text in fields[j]] for j in form.feature_positions)
+    columns = (fields[j] if plain else [decode_field(text, k, form) for text in fields[j]]
+               for k, j in enumerate(form.feature_positions))
     labels, weights = (None if j is None else fields[j] for j in (form.label_column, form.weight_column))
     return label_rows(Table(tuple(map(TextColumn, columns)), len(rows)), labels, weights, form)
 
 
-def decode_field(text: str) -> str:
-    """Decode a field of text that was read byte for byte."""
+def decode_field(text: str, feature: int, form: RowFormat) -> str:
+    """Decode a field of text that was read byte for byte. feature : its number, for the message."""
     try:
         return text.encode('latin-1').decode('utf-8')
     except UnicodeDecodeError:
-        raise RowError('not UTF-8', f'{ascii(text)} is not UTF-8 text') from None
+        name = repr(form.names[feature]) if form.names else str(form.feature_positions[feature] + 1)
+        raise RowError('not UTF-8', f'column {name} holds {ascii(text)}: save the file as UTF-8') from None
 
 
 def parse_text(text: bytes, form: RowFormat) -> Block | None:

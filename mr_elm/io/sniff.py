@@ -44,8 +44,10 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     options : RowOptions of the command line.
     Raises DataFormatError when the lines are no rows at all.
     """
-    if any('\0' in line for line in lines):
+    binary = ['\0' in line for line in lines]
+    if binary[0] or sum(binary) > len(lines) // 2:
         raise DataFormatError(f'{path}: expected rows of text, found binary data')
+    lines = [line for line, is_binary in zip(lines, binary, strict=True) if not is_binary]  # these are bad rows
     kind = guess_kind(lines, str(path)) if options.kind == 'auto' else options.kind
     if find_kind(kind).magic:
         raise DataFormatError(f'{path}: expected {kind} rows, found text')

@@ -217,6 +217,13 @@ def test_text_and_gaps_are_refused_unless_asked_for(write, refuse, tmp_path):
     assert str(path) in text and '--encode auto' in text
 
 
+def test_a_column_that_turns_from_numbers_to_text_is_told(write, elm, tmp_path):
+    path = write('a.csv', 'y,age\n' + ''.join(f'{i % 2},{i}\n' for i in range(40)) + '1,old\n')
+    done = elm('train', 'pesvm', path, '--encode', 'auto', '--hidden', 5, '--model', tmp_path / 'm.npz')
+    assert done.status == 0
+    assert "column 'age' is a category: it holds numbers, but also text such as 'old' (rows with text: 1)" in done.err
+
+
 @pytest.mark.parametrize('bad, reason', [
     ('row 9,inf,Oslo,1,yes,1\n', 'nan or infinite'), ('row 9,30,Oslo,1,yes\n', 'wrong width'),
     ('row 9,30,Oslo,1,,1\n', 'missing label'), ('row 9,30,Oslo,1,yes,0\n', 'weight is not positive'),

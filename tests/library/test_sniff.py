@@ -38,6 +38,19 @@ def test_a_header_is_a_first_line_without_numbers_above_numbers(data, header):
     assert sniffed(data).header is header
 
 
+@pytest.mark.parametrize('known, header', [
+    ({}, False), ({'names': ('city', 'size')}, True), ({'label_column': 'y'}, True)])
+def test_a_first_line_with_the_known_names_is_a_header_above_text_too(known, header):
+    assert sniffed('y,city,size\na,Oslo,big\nb,Rome,small\n', encode='auto', **known).header is header
+
+
+def test_a_line_with_bytes_of_zero_is_left_to_the_tasks_where_others_are_text():
+    assert sniffed('y,a\n1,2\n1,\0\n3,4\n').n_columns == 2
+    for data in ('\0y,a\n1,2\n3,4\n', 'y,a\n1,\0\n2,\0\n'):
+        with pytest.raises(DataFormatError, match='found binary data'):
+            sniffed(data)
+
+
 @pytest.mark.parametrize('answer, header', [('yes', True), ('no', False)])
 def test_the_user_knows_better_whether_there_is_a_header(answer, header):
     assert sniffed('1,2\n3,4\n', header=answer).header is header
