@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -291,3 +292,24 @@ def test_a_damaged_encoding_is_refused(write, train, refuse, change):
     change(header['encoding']['columns'])
     np.savez(path, header=np.array(json.dumps(header)), **arrays)
     assert 'expected a whole model' in refuse('inspect', path)
+
+
+# Memory
+
+
+@pytest.mark.parametrize('method', [['pesvm'], ['pesvm', '--map', 'nystrom'], ['sparse-elm', '--kernel', 'sigmoid', '--max-iter', '5']],
+                         ids=' '.join)
+def test_a_category_of_many_values_never_becomes_dense(method, elm, write, rng, tmp_path):
+    n, n_values = 4096, 4000
+    path = write('a.csv', 'y,x,city\n' + ''.join(f'{i // 2 % 2},{x:.3f},c{i % n_values}\n'
+                                                 for i, x in enumerate(rng.normal(size=n))))
+    name, *words = method
+    train = ['train', name, path, '--encode', 'auto', '--max-categories', n_values, '--hidden', 10, '-q', *words]
+    assert elm(*train, '--model', tmp_path / 'warm.npz').status == 0  # imports and compiles what it needs
+    for command in ([*train, '--model', tmp_path / 'm.npz'], ['evaluate', tmp_path / 'm.npz', path, '-q'],
+                    ['pack', path, '-o', tmp_path / 'pack', '--encode', 'auto', '--max-categories', n_values, '-q']):
+        tracemalloc.start()
+        assert elm(*command).status == 0
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 8 * n * n_values / 3, command
