@@ -10,7 +10,7 @@ ABOUT = {
     'arrays in memory ("the bare arithmetic") or from a csv file ("the bare script").',
     'pesvm/readers': 'This part compares the reading of a csv file into blocks of rows with other readers of csv, each '
     'on one thread. Compiled code reads the rows, as it does after the first 500 MB of a file.',
-    'pesvm/packing': 'This part compares `mr-elm pack --encode auto` of a table with 8 columns of numbers and 2 columns of '
+    'pesvm/packing': 'This part compares `mr-elm pack --encode auto` of a table with 8 columns of numbers and 2 of '
     'text with other readers of csv. `mr-elm pack` reads the text twice, writes the pack and reads it back; the other '
     'readers only read the text. The seconds include the start of each program.',
     'pesvm/two-cores': 'This part compares a training by `-r local` on two cores with a training in one process.',
