@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.io.columns import MISSING_TEXTS, CodedColumn, NumberColumn, Table, TextColumn, stack_tables
 from mr_elm.io.encoding import Column, Encoding
+from mr_elm.io.fields import find_fields
 from mr_elm.io.formats import RowError
-from mr_elm.sums.values import MAX_VALUES, ColumnValues, choose_column, choose_encoding
+from mr_elm.sums.values import MAX_VALUES, ColumnValues, GrowingValues, choose_column, choose_encoding
 
 CITIES = ['Oslo', '', 'Rome', 'Oslo', 'Bern', 'NA', 'Rome', 'Oslo']
 AGES = ['31', '', '4.5', 'nan', '1e1', '-2', 'null', '31']
@@ -78,6 +79,25 @@ def test_counts_do_not_depend_on_how_rows_are_cut(cuts):
         whole = ColumnValues.of(TextColumn(texts), weights)
         assert total.mean == pytest.approx(whole.mean)
         assert {**vars(total), 'mean': 0} == {**vars(whole), 'mean': 0}
+
+
+@pytest.mark.parametrize('texts', [
+    CITIES * 9, AGES * 9, ['007', '7', ' 7', 'x', '1e3', 'inf', '2026-01-31', 'é'] * 9,
+    [f'{i}' for i in range(MAX_VALUES - 1)] + ['', '3', '5'], [f'{i}' for i in range(MAX_VALUES)] * 2 + ['unknown', ''],
+    [f'{i}' for i in range(2 * MAX_VALUES)]], ids=['text', 'numbers', 'mixed', 'most', 'late text', 'many'])
+@pytest.mark.parametrize('weighted', [False, True])
+def test_compiled_code_counts_values_as_python_does(texts, weighted):
+    grown, weights = GrowingValues(), np.random.default_rng(0).uniform(0.5, 2, len(texts))
+    expected = ColumnValues()
+    for start in range(0, len(texts), 4000):
+        part = slice(start, start + 4000)
+        lines = ''.join(f'y,{text}\n' for text in texts[part])
+        column, given = find_fields(lines.encode(), ',', 2)[1], weights[part] if weighted else None
+        grown.add(column, given)
+        expected = expected.add(TextColumn([text.strip() for text in texts[part]]), given)
+    found = grown.finish()
+    assert (found.weight, found.mean) == pytest.approx((expected.weight, expected.mean))
+    assert {**vars(found), 'mean': 0, 'weight': 0} == {**vars(expected), 'mean': 0, 'weight': 0}
 
 
 def test_the_mean_is_of_the_numbers_by_their_weights():
