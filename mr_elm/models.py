@@ -42,6 +42,7 @@ from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats, Rows
 
 Kind = TypeVar('Kind', bound='Model')
+FEW_COEFFICIENTS = 10_000  # of pairs, most of which are 0: up to so many, one product with all of them is faster
 TILE_BYTES = 1 << 25  # what rows scored together may take as dense ones
 
 
@@ -291,8 +292,9 @@ class KernelModel(Model):
 
     @cached_property
     def pairs(self) -> PairProduct | None:
-        """Return the PairProduct of machines of pairs, or None."""
-        groups = group_coefficients(self.arrays['dual_coef'], len(self.classes)) if self.scheme == ONE_VS_ONE else []
+        """Return the PairProduct of machines of pairs, or None, also where a product with all is as fast."""
+        by_pairs = self.scheme == ONE_VS_ONE and self.arrays['dual_coef'].size > FEW_COEFFICIENTS
+        groups = group_coefficients(self.arrays['dual_coef'], len(self.classes)) if by_pairs else []
         return PairProduct(self.support_vectors, self.kernel, self.arrays['dual_coef'], groups) if groups else None
 
     def scale(self, X: Rows) -> Rows:

@@ -6,6 +6,7 @@ says which rows each machine sees.
 Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI: one against one
 with a majority vote. Ours: ties go to the class with the larger sum of decision values; one against all.
 """
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy as np
 from mr_elm.typing import Floats
 
 ONE_VS_ONE, ONE_VS_ALL = SCHEMES = 'one-vs-one', 'one-vs-all'
+
+
+FEW_CLASSES = 10  # up to which votes are counted by one product
 
 
 def class_pairs(n_classes: int) -> list[tuple[int, int]]:
@@ -54,8 +58,17 @@ def group_coefficients(dual_coef: Floats, n_classes: int) -> list[tuple[np.ndarr
     return [(np.flatnonzero(numbers == k), np.flatnonzero(of_class[:, k])) for k in range(n_classes)]
 
 
+@cache
+def pair_signs(n_classes: int) -> Floats:
+    """Return (P, n_classes): -1 for the first class of each pair, 1 for its second."""
+    return np.array([np.eye(n_classes)[j] - np.eye(n_classes)[i] for i, j in class_pairs(n_classes)])
+
+
 def votes_and_sums(decisions: Floats, n_classes: int) -> tuple[Floats, Floats]:
     """Return the votes of each class, and its sum of decision values, (n, n_classes) each, from those of pairs."""
+    if n_classes <= FEW_CLASSES:
+        signs = pair_signs(n_classes)
+        return (decisions > 0) @ signs + np.arange(n_classes)[::-1], decisions @ signs
     votes, sums = np.zeros((2, n_classes, len(decisions))).transpose(0, 2, 1)  # their columns are contiguous
     start = 0
     for i in range(n_classes - 1):  # the pairs (i, j) stand side by side
