@@ -23,6 +23,7 @@ from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
 
 TILE = 512   # rows, up to which small classes share a tile: its values take 2 MB, as much as the second cache holds
+WORTH_THREADS = 5000  # rows of all machines of a tile, from which threads save more than starting them takes
 ROUNDS = 50  # steps of Newton, after which a machine is left to blocks
 # A machine is small up to ROWS_A_CLASS rows for each other class of the problem, as the machines of a class share its
 # kernel values, and up to MOST_ROWS. Measured on machines of two equal classes of pendigits, optdigits, yeast, covtype
@@ -192,7 +193,7 @@ def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, machines: tuple, n
         buffers = space.array('buffers', (n_parts, 3, most**2), float)
 
         def solve(number: int) -> None:
-            part = np.ascontiguousarray(tasks[number::n_parts])
+            part = np.ascontiguousarray(tasks[number::n_tasks])
             solve_pairs(tile, part, problem, state, found, tuple(buffers[number]), np.empty(most, bool))
 
         for one, other, tasks in plan.list_tasks():
@@ -200,7 +201,8 @@ def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, machines: tuple, n
             tile = rows.tile(here, there, space.array('tile', (len(here), len(there)), float))
             if one == other:
                 keep_squares(tile, one, plan, problem.squares)
-            map_in_threads(solve, range(min(n_parts, len(tasks))), n_threads)
+            n_tasks = n_parts if tasks[:, 1:3].sum() >= WORTH_THREADS else 1
+            map_in_threads(solve, range(min(n_tasks, len(tasks))), n_threads if n_tasks > 1 else None)
 
 
 def keep_squares(tile: Floats, group: tuple[int, int], plan: PairPlan, squares: Floats) -> None:
