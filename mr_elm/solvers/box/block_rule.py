@@ -82,7 +82,8 @@ class BlockSearch:
         self.whole = n <= min(SMALL, self.cache.capacity)
         self.n_iter = self.n_certified = 0
         self.certified = self.cache.is_matrix
-        self.moved = 0.0  # sum of all changes of alpha, which the error of float32 rows goes with
+        # sums of all changes of alpha, and of alpha when it was certified: the error of float32 rows goes with them
+        self.moved = self.before = 0.0
 
     def open_cache(self, dtype: str) -> RowCache:
         """Return the cache of kernel rows of this type."""
@@ -97,7 +98,7 @@ class BlockSearch:
         self.alpha = np.clip(start, 0, self.problem.upper)
         self.moved = float(self.alpha.sum())
         if decision is not None:
-            self.moved = np.inf  # how the values were computed is not known
+            self.moved = self.before = np.inf  # how the values were computed is not known
             self.gradient = self.problem.targets * decision - 1
             return
         moved = np.flatnonzero(self.alpha)
@@ -147,13 +148,14 @@ class BlockSearch:
             else:
                 self.gradient[part], n_rows = self.problem.gradient(self.alpha, part)
             self.n_certified += n_rows
-            self.certified = True
+            self.certified, self.before = True, float(self.alpha.sum())
 
     def choose_unproven(self) -> np.ndarray:
         """Return the variables that the running gradient does not prove to be at 0 rightly, whatever its rounding."""
         if self.whole or self.cache.slab.dtype == np.float64:
             return np.arange(len(self.alpha))
-        error = self.problem.rows.rounding() * self.moved + self.eps
+        change = min(self.alpha.sum() + self.before, self.moved) if self.cache.computed_once else self.moved
+        error = self.problem.rows.rounding() * change + self.eps
         return np.flatnonzero((self.alpha > 0) | (self.gradient < error))
 
     def polish(self, limit: int) -> None:

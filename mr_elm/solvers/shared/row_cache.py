@@ -49,6 +49,11 @@ class RowCache:
         self._seen = np.zeros(n, bool)
         self._used = self._clock = self._again = 0
 
+    @property
+    def computed_once(self) -> bool:
+        """Tell whether no row was computed again, which may round differently."""
+        return self.n_computed == np.count_nonzero(self._seen)
+
     def ensure(self, indices: np.ndarray) -> np.ndarray:
         """Bring these rows (distinct, at most `capacity`) into the slab and return their slots."""
         self._clock += 1
