@@ -101,3 +101,33 @@ def test_every_source_gives_the_same_tile(rows):
     expected = kernel.tile(X, X)[np.ix_(some, others)]
     for source in (kernel_rows(X, kernel), SparseRows(sp.csr_matrix(X), kernel), PrecomputedRows(kernel.tile(X, X))):
         assert np.allclose(source.tile(some, others), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize('C', [0.5, 5])
+@pytest.mark.parametrize('d', [3, 20, 70])
+@pytest.mark.parametrize('kind', ['gaussian', 'laplacian', 'polynomial', 'sparse', 'ready'])
+def test_the_machine_of_two_classes_has_the_certificate_that_float64_values_give(kind, d, C):
+    rng = np.random.default_rng(d)
+    X = rng.standard_normal((300, d)) / np.sqrt(d)
+    codes = (X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(300) / d > 0).astype(int)
+    given = {'laplacian': {'sigma': 1.0}, 'polynomial': {'degree': 2}}.get(kind, {'gamma': 1.0})
+    kernel = make_kernel(kind if kind in ('laplacian', 'polynomial') else 'gaussian', **given)
+    K = kernel.tile(X, X)
+    source = {'sparse': SparseRows(sp.csr_matrix(X), kernel), 'ready': PrecomputedRows(K)}.get(kind)
+    found = solve_small_machines(source or kernel_rows(X, kernel), codes, np.full(300, float(C)), Settings())
+    Q, result = twin.signed(K, 2.0 * codes - 1), found.make_result(0)
+    assert not len(found.unsolved) and result.violation <= 1e-3
+    assert result.violation == pytest.approx(twin.kkt_residual(Q, result.alpha, np.full(300, float(C))), abs=1e-8)
+    assert result.objective == pytest.approx(twin.objective(Q, result.alpha), rel=1e-9)
+
+
+def test_rows_on_demand_and_rows_together_give_one_machine(rows, monkeypatch):
+    X, codes = rows
+    two = codes >= 4
+    source, found = kernel_rows(X[two], make_kernel('gaussian', gamma=0.2)), []
+    for cheap, trial in ((50, 6), (0, 6), (0, 1000)):  # on demand, on demand while few are needed, together
+        monkeypatch.setattr(small_machines, 'CHEAP', cheap)
+        monkeypatch.setattr(small_machines, 'TRIAL', trial)
+        found.append(solve_small_machines(source, codes[two] - 4, np.full(two.sum(), 10.0), Settings(eps=1e-9)))
+    for one in found:
+        assert np.allclose(one.gradient, found[0].gradient, rtol=0, atol=1e-7) and not len(one.unsolved)
