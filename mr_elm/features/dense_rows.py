@@ -28,7 +28,10 @@ class KernelSource:
     rows: Any
 
     def features(self) -> tuple[Floats, tuple[float, bool]] | None:
-        """Return (features (d, n), exponential), see `fused`, where single rows of K are quickly computed from them."""
+        """Return (features, exponential), see `fused`, where single rows of K are quickly computed from them.
+
+        features : (d, n), zeros follow up to a multiple of 4.
+        """
         return None
 
     def rounding(self) -> float:
@@ -74,10 +77,12 @@ class DenseRows(KernelSource):
         return out
 
     def features(self) -> tuple[Floats, tuple[float, bool]] | None:
-        """Return (features (d, n), exponential), None where they are many."""
+        """Return (features, exponential), None where features are many."""
         if not self.kernel.kind.exponent or self.X.shape[1] > FEW_ON_DEMAND:
             return None
-        return np.ascontiguousarray(self.X.T), self.kernel.exponential
+        columns = np.zeros((-(-self.X.shape[1] // 4) * 4, self.n_samples))
+        columns[:self.X.shape[1]] = self.X.T
+        return columns, self.kernel.exponential
 
     def tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats | None = None) -> Floats:
         """Return K[rows, columns] in float64, for numbers of rows, in `out` when given."""

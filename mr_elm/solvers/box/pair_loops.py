@@ -11,7 +11,6 @@ from mr_elm.compiled import INNER, jit
 from mr_elm.solvers.box.whole_loops import (
     DIAGONAL,
     INVERSE,
-    STRETCH,
     UPPER,
     A,
     G,
@@ -62,7 +61,7 @@ class PairProblem(NamedTuple):
 
 @inner
 def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, ready: np.ndarray) -> PairRows:
-    """Return the rows of a machine, filled where they are few; values : room for them.
+    """Return the rows of a machine, to be filled; values : room for them.
 
     ready : room for as many; of a single machine, which rows of Q are in values already.
     """
@@ -72,15 +71,11 @@ def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: 
         m, n = 0, 0
     else:
         ready[:size] = False
-    rows = PairRows(values[:size**2].reshape(size, size), ready[:size],
+    return PairRows(values[:size**2].reshape(size, size), ready[:size],
                     problem.squares[first:first + m * m].reshape(m, m),
                     problem.squares[second:second + n * n].reshape(n, n), tile[top:top + m, left:left + n],
                     problem.features, problem.targets, problem.exponential, problem.shift, problem.ridge[o:o + size],
-                    np.empty(STRETCH))
-    for i in range(size if size <= COPIED else 0):
-        if not rows.ready[i]:
-            fill_row(rows, i)
-    return rows
+                    np.empty(len(problem.targets)))
 
 
 @inner
@@ -113,8 +108,17 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
         width, whole, newton, made, most = size, True, size <= FEW, 0, size if size <= FEW else size // FIRST
-        filled = 0
+        filled, wanted = 0, size if size <= COPIED else 0
+        for i in range(wanted):
+            face[i] = i
         while True:
+            for r in range(wanted):
+                if not rows.ready[face[r]]:
+                    fill_row(rows, face[r])
+            if not whole:
+                block, ready, here = buffers[1][:width * width].reshape(width, width), every, part
+                first, last = 0, width
+                take_face(rows.Q, face[:width], state, o, block, part)
             x, slope, top = here[A, first:last], here[G, first:last], here[UPPER, first:last]
             if newton and not whole:
                 step_by_newton(block, x, slope, top, buffers[2][:width * width].reshape(width, width))
@@ -122,11 +126,11 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
                                      tolerance, most)
             made, most = made + steps, most - steps
             if said >= 0:
-                fill_row(rows, said)
                 filled += 1
                 if filled == problem.trial and 2 * find_face(a, g, upper, tolerance, face)[0] > size:
                     found[1][p] = 0
                     return
+                face[0], wanted = said, 1
                 continue
             newton = newton if whole else said != SETTLED
             if not whole:
@@ -137,8 +141,5 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
             most, found[1][p] = size // FIRST if whole else max(SWEEPS, width // WORTH) * width, found[1][p] + 1
             if ended or found[1][p] >= problem.limit or (width > MOST_FACE and not whole):
                 break
-            if not whole:
-                block, ready, here = buffers[1][:width * width].reshape(width, width), every, part
-                first, last = 0, width
-                take_face(rows, face[:width], state, o, block, part)
+            wanted = 0 if whole else width
         found[0][p] = certify(rows, a, g, upper, face)

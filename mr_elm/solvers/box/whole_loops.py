@@ -16,7 +16,6 @@ A, G, UPPER, DIAGONAL, INVERSE = range(5)
 RIDGE = 1e-14   # of the largest diagonal value, the smallest that a factorisation begins with
 ATTEMPTS = 12   # ridges, each 10 times as large as the one before
 HALVINGS = 6    # of a step of Newton
-STRETCH = 256   # kernel values computed together: they stay in the first cache
 
 
 class PairRows(NamedTuple):
@@ -28,8 +27,8 @@ class PairRows(NamedTuple):
     Q : (n, n), to be filled. ready : (n,) bool, which rows of Q are filled.
     own, other, cross : values of K of rows of one class, whose targets are -1, of another, and between them; (0, 0)
         where K is computed from features.
-    features : (d, n), with targets (n,) and exponential, see `fused`; (0, n) where K is there.
-    shift : what is added to K. ridge : (n,), what is added to the diagonal. room : for some values of a row.
+    features : (d, n), d a multiple of 4, with targets (n,) and exponential, see `fused`; (0, 0) where K is there.
+    shift : what is added to K. ridge : (n,), what is added to the diagonal. room : (n,), for a row.
     """
 
     Q: np.ndarray
@@ -77,32 +76,21 @@ def copy_row(rows: PairRows, i: int) -> None:
 @inner
 def compute_row(rows: PairRows, i: int) -> None:
     """Fill row i of Q from features, by sums of squared differences, four features a pass."""
-    row, X, t, (gamma, root), shift = rows.Q[i], rows.features, rows.targets, rows.exponential, rows.shift
-    d, part = len(X), rows.room
-    for start in range(0, len(t), len(part)):
-        stop = min(start + len(part), len(t))
-        m, f, out, signs, sign = stop - start, 0, row[start:stop], t[start:stop], t[i]
-        part[:m] = 0.0
-        while f + 4 <= d:
-            u0, u1, u2, u3 = X[f, i], X[f + 1, i], X[f + 2, i], X[f + 3, i]
-            x0, x1, x2, x3 = X[f, start:stop], X[f + 1, start:stop], X[f + 2, start:stop], X[f + 3, start:stop]
-            for j in range(m):
-                a, b, c, e = u0 - x0[j], u1 - x1[j], u2 - x2[j], u3 - x3[j]
-                part[j] += a * a + b * b + c * c + e * e
-            f += 4
-        while f < d:
-            u0, x0 = X[f, i], X[f, start:stop]
-            for j in range(m):
-                a = u0 - x0[j]
-                part[j] += a * a
-            f += 1
-        if root:
-            for j in range(m):
-                part[j] = np.sqrt(part[j])
-        for j in range(m):
-            part[j] = exp_double(-gamma * part[j])
-        for j in range(m):
-            out[j] = sign * signs[j] * (part[j] + shift)
+    out, X, t, (gamma, root), shift, part = (
+        rows.Q[i], rows.features, rows.targets, rows.exponential, rows.shift, rows.room)
+    part[:] = 0.0
+    for f in range(0, len(X), 4):
+        x0, x1, x2, x3 = X[f], X[f + 1], X[f + 2], X[f + 3]
+        u0, u1, u2, u3 = x0[i], x1[i], x2[i], x3[i]
+        for j in range(len(t)):
+            a, b, c, e = u0 - x0[j], u1 - x1[j], u2 - x2[j], u3 - x3[j]
+            part[j] += a * a + b * b + c * c + e * e
+    for j in range(len(t) if root else 0):
+        part[j] = np.sqrt(part[j])
+    for j in range(len(t)):
+        part[j] = exp_double(-gamma * part[j])
+    for j in range(len(t)):
+        out[j] = t[i] * t[j] * (part[j] + shift)
 
 
 @fast
@@ -213,12 +201,10 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float, face: np.nd
 
 
 @inner
-def take_face(rows: PairRows, face: np.ndarray, state: Floats, o: int, inside: np.ndarray, part: Floats) -> None:
+def take_face(Q: np.ndarray, face: np.ndarray, state: Floats, o: int, inside: np.ndarray, part: Floats) -> None:
     """Fill in the matrix of a face, and what is known of its variables; those of the machine begin at o."""
     for r in range(len(face)):
-        if not rows.ready[face[r]]:
-            fill_row(rows, face[r])
-        row, out = rows.Q[face[r]], inside[r]
+        row, out = Q[face[r]], inside[r]
         for c in range(len(face)):
             out[c] = row[face[c]]
         for k in range(5):
