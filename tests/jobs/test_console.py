@@ -9,6 +9,8 @@ m.npz: 1,300 rows, 64 features, 100 hidden nodes
 '''
 SCORES = '''accuracy   0.940000
 rows       100
+balanced_accuracy 0.938889
+matthews   0.909642
 
        class  precision     recall       rows
            3     0.9744     0.9500         40
@@ -23,6 +25,8 @@ rows of a true class (down) by predicted class (across)
 '''
 ONE_ROW_MORE_RIGHT = '''accuracy   0.950000
 rows       100
+balanced_accuracy 0.947222
+matthews   0.924382
 
        class  precision     recall       rows
            3     0.9750     0.9750         40
@@ -37,6 +41,8 @@ rows of a true class (down) by predicted class (across)
 '''
 FOUR_ROWS_CHANGE_PLACES = '''accuracy   0.930000
 rows       100
+balanced_accuracy 0.930556
+matthews   0.893915
 
        class  precision     recall       rows
            3     0.9024     0.9250         40
@@ -76,7 +82,8 @@ def test_a_wrong_count_or_word_of_the_progress_is_found(shown, printed):
 
 @pytest.mark.parametrize('shown, printed', [
     ('0.940000', '0.123456'), ('0.940000', '0.919000'), ('0.940000', '0.950000'), ('rows       100', 'rows       101'),
-    ('0.9744', '0.9644'), ('0.9333         30\n           7', '0.9233         30\n           7'),
+    ('0.9744', '0.9644'), ('balanced_accuracy 0.9', 'balanced_accuracy 0.8'), ('matthews   0.9', 'matthews   0.8'),
+    ('0.9333         30\n           7', '0.9233         30\n           7'),
     ('0.9500         40', '0.9500         41'), ('           5     0.8750', '           6     0.8750'),
     (' 3 38  2  0\n 5  1 28  1\n', ' 3  1 28  1\n 5 38  2  0\n'),
     (' 3 38  2  0\n 5  1 28  1\n', ' 5  1 28  1\n 3 38  2  0\n'),

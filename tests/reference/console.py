@@ -2,7 +2,7 @@
 
 Seconds and speeds are free. A condition may differ by FACTOR, an accuracy by SHARE: so many rows may get another label
 on another processor. All other numbers, such as rows, features and nodes, are the same everywhere. Where there is a
-confusion matrix, precision and recall must follow from it, as must accuracy and rows.
+confusion matrix, precision and recall must follow from it, as must all other scores and rows.
 """
 import re
 from math import ceil
@@ -53,7 +53,7 @@ def kind_of(before, behind, head):
         return FREE
     if before.endswith('condition about '):
         return CONDITION
-    if before.split() == ['accuracy']:
+    if before.split() in (['accuracy'], ['balanced_accuracy'], ['matthews']):
         return ACCURACY
     return COMPUTED if head in ('precision', 'recall') else EXACT
 
@@ -98,10 +98,18 @@ def contradictions(text):
         return
     *_, matrix = matrix_of(text)
     right, true, said = matrix.diagonal(), matrix.sum(axis=1), matrix.sum(axis=0)
-    computed = [f'{right.sum() / matrix.sum():.6f}', f'{matrix.sum():,.0f}',
+    computed = [f'{right.sum() / matrix.sum():.6f}', f'{matrix.sum():,.0f}', f'{(right / true).mean():.6g}',
+                f'{matthews_of(matrix):.6g}',
                 *(f'{hits / guesses:.4f} {hits / rows:.4f} {rows:,.0f}'
                   for hits, guesses, rows in zip(right, said, true, strict=True))]
     lines = [line.split(maxsplit=1) for line in text.partition(MATRIX)[0].splitlines() if NUMBER.search(line)]
     for line, wanted in zip(lines[-len(computed):], computed, strict=True):
         if ' '.join(line[1].split()) != wanted:
             yield f'{wanted} follows from the confusion matrix, {" ".join(line)} is beside it'
+
+
+def matthews_of(matrix):
+    """Return Matthews' coefficient of a confusion matrix: the correlation of true and predicted classes."""
+    shares = matrix / matrix.sum()
+    true, said = shares.sum(axis=1), shares.sum(axis=0)
+    return (shares.trace() - true @ said) / np.sqrt((1 - true @ true) * (1 - said @ said))
