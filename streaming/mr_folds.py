@@ -22,6 +22,11 @@ class MRFolds(MRRows):
 
     Input:  <split, rows>, text or packed
     Output: <gram LAYER FOLD I J, [high, low]>    a tile of E'E, see mr_gram
+                                                  with the number of folds as FOLD it
+                                                  is one of the second Gram, of the
+                                                  slopes of the nodes at the rows of
+                                                  the last fold, if --problem asks
+                                                  for it
             <sum LAYER FOLD LABEL, [high, low]>   a class sum; with --task
                                                   regression LABEL is targets or
                                                   squares, see mr_gram
@@ -55,6 +60,9 @@ class MRFolds(MRRows):
         parts = range(self.task.folds.n_parts)
         self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace) for _ in parts]
                      for layer, steps in zip(self.task.layers, self.task.grids, strict=True)]
+        if self.task.slopes:
+            for sums, layer, steps in zip(self.sums, self.task.layers, self.task.grids, strict=True):
+                sums.append(GramSum(layer.n_hidden, steps, workspace={}))
 
     def map_block(self, block: Block, place: list[int]) -> None:
         """Take the rows of the sample, and add them; a small sample waits until there are enough for a product."""
@@ -74,10 +82,15 @@ class MRFolds(MRRows):
         for number, layer in enumerate(self.task.layers):
             sums = self.sums[number]
             ET = self.expand(layer, block, sums[0].n_targets(block))
-            for fold, total in enumerate(sums):
+            for fold in range(self.task.folds.n_parts):
                 rows = slice(edges[fold], edges[fold + 1])
                 part = take_rows(block, rows)
-                total.add(ET[rows], part, row_weights(part, self.task.folds.class_weights))
+                weights = row_weights(part, self.task.folds.class_weights)
+                sums[fold].add(ET[rows], part, weights)
+            if self.task.slopes:  # of the last fold; the buffer is free again
+                X = widen(part.X, layer.n_features)
+                slopes = self.buffer[:len(part) * layer.n_hidden].reshape(len(part), layer.n_hidden)
+                sums[-1].add_rows(layer.evaluate_slopes(X, slopes), weights)
 
     def expand(self, layer: HiddenLayer, block: Block, n_targets: int = 0) -> Floats:
         """Return [E T] of a block in a buffer that is kept."""

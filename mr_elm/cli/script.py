@@ -149,6 +149,10 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
     nystrom = options.map == 'nystrom' and script.args.like is None
     n_sampled = options.n_sampled if script.args.like is None else 0
     add_statistics(script, plan, options.seed, landmarks=options.n_hidden if nystrom else 0, sample=n_sampled)
+    if options.learns_from_all_rows:
+        script.loop("learn the metric: sum up E'E and the slopes of the nodes, one job a step",
+                    ('folds', script.files(problem='npz')))
+        return
     layer = script.files(layer='npz', grid='json', class_weights='json')
     if not takes_passes(plan, options):
         script.add("sum up E'E in tiles, and the class sums", 'gram', layer)

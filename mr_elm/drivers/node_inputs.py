@@ -24,7 +24,7 @@ class NodeInputs(NodeProblem):
         Raises DataFormatError when the rows cannot be used.
         """
         inputs = cls(options, *learn_rows(data, options.task, n_landmarks, options.seed, options.n_sampled), data)
-        return inputs.announce_metric() if options.metric != 'none' else inputs
+        return inputs.announce_metric() if options.n_sampled else inputs
 
     def announce_metric(self) -> NodeInputs:
         """Learn the metric, and say what was found."""

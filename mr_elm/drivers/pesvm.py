@@ -9,6 +9,7 @@ from mr_elm.arithmetic import estimate_seconds, one_thread
 from mr_elm.drivers import initial_elm, pesvm_passes
 from mr_elm.drivers.calibrate import add_probabilities
 from mr_elm.drivers.gram_job import check_counts, sum_up
+from mr_elm.drivers.metric_passes import learn_from_all_rows
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
@@ -59,6 +60,10 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         demand_memory(options)
     inputs = NodeInputs.learn(data, options, options.n_hidden if options.map == 'nystrom' and like is None else 0)
     inputs = inputs if like is None else replace(inputs, learned=LearnedMetric.of_model(like))
+    if options.learns_from_all_rows:
+        inputs, found = learn_from_all_rows(inputs)
+        with one_thread():
+            return *make_model(inputs, found.layer, found.steps, found.sums), data.first
     layer = inputs.make_layer() if like is None else like.layer
     steps = inputs.choose_grid(layer) if like is None else (
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))

@@ -90,7 +90,8 @@ class Folds:
 class GridTask:
     """Know the candidate layers, of one scaling but perhaps several metrics, and the folds.
 
-    grids : GridSteps of each layer's sums, where rows are summed up.
+    grids : GridSteps of each layer's sums, where rows are summed up. slopes : whether to sum up the second Gram of each
+        layer too, that of the slopes of its nodes at the rows that are never held out.
     scores : (layer, fold) -> (m, K' P), where candidates are scored: the output weights of P candidates on a layer
         that have not seen a fold, side by side.
     """
@@ -99,6 +100,7 @@ class GridTask:
     layers: Sequence[HiddenLayer]
     grids: Sequence[GridSteps] = ()
     scores: Mapping[tuple[int, int], np.ndarray] = field(default_factory=dict)
+    slopes: bool = False
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
@@ -108,7 +110,8 @@ class GridTask:
             arrays |= {} if layer.metric is None else {f'metric-{number}': layer.metric}
         arrays |= {f'scores-{layer}-{fold}': weights for (layer, fold), weights in self.scores.items()}
         save_arrays(path, {'folds': asdict(self.folds), 'layers': [layer.kind for layer in self.layers],
-                           'grids': [asdict(steps) for steps in self.grids], 'scores': list(self.scores)}, arrays)
+                           'grids': [asdict(steps) for steps in self.grids], 'scores': list(self.scores),
+                           'slopes': self.slopes}, arrays)
 
 
 def load_task(path: str | PathLike) -> GridTask:
@@ -119,7 +122,8 @@ def load_task(path: str | PathLike) -> GridTask:
                           arrays.get(f'metric-{number}'))
               for number, kind in enumerate(header['layers'])]
     return GridTask(Folds(**header['folds']), layers, [GridSteps(**steps) for steps in header['grids']],
-                    {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']})
+                    {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']},
+                    header['slopes'])
 
 
 def score_kind(kind: Kind, grid: FoldGrid, search: Search) -> list[NodeScore]:

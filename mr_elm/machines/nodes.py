@@ -46,7 +46,7 @@ class NodeProblem:
 
     def learn_metric(self: Self) -> Self:
         """Return the same problem behind the metric that the options ask for, learned from the sample of the rows."""
-        if self.options.metric == 'none':
+        if not self.options.n_sampled:
             return self
         sample = sample_rows(self.summary, self.classes, self.weights)
         return replace(self, learned=learn_from_sample(self.make_layer(), sample, self.options, self.options.nu,

@@ -154,6 +154,9 @@ def demand(met: bool, message: str) -> None:
         raise ValueError(message)
 
 
+ALL_ROWS = 'all'
+
+
 @dataclass(frozen=True)
 class MetricOptions(TrainingOptions):
     """Keep how a metric of the features is learned."""
@@ -163,17 +166,24 @@ class MetricOptions(TrainingOptions):
                          advanced=True)
     metric_steps: int | None = option(None, 'learn in N steps (default: the best of 0 to 4 steps on held-out rows)',
                                       'metric', bounds=(0, 100), advanced=True)
-    metric_rows: str = option('20000', 'learn from N rows, chosen by a hash', 'metric', metavar='N', advanced=True)
+    metric_rows: str = option('20000', 'learn from N rows, chosen by a hash; all: pesvm and elm learn from all rows, '
+                              'by one job a step', 'metric', metavar='N', advanced=True)
 
     @property
     def n_sampled(self) -> int:
-        """Return how many rows to learn a metric from, 0 where none is learned."""
-        return int(self.metric_rows) if self.metric != 'none' else 0
+        """Return how large the sample is from which a metric is learned, 0 where there is none."""
+        return int(self.metric_rows) if self.metric != 'none' and self.metric_rows != ALL_ROWS else 0
+
+    @property
+    def learns_from_all_rows(self) -> bool:
+        """Tell whether a metric is learned from all rows."""
+        return self.metric != 'none' and self.metric_rows == ALL_ROWS
 
     def check(self) -> None:
         """Raise ValueError where options of the metric contradict each other."""
         super().check()
-        demand(self.metric_rows.isdecimal() and int(self.metric_rows) > 0,
+        everywhere = self.metric_rows == ALL_ROWS and isinstance(self, PESVMOptions)
+        demand(everywhere or (self.metric_rows.isdecimal() and int(self.metric_rows) > 0),
                f'--metric-rows: expected a whole number above 0, found {self.metric_rows!r}')
         demand(self.metric != 'none' or (self.metric_steps is None and self.metric_rows == self.__class__.metric_rows),
                '--metric-steps and --metric-rows: expected --metric diagonal or full')
@@ -236,6 +246,11 @@ class PESVMOptions(MetricOptions):
                '--tolerance, --precondition-rows: expected --solver passes, a Gram is solved exactly')
         demand(self.tolerance is None or self.tolerance < 1, '--tolerance: expected a number below 1')
         demand_slope(self.metric, self.map)
+        if self.learns_from_all_rows:
+            demand(NODES[self.map].family == 'projection', '--metric-rows all: expected nodes of a weighted sum of the '
+                   f'features, found --map {self.map}')
+            demand(self.solver != PASSES and self.nu < float('inf'), '--metric-rows all: expected --solver gram and a '
+                   'finite --C, the metric is learned by sums')
 
     @property
     def node_kind(self) -> str:

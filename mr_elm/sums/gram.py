@@ -146,6 +146,14 @@ class GramSum(TargetSums):
             self._add_classes(sum_by_label(ET if root is None else ET * root, block), block)
         self.n_rows += len(ET)
 
+    def add_rows(self, E: Floats, row_weights: Floats | None = None) -> None:
+        """Add E'E of rows without labels, (n, m), which are overwritten."""
+        if row_weights is not None:
+            E *= np.sqrt(row_weights)[:, None]
+        if len(E):
+            add_triangle(self.high, self.low, self._multiply(E), self.steps.gram)
+            self.n_rows += len(E)
+
     def _multiply(self, ET: Floats) -> Floats:
         """Return [E T]'[E T]."""
         width = ET.shape[1]

@@ -26,6 +26,7 @@ TRAININGS = {
     'pesvm': ['pesvm', 'rows.csv', '--hidden', '12', '--nu', '10'],
     'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
     'metric': ['pesvm', 'packed', '--hidden', '12', '--nu', '10', '--metric', 'diagonal', '--seed', '3'],
+    'metric of all rows': ['pesvm', 'packed', '--hidden', '12', '--metric', 'full', '--metric-rows', 'all'],
     'parts': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2'],
     'parts on reducers': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '5', '--gap', '1e-5',
                           '--memory', '0.006'],
@@ -45,6 +46,7 @@ NEED_NOTHING = 'pack', 'stats'
 COMMANDS = [
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--model', 'm.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
+    ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--metric-rows', 'all', '--model', 'a.npz'],
     ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--metric', 'full', '--model', 'n.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--solver', 'passes', '--model',
      'rp.npz'],

@@ -218,3 +218,45 @@ def test_other_methods_learn_the_same_metric_on_any_runner(packed, elm, tmp_path
                    *runner).status == 0
         found.append(model_of(path)[1])
     assert same_bits(*found) and 'feature_metric' in found[0]
+
+
+@pytest.mark.parametrize('kind', ['diagonal', 'full'])
+@pytest.mark.parametrize('steps', [(), ('--metric-steps', 2)], ids=['best', 'two'])
+def test_all_rows_give_the_same_bits_for_any_splits_and_runner(packed, trained, kind, steps, maps):
+    options = packed, '--metric', kind, '--nu', 100, '--metric-rows', 'all', *steps
+    header, alone = trained(*options)
+    assert header['requires'] == ['metric'] and header['parameters']['metric'] == kind
+    assert same_bits(trained(*options, *maps(4))[1], alone) and same_bits(trained(*options, *LOCAL)[1], alone)
+
+
+@pytest.mark.parametrize('options', [(), ('--weight-column', 0), ('--class-weight', 'balanced')], ids=str)
+def test_all_rows_as_a_sample_learn_what_jobs_over_all_rows_learn(write, csv_of, rng, trained, options):
+    X = rng.normal(size=(300, 4))
+    labels = np.where(X[:, 0] * X[:, 1] + 0.5 > 0, 1, 2)
+    path = write('rows.csv', csv_of(rng.uniform(0.5, 2, 300), np.column_stack([labels, X]))) \
+        if '--weight-column' in options else write('rows.csv', csv_of(labels, X))
+    words = path, *STEPS, *options, *(['--label-column', 1] if '--weight-column' in options else [])
+    _, sample = trained(*words)
+    _, jobs = trained(*words, '--metric-rows', 'all')
+    assert np.allclose(sample['feature_metric'], jobs['feature_metric'], rtol=1e-6)
+    assert np.allclose(sample['output_weights'], jobs['output_weights'], rtol=1e-4, atol=1e-6)
+    assert np.allclose(sample['gram'], jobs['gram'], rtol=1e-5)
+
+
+def test_a_regression_learns_from_all_rows(write, csv_of, rng, elm, tmp_path):
+    X = rng.normal(size=(400, 5))
+    path = write('rows.csv', csv_of((2 * np.sin(X[:, 2])).tolist(), X))
+    assert elm('train', 'elm', path, '--task', 'regression', '--hidden', 40, '--C', 100, '--map', 'tanh', '--metric',
+               'diagonal', '--metric-rows', 'all', '--model', tmp_path / 'm.npz', '-q').status == 0
+    importance = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance']
+    assert np.argmax(importance) == 2 and importance[2] > 0.8
+
+
+@pytest.mark.parametrize('words, message', [
+    (['pesvm', '--map', 'rbf'], 'expected nodes of a weighted sum'),
+    (['pesvm', '--solver', 'passes'], 'expected --solver gram'),
+    (['elm', '--C', 'inf'], 'expected --solver gram and a finite --C'),
+    (['mr-kelm'], 'expected a whole number')])
+def test_all_rows_need_projections_and_a_gram(dense, elm, words, message):
+    done = elm('train', *words, dense, '--metric', 'diagonal', '--metric-rows', 'all', '--model', 'm.npz')
+    assert done.status == 2 and message in done.err

@@ -1,0 +1,98 @@
+"""Learn a metric from all rows, --metric-rows all: each step is a job, which sums up the second Gram of the nodes too.
+
+Every fifth row is held out of the learning and judges each step by its squared error. The sums of the best step are
+those of the training: no job follows. With --metric-steps no row is held out.
+"""
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.gram_job import assemble_sums
+from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.drivers.problems import run_problem
+from mr_elm.drivers.summary import say_metric
+from mr_elm.errors import DataFormatError
+from mr_elm.features.gradients import combine_slopes
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.metric import choose_kind, make_metric
+from mr_elm.machines.grid_task import Folds, GridTask
+from mr_elm.machines.metric import MOST_STEPS, LearnedMetric
+from mr_elm.solvers.ridge.esvm import Sums, finish
+from mr_elm.solvers.ridge.fold_grid import Ordered, squared_errors, total_of
+from mr_elm.streaming.mr_folds import MRFolds
+from mr_elm.streaming.mr_gram import group_sums
+from mr_elm.sums.gram import GridSteps, assemble
+from mr_elm.typing import Floats
+
+N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class LearnedSums:
+    """Hold the nodes behind a metric, and the sums of all rows on them. judged : (0, mean squared error), or None."""
+
+    layer: HiddenLayer
+    steps: GridSteps
+    sums: Sums
+    judged: tuple[float, float] | None
+
+
+def learn_from_all_rows(inputs: NodeInputs) -> tuple[NodeInputs, LearnedSums]:
+    """Learn the metric that the options ask for: the inputs behind it, and what the training takes from its step."""
+    options, plain = inputs.options, inputs.make_layer()
+    n_steps = MOST_STEPS if options.metric_steps is None else options.metric_steps
+    judged: list[tuple[float, float]] = []
+    metric, best = None, None
+    for step in range(n_steps + 1):
+        found, gradients = take_step(inputs, plain.pass_metric(metric), step < n_steps)
+        if best is None or found.judged is None or found.judged < min(judged, default=(0.0, np.inf)):
+            best = found, step
+        judged += [] if found.judged is None else [found.judged]
+        metric = None if gradients is None else make_metric(gradients)
+        if metric is None:
+            break
+    found, n_taken = best or (found, 0)
+    learned = LearnedMetric(found.layer.metric, n_taken, tuple(judged))
+    say_metric(inputs.data.engine.reporter, learned)
+    return replace(inputs, learned=learned), found
+
+
+def take_step(inputs: NodeInputs, layer: HiddenLayer, goes_on: bool) -> tuple[LearnedSums, Floats | None]:
+    """Sum up all rows on a layer, and judge it: (LearnedSums, average gradients for the next step or None)."""
+    options, steps = inputs.options, inputs.choose_grid(layer)
+    *held, rest, S = sum_up_step(inputs, layer, steps, goes_on)
+    with one_thread():
+        B = finish(rest, options.nu, options.numeric, options.bias).output_weights
+        judged = None
+        if held:
+            sums = Ordered.of(held[0], options.numeric)
+            error = squared_errors(sums, [np.roll(B, 1, axis=0)])[0]
+            judged = 0.0, error / float(sums.gram[0, 0] * len(sums.squares))
+        learned = LearnedSums(layer, steps, total_of([*held, rest]), judged)
+        return learned, None if S is None else average_slopes(inputs, layer, S, B)
+
+
+def average_slopes(inputs: NodeInputs, layer: HiddenLayer, S: Floats, B: Floats) -> Floats:
+    """Return the average gradient outer product, but for a factor. S : the second Gram. B : (L + 1, K)."""
+    columns = inputs.summary.columns
+    full = choose_kind(inputs.options.metric, columns.n_features, inputs.summary.sparse) == 'full'
+    used = (layer.scale != 0) & (columns.maximum > columns.minimum)
+    return combine_slopes(layer, S, B[:-1], full) * (np.outer(used, used) if full else used)
+
+
+def sum_up_step(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, slopes: bool) -> list:
+    """Run the job: Sums of the rows held out where there are some, Sums of all others, second Gram of these or None."""
+    n_tested = int(inputs.options.metric_steps is None)
+    classes = inputs.classes
+    folds = Folds(N_FOLDS if n_tested else 1, n_tested, 1.0, inputs.options.seed, inputs.weights,
+                  classes.index if classes else None)
+    inputs.data.fix_width(layer.n_features)
+    task = GridTask(folds, [layer], [steps], slopes=slopes)
+    found = group_sums(run_problem(inputs.data, MRFolds, task, 'metric'), 2)
+    if any((0, part) not in found for part in range(folds.n_parts)):
+        raise DataFormatError(f'{inputs.plan.name}: expected rows to hold out and others to learn from, found too few '
+                              'rows: use --metric-steps')
+    sums = [assemble_sums(found[0, part], layer, classes) for part in range(folds.n_parts)]
+    S = assemble(found[0, folds.n_parts][0], layer.n_hidden)[0] if slopes else None
+    return [*sums, None if S is None else np.triu(S) + np.triu(S, 1).T]
