@@ -150,8 +150,10 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
     n_sampled = options.n_sampled if script.args.like is None else 0
     add_statistics(script, plan, options.seed, landmarks=options.n_hidden if nystrom else 0, sample=n_sampled)
     if options.learns_from_all_rows:
-        script.loop("learn the metric: sum up E'E and the slopes of the nodes, one job a step",
+        script.loop("learn the metric: sum up E'E and the slopes of the nodes, a job a step",
                     ('folds', script.files(problem='npz')))
+        if options.holds_out:
+            add_scores(script)
         return
     layer = script.files(layer='npz', grid='json', class_weights='json')
     if not takes_passes(plan, options):

@@ -62,8 +62,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     inputs = inputs if like is None else replace(inputs, learned=LearnedMetric.of_model(like))
     if options.learns_from_all_rows:
         inputs, found = learn_from_all_rows(inputs)
-        with one_thread():
-            return *make_model(inputs, found.layer, found.steps, found.sums), data.first
+        return *make_model(inputs, found.layer, found.steps, found.sums), data.first
     layer = inputs.make_layer() if like is None else like.layer
     steps = inputs.choose_grid(layer) if like is None else (
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
