@@ -22,14 +22,13 @@ class MRFolds(MRRows):
 
     Input:  <split, rows>, text or packed
     Output: <gram LAYER FOLD I J, [high, low]>    a tile of E'E, see mr_gram
-                                                  with the number of folds as FOLD it
-                                                  is one of the second Gram, of the
-                                                  slopes of the nodes at the rows of
-                                                  the last fold, if --problem asks
-                                                  for it
             <sum LAYER FOLD LABEL, [high, low]>   a class sum; with --task
                                                   regression LABEL is targets or
                                                   squares, see mr_gram
+
+    If --problem asks for slopes, there are more tiles: FOLD is then the number of
+    folds, and the tile is one of the second Gram, S'S. S holds the slopes of the
+    nodes of the layer at the rows of the last fold.
 
     Map:    add the rows of the sample, fold by fold, to the sums of the task,
             write them at its end.
