@@ -166,7 +166,7 @@ def make_sample(n=900, d=12, seed=0, turned=None):
 
 def plain_layer(kind, d, n_hidden=120, rows=None, turned=None):
     """Make a layer on rows as they are, whose weights are turned with them."""
-    if kind == 'nystrom':
+    if kind in ('nystrom', 'laplacian'):
         W, b = rows[:n_hidden], np.full(n_hidden, 2.0 * d)
     else:
         W, b = draw_nodes(kind, n_hidden, d, seed=1)
@@ -190,7 +190,7 @@ def test_a_diagonal_metric_finds_the_features_that_matter(kind):
     assert errors[1] < 0.7 * errors[0]
 
 
-@pytest.mark.parametrize('kind', ['tanh', 'nystrom'])
+@pytest.mark.parametrize('kind', ['tanh', 'nystrom', 'laplacian'])
 def test_turned_rows_have_a_turned_metric_and_the_same_values(kind):
     Q = np.linalg.qr(np.random.default_rng(7).standard_normal((12, 12)))[0]
     rows, turned = make_sample(400), make_sample(400, turned=Q)
