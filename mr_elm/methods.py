@@ -74,7 +74,7 @@ METHODS = {
         'the rows, the Gram matrix.',
         f'{OPTIONS}:PESVMOptions', GRAM, (f'{ESTIMATORS}:ESVMClassifier', f'{ESTIMATORS}:ESVMRegressor'),
         {'rows.csv --model m.npz': '1,000 sigmoid nodes, in this process',
-         'rows.csv --model m.npz --auto -r local': 'choose map, scale, nu and L; all cores',
+         'rows.csv --model m.npz --auto -r local': 'choose and average machines; all cores',
          'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'},
         Tuning('map, weight scale, nu and L, from one pass over the rows',
                'Score all combinations of map, weight scale, nu and L by cross-validation, from one pass over the '

@@ -18,7 +18,7 @@ from mr_elm.drivers.tune_pesvm import Search, evaluate_grid
 from mr_elm.engines import make_engine
 from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.models import HiddenNodeModel
+from mr_elm.models import AveragedModel, HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.scaling.timing import judge_ratio, measure_processor, run_mr_elm
@@ -73,7 +73,8 @@ class AutoTraining:
 
     def fit(self) -> None:
         """Train, all choices included."""
-        self.model = HiddenNodeModel(*auto.train(self.plan, PESVMOptions(), make_engine())[:2])
+        header, arrays, _ = auto.train(self.plan, PESVMOptions(), make_engine())
+        self.model = (HiddenNodeModel if header.members is None else AveragedModel)(header, arrays)
 
     def score(self) -> float:
         """Return the accuracy on the test rows."""
@@ -82,8 +83,9 @@ class AutoTraining:
 
     def describe(self) -> str:
         """Say what was chosen."""
-        given = self.model.header.parameters
-        return f'{given["map"]}, scale {given["weight_scale"]:g}, nu {given["nu"]:g}, L {given["n_hidden"]}'
+        given = [member.header.parameters for member in self.model.members]
+        return ' + '.join(f'{one.get("kernel", one["map"])}, metric {one.get("metric", "none")}, L {one["n_hidden"]}'
+                          for one in given)
 
 
 def compare_with_svc(bench: Bench) -> list[Claim]:

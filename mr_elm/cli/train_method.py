@@ -51,7 +51,7 @@ def make_parser(name: str, method: Method) -> Parser:
 def add_auto_options(group: Any) -> None:
     """Add that the training chooses the nodes itself."""
     group.add_argument('--auto', action='store_true',
-                       help='choose map, weight scale, nu and L by held-out rows')
+                       help='choose and average machines by held-out rows')
     group.add_argument('--budget', type=read_budget, metavar='L|Ts', help=AdvancedHelp(
         'limit for --auto: at most L nodes, such as 2000, or about T seconds of one core, such as 60s (default: 3000)'))
 

@@ -1,69 +1,136 @@
-"""Train PESVM without being told anything: a search over few nodes on a sample, then one over nu on all rows.
+"""Train PESVM without options: a sample chooses the machines, one pass over all rows trains them.
 
-The sample chooses the kind of nodes by rows held out, and how the error falls when the nodes double says whether many
-pay. All rows then choose nu by one fold held out, and give the model.
+The sample, rows chosen by a keyed hash, comes to the driver. There leave-one-out and held-out rows choose a machine of
+each kind of nodes and one with a learned metric, and drop those that are clearly worse than the best. One Gram job sums
+up all rows for each machine that is left. The model averages the machines.
 """
+import time
+from dataclasses import replace
+
 import numpy as np
 
+from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.calibrate import add_probabilities
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.tune_pesvm import Kind, Search, evaluate_grid, train_best
+from mr_elm.drivers.pesvm import Made, make_model
+from mr_elm.drivers.sample import gather_sample
+from mr_elm.drivers.tune_pesvm import sum_up_folds
 from mr_elm.engines.base import Engine
 from mr_elm.machines.budget import Budget
+from mr_elm.machines.calibrating import ScoreSample
+from mr_elm.machines.grid_task import Folds, GridTask
+from mr_elm.machines.metric import SampleRows
+from mr_elm.machines.metric_choice import choose_metric
+from mr_elm.machines.node_choice import (
+    Candidate,
+    choose_candidates,
+    find_right,
+    keep_members,
+    prepare_problem,
+    ratio_of_half,
+)
+from mr_elm.machines.node_refinement import refine_candidate
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.scores.selection import NodeScore
+from mr_elm.scores.selection import select_sample
+from mr_elm.solvers.ridge.fold_grid import total_of
 
-PILOT_ROWS, PILOT_SIZES, PILOT_FOLDS = 6000, (150, 300), 3
-KINDS = (*(('sigmoid', s) for s in (1.0, 2.0, 4.0)), *(('rbf', s) for s in (1.0, 2.0)),
-         *(('nystrom', s) for s in (0.5, 1.0, 2.0)))
-NUS = tuple(10.0**k for k in range(-1, 6))
-AROUND = (0.01, 0.1, 1.0, 10.0)  # times the pilot's nu: more nodes and more rows move it
+SAMPLE_ROWS = 4000
+COMPARED_ROWS = 1500  # of the sample, by which kinds, widths and metrics are compared
 STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
-SETTLED = 0.98, 1000  # more do not once so many rows are labelled right
-CHEAP = 6e9  # rows times squared nodes: up to this nodes cost nothing, and two kinds of them are compared in folds
+CHEAP = 3e10  # rows times squared nodes: up to this nodes cost little
+COMPARE_KEY = 9  # of the hash that chooses them
+REFINED_NODES = 2000  # by which width and nu are chosen again
 
 
 def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget | None = None) -> tuple:
-    """Choose map, scale, nu and L, and train: (header, arrays, accounts of a first pass over text).
+    """Choose the machines, and train: (header, arrays, accounts of a first pass over text).
 
     options : of which task, scaling, seed and class weights count.
     Raises DataFormatError when the rows cannot be used.
     """
-    budget = budget or Budget()
-    inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options, budget.nodes)
-    largest = budget.largest(inputs.summary.n_rows)
-    sizes = tuple(sorted({min(size, largest) for size in PILOT_SIZES}))
-    pilot = evaluate_grid(inputs, Search(KINDS, NUS, sizes, PILOT_FOLDS, sample=PILOT_ROWS, n_counted=len(KINDS)))
-    leaders = rank_kinds(pilot.scores)
-    free = int(np.sqrt(CHEAP / inputs.summary.n_rows))
-    n_hidden = min(largest, max(free, choose_n_hidden(pilot.scores, leaders[0])))
-    cheap = n_hidden <= free
-    kinds, tested = (leaders[:2], 2) if cheap else (leaders[:1], 1)
-    engine.reporter.say(f'a sample suggests {n_hidden} hidden nodes: '
-                        + ', or '.join(f'{name} with weight scale {scale:g}' for name, scale in kinds))
-    nus = tuple(pilot.best.nu * factor for factor in AROUND)
-    n_counted = len(nus) * len(kinds) if cheap else 0  # of many rows the squared error says enough
-    final = evaluate_grid(inputs, Search(kinds, nus, (n_hidden,), tested=tested, n_counted=n_counted))
-    best = final.best
-    engine.reporter.say(f'all rows chose --map {best.map} --weight-scale {best.weight_scale:g} --nu {best.nu:g} '
-                        f'--hidden {best.n_hidden}')
-    header, arrays = train_best(inputs, final)
-    return header, arrays, inputs.data.first
+    began, budget = time.monotonic(), budget or Budget()
+    inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options)
+    rows = read_sample(inputs)
+    inputs = prepare_problem(inputs, rows, budget.largest(inputs.summary.n_rows))
+    with one_thread():
+        members = choose_members(inputs, rows, budget)
+    models = train_members(inputs, members)
+    engine.reporter.say(f'the model averages {len(models)} machines, chosen and trained in '
+                        f'{time.monotonic() - began:.1f} s')
+    return *add_scores(inputs, options, join_members(models)), inputs.data.first
 
 
-def rank_kinds(scores: list[NodeScore]) -> tuple[Kind, ...]:
-    """Return the kinds of nodes, the best first, by accuracy where it was counted, else by error."""
-    ranked = sorted((score for score in scores if score.trusted and np.isfinite(score.error)),
-                    key=lambda score: (-(score.accuracy or 0.0), score.error))
-    return tuple(dict.fromkeys((score.map, score.weight_scale) for score in ranked))
+def add_scores(inputs: NodeInputs, options: PESVMOptions, model: NodeModel) -> Made:
+    """Return the model: (header, arrays), with probabilities or intervals where the options want some."""
+    made: Made = (model.header, model.arrays)
+    if not options.holds_out:
+        return made
+    sample = ScoreSample.of(inputs.summary.n_rows, options.seed, inputs.weights)
+    return add_probabilities(inputs.data, made, sample, options.threshold)
 
 
-def choose_n_hidden(scores: list[NodeScore], kind: Kind) -> int:
+def read_sample(inputs: NodeInputs) -> SampleRows:
+    """Bring the sample to the driver."""
+    rows = gather_sample(inputs, SAMPLE_ROWS)
+    weights = None if (rows.weights == 1).all() else rows.weights
+    return SampleRows.of(rows.X, rows.numbers, len(inputs.classes.names) if inputs.classes else 0, weights)
+
+
+def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list[Candidate]:
+    """Return the machines to average, and say what was compared."""
+    few, n_rows = take_few(rows, inputs.options.seed), inputs.summary.n_rows
+    candidates = choose_candidates(inputs, few)
+    landmarks = [each for each in candidates if each.options.map == 'nystrom']
+    learned = choose_metric(inputs, few, max(landmarks, key=lambda each: each.value))
+    candidates += [learned] if learned else []
+    n_hidden = choose_n_hidden(candidates, few, n_rows, budget)
+    if n_hidden > inputs.options.n_hidden:
+        refined = inputs.with_options(n_hidden=min(n_hidden, REFINED_NODES))
+        candidates, few = [refine_candidate(refined, rows, each) for each in candidates], rows
+    members = keep_members(candidates, few)
+    for each in candidates:
+        inputs.data.engine.reporter.say(describe(each, few) + ('' if each in members else ': clearly worse, left out'))
+    return [replace(each, options=replace(each.options, n_hidden=n_hidden)) for each in members]
+
+
+def take_few(rows: SampleRows, seed: int) -> SampleRows:
+    """Return the rows that machines are compared by."""
+    share = COMPARED_ROWS / len(rows)
+    return rows if share >= 1 else rows.take(select_sample(rows.X, share, seed + COMPARE_KEY))
+
+
+def describe(candidate: Candidate, rows: SampleRows) -> str:
+    """Say for people what a machine is, and what the rows of the sample say of it."""
+    given, judged = candidate.options, candidate.judged
+    kernel = f' --kernel {given.kernel}' if given.kernel != 'gaussian' else ''
+    metric = f' --metric {candidate.learned.kind}' if candidate.learned else ''
+    score = '' if not rows.n_classes else (
+        f', {find_right(candidate.values[judged], rows.take(judged)).mean():.2%} of {judged.sum():,} rows right')
+    return f'--map {given.map}{kernel}{metric} --weight-scale {given.weight_scale:g} --nu {given.nu:g}{score}'
+
+
+def choose_n_hidden(candidates: list[Candidate], rows: SampleRows, n_rows: int, budget: Budget) -> int:
     """Return how many nodes to train: many where the error still falls steeply when nodes double."""
-    of_kind = [score for score in scores if (score.map, score.weight_scale) == kind and score.trusted]
-    least = [min(score.error for score in of_kind if score.n_hidden == size)
-             for size in sorted({score.n_hidden for score in of_kind})]
-    n_hidden = next(n_hidden for bound, n_hidden in STEEP if least[-1] <= bound * least[0])
-    settled = any((score.accuracy or 0.0) > SETTLED[0] for score in of_kind)
-    return min(n_hidden, SETTLED[1]) if settled else n_hidden
+    best = max(candidates, key=lambda each: each.value)
+    compared = best.options.n_hidden
+    if n_rows <= compared:
+        return compared
+    ratio = ratio_of_half(best, rows)
+    wanted = next(n_hidden for bound, n_hidden in STEEP if ratio <= bound)
+    return min(budget.largest(n_rows, len(candidates)), n_rows, max(int(np.sqrt(CHEAP / n_rows)), wanted))
+
+
+def train_members(inputs: NodeInputs, members: list[Candidate]) -> list[HiddenNodeModel]:
+    """Train the machines by one pass over all rows."""
+    problems = [each.state(inputs) for each in members]
+    layers = [problem.make_layer() for problem in problems]
+    steps = [problem.choose_grid(layer) for problem, layer in zip(problems, layers, strict=True)]
+    inputs.data.fix_width(layers[0].n_features)
+    all_rows = Folds(1, 0, 1.0, inputs.options.seed, inputs.weights, inputs.classes.index if inputs.classes else None)
+    sums = sum_up_folds(inputs, GridTask(all_rows, layers, steps))
+    with one_thread():
+        return [HiddenNodeModel(*make_model(problem, layer, step, total_of(parts)))
+                for problem, layer, step, parts in zip(problems, layers, steps, sums, strict=True)]

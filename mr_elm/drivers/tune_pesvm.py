@@ -59,7 +59,7 @@ def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
     search.demand_memory(inputs.plan.name, layers.values())
     steps = {kind: inputs.choose_grid(layer) for kind, layer in layers.items()}
     task = GridTask(describe_folds(inputs, search), list(layers.values()), list(steps.values()))
-    sums = sum_up_folds(inputs, task, list(layers))
+    sums = dict(zip(layers, sum_up_folds(inputs, task), strict=True))
     n, n_systems = max(search.sizes) + 1, len(layers) * search.n_tested * len(search.nus)
     with one_thread():
         inputs.data.engine.reporter.announce(f'solving {n_systems} systems of at most {n} unknowns',
@@ -88,14 +88,14 @@ def describe_folds(inputs: NodeInputs, search: Search) -> Folds:
                  inputs.classes.index if inputs.classes else None)
 
 
-def sum_up_folds(inputs: NodeInputs, task: GridTask, kinds: list[Kind]) -> dict[Kind, list[Sums]]:
-    """Run the job that sums up: kind -> list of Sums a fold."""
+def sum_up_folds(inputs: NodeInputs, task: GridTask) -> list[list[Sums]]:
+    """Run the job that sums up: for each layer a list of Sums, one a fold."""
     found = group_sums(run_problem(inputs.data, MRFolds, task, 'folds'), 2)
-    if len(found) < len(kinds) * task.folds.n_parts:
+    if len(found) < len(task.layers) * task.folds.n_parts:
         raise DataFormatError(f'{inputs.plan.name}: expected rows in each of {task.folds.n_folds} folds, one has '
                               'none: lower --folds')
-    return {kind: [assemble_sums(found.pop((number, fold)), task.layers[number], inputs.classes)
-                   for fold in range(task.folds.n_parts)] for number, kind in enumerate(kinds)}
+    return [[assemble_sums(found.pop((number, fold)), layer, inputs.classes) for fold in range(task.folds.n_parts)]
+            for number, layer in enumerate(task.layers)]
 
 
 def count_hits(inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grids: dict[Kind, FoldGrid],

@@ -1,0 +1,166 @@
+"""Choose hidden nodes by a sample of the rows in memory: kinds, widths and nu by leave-one-out, a few machines each.
+
+One machine of each family is chosen: its width starts at the median distance of two rows and moves on while the best
+one lies at an edge; leave-one-out scores choose width and nu. A further machine has a learned metric, see
+`machines.metric_choice`. `keep_members` says which of the machines are worth averaging.
+"""
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.landmarks import Landmarks
+from mr_elm.machines.metric import LearnedMetric, SampleRows
+from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.options import PESVMOptions
+from mr_elm.solvers.ridge.nu_path import decompose
+from mr_elm.sums.gram import expand
+from mr_elm.typing import Floats
+
+Problem = TypeVar('Problem', bound=NodeProblem)
+
+FAMILIES = (('nystrom', 'gaussian'), ('nystrom', 'laplacian'), ('sigmoid', 'gaussian'))  # map, kernel of landmarks
+NODES = 500  # of a machine that is compared, at most
+NUS = tuple(10.0**k for k in range(-2, 7))
+WIDTHS = (0, -1, 1, -2, 2, -3, 3)  # doublings of a width that every search tries
+REACH = 6  # doublings of a width away from the one that a search begins with
+CLIP = 3.0  # decision values beyond it are as good, or as bad, as this one
+MEDIAN_ROWS = 500  # whose distances say how wide a kernel may be
+
+
+@dataclass(frozen=True, eq=False)  # two of them are the same one, or not
+class Candidate:
+    """Hold a machine that the sample judges.
+
+    options : its map, kernel, weight scale and nu. layer : its nodes. value : how good it is, see `judge`.
+    values : (n, K), decision values of the rows by machines that have not seen them. judged : (n,), which rows have
+    some. learned : the metric that its nodes are behind, or None.
+    """
+
+    options: PESVMOptions
+    layer: HiddenLayer
+    value: float
+    values: Floats
+    judged: np.ndarray
+    learned: LearnedMetric | None = None
+
+    def state(self, problem: Problem) -> Problem:
+        """Return the problem of training this machine."""
+        return replace(problem, options=self.options, learned=self.learned)
+
+
+def prepare_problem(problem: Problem, rows: SampleRows, largest: int = NODES) -> Problem:
+    """Return the problem of machines to compare: its landmarks are rows of the sample, those that all rows give.
+
+    Probabilities and intervals belong to the average of the machines, not to each.
+    """
+    landmarks = Landmarks(rows.X.shape[0], problem.options.seed)
+    landmarks.add(rows.X)
+    problem = replace(problem, summary=replace(problem.summary, landmarks=landmarks.rows))
+    return problem.with_options(n_hidden=min(NODES, largest), probabilities=False, intervals=False, threshold=None)
+
+
+def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]:
+    """Return the best machine of each family. problem : with landmarks."""
+    def search(map: str, kernel: str) -> Candidate:
+        start = 1.0 if map != 'nystrom' else median_scale(problem)
+        return climb(lambda k: score_scale(
+            problem.with_options(map=map, kernel=kernel, weight_scale=round_scale(start * 2.0**k)), rows),
+                     WIDTHS)
+
+    return [search(*family) for family in FAMILIES]
+
+
+def median_scale(problem: NodeProblem) -> float:
+    """Return the weight scale of a kernel that is as wide as the median distance of two landmarks."""
+    layer = problem.with_options(map='nystrom', kernel='gaussian', n_hidden=MEDIAN_ROWS).make_layer()
+    Z = layer.weights
+    squares = np.einsum('ij,ij->i', Z, Z)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0))[np.triu_indices(len(Z), 1)]
+    apart = distances[distances > 1e-7 * np.sqrt(squares.max())]
+    return float(np.sqrt(layer.n_features) / np.median(apart)) if len(apart) else 1.0
+
+
+def climb(score: Callable[[int], Candidate], first: Sequence[int] = (0, -1, 1), reach: int = REACH) -> Candidate:
+    """Return the best candidate of whole numbers, which go on outwards while the best lies at an edge.
+
+    first : the numbers to begin with, side by side. reach : the largest number.
+    """
+    found = {k: score(k) for k in first}
+    while True:
+        best = max(found, key=lambda k: found[k].value)
+        edges = [k for k in (best - 1, best + 1) if k not in found and abs(k) <= reach]
+        if not edges:
+            return found[best]
+        found[edges[0]] = score(edges[0])
+
+
+def round_scale(scale: float) -> float:
+    """Round a weight scale to three digits, so that a user can type it."""
+    return float(f'{scale:.3g}')
+
+
+def score_scale(problem: NodeProblem, rows: SampleRows) -> Candidate:
+    """Return the best candidate of all nu on the nodes of a problem."""
+    layer = problem.make_layer()
+    path = decompose(expand(layer, rows.X), rows.T, NUS, rows.weights)
+    values = path.leave_out()
+    worth = [judge(each, rows) for each in values]
+    best = int(np.argmax(worth))
+    return Candidate(replace(problem.options, nu=path.nus[best]), layer, worth[best], values[best],
+                     np.ones(len(rows), bool))
+
+
+def judge(values: Floats, rows: SampleRows) -> float:
+    """Return how good decision values are, the larger the better: the accuracy minus half the error of a target.
+
+    The error, a root mean square, tells machines apart that label the same rows right. Numbers have only the error.
+    """
+    error = float(np.sqrt(np.average(square_errors(values, rows), weights=rows.weights)))
+    return float(np.average(find_right(values, rows), weights=rows.weights)) - error / 2 if rows.n_classes else -error
+
+
+def square_errors(values: Floats, rows: SampleRows) -> Floats:
+    """Return the mean squared error of the targets of each row, (n,)."""
+    bounded = np.clip(values, -CLIP, CLIP) if rows.n_classes else values
+    return ((bounded - rows.T)**2).mean(axis=1)
+
+
+def find_right(values: Floats, rows: SampleRows) -> np.ndarray:
+    """Tell which rows are labelled right, (n,) bool."""
+    if rows.T.shape[1] > 1:
+        return values.argmax(axis=1) == rows.T.argmax(axis=1)
+    return (values[:, 0] > 0) == (rows.T[:, 0] > 0)
+
+
+def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: float = 2.0) -> list[Candidate]:
+    """Return the candidates to average, the best first: those that are not clearly worse than the best.
+
+    A candidate is clearly worse when it labels fewer rows right, by more than `tolerance` standard errors of the
+    difference; for a regression, when its squared errors are larger by as much.
+    """
+    judged = np.all([each.judged for each in candidates], axis=0)
+    common = rows.take(judged)
+    loss = [measure_loss(each.values[judged], common) for each in candidates]
+    order = sorted(range(len(candidates)), key=lambda k: -judge(candidates[k].values[judged], common))
+    kept = []
+    for k in order:
+        worse = loss[k] - loss[order[0]]
+        if worse.mean() <= tolerance * worse.std() / np.sqrt(len(worse)):
+            kept.append(candidates[k])
+    return kept
+
+
+def measure_loss(values: Floats, rows: SampleRows) -> Floats:
+    """Return the loss of each row, (n,): whether it is labelled wrong, or its squared error."""
+    return 1.0 - find_right(values, rows) if rows.n_classes else square_errors(values, rows)
+
+
+def ratio_of_half(candidate: Candidate, rows: SampleRows) -> float:
+    """Return the squared error of a candidate divided by that of its first half of nodes, both by leave-one-out."""
+    half = candidate.layer.take(max(1, candidate.layer.n_hidden // 2))
+    errors = [square_errors(decompose(expand(layer, rows.X), rows.T, [candidate.options.nu], rows.weights)
+                            .leave_out()[0], rows).mean() for layer in (candidate.layer, half)]
+    return float(errors[0] / errors[1]) if errors[1] > 0 else 1.0

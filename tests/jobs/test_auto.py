@@ -1,0 +1,128 @@
+"""--auto chooses machines by a sample and trains them by one pass: the same model for any splits and runner."""
+import json
+
+import numpy as np
+import pytest
+from reference.files import LOCAL
+
+from mr_elm.models import read_model
+
+N = 300
+
+
+@pytest.fixture
+def table(rng):
+    """Draw rows of three classes: (X, labels)."""
+    X = rng.normal(size=(N, 3))
+    return X, (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
+
+
+@pytest.fixture
+def packed(elm, write, csv_of, table, tmp_path):
+    elm('pack', write('rows.csv', csv_of(table[1], table[0])), '-o', tmp_path / 'pack', '--block-rows', 40, '-q')
+    return tmp_path / 'pack'
+
+
+@pytest.fixture
+def trained(elm, tmp_path):
+    """Train quietly by --auto: the path of the model."""
+    def run(path, *options, name='m'):
+        done = elm('train', 'pesvm', path, '--auto', '--model', tmp_path / name, '--overwrite', '-q', *options)
+        assert (done.status, done.out, done.err) == (0, '', '')
+        return tmp_path / name
+    run.path = tmp_path / 'm'
+    return run
+
+
+def demand_same_bits(model_of, one, other):
+    """Demand models of the same members and bits; a condition is an estimate, a peak tells of the past."""
+    (header, arrays), (wanted, others) = model_of(one), model_of(other)
+    members, same = ([{name: value for name, value in member.items() if name not in ('condition', 'peak')}
+                      for member in each['members']] for each in (header, wanted))
+    assert members == same and list(arrays) == list(others)
+    assert [name for name in arrays if arrays[name].tobytes() != others[name].tobytes()] == []
+
+
+@pytest.mark.parametrize('options', [('3',), ('2', *LOCAL)], ids=' '.join)
+def test_splits_and_runners_do_not_show(trained, packed, model_of, options, maps):
+    n, *runner = options
+    demand_same_bits(model_of, trained(packed), trained(packed, *maps(n), *runner, name='again'))
+
+
+def test_machines_are_averaged_and_label_new_rows(elm, trained, write, csv_of, packed, rng):
+    X = rng.normal(size=(N, 3))
+    labels = (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
+    model = trained(packed)
+    told = json.loads(elm('evaluate', model, write('new.csv', csv_of(labels, X)), '--json').out)
+    assert 1 < len(read_model(model).members) <= 4 and told['accuracy'] > 0.85
+
+
+def test_it_is_told_what_was_compared_and_chosen(elm, packed, tmp_path):
+    said = elm('train', 'pesvm', packed, '--auto', '--model', tmp_path / 'm').err.splitlines()
+    compared = [line for line in said if line.startswith('--map ')]
+    assert len(compared) == 4 and all('of 300 rows right' in line for line in compared)
+    kept = [line for line in compared if 'left out' not in line]
+    assert sum(f'the model averages {len(kept)} machines' in line for line in said) == 1
+
+
+def test_the_model_lives(elm, trained, packed, tmp_path, model_of):
+    model = trained(packed)
+    elm('update', model, packed, '--model', tmp_path / 'twice', '-q')
+    elm('forget', tmp_path / 'twice', packed, '--model', tmp_path / 'once', '-q')
+    demand_same_bits(model_of, model, tmp_path / 'once')
+
+
+def test_landmarks_are_those_of_a_training_without_auto(elm, trained, packed, tmp_path, model_of):
+    header, arrays = model_of(trained(packed))
+    number, member = next((k, each) for k, each in enumerate(header['members'])
+                          if each['map'] == 'nystrom' and each.get('metric', 'none') == 'none')
+    parameters = {**header['parameters'], **member}
+    elm('train', 'pesvm', packed, '--map', 'nystrom', '--kernel', parameters.get('kernel', 'gaussian'), '--hidden', N,
+        '--weight-scale', parameters['weight_scale'], '--nu', parameters['nu'], '--model', tmp_path / 'plain', '-q')
+    plain = model_of(tmp_path / 'plain')[1]
+    assert plain['landmarks'].tobytes() == arrays[f'{number}/landmarks'].tobytes()
+    assert plain['gram'].tobytes() == arrays[f'{number}/gram'].tobytes()
+
+
+@pytest.mark.parametrize('n', [1, 2, 20])
+def test_few_rows_of_each_class_are_enough(elm, trained, write, csv_of, rng, n):
+    X = np.r_[rng.normal(size=(n, 2)) - 2, rng.normal(size=(n, 2)) + 2]
+    path = write('few.csv', csv_of(np.repeat([0, 1], n), X))
+    assert json.loads(elm('evaluate', trained(path), path, '--json').out)['accuracy'] == 1
+
+
+def test_rows_that_are_all_alike_are_enough(trained, write):
+    trained(write('alike.csv', '0,1,2\n1,1,2\n' * 3))
+
+
+def test_sparse_rows_and_weights_of_classes(elm, trained, write, libsvm_of, rng):
+    X = rng.normal(size=(120, 30)) * (rng.random((120, 30)) < 0.2)
+    path = write('rows.libsvm', libsvm_of(np.where(X[:, :5].sum(axis=1) > 0.5, '+1', '-1'), X))
+    told = json.loads(elm('evaluate', trained(path, '--class-weight', 'balanced'), path, '--json').out)
+    assert told['accuracy'] > 0.7
+
+
+def test_a_regression_within_seconds(elm, trained, write, csv_of, table):
+    X, _ = table
+    path = write('y.csv', csv_of((np.sin(3 * X[:, 0]) + 7).tolist(), X))
+    model = trained(path, '--budget', '1s', '--task', 'regression')
+    assert json.loads(elm('evaluate', model, path, '--json').out)['r2'] > 0.9
+
+
+def test_the_average_has_probabilities_that_fit_rows_it_has_not_seen(elm, trained, packed, write, csv_of, rng):
+    X = rng.normal(size=(N, 3))
+    path = write('new.csv', csv_of((X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1, X))
+    model = read_model(trained(packed, '--probabilities'))
+    assert len(model.members) > 1 and model.header.calibration is not None
+    told = json.loads(elm('evaluate', trained.path, path, '--json').out)
+    assert told['log_loss'] < 0.6 * np.log(3)
+
+
+def test_a_budget_of_nodes_is_kept(trained, packed):
+    assert all(member.layer.n_hidden <= 60 for member in read_model(trained(packed, '--budget', 60)).members)
+
+
+@pytest.mark.parametrize('options', [('--nu', 3), ('--kernel', 'laplacian'), ('--budget', '0'), ('--budget', '5m')])
+def test_auto_and_what_it_chooses_are_wrong_usage(elm, packed, options, tmp_path):
+    assert elm('train', 'pesvm', packed, '--auto', *options, '--model', tmp_path / 'm').status == 2
+    assert elm('train', 'pesvm', packed, '--budget', 10, '--model', tmp_path / 'm').status == 2

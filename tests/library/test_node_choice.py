@@ -1,0 +1,127 @@
+"""A sample chooses machines: widths that fit, metrics that help, and no member that is clearly worse."""
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from mr_elm.features.metric import measure_importance
+from mr_elm.machines.metric import SampleRows
+from mr_elm.machines.metric_choice import choose_metric
+from mr_elm.machines.node_choice import (
+    choose_candidates,
+    climb,
+    find_right,
+    judge,
+    keep_members,
+    median_scale,
+    prepare_problem,
+)
+from mr_elm.machines.node_refinement import hold_out, refine_candidate
+from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.options import PESVMOptions
+from mr_elm.sums.statistics import ColumnStatistics
+from mr_elm.sums.summary import Summary
+
+
+@dataclass(frozen=True)
+class Found:
+    """Stand for a candidate of which only the value counts."""
+
+    value: float
+
+
+def prepare(X, numbers, n_classes=2, n_hidden=100):
+    """Return (problem, rows) of a sample."""
+    rows = SampleRows.of(X, numbers, n_classes)
+    summary = Summary(columns=ColumnStatistics.of(X), n_rows=len(X))
+    return prepare_problem(NodeProblem(PESVMOptions(), summary, None), rows, n_hidden), rows
+
+
+def draw_squares(n, rng, size=0.5):
+    """Draw rows of a chessboard: (X, numbers). size : of a square."""
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, (np.floor(X / size).sum(axis=1) % 2).astype(int)
+
+
+@pytest.mark.parametrize('top', [-9, -4, 0, 2, 7])
+def test_a_search_goes_on_outwards_while_the_best_lies_at_an_edge(top):
+    tried = []
+    best = climb(lambda k: tried.append(k) or Found(-abs(k - top)), (0, -1, 1), 6)
+    assert best.value == -abs(np.clip(top, -6, 6) - top)
+    assert len(tried) == len(set(tried)) and max(map(abs, tried)) <= 6
+
+
+def test_smaller_squares_want_narrower_kernels(rng):
+    scales = []
+    for size in (1.0, 0.25):
+        problem, rows = prepare(*draw_squares(400, rng, size))
+        gaussian = choose_candidates(problem, rows)[0]
+        scales.append(gaussian.options.weight_scale)
+        assert gaussian.options.map == 'nystrom' and gaussian.judged.all()
+    assert scales[1] > 1.5 * scales[0]
+
+
+def test_the_first_width_is_the_median_distance_whatever_the_scale_of_the_rows(rng):
+    X = rng.normal(size=(200, 5))
+    problem, _ = prepare(X, np.arange(200) % 2)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    distances = np.linalg.norm(Z[:, None] - Z, axis=2)[np.triu_indices(200, 1)]
+    assert median_scale(problem) == pytest.approx(np.sqrt(5) / np.median(distances), rel=1e-9)
+    assert median_scale(prepare(1e6 * X + 7, np.arange(200) % 2)[0]) == pytest.approx(median_scale(problem), rel=1e-6)
+
+
+def test_a_machine_is_dropped_only_where_it_is_clearly_worse(rng):
+    problem, rows = prepare(*draw_squares(300, rng))
+    best, *_ = choose_candidates(problem, rows)
+    right = np.where(find_right(best.values, rows))[0]
+    few, many = best.values.copy(), best.values.copy()
+    few[right[:2]] *= -1
+    many[right[:60]] *= -1
+    others = [replace(best, values=values, value=judge(values, rows)) for values in (few, many)]
+    assert keep_members([others[1], others[0], best], rows) == [best, others[0]]
+
+
+def test_a_metric_is_learned_where_most_features_are_noise(rng):
+    X = rng.normal(size=(600, 12))
+    problem, rows = prepare(X, (X[:, 0] * X[:, 1] > 0).astype(int), n_hidden=200)
+    base = choose_candidates(problem, rows)[1]
+    learned = choose_metric(problem, rows, base)
+    assert measure_importance(learned.layer.metric)[:2].sum() > 0.7 and learned.learned.n_steps > 0
+    wrong = [1 - find_right(each.values, rows).mean() for each in (base, learned)]
+    assert wrong[1] < 0.6 * wrong[0]
+    assert keep_members([base, learned], rows) == [learned]
+
+
+@pytest.mark.parametrize('n, d', [(30, 5), (200, 1)])
+def test_few_rows_and_a_single_feature_learn_no_metric(rng, n, d):
+    problem, rows = prepare(rng.normal(size=(n, d)), np.arange(n) % 2)
+    assert choose_metric(problem, rows, choose_candidates(problem, rows)[0]) is None
+
+
+@pytest.mark.parametrize('n', [700, 1200])
+def test_more_landmarks_take_a_narrower_kernel(rng, n):
+    problem, rows = prepare(*draw_squares(n, rng, 0.2), n_hidden=50)
+    first = choose_candidates(problem, rows)[1]
+    more = refine_candidate(problem.with_options(n_hidden=n), rows, first)
+    assert more.layer.n_hidden == n and more.value > first.value
+    assert more.options.weight_scale >= first.options.weight_scale
+    assert more.judged.mean() == 1 if n == 700 else 0.1 < more.judged.mean() < 0.3
+
+
+def test_rows_are_held_out_whatever_their_order_and_copies_one_by_one(rng):
+    X, numbers = draw_squares(500, rng)
+    X[100:200] = X[0]
+    numbers[100:200] = numbers[0]
+    order = rng.permutation(500)
+    held = hold_out(SampleRows.of(X, numbers, 2), 3)
+    again = hold_out(SampleRows.of(X[order], numbers[order], 2), 3)
+    ours, theirs = (sorted(map(tuple, rows)) for rows in (X[held], X[order][again]))
+    assert ours == theirs and 0.1 < held.mean() < 0.3 and 0 < held[100:200].sum() < 60
+
+
+def test_numbers_are_judged_by_their_error_alone(rng):
+    X = rng.normal(size=(200, 3))
+    problem, rows = prepare(X, np.sin(2 * X[:, 0]), 0)
+    for each in choose_candidates(problem, rows):
+        assert each.value == pytest.approx(-np.sqrt(((each.values - rows.T)**2).mean()))
+        assert each.value > -0.5 * np.sin(2 * X[:, 0]).std()
