@@ -19,7 +19,8 @@ from mr_elm.features.kernels import Kernel
 from mr_elm.features.metric import KINDS, choose_kind, make_metric
 from mr_elm.features.sample import number_label, part_labels
 from mr_elm.io.blocks import widen
-from mr_elm.machines.options import KernelOptions, MetricOptions
+from mr_elm.machines.option_fields import MetricOptions
+from mr_elm.machines.options import KernelOptions
 from mr_elm.model_parts import landmark_widths
 from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.selection import fold_numbers, score_values

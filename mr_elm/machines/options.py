@@ -1,198 +1,35 @@
-"""List the options of each method once: name, type, default, range and help, for the command line and for drivers.
-
-A field made by `option` is an option of the command line; its name there, and what it reads, follow from the field's
-name and type unless `option` is told otherwise. The order of the fields is the order of the help.
-"""
-from collections.abc import Iterable
-from dataclasses import Field, dataclass, field, fields
-from typing import Any
+"""List the options of each method: name, type, default, range and help; see `option_fields`."""
+from dataclasses import dataclass
+from typing import ClassVar
 
 from mr_elm.features.hidden import LANDMARK_NODES, MAPS, NODES
 from mr_elm.features.kernels import KERNELS
-from mr_elm.features.metric import KINDS
-from mr_elm.features.scaling import SCALES
-from mr_elm.scores.threshold import make_goal
+from mr_elm.machines.option_fields import (
+    TASKS,
+    MetricOptions,
+    class_weight_option,
+    demand,
+    demand_classes,
+    demand_intervals,
+    demand_slope,
+    demand_threshold,
+    intervals_option,
+    kernel_option,
+    option,
+    probabilities_option,
+    rule_option,
+    threshold_option,
+    weights_option,
+)
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET
-from mr_elm.solvers.rules import COORDINATE, METHOD_RULES, choose_rule
+from mr_elm.solvers.rules import choose_rule
 from mr_elm.solvers.shared.multiclass import SCHEMES
 
 RANDOM_NODES = tuple(kind for kind in MAPS if kind not in ('nystrom', 'identity'))
 N_HIDDEN = 1000
-WEIGHTS = ('normal', 'uniform')  # how nodes are drawn
 SOLVERS = ('cholesky', 'svd', 'cg')  # of the kernel ELM
 GRAM, PASSES = NODE_SOLVERS = 'gram', 'passes'  # of pesvm and elm
 MOST_GRAM_NODES = 5000  # of a Gram, unless the user asks for it: every task sends L^2 numbers
-TASKS = ('classification', 'regression')
-LARGEST_SEED = 2**64 - 1
-
-
-@dataclass(frozen=True)
-class Option:
-    """Say how a parameter is given on the command line.
-
-    help : what it is; `{choices}` stands for the names to choose from. The default is added behind it.
-    group : heading in the help; '' for none, `{method}` for the name of the method.
-    choices : names to choose from, or none. flag : as typed; '' for the field's name with dashes.
-    metavar : stands for the value; '' for the choices, X for a number or N for a whole one.
-    bounds : least and largest whole number; None for any above 0.
-    advanced : whether only --help-all shows it. infinite : whether a number may be inf.
-    """
-
-    help: str
-    group: str = ''
-    choices: tuple = ()
-    flag: str = ''
-    metavar: str = ''
-    bounds: tuple[int, int] | None = None
-    advanced: bool = False
-    infinite: bool = False
-
-
-def option(default: Any, help: str, group: str = '', choices: Iterable[str] = (), **more: Any) -> Any:
-    """Make the field of an option. more : flag, metavar, bounds, advanced or infinite, see Option."""
-    return field(default=default, metadata={'option': Option(help, group, tuple(choices), **more)})
-
-
-def option_fields(kind: type) -> dict[str, Field]:
-    """Return the fields of a dataclass that are options of the command line, by name and in order."""
-    return {each.name: each for each in fields(kind) if 'option' in each.metadata}
-
-
-def flag_of(each: Field) -> str:
-    """Return what a user types for an option."""
-    return each.metadata['option'].flag or f'--{each.name.replace("_", "-")}'
-
-
-def weights_option(group: str) -> Any:
-    """Make the option that says how nodes are drawn."""
-    return option('normal', 'how nodes are drawn. normal: standard deviation S/sqrt(d); uniform: between -S and S',
-                  group, WEIGHTS, advanced=True)
-
-
-def kernel_option(group: str) -> Any:
-    """Make the option that names the kernel of landmarks."""
-    return option('gaussian', '--map nystrom: the kernel, {choices}', group, LANDMARK_NODES, metavar='NAME',
-                  advanced=True)
-
-
-def class_weight_option(group: str) -> Any:
-    """Make the option that says what classes weigh."""
-    return option(None, 'balanced: every class has the same total weight', group, ('balanced',), advanced=True)
-
-
-def probabilities_option() -> Any:
-    """Make the option that asks for probabilities."""
-    return option(False, 'fit probabilities, and label by them')
-
-
-def threshold_option() -> Any:
-    """Make the option that asks for a threshold."""
-    return option(None, '--probabilities of two classes: choose the P(last class) above which a row is of it, by '
-                  'rows held out: balanced (accuracy), f1, or how much worse a missed row of it is than a false one',
-                  metavar='balanced|f1|COST', advanced=True)
-
-
-def intervals_option() -> Any:
-    """Make the option that asks for intervals."""
-    return option(False, '--task regression: keep the errors of rows held out, for predict --interval', advanced=True)
-
-
-def rule_option(method: str) -> Any:
-    """Make the option that names the solver of a dual."""
-    rules = METHOD_RULES[method]
-    of_nodes = f'; with random nodes {COORDINATE}, which works with these only' if COORDINATE in rules else ''
-    return option(None, f'algorithm that solves the dual (default: {rules[0]}{of_nodes})', 'solver', rules,
-                  advanced=True)
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """Keep what every training is given. bad_rows : stop, or skip those that cannot be used."""
-
-    method: str = ''
-    bad_rows: str = 'stop'
-    task: str = 'classification'
-    scale: str = option('standard', 'how features are scaled before training: {choices}', 'model', SCALES,
-                        metavar='NAME', advanced=True)
-    seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, LARGEST_SEED), advanced=True)
-
-    @property
-    def holds_out(self) -> str:
-        """Return the option that needs scores of rows held out, or ''."""
-        return next((f'--{name}' for name in ('probabilities', 'intervals') if getattr(self, name, False)), '')
-
-    @property
-    def numeric(self) -> bool:
-        """Tell whether labels are targets."""
-        return self.task == 'regression'
-
-    def check(self) -> None:
-        """Raise ValueError where options contradict each other."""
-
-
-def demand_classes(task: str, class_weight: str | None, probabilities: bool) -> None:
-    """Raise ValueError for --class-weight or --probabilities together with --task regression."""
-    for flag, given in (('--class-weight', class_weight), ('--probabilities', probabilities)):
-        demand(task != 'regression' or not given, f'{flag}: cannot be used with --task regression, expected classes')
-
-
-def demand_intervals(task: str, intervals: bool) -> None:
-    """Raise ValueError for --intervals without --task regression."""
-    demand(not intervals or task == 'regression', '--intervals: expected --task regression')
-
-
-def demand_threshold(threshold: str | None, probabilities: bool) -> None:
-    """Raise ValueError for --threshold without --probabilities, and for one that there is not."""
-    if threshold is not None:
-        demand(probabilities, '--threshold: expected --probabilities beside it')
-        make_goal(threshold)
-
-
-def demand(met: bool, message: str) -> None:
-    """Raise ValueError when a condition is not met."""
-    if not met:
-        raise ValueError(message)
-
-
-ALL_ROWS = 'all'
-
-
-@dataclass(frozen=True)
-class MetricOptions(TrainingOptions):
-    """Keep how a metric of the features is learned."""
-
-    metric: str = option('none', 'weigh the features by how much the labels change with them, learned from the rows. '
-                         'diagonal: a number for each feature; full: also combinations of features', 'metric', KINDS,
-                         advanced=True)
-    metric_steps: int | None = option(None, 'learn in N steps (default: the best of 0 to 4 steps on held-out rows)',
-                                      'metric', bounds=(0, 100), advanced=True)
-    metric_rows: str = option('20000', 'learn from N rows, chosen by a hash; all: pesvm and elm learn from all rows, '
-                              'by one job a step', 'metric', metavar='N', advanced=True)
-
-    @property
-    def n_sampled(self) -> int:
-        """Return how large the sample is from which a metric is learned, 0 where there is none."""
-        return int(self.metric_rows) if self.metric != 'none' and self.metric_rows != ALL_ROWS else 0
-
-    @property
-    def learns_from_all_rows(self) -> bool:
-        """Tell whether a metric is learned from all rows."""
-        return self.metric != 'none' and self.metric_rows == ALL_ROWS
-
-    def check(self) -> None:
-        """Raise ValueError where options of the metric contradict each other."""
-        super().check()
-        everywhere = self.metric_rows == ALL_ROWS and isinstance(self, PESVMOptions)
-        demand(everywhere or (self.metric_rows.isdecimal() and int(self.metric_rows) > 0),
-               f'--metric-rows: expected a whole number above 0, found {self.metric_rows!r}')
-        demand(self.metric != 'none' or (self.metric_steps is None and self.metric_rows == self.__class__.metric_rows),
-               '--metric-steps and --metric-rows: expected --metric diagonal or full')
-
-
-def demand_slope(metric: str, kind: str) -> None:
-    """Raise ValueError for a metric together with nodes that cannot learn one. kind : of nodes, or a kernel."""
-    demand(metric == 'none' or kind not in NODES or NODES[kind].slope is not None,
-           f'{kind}: cannot be used with --metric, these nodes have no slope to learn a metric by')
 
 
 @dataclass(frozen=True)
@@ -202,6 +39,7 @@ class PESVMOptions(MetricOptions):
     method : pesvm, or elm: the same without the bias r, where nu is called C.
     """
 
+    SUMS_SLOPES: ClassVar[bool] = True
     method: str = 'pesvm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
     map: str = option('sigmoid', 'hidden nodes: {choices}; identity: the scaled features themselves, as in the linear '

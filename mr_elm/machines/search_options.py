@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.kernels import KERNELS
-from mr_elm.machines.options import RANDOM_NODES, WEIGHTS, class_weight_option, demand, kernel_option, option
+from mr_elm.machines.option_fields import WEIGHTS, class_weight_option, demand, kernel_option, option
+from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.scores.selection import GRIDS, candidates
 
 GRID = 'grid'

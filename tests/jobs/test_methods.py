@@ -7,7 +7,7 @@ import pytest
 from reference.manual import read_page
 
 from mr_elm.cli.reference import write_page
-from mr_elm.machines.options import option_fields
+from mr_elm.machines.option_fields import option_fields
 from mr_elm.methods import METHODS, load
 
 # what the manual promises
@@ -21,7 +21,8 @@ OF_ESTIMATORS = {'n_hidden': 200, 'degree': 3, 'solver': 'cholesky', 'rule': Non
 ROW = """
 import sys
 from dataclasses import dataclass
-from mr_elm.machines.options import PESVMOptions, option
+from mr_elm.machines.option_fields import option
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.methods import GRAM, METHODS, Method
 
 @dataclass(frozen=True)
