@@ -58,18 +58,21 @@ class MREvaluate(MRRows):
                 weight where rows have weights
             and, when the model has probabilities:
             <probabilities, [sums, ranks, bins]>
-                of rows of known classes: sums holds their weight, and sums of the log
-                loss and of the squared errors; then weights by the rank of the true class, (K,), and by
-                the probability of the predicted one, (3, 15): weight, sum of these
-                probabilities, weight of the rows that are labelled right
+                of rows of known classes: sums holds their weight, and sums of
+                the log loss and of the squared errors; ranks (K,) the weight of
+                the rows whose true class has so many more probable ones; bins
+                (3, 15), by the probability of the predicted class: the weight
+                of the rows, the sum of these probabilities, the weight of the
+                rows that are labelled right
             <ranking CLASS, [high, low, positive, negative, facts]>
                 weights of rows of this class and of others for each probability of
                 it; high and low are halves of its key; facts: how many bits of the
                 keys were dropped, and how many keys there may be
             or, when the model is one of regression:
             <residuals, JSON>
-                n rows, the sums of squared and of absolute errors, the mean of the
-                labels, and spread, the sum of their squared distances from it
+                n rows, or their weight, the sums of squared and of absolute
+                errors, the mean of the labels, and spread, the sum of their
+                squared distances from it
 
     Map:    predict each block, count, write when the task ends.
     Reduce: add the counts; merge the sums.

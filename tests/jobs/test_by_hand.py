@@ -61,7 +61,7 @@ COMMANDS = [
     ['tune', 'pesvm', 'rows.csv', '--map', 'tanh', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
     ['tune', 'sparse-elm', 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2'],
     ['tune', 'mr-kelm', 'rows.csv', '--sigma', '1,2', '--C', '1'],
-    ['evaluate', 'm.npz', 'rows.csv'], ['evaluate', 'r.npz', 'weighted.csv'],
+    ['evaluate', 'm.npz', 'rows.csv'], ['evaluate', 'r.npz', 'weighted.csv'], ['evaluate', 'nodes.npz', 'packed'],
     ['predict', 'm.npz', 'rows.csv', '-o', 'labels']]
 
 
