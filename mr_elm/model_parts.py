@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.features.hidden import LANDMARK_NODES, MAPS, HiddenLayer
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
+from mr_elm.features.nodes import LANDMARK_NODES, MAPS
 from mr_elm.model_checks import check_arrays, check_metric
 from mr_elm.typing import Floats, Rows
 

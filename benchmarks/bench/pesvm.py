@@ -21,7 +21,8 @@ from benchmarks.bench.sets import judge_set, judge_sets, race, warm_up
 from benchmarks.tables.peers import HPELM
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.estimators import ESVMClassifier
-from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import draw_nodes
 from mr_elm.io import csv_rows
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json

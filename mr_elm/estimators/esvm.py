@@ -16,7 +16,8 @@ from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import row_weights
-from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import draw_nodes
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.calibrating import ScoreSample, add_intervals, join, keep_held_out

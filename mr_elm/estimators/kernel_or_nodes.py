@@ -10,9 +10,10 @@ from mr_elm.estimators.conversion import Convertible, describe
 from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import AUTO, TableRows
-from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel, row_squares
 from mr_elm.features.metric import apply_metric
+from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import scale_rows
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.option_fields import WEIGHTS

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from mr_elm.features.hidden import NODES, HiddenLayer
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import NODES
 from mr_elm.typing import Floats, Rows
 
 BLOCK = 1 << 22  # slopes, or gradients, in memory together

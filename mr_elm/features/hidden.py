@@ -1,7 +1,6 @@
 """Map rows to hidden nodes, Phi(x) = g(W z + b) on scaled features z, in place, a block at a time.
 
-A new node is one entry of NODES. Two families: `projection` nodes see W z + b, `distance` nodes see |z - a|^2 and
-their width b.
+`features.nodes` has the kinds of nodes.
 """
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,174 +11,12 @@ import scipy.sparse as sp
 
 from mr_elm.features.kernels import ROUNDING
 from mr_elm.features.metric import apply_metric
+from mr_elm.features.nodes import NODES
 from mr_elm.typing import Floats, Rows
 
 CACHE = 1 << 20  # bytes of pre-activations worked on at a time, so that they stay in a core's cache
 FEWEST = 128  # rows, below which a matrix product is slow
 DENSE_ENOUGH = 0.2  # a CSR block fuller than this is multiplied faster as a dense one
-
-
-def sigmoid(Z: Floats, b: Floats) -> None:
-    """1 / (1 + exp(-z)) from z / 2, written with tanh, which cannot overflow."""
-    np.tanh(Z, out=Z)
-    Z += 1.0
-    Z *= 0.5
-
-
-def tanh(Z: Floats, b: Floats) -> None:
-    """tanh(z)."""
-    np.tanh(Z, out=Z)
-
-
-def sine(Z: Floats, b: Floats) -> None:
-    """sin(z)."""
-    np.sin(Z, out=Z)
-
-
-def cosine(Z: Floats, b: Floats) -> None:
-    """cos(z): random Fourier features of the Gaussian kernel, without the factor sqrt(2/L), so that nodes nest."""
-    np.cos(Z, out=Z)
-
-
-def relu(Z: Floats, b: Floats) -> None:
-    """max(z, 0)."""
-    np.maximum(Z, 0.0, out=Z)
-
-
-def hardlimit(Z: Floats, b: Floats) -> None:
-    """1 where z >= 0, else 0."""
-    np.greater_equal(Z, 0.0, out=Z)
-
-
-def gaussian(D: Floats, b: Floats) -> None:
-    """exp(-|z - a|^2 / b)."""
-    D /= b
-    np.negative(D, out=D)
-    np.exp(D, out=D)
-
-
-def laplacian(D: Floats, b: Floats) -> None:
-    """exp(-|z - a| / b)."""
-    np.sqrt(D, out=D)
-    gaussian(D, b)
-
-
-def multiquadric(D: Floats, b: Floats) -> None:
-    """sqrt(|z - a|^2 + b^2)."""
-    D += b * b
-    np.sqrt(D, out=D)
-
-
-def identity(Z: Floats, b: Floats) -> None:
-    """z, a node for each feature: the linear machine."""
-
-
-def sigmoid_slope(Z: Floats, b: Floats) -> None:
-    """(1 - tanh(z / 2)^2) / 4."""
-    tanh_slope(Z, b)
-    Z *= 0.25
-
-
-def tanh_slope(Z: Floats, b: Floats) -> None:
-    """1 - tanh(z)^2."""
-    np.tanh(Z, out=Z)
-    np.square(Z, out=Z)
-    np.subtract(1.0, Z, out=Z)
-
-
-def cosine_slope(Z: Floats, b: Floats) -> None:
-    """-sin(z)."""
-    np.sin(Z, out=Z)
-    np.negative(Z, out=Z)
-
-
-def identity_slope(Z: Floats, b: Floats) -> None:
-    """1."""
-    Z[...] = 1.0
-
-
-def gaussian_slope(D: Floats, b: Floats) -> None:
-    """-2 / b exp(-|z - a|^2 / b)."""
-    gaussian(D, b)
-    D *= -2.0 / b
-
-
-def laplacian_slope(D: Floats, b: Floats) -> None:
-    """-exp(-|z - a| / b) / (b |z - a|), and 0 at the centre, where the node has a peak."""
-    distances = np.sqrt(D)
-    laplacian(D, b)
-    np.divide(D, -b * distances, out=D, where=distances > 0)
-    D[distances == 0] = 0.0
-
-
-def multiquadric_slope(D: Floats, b: Floats) -> None:
-    """1 / sqrt(|z - a|^2 + b^2)."""
-    multiquadric(D, b)
-    np.divide(1.0, D, out=D)
-
-
-@dataclass(frozen=True)
-class NodeKind:
-    """Say what a node computes.
-
-    family : projection or distance. activate : its function, in place. bounded : whether values stay within [-1, 1].
-    gain : the function takes gain * z, a power of two folded into the weights without rounding.
-    slope : in place, the derivative by z, or for a distance node the number c with the gradient c (z - a). None where
-        it is 0 almost everywhere: such nodes cannot learn a metric.
-    takes_root : it is a function of |z - a|, whose root would turn the rounding between equal rows into 1e-8.
-    """
-
-    family: str
-    activate: Callable
-    bounded: bool = True
-    gain: float = 1.0
-    slope: Callable | None = None
-    takes_root: bool = False
-
-
-NODES = {
-    'sigmoid': NodeKind('projection', sigmoid, gain=0.5, slope=sigmoid_slope),
-    'tanh': NodeKind('projection', tanh, slope=tanh_slope),
-    'sine': NodeKind('projection', sine, slope=cosine),
-    'rff': NodeKind('projection', cosine, slope=cosine_slope),
-    'relu': NodeKind('projection', relu, bounded=False, slope=hardlimit),
-    'hardlimit': NodeKind('projection', hardlimit),
-    'rbf': NodeKind('distance', gaussian, slope=gaussian_slope),
-    'multiquadric': NodeKind('distance', multiquadric, bounded=False, slope=multiquadric_slope),
-    'nystrom': NodeKind('distance', gaussian, slope=gaussian_slope),
-    'laplacian': NodeKind('distance', laplacian, takes_root=True, slope=laplacian_slope),
-    'identity': NodeKind('projection', identity, bounded=False, slope=identity_slope),
-}
-LANDMARK_NODES = {'gaussian': 'nystrom', 'laplacian': 'laplacian'}  # kernel -> what `--map nystrom` computes with it
-MAPS = tuple(kind for kind in NODES if kind != 'laplacian')
-
-
-def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_scale: float = 1.0,
-               weights: str = 'normal') -> tuple[Floats, Floats]:
-    """Draw random nodes: (W, b) of shapes (L, d) and (L,). The first nodes do not depend on n_hidden.
-
-    weight_scale : s; pre-activations of standardised rows have deviation about s, and a Gaussian has width
-        sigma = sqrt(d) / s.
-    weights : normal (W normal with deviation s / sqrt(d), b uniform(-s, s)) or uniform (both uniform(-s, s)).
-    identity draws nothing: a node for each feature, whatever n_hidden is.
-    For rff b is uniform(-pi, pi). For rbf and multiquadric W are centres spread like the rows, b their widths.
-
-    Source: Huang et al., Extreme learning machine, 2006; Rahimi, Recht, Random features, 2007 (rff).
-    """
-    if kind == 'identity':
-        return np.eye(n_features), np.zeros(n_features)
-    s = weight_scale
-    draw_weights, draw_biases = (np.random.default_rng([seed, stream]) for stream in (0, 1))
-    if NODES[kind].family == 'distance':
-        centres = draw_weights.standard_normal((n_hidden, n_features))
-        sigma, u = np.sqrt(n_features) / s, draw_biases.uniform(0.5, 1.5, n_hidden)
-        return centres, (2 * sigma**2 if kind == 'rbf' else sigma) * u
-    if weights == 'uniform':
-        W = draw_weights.uniform(-s, s, (n_hidden, n_features))
-    else:
-        W = draw_weights.standard_normal((n_hidden, n_features)) * (s / np.sqrt(n_features))
-    limit = np.pi if kind == 'rff' else s
-    return W, draw_biases.uniform(-limit, limit, n_hidden)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
+from mr_elm.features.nodes import draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece

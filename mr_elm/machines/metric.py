@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from mr_elm.features.gradients import average_gradients
-from mr_elm.features.hidden import LANDMARK_NODES, HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.metric import KINDS, choose_kind, make_metric
+from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
 from mr_elm.features.sample import number_label, part_labels
 from mr_elm.io.blocks import widen
 from mr_elm.machines.option_fields import MetricOptions

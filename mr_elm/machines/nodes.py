@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample, sample_rows

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar
 
-from mr_elm.features.hidden import LANDMARK_NODES, NODES
 from mr_elm.features.metric import KINDS
+from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.features.scaling import SCALES
 from mr_elm.scores.threshold import make_goal
 from mr_elm.solvers.rules import COORDINATE, METHOD_RULES

@@ -2,8 +2,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mr_elm.features.hidden import LANDMARK_NODES, MAPS, NODES
 from mr_elm.features.kernels import KERNELS
+from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES
 from mr_elm.machines.option_fields import (
     TASKS,
     MetricOptions,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.features.hidden import MAPS
+from mr_elm.features.nodes import MAPS
 
 N, D = 300, 4
 EXACT = ('--solver', 'passes', '--tolerance', '1e-11')

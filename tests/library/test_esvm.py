@@ -6,7 +6,8 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.class_weight import compute_class_weight
 
 from mr_elm.errors import AccountingError
-from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import draw_nodes
 from mr_elm.io.blocks import Block
 from mr_elm.solvers.ridge import esvm
 from mr_elm.solvers.ridge.esvm import (

@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import draw_nodes
 from mr_elm.solvers.ridge.esvm import TrainingRows, fit_esvm
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, total_of
 from mr_elm.sums.gram import expand

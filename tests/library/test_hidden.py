@@ -5,8 +5,9 @@ import scipy.sparse as sp
 from reference import nodes as twin
 from sklearn.metrics.pairwise import rbf_kernel
 
-from mr_elm.features.hidden import DENSE_ENOUGH, LANDMARK_NODES, MAPS, NODES, HiddenLayer, draw_nodes
+from mr_elm.features.hidden import DENSE_ENOUGH, HiddenLayer
 from mr_elm.features.kernels import make_kernel
+from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES, draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.sums.statistics import ColumnStatistics
 

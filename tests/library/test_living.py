@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import AccountingError, ModelFormatError
-from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.machines.living import (
     Batch,

@@ -7,8 +7,9 @@ import scipy.sparse as sp
 
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.gradients import average_gradients
-from mr_elm.features.hidden import NODES, HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import apply_metric, choose_kind, make_metric, measure_importance
+from mr_elm.features.nodes import NODES, draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.io.encoding import CATEGORY, Column, Encoding
 from mr_elm.machines.metric import LearnedMetric, SampleRows, fit_nodes, learn_metric, learn_steps

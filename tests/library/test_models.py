@@ -12,8 +12,9 @@ from reference import dual
 from sklearn.metrics.pairwise import rbf_kernel
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.features.hidden import LANDMARK_NODES, NODES, HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import COMPILED_FROM, KernelTiles
+from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_model
 from mr_elm.model_parts import describe_map, landmark_widths, layer_arrays, layer_of, vector_arrays, vectors_of

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from mr_elm.features.hidden import HiddenLayer, draw_nodes
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import rows_from_arrays
+from mr_elm.features.nodes import draw_nodes
 from mr_elm.io.blocks import Block, encode_labels, take_rows
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import encode_block
