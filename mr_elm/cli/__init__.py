@@ -19,7 +19,7 @@ COMMANDS = {
     'merge': ('increment', 'combine models that were trained on different rows'),
     'predict': ('score', 'write the label of each row, and its scores with --scores'),
     'evaluate': ('score', 'score a model on labelled rows'),
-    'inspect': ('score', 'show what is in a model file'),
+    'inspect': ('inspect', 'show what is in a model file'),
     'pack': ('data', 'store rows as binary blocks, which later jobs read faster'),
     'bundle': ('bundle', 'make an archive of all that the nodes of a cluster need'),
     'cost': ('cost', 'estimate the node-hours of a training on a rented cluster'),

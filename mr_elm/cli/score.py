@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 
 from mr_elm.cli.options import (
     Parser,
-    add_debug_option,
     add_input_options,
     add_label_options,
     add_resume_option,
@@ -34,8 +33,6 @@ from mr_elm.models import Model, read_model, refusing
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import AdvancedHelp, read_columns, row_options
 from mr_elm.rows.written import Written, add_written_arguments
-
-BAR = 40  # characters of the largest importance
 
 
 def predict(argv: Sequence[str]) -> None:
@@ -178,63 +175,6 @@ def draw_figure(found: Evaluation, model: Model, path: str) -> None:
     from mr_elm.figures.reliability import draw
     with write_file(path) as local:
         draw(found, model.classes, local)
-
-
-def inspect(argv: Sequence[str]) -> None:
-    """Show the header of a model."""
-    parser = Parser('inspect', 'Show the header of a model file, with parameters, classes and history, and the shapes '
-                    'of its arrays.', runs_jobs=False)
-    parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
-    parser.add_argument('--json', action='store_true', help='print one JSON object')
-    parser.add_argument('--figure', metavar='OUT.png', help='where to draw the importance of the features, of a model '
-                        'with a learned metric')
-    add_debug_option(parser)
-    args, _ = parser.parse(argv)
-    with fetched_model(args.model) as (_, model):
-        shown = {**model.header.to_json(), 'arrays': {name: list(a.shape) for name, a in model.arrays.items()}}
-    importance = list_importance(model)
-    if args.figure is not None:
-        draw_importance(args.model, importance, args.figure)
-    if args.json:
-        print(json.dumps({**shown, **importance}))
-        return
-    for name, value in shown.items():
-        print(f'{name}: {json.dumps(value)}' if isinstance(value, (dict, list)) else f'{name}: {value}')
-    if importance:
-        print('importance:', *lay_out_importance(importance['importance_by_column']), sep='\n')
-
-
-def list_importance(model: Model) -> dict[str, Any]:
-    """Return the importance of the features, a list, and of the columns by name; nothing without a learned metric."""
-    values, columns = model.importance, model.importance_by_column
-    if values is None or columns is None:
-        return {}
-    names = name_columns(model, len(columns))
-    return {'importance': values.tolist(), 'importance_by_column': dict(zip(names, columns.tolist(), strict=True))}
-
-
-def name_columns(model: Model, n_columns: int) -> list[str]:
-    """Return the names of the columns, or their numbers, from 1 on, where they have none."""
-    if model.encoding is not None:
-        return [column.name for column in model.encoding.columns]
-    return model.header.parameters['input'].get('names') or [f'feature {j + 1}' for j in range(n_columns)]
-
-
-def lay_out_importance(importance: Mapping[str, float]) -> list[str]:
-    """Lay the importance of columns out as text, the largest first, with a bar for each."""
-    ranked = sorted(importance.items(), key=lambda item: -item[1])
-    width, largest = max(map(len, importance)), ranked[0][1]
-    return [f'  {name:{width}} {value:6.4f} {"#" * round(BAR * value / largest)}'.rstrip() for name, value in ranked]
-
-
-def draw_importance(name: str, importance: Mapping[str, Any], path: str) -> None:
-    """Draw the importance of columns. Raises ModelFormatError for a model that has none."""
-    if not importance:
-        raise ModelFormatError(f'{name}: expected a model with a learned metric (train it with --metric diagonal or '
-                               'full)')
-    from mr_elm.figures.importance import draw
-    with write_file(path) as local:
-        draw(importance['importance_by_column'], local)
 
 
 @contextmanager

@@ -142,6 +142,13 @@ def test_inspect_ranks_the_columns_by_name(write, csv_of, table, trained, elm, t
     assert np.allclose(found['importance'], list(found['importance_by_column'].values()))
 
 
+def test_inspect_prints_the_most_important_of_many_columns(write, csv_of, rng, trained, elm):
+    X = rng.normal(size=(400, 104))
+    trained(write('rows.csv', csv_of((X[:, 102] > 0) * 1, X)), '--metric', 'diagonal', '--metric-steps', 1)
+    lines = elm('inspect', trained.path).out.split('importance:\n')[1].splitlines()
+    assert len(lines) == 101 and lines[0].startswith('  feature 103 ') and lines[-1] == '  and 4 more'
+
+
 def test_a_figure_needs_a_metric(dense, trained, elm, tmp_path):
     trained(dense)
     done = elm('inspect', trained.path, '--figure', tmp_path / 'importance.png')
