@@ -19,7 +19,8 @@ from mr_elm.models import load_layer, read_model
 
 REGRESSION = ['--task', 'regression']
 TRAININGS = {  # name: arguments of train, and whether labels are targets
-    'pesvm': ['pesvm', '--hidden', 4], 'nystrom': ['pesvm', '--hidden', 4, '--map', 'nystrom', *REGRESSION],
+    'metric': ['pesvm', '--hidden', 4, '--metric', 'full', '--metric-steps', 1], 'pesvm': ['pesvm', '--hidden', 4],
+    'nystrom': ['pesvm', '--hidden', 4, '--map', 'nystrom', *REGRESSION],
     'elm': ['elm', '--hidden', 4, '--map', 'rbf', *REGRESSION], 'sparse-elm': ['sparse-elm'],
     'nodes': ['sparse-elm', '--kernel', 'sigmoid', '--hidden', 4], 'oelm': ['oelm', '--kernel', 'laplacian'],
     'sphere-svm': ['sphere-svm'], 'mr-kelm': ['mr-kelm', '--kernel', 'polynomial'],
