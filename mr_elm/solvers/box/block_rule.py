@@ -26,6 +26,7 @@ from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
 
 BLOCK = 2048          # most variables in a block, whose matrix then takes 17 MB in float32
+MOVING = 0.1          # share of a block; where fewer variables change, the next block is half as large: rows are alike
 ROUNDS = 1000         # blocks before giving up
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
@@ -80,7 +81,7 @@ class BlockSearch:
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
         self.cache = self.open_cache(settings.dtype or ('float64' if self.eps < FLOAT64_BELOW else 'float32'))
         self.whole = n <= min(SMALL, self.cache.capacity)
-        self.n_iter = self.n_certified = 0
+        self.n_iter, self.n_certified, self.room = 0, 0, BLOCK
         self.certified = self.cache.is_matrix
         # sums of all changes of alpha, and of alpha when it was certified: the error of float32 rows goes with them
         self.moved = self.before = 0.0
@@ -208,7 +209,8 @@ class BlockSearch:
         few = int(FEW * max(violating))
         chosen = [choose_largest(side, score, min(max(number, few), (count + 1) // 2))
                   for number, (side, score) in zip(violating, sides, strict=True)]
-        return np.unique(np.concatenate(chosen))[:count]
+        members = np.sort(np.concatenate(chosen))  # `np.unique` takes longer
+        return members[np.diff(members, prepend=-1) > 0][:count]
 
     def count_new(self) -> int:
         """Return how many variables of the next block may be new."""
@@ -223,7 +225,7 @@ class BlockSearch:
         new = self.choose_two_sided(np.where(met, 0, misfit), min(self.count_new(), self.cache.capacity), 0.5 * goal)
         free = choose_largest(np.flatnonzero(self.is_free() & met), misfit, self.cache.capacity - len(new))
         met[free] = False
-        room = min(max(BLOCK - len(free), BLOCK // 2), self.cache.capacity - len(free)) - len(new)
+        room = min(max(self.room - len(free), self.room // 2), self.cache.capacity - len(free)) - len(new)
         return np.sort(np.concatenate([new, free, self.choose_balanced(met, max(room, 0), 0.1 * goal)]))
 
     def solve_block(self, block: np.ndarray, tolerance: float, effort: Effort) -> None:
@@ -232,6 +234,8 @@ class BlockSearch:
         self.cache.ensure(block)
         block, Q = self.kept.bring(block, self.cache, targets)
         change = self.minimise(block, Q, tolerance, effort)
+        idle = np.count_nonzero(change) < MOVING * len(block)
+        self.room = max(self.room // 2, BLOCK // 8) if idle else min(2 * self.room, BLOCK)
         self.cache.move(block, change, targets, self.gradient)
         self.report()
 
