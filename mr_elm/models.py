@@ -1,11 +1,10 @@
 """Hold trained models: frozen, read from a file, asked for decision values and labels."""
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,13 +13,12 @@ from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import DENSE_ENOUGH, HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles, PairProduct
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
-from mr_elm.features.metric import apply_metric, measure_importance
+from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import BLOCK_ROWS, widen
-from mr_elm.io.encoding import Encoding
-from mr_elm.io.store import load_arrays, save_model
-from mr_elm.io.text import read_number
+from mr_elm.io.store import load_arrays
+from mr_elm.model_base import Model
 from mr_elm.model_checks import (
     check_arrays,
     check_header,
@@ -28,122 +26,17 @@ from mr_elm.model_checks import (
     check_metric,
     check_sparse_vectors,
     check_sums,
-    demand_metric,
 )
 from mr_elm.model_parts import check_layer, layer_of, vectors_of
-from mr_elm.scores.calibration import Labelling
 from mr_elm.solvers.shared.multiclass import (
-    ONE_VS_ALL,
     ONE_VS_ONE,
     group_coefficients,
-    machine_count,
 )
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats, Rows
 
-Kind = TypeVar('Kind', bound='Model')
 FEW_COEFFICIENTS = 10_000  # of pairs, most of which are 0: up to so many, one product with all of them is faster
 TILE_BYTES = 1 << 25  # what rows scored together may take as dense ones
-
-
-@dataclass(frozen=True)
-class Model(ABC):
-    """Hold what every model has; a kind of model says how many decision values a row has, and what they are.
-
-    arrays : name -> array of the model file.
-    """
-
-    header: ModelHeader
-    arrays: Mapping[str, np.ndarray]
-
-    @property
-    def n_features(self) -> int:
-        """Return the width of the rows."""
-        return self.header.n_features
-
-    @cached_property
-    def encoding(self) -> Encoding | None:
-        """Return how tables become rows of features, None where the rows of the training held only numbers."""
-        return None if self.header.encoding is None else Encoding.from_json(self.header.encoding)
-
-    @property
-    def members(self: Kind) -> tuple[Kind, ...]:
-        """Return the machines whose decision values are averaged; most models are one machine."""
-        return (self,)
-
-    @property
-    def numeric(self) -> bool:
-        """Tell whether the model predicts numbers."""
-        return self.header.task == 'regression'
-
-    @property
-    def classes(self) -> list[str]:
-        """Return the names of the classes."""
-        return self.header.classes
-
-    @property
-    def scheme(self) -> str:
-        """Say how several classes are told apart: one-vs-all, by the largest value, or one-vs-one, a vote of pairs."""
-        return self.header.parameters.get('multiclass', ONE_VS_ALL)
-
-    @property
-    def n_scores(self) -> int:
-        """Return the number of decision values of a row: 1 for two classes or a regression."""
-        return 1 if self.numeric else machine_count(len(self.classes), self.scheme)
-
-    def class_of(self, label: str) -> str:
-        """Return the class that a label names ('1.0' and '1' are one), or the label itself when it is none."""
-        return label if label in self.classes else self._class_of_number.get(read_number(label), label)
-
-    @cached_property
-    def _class_of_number(self) -> dict[float | None, str]:
-        numbers = {name: read_number(name) for name in self.classes}
-        return {} if None in numbers.values() else {number: name for name, number in numbers.items()}
-
-    @abstractmethod
-    def decision_function(self, X: Rows) -> Floats:
-        """Return decision values: (n, n_scores)."""
-
-    @abstractmethod
-    def check(self) -> None:
-        """Raise KeyError or ValueError when parts are missing or do not fit."""
-
-    @property
-    def importance(self) -> Floats | None:
-        """Return the importance of each feature by the learned metric, (d,) with sum 1, None without a metric."""
-        metric = self.arrays.get('feature_metric')
-        return None if metric is None else measure_importance(metric)
-
-    @property
-    def importance_by_column(self) -> Floats | None:
-        """Return the importance of each column of the rows: the sum over its features."""
-        if self.importance is None or self.encoding is None:
-            return self.importance
-        return np.add.reduceat(self.importance, self.encoding.starts[:-1])
-
-    def check_features(self) -> None:
-        """Raise KeyError, TypeError or ValueError when the encoding or the metric does not fit the features."""
-        if self.encoding is not None and self.encoding.width != self.n_features:
-            raise ValueError(f'expected columns of {self.n_features} features, found {self.encoding.width}')
-        demand_metric(self.header, self.arrays)
-
-    def predict(self, X: Rows) -> np.ndarray:
-        """Return a class number a row, (n,) int; for a regression a number a row."""
-        return self.decide(self.decision_function(X))
-
-    def save(self, path: str | PathLike) -> None:
-        """Write the model under exactly this name, whole or not at all."""
-        save_model(path, self.header, self.arrays)
-
-    @property
-    def labelling(self) -> Labelling:
-        """Return how decision values become classes and probabilities."""
-        return Labelling(len(self.classes), self.scheme, self.arrays.get('calibration'),
-                         self.header.threshold)
-
-    def decide(self, scores: Floats) -> np.ndarray:
-        """Turn decision values (n, P) into class numbers; a tie goes to the first class. Of a regression, the value."""
-        return scores[:, 0] if self.numeric else self.labelling.choose(scores)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,9 @@ from mr_elm.files.storage import STANDARD, demand_free, fetch_file, write_file
 from mr_elm.io.formats import RowOptions
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.machines.living import demand_living
+from mr_elm.model_base import Model
 from mr_elm.model_checks import check_report
-from mr_elm.models import Model, read_model, refusing
+from mr_elm.models import read_model, refusing
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import AdvancedHelp, read_columns, row_options
 from mr_elm.rows.written import Written, add_written_arguments

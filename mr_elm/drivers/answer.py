@@ -13,7 +13,7 @@ from mr_elm.io.encoded_rows import spread
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, find_kind, is_text
 from mr_elm.io.lines import parse_or_reject, split_chunk
-from mr_elm.models import Model
+from mr_elm.model_base import Model
 from mr_elm.rows.written import ONLY_LABELS, Writer, Written
 
 NAME = 'standard input'

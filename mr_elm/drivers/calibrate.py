@@ -11,7 +11,7 @@ from mr_elm.io.store import save_model
 from mr_elm.io.wire import split_key
 from mr_elm.machines.calibrating import Made, ScoreSample, add_intervals, calibrate, join, keep_held_out
 from mr_elm.machines.press import HeldOut
-from mr_elm.models import Model
+from mr_elm.model_base import Model
 from mr_elm.passes.data_set import DataSet
 from mr_elm.streaming.mr_scores import MRScores
 

@@ -21,7 +21,7 @@ from mr_elm.io.lines import split_chunk
 from mr_elm.io.selection import Header
 from mr_elm.io.splits import read_stream
 from mr_elm.io.text import find_repeated
-from mr_elm.models import Model
+from mr_elm.model_base import Model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.written import Written

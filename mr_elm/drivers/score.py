@@ -4,7 +4,7 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import write_file
 from mr_elm.io.wire import split_key
 from mr_elm.machines.evaluation import Evaluation
-from mr_elm.models import Model
+from mr_elm.model_base import Model
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan

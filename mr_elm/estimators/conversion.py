@@ -12,7 +12,7 @@ from mr_elm.estimators.tables import AUTO
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.io.text import read_number
-from mr_elm.models import Model
+from mr_elm.model_base import Model
 
 # what models call by other names than estimators
 RENAMED = {'map': 'kernel', 'normalised': 'normalise', 'solver': 'rule', 'eps': 'tol', 'tolerance': 'tol',

@@ -3,7 +3,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from mr_elm.io.blocks import BLOCK_ROWS
-from mr_elm.models import Model
+from mr_elm.model_base import Model
 from mr_elm.parallel import map_in_threads
 from mr_elm.typing import Floats, Rows
 

@@ -7,7 +7,7 @@ from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, make_kernel_nodes
 from mr_elm.machines.option_fields import MetricOptions
-from mr_elm.models import Model
+from mr_elm.model_base import Model
 from mr_elm.typing import Floats, Rows
 
 MOST_ROWS = int(MetricOptions.metric_rows)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.io.blocks import Block
-from mr_elm.models import Model
+from mr_elm.model_base import Model
 from mr_elm.scores.metrics import Confusion, Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
 from mr_elm.scores.ranking import LIMIT, TOTAL, Ranking

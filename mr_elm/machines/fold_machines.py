@@ -13,7 +13,8 @@ from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.machines.calibrating import KEY
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
-from mr_elm.models import HiddenNodeModel, KernelModel, Model, read_model
+from mr_elm.model_base import Model
+from mr_elm.models import HiddenNodeModel, KernelModel, read_model
 from mr_elm.scores.selection import fold_numbers
 from mr_elm.typing import Rows
 

@@ -16,9 +16,10 @@ from mr_elm.header import ModelHeader
 from mr_elm.history import extend_history, make_event
 from mr_elm.machines.nodes import grid_for
 from mr_elm.machines.options import PASSES, PESVMOptions
+from mr_elm.model_base import Model
 from mr_elm.model_checks import check_living
 from mr_elm.model_parts import layer_arrays
-from mr_elm.models import HiddenNodeModel, Model, refusing
+from mr_elm.models import HiddenNodeModel, refusing
 from mr_elm.solvers.ridge.esvm import Sums, finish
 from mr_elm.solvers.ridge.increment import (
     add_sums,

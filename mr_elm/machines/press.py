@@ -15,7 +15,8 @@ from scipy.linalg import solve_triangular
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block, widen
-from mr_elm.models import HiddenNodeModel, Model, NodeModel
+from mr_elm.model_base import Model
+from mr_elm.models import HiddenNodeModel, NodeModel
 from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.solvers.shared.multiclass import class_targets
