@@ -121,13 +121,9 @@ def is_utf8(text: bytes) -> bool:
 
 def read_matrix(columns: list[Any]) -> Floats | None:
     """Read columns of fields as a matrix; None where one is no plain number."""
-    X = np.empty((len(columns), len(columns[0])))
-    for j, column in enumerate(columns):
-        numbers = column.plain_numbers()
-        if numbers is None:
-            return None
-        X[j] = numbers
-    return np.ascontiguousarray(X.T) if np.isfinite(X).all() else None
+    X = np.empty((len(columns[0]), len(columns)))
+    plain = all(column.read_into(X, k) for k, column in enumerate(columns))
+    return X if plain and np.isfinite(X).all() else None
 
 
 def is_weight(numbers: Floats | None) -> bool:

@@ -99,15 +99,16 @@ def read_any(text: np.ndarray, start: int, end: int, powers: np.ndarray, out: np
 
 
 @jit()
-def read_numbers(text: np.ndarray, bounds: np.ndarray, j: int, powers: np.ndarray, out: np.ndarray) -> bool:
-    """Fill out (n,) with the numbers of column j, NaN for missing ones; returns whether all are plain decimal numbers.
+def read_numbers(text: np.ndarray, bounds: np.ndarray, j: int, powers: np.ndarray, out: np.ndarray, k: int) -> bool:
+    """Fill out[:, k] with the numbers of column j, NaN for missing ones; returns whether all are plain decimal numbers.
 
-    text, bounds : see `FieldColumn`. powers : see `tabulate_powers`.
+    text, bounds : see `FieldColumn`. powers : see `tabulate_powers`. out : (n, d), row after row.
     """
+    flat, d = out.reshape(-1), out.shape[1]
     for i in range(len(bounds)):
-        start, end = bounds[i, j] + 1, bounds[i, j + 1]
-        is_short, out[i] = read_short(text, start, end)
-        if not is_short and not read_any(text, start, end, powers, out, i):
+        start, end, at = bounds[i, j] + 1, bounds[i, j + 1], i * d + k
+        is_short, flat[at] = read_short(text, start, end)
+        if not is_short and not read_any(text, start, end, powers, flat, at):
             return False
     return True
 
@@ -222,10 +223,14 @@ class FieldColumn:
         """Return the values of some rows."""
         return FieldColumn(self.data, self.bounds[rows], self.j)
 
+    def read_into(self, X: Floats, k: int) -> bool:
+        """Fill column k of X (n, d) with the values, NaN for missing ones; returns whether all are plain numbers."""
+        return read_numbers(self.data, self.bounds, self.j, tabulate_powers(), X, k)
+
     def plain_numbers(self) -> Floats | None:
         """Return the values as numbers, NaN for missing ones; None where one is not a plain decimal number."""
-        numbers = np.empty(len(self))
-        return numbers if read_numbers(self.data, self.bounds, self.j, tabulate_powers(), numbers) else None
+        numbers = np.empty((len(self), 1))
+        return numbers[:, 0] if self.read_into(numbers, 0) else None
 
     def numbers(self) -> Floats:
         """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
@@ -264,7 +269,7 @@ def find_fields(text: bytes, delimiter: str, n_columns: int) -> list[FieldColumn
     last = ends[n_columns - 1::n_columns]
     if len(last) * n_columns != len(ends) or len(last) != np.count_nonzero(line_ends) or not line_ends[last].all():
         return None
-    bounds = np.empty((len(last), n_columns + 1), ends.dtype)
+    bounds = np.empty((len(last), n_columns + 1), np.int32)
     bounds[:, 1:] = ends.reshape(-1, n_columns)
     bounds[0, 0], bounds[1:, 0] = -1, last[:-1]
     return [FieldColumn(data, bounds, j) for j in range(n_columns)]
