@@ -82,12 +82,14 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
 def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list[Candidate]:
     """Return the machines to average, and say what was compared."""
     few, n_rows = take_few(rows, inputs.options.seed), inputs.summary.n_rows
+    inputs.data.engine.reporter.say(f'comparing machines on {len(few):,} rows of the sample')
     candidates = choose_candidates(inputs, few)
     landmarks = [each for each in candidates if each.options.map == 'nystrom']
     learned = choose_metric(inputs, few, max(landmarks, key=lambda each: each.value))
     candidates += [learned] if learned else []
     n_hidden = choose_n_hidden(candidates, few, n_rows, budget)
     if n_hidden > inputs.options.n_hidden:
+        inputs.data.engine.reporter.say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
         refined = inputs.with_options(n_hidden=min(n_hidden, REFINED_NODES))
         candidates, few = [refine_candidate(refined, rows, each) for each in candidates], rows
     members = keep_members(candidates, few)

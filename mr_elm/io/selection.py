@@ -75,8 +75,8 @@ def select_columns(header: Header, options: RowOptions) -> Selection:
         features = order_features(header, features, options.names)
     names = None if header.names is None else tuple(header.names[j] for j in features)
     demand_distinct(header, names)
-    return Selection(label, weight, tuple(features), names,
-                     tuple(header.call(j) for j in free if j not in features))
+    chosen = set(features)
+    return Selection(label, weight, tuple(features), names, tuple(header.call(j) for j in free if j not in chosen))
 
 
 def find_label(header: Header, options: RowOptions) -> int | None:
@@ -113,8 +113,8 @@ def choose_features(header: Header, free: Sequence[int], options: RowOptions) ->
     """Return which of the free columns the user wants as features, or a training had."""
     left_out = {header.locate(column) for column in options.drop or ()}
     if options.columns is not None:
-        wanted = list(dict.fromkeys(header.locate(column) for column in options.columns))
-        if clash := [j for j in wanted if j not in free or j in left_out]:
+        wanted, allowed = list(dict.fromkeys(header.locate(column) for column in options.columns)), set(free) - left_out
+        if clash := [j for j in wanted if j not in allowed]:
             raise DataFormatError(f'{header.path}: expected features in --columns, column {header.call(clash[0])!r} is '
                                   'the label, the weight or in --drop')
         return wanted
@@ -139,7 +139,8 @@ def order_features(header: Header, features: Sequence[int], names: Sequence[str]
     if missing := [name for name in names if name not in found]:
         raise DataFormatError(f'{header.path}: expected a column named {missing[0]!r}, its {len(found)} features are '
                               f'{", ".join(map(str, list(found)[:SHOWN]))}')
-    if unknown := [str(name) for name in found if name not in names]:
+    known = set(names)
+    if unknown := [str(name) for name in found if name not in known]:
         raise DataFormatError(f'{header.path}: expected the columns {", ".join(names[:SHOWN])}, found also '
                               f'{unknown[0]!r}: leave it out with --drop {unknown[0]}')
     return [found[name] for name in names]

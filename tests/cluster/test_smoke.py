@@ -68,6 +68,7 @@ def test_packed_rows_on_hdfs_give_the_same_bits_in_several_splits(cluster, packe
     assert different(model_of, tmp_path / 'inline.npz', tmp_path / 'hadoop.npz') == []
 
 
+@pytest.mark.long
 def test_a_model_may_be_on_hdfs(cluster, here, packed_there, model_there, rows, inline_model):
     again = cluster.elm('train', 'pesvm', packed_there, *OPTIONS, '--model', model_there)
     assert again.returncode == 1 and 'exists (--overwrite' in again.stderr
@@ -83,6 +84,7 @@ def test_predictions_come_in_input_order(cluster, here, rows, inline_model, tmp_
     assert (tmp_path / 'hadoop').read_text() == (tmp_path / 'inline').read_text()
 
 
+@pytest.mark.long
 def test_a_bad_row_reads_as_it_does_inline(cluster, rows, tmp_path):
     lines = rows.read_text().splitlines()
     lines[2900] += ',7'
@@ -100,8 +102,9 @@ def test_a_task_that_raises_is_explained(cluster, rows, inline_model):
     assert process.returncode == 1 and 'attempt_' in process.stderr and 'Traceback' not in process.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('method, parts, reducers', [
-    ('sparse-elm', 1, ('-D', 'mapreduce.job.reduces=3')), pytest.param('sphere-svm', 3, (), marks=pytest.mark.long)])
+    ('sparse-elm', 1, ('-D', 'mapreduce.job.reduces=3')), ('sphere-svm', 3, ())])
 def test_machines_are_trained_on_reducers(cluster, here, packed, model_of, tmp_path, method, parts, reducers):
     words = ('train', method, packed, '--C', 2, '--partitions', parts, '--model')
     here(*words, tmp_path / 'inline', '-q')
@@ -109,6 +112,7 @@ def test_machines_are_trained_on_reducers(cluster, here, packed, model_of, tmp_p
     assert different(model_of, tmp_path / 'inline', tmp_path / 'hadoop') == []
 
 
+@pytest.mark.long
 def test_a_kernel_matrix_is_computed_by_tasks(cluster, here, packed, model_of, tmp_path):
     words = ('train', 'mr-kelm', packed, '--C', 10, '--model')
     here(*words, tmp_path / 'inline', '-q')
@@ -116,6 +120,7 @@ def test_a_kernel_matrix_is_computed_by_tasks(cluster, here, packed, model_of, t
     assert different(model_of, tmp_path / 'inline', tmp_path / 'hadoop') == []
 
 
+@pytest.mark.long
 def test_a_model_is_chosen_and_grows(cluster, here, packed, model_of, tmp_path):
     """The same bits as inline."""
     grid = ('--hidden', '20,40', '--nu', '1,10', '--weight-scale', 1, '--folds', 3)
