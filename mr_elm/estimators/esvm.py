@@ -1,254 +1,24 @@
 """Offer the extreme SVM as scikit-learn estimators that live: rows come, rows leave, estimators merge."""
-from collections.abc import Callable
-from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
-from mr_elm.estimators.jobs import count_threads, decide
-from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
-from mr_elm.estimators.metric import MetricLearner
+from mr_elm.estimators.jobs import decide
+from mr_elm.estimators.living import LivingESVM, name_classes
 from mr_elm.estimators.probabilities import Labelled
-from mr_elm.estimators.tables import REFUSE, TableRows
+from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import row_weights
-from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.nodes import draw_nodes
 from mr_elm.io.formats import MAX_CATEGORIES
-from mr_elm.io.frames import is_stream, read_stream
-from mr_elm.machines.calibrating import ScoreSample, add_intervals, join, keep_held_out
-from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
-from mr_elm.machines.press import HeldOut, LeaveOneOut
+from mr_elm.machines.calibrating import add_intervals
+from mr_elm.machines.press import HeldOut
 from mr_elm.machines.spread import Spread
 from mr_elm.models import HiddenNodeModel
-from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
-from mr_elm.solvers.ridge.increment import size_of
-from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import Classes
+from mr_elm.solvers.ridge.esvm import TrainingRows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
-
-MAPS = (*RANDOM_NODES, 'identity')
-
-
-class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
-    """Keep the sums of the rows, and solve whenever they change. Rows are taken as they are: scale them before.
-
-    Parameters
-    ----------
-    map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; identity: the
-        features themselves, as many nodes as there are features.
-    n_hidden, seed : how many, and the seed that they are drawn by.
-    nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
-    encode, max_categories : see `TableRows`; the first rows decide what columns and categories there are.
-    n_jobs : threads, as in joblib: they share the rows of a fit and of a prediction.
-    metric, metric_steps : see `MetricLearner`; the first rows decide.
-
-    Source: He et al., A parallel incremental extreme SVM classifier, 2011.
-    """
-
-    _method = 'pesvm'
-    _numeric = False
-    machine_: LivingMachine
-    model_: HiddenNodeModel
-    classes_: np.ndarray
-    n_features_in_: int
-
-    def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
-                 weights: str = 'normal', seed: int = 0, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None) -> None:
-        self.map, self.n_hidden, self.nu = map, n_hidden, nu
-        self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
-        self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
-        self.metric, self.metric_steps = metric, metric_steps
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return self._tag_tables(tags)
-
-    @property
-    def layer_(self) -> HiddenLayer:
-        """Return the hidden nodes."""
-        return self.machine_.layer
-
-    @property
-    def sums_(self) -> Sums:
-        """Return the sums of the rows."""
-        return self.machine_.sums
-
-    @property
-    def n_rows_(self) -> int:
-        """Return how many rows the estimator has."""
-        return self.machine_.header.n_rows_used
-
-    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
-        """Fit. Sets model_, and classes_ of a classifier."""
-        return self._add(X, y, sample_weight, anew=True)
-
-    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
-        """Take rows away, as if they had never been there; classes that lose their last row go too.
-
-        X may be an Arrow stream, as in `partial_fit`. Raises AccountingError, and changes nothing, when the rows cannot
-        have been there.
-        """
-        check_is_fitted(self)
-        return self._take_batches(self._forget, X, y, sample_weight)
-
-    def merge(self, other: 'LivingESVM') -> 'LivingESVM':
-        """Add the rows of an estimator that was fitted apart on the same nodes."""
-        check_is_fitted(self)
-        check_is_fitted(other)
-        demand_same_nodes(self.model_, other.model_, 'this estimator', 'the other estimator')
-        labels = None if self._numeric else self._join_labels(other.classes_)
-        return self._take(self._machine().merge(other.machine_, name_classes(labels)), labels)
-
-    def to_model(self) -> HiddenNodeModel:
-        """Return the fitted model with its sums, for `mr-elm update`, `forget` and `merge`; see `Convertible`."""
-        check_is_fitted(self)
-        return self.machine_.keep_sums(self.model_)
-
-    @classmethod
-    def _of_model(cls, model: Any) -> 'LivingESVM':
-        """Make the fitted estimator of a model, which lives on with its scaling and nodes."""
-        estimator, machine = super()._of_model(model), LivingMachine.of_model(model)
-        names = [str(label) for label in getattr(estimator, 'classes_', ())]
-        estimator.machine_ = replace(machine, header=replace(machine.header, classes=names))
-        return estimator
-
-    def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
-        X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=self._numeric)
-        return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
-
-    def _add_batches(self, X: Any, y: Any, sample_weight: Any, declared: Labels = ()) -> Any:
-        """Add rows, or those of a stream batch by batch."""
-        def add(X: Any, y: Any, weights: Any) -> Any:
-            return self._add(X, y, weights, not hasattr(self, 'machine_'), declared)
-
-        return self._take_batches(add, X, y, sample_weight)
-
-    def _take_batches(self, take: Callable, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Call take(X, y, sample_weight) with rows, or with each batch of a stream; one that fails undoes all."""
-        if not (isinstance(y, str) or is_stream(X)):
-            return take(X, y, sample_weight)
-        before = dict(self.__dict__)
-        try:
-            for batch in read_stream(X, y, sample_weight):
-                take(*batch)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        return self
-
-    def _forget(self, X: Rows, y: Labels, sample_weight: Weights) -> 'LivingESVM':
-        rows = self._read(X, y, sample_weight, reset=False)
-        labels = self._join_labels(rows[1])
-        return self._take(self._machine().forget(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
-
-    def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
-        """Return the labels of the classes known and of these rows, in class order; None for a regression."""
-        return None
-
-    def _label(self, rows: tuple, labels: Any) -> TrainingRows:
-        """Return rows as (X, y, sample_weight) with class numbers or targets, and all weights."""
-        X, y, sample_weight = rows
-        return TrainingRows(X, y.astype(float), sample_weight=sample_weight)
-
-    def _add(self, X: Rows, y: Labels, sample_weight: Weights, anew: bool, declared: Labels = ()) -> 'LivingESVM':
-        """Add rows to the machine, or begin a new one with them. declared : classes that may have no row yet."""
-        rows = self._read(X, y, sample_weight, reset=anew)
-        labels = self._join_labels(rows[1], declared, anew)
-        if anew:
-            self.__dict__.pop('model_', None)  # what was fitted to other rows
-            self._take(self._begin(rows, labels), labels)
-            return self._score_held_out(rows)
-        return self._take(self._machine().add(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
-
-    def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
-        """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left."""
-        check_is_fitted(self)
-        return self._score_held_out(self._read(X, y, sample_weight, reset=False))
-
-    def _score_held_out(self, rows: tuple) -> 'LivingESVM':
-        """Score rows by the machine of all others, and fit what is wanted to them."""
-        if self._holds_out:
-            labelled = self._label(rows, getattr(self, 'classes_', None))
-            chosen = ScoreSample.of(len(labelled.y), self.seed).choose(labelled)
-            weights = None if labelled.sample_weight is None else labelled.sample_weight[chosen]
-            sample = TrainingRows(labelled.X[chosen], labelled.y[chosen], labelled.classes, weights)
-            scorer = LeaveOneOut.of(self.to_model())
-            self._hold_out(join([scorer.score(block, own) for block, own in sample.blocks()]), sample.X)
-        return self
-
-    def _hold_out(self, rows: HeldOut, X: Rows) -> None:
-        """Fit what is wanted to rows X that were held out."""
-
-    @property
-    def _holds_out(self) -> bool:
-        """Tell whether something is to be fitted to rows that are held out."""
-        return False
-
-    def _begin(self, rows: tuple, labels: Any) -> LivingMachine:
-        """Make a machine of these rows."""
-        layer = self._make_layer()
-        if labels is not None:
-            self.classes_ = labels
-        labelled = self._label(rows, labels)
-        T = class_targets(labelled.y, 0 if labels is None else len(labels))
-        self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
-        layer = layer.pass_metric(self._metric)
-        batch = self._sum_up(rows, labels, layer)
-        names = ('map', 'n_hidden', 'nu', 'weight_scale', 'weights', 'seed')
-        header = describe(self, batch.n_rows, {
-            **{name: getattr(self, name) for name in names},
-            'n_hidden': layer.n_hidden, 'sigma': float(np.sqrt(layer.n_features) / self.weight_scale),
-            'solver': None, 'condition': None, 'grid': list(astuple(batch.steps)), 'peak': size_of(batch.sums),
-            **(self._learned.facts if self._learned else {})})
-        return LivingMachine(header, layer, batch.sums)
-
-    def _make_layer(self) -> HiddenLayer:
-        if self.map not in MAPS:
-            raise ValueError(f'map: expected one of {", ".join(MAPS)}, found {self.map!r}')
-        if not self.n_hidden >= 1:
-            raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
-        weights, biases = draw_nodes(self.map, self.n_hidden, self._width, self.seed, self.weight_scale, self.weights)
-        return HiddenLayer(self.map, weights, biases, *self._scaling)
-
-    def _machine(self) -> LivingMachine:
-        """Return the machine with the parameters that may have changed since it was made."""
-        header = self.machine_.header.change_parameters(nu=to_python(self.nu), class_weight=name_weights(self))
-        return replace(self.machine_, header=header)
-
-    def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:
-        """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows."""
-        labelled = self._label(rows, labels)
-        low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
-                     for bound in (labelled.X.min(axis=0), labelled.X.max(axis=0)))
-        steps, n_rows = GridSteps.of(layer.bound(low, high), *labelled.bounds()), len(labelled.y)
-        if machine is not None:
-            steps = choose_grid(steps_of(machine.header), steps, machine.header.n_rows_used + n_rows)
-        names, known = ([], [0]) if labelled.classes is None else (
-            labelled.classes.names, np.searchsorted(labels, self.classes_))
-        sums = sum_up(layer, labelled, steps, count_threads(self.n_jobs))
-        return Batch(sums, steps, names, known, n_rows, blas=[name_blas()])
-
-    def _take(self, machine: LivingMachine, labels: Any) -> 'LivingESVM':
-        """Hold another machine, and solve. labels : those that may be its classes."""
-        before, self.machine_, self.model_ = getattr(self, 'model_', None), machine, machine.solve()
-        if before is not None and before.classes == self.model_.classes:
-            self.model_ = HiddenNodeModel(*keep_held_out(before, self.model_.header, self.model_.arrays))
-        if labels is not None:
-            self.classes_ = labels[[str(label) in machine.header.classes for label in labels]]
-        return self
-
-    def _values(self, X: Rows) -> Floats:
-        check_is_fitted(self)
-        return decide(self.model_, self._validate(X, False), self.n_jobs)
 
 
 class ESVMClassifier(Labelled, LivingESVM):
@@ -317,14 +87,6 @@ class ESVMClassifier(Labelled, LivingESVM):
         if self.class_weight == 'balanced':
             raise ValueError("class_weight: expected None or a dictionary for partial_fit and forget: with 'balanced' "
                              'every new row changes the weights of all rows')
-
-
-def name_classes(labels: Any) -> Classes | None:
-    """Return the Classes of some labels, in their order; None for None."""
-    if labels is None:
-        return None
-    names = [str(label) for label in labels]
-    return Classes(names, [0] * len(names), [0.0] * len(names), {name: k for k, name in enumerate(names)})
 
 
 class ESVMRegressor(RegressorMixin, LivingESVM):

@@ -174,7 +174,8 @@ def test_features_of_one_category_add_up(write, rng, trained, elm):
     (('--metric', 'full', '--metric-rows', 'many'), 'expected a whole number above 0'),
     (('--metric', 'full', '--map', 'hardlimit'), 'these nodes have no slope'),
     (('--metric', 'round'), 'invalid choice'),
-    (('--metric', 'full', '--auto'), 'cannot be used with --auto')])
+    (('--metric', 'full', '--auto'), 'cannot be used with --auto'),
+    (('--solver', 'passes', '--auto'), 'cannot be used with --auto')])
 def test_options_that_contradict_each_other_are_refused(dense, elm, options, message):
     done = elm('train', 'pesvm', dense, '--model', 'm.npz', *options)
     assert done.status == 2 and message in done.err
