@@ -26,7 +26,8 @@ TRAININGS = {
     'pesvm': ['pesvm', 'rows.csv', '--hidden', '12', '--nu', '10'],
     'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
     'metric': ['pesvm', 'packed', '--hidden', '12', '--nu', '10', '--metric', 'diagonal', '--seed', '3'],
-    'metric of all rows': ['pesvm', 'packed', '--hidden', '12', '--metric', 'full', '--metric-rows', 'all'],
+    'metric of all rows': ['pesvm', 'packed', '--hidden', '12', '--metric', 'full', '--metric-rows', 'all',
+                           '--metric-steps', '1'],
     'parts': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2'],
     'parts on reducers': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '5', '--gap', '1e-5',
                           '--memory', '0.006'],
@@ -34,9 +35,10 @@ TRAININGS = {
     'rows': ['mr-kelm', 'packed', '--sigma', '3', '--task', 'classification'],
     'algorithms 1 and 2': ['mr-kelm', 'packed', '--sigma', '3', '--solver', 'svd', '--emit', 'entries'],
     'probabilities': ['pesvm', 'packed', '--hidden', '12', '--class-weight', 'balanced', '--probabilities'],
-    'folds': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2', '--probabilities'],
-    'passes over nodes': ['pesvm', 'packed', '--map', 'nystrom', '--hidden', '9', '--nu', '10', '--solver', 'passes'],
-    'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20']}
+    'folds': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--probabilities'],
+    'passes over nodes': ['pesvm', 'packed', '--map', 'nystrom', '--hidden', '9', '--nu', '10', '--solver', 'passes',
+                          '--tolerance', '0.1'],
+    'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '1e-3']}
 STAGES = ('check', 'columns', 'dual', 'dual_folds', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel',
           'kernel_rows', 'leave_one_out', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'scores',
           'stats')
