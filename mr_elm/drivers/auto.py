@@ -58,8 +58,8 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget
     with one_thread():
         members = choose_members(inputs, rows, budget)
     models = train_members(inputs, members)
-    engine.reporter.say(f'the model averages {len(models)} machines, chosen and trained in '
-                        f'{time.monotonic() - began:.1f} s')
+    machines = f'averages {len(models)} machines' if len(models) > 1 else 'is one machine'
+    engine.reporter.say(f'the model {machines}, chosen and trained in {time.monotonic() - began:.1f} s')
     return *add_scores(inputs, options, join_members(models)), inputs.data.first
 
 
