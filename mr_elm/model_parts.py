@@ -1,5 +1,5 @@
 """Name the arrays of nodes and of support vectors as the model file does, and make nodes and vectors of them."""
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,17 @@ def vectors_of(arrays: Mapping[str, np.ndarray], n_features: int) -> Rows:
         return arrays['support_vectors']
     parts = tuple(arrays[f'support_vectors_{part}'] for part in ('data', 'indices', 'indptr'))
     return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, n_features))
+
+
+def join_arrays(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Put the arrays of several models into one dictionary: those of model k are called k/NAME."""
+    return {f'{k}/{name}': array for k, part in enumerate(parts) for name, array in part.items()}
+
+
+def take_arrays(arrays: Mapping[str, np.ndarray], k: int) -> dict[str, np.ndarray]:
+    """Return the arrays of model k of those that `join_arrays` put together."""
+    prefix = f'{k}/'
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HiddenLayer:

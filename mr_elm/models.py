@@ -27,7 +27,7 @@ from mr_elm.model_checks import (
     check_sparse_vectors,
     check_sums,
 )
-from mr_elm.model_parts import check_layer, layer_of, vectors_of
+from mr_elm.model_parts import check_layer, join_arrays, layer_of, take_arrays, vectors_of
 from mr_elm.solvers.shared.multiclass import (
     ONE_VS_ONE,
     group_coefficients,
@@ -86,13 +86,12 @@ class AveragedModel(Model):
                   if all(name in one and one[name] == value for one in given)}
         own: list[Mapping[str, Any]] = [
             {name: value for name, value in one.items() if name not in shared} for one in given]
-        return cls(replace(first, parameters=shared, members=own),
-                   {f'{k}/{name}': array for k, member in enumerate(members) for name, array in member.arrays.items()})
+        return cls(replace(first, parameters=shared, members=own), join_arrays([each.arrays for each in members]))
 
     @cached_property
     def members(self) -> tuple[HiddenNodeModel, ...]:  # type: ignore[override]
         """Return the machines whose decision values are averaged."""
-        return tuple(HiddenNodeModel(self._header_of(own), self._arrays_of(f'{k}/'))
+        return tuple(HiddenNodeModel(self._header_of(own), take_arrays(self.arrays, k))
                      for k, own in enumerate(self.header.members or ()))
 
     def check(self) -> None:
@@ -114,9 +113,6 @@ class AveragedModel(Model):
 
     def _header_of(self, own: Mapping[str, Any]) -> ModelHeader:
         return replace(self.header, parameters={**self.header.parameters, **own}, members=None)
-
-    def _arrays_of(self, prefix: str) -> dict[str, np.ndarray]:
-        return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
 
 
 NodeModel = HiddenNodeModel | AveragedModel

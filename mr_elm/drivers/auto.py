@@ -10,14 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.calibrate import add_probabilities
+from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm import Made, make_model
+from mr_elm.drivers.pesvm import make_model
 from mr_elm.drivers.sample import gather_sample
 from mr_elm.drivers.tune_pesvm import sum_up_folds
 from mr_elm.engines.base import Engine
 from mr_elm.machines.budget import Budget
-from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.metric_choice import choose_metric
@@ -31,7 +30,7 @@ from mr_elm.machines.node_choice import (
 )
 from mr_elm.machines.node_refinement import refine_candidate
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.models import HiddenNodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import select_sample
@@ -60,16 +59,8 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget
     models = train_members(inputs, members)
     machines = f'averages {len(models)} machines' if len(models) > 1 else 'is one machine'
     engine.reporter.say(f'the model {machines}, chosen and trained in {time.monotonic() - began:.1f} s')
-    return *add_scores(inputs, options, join_members(models)), inputs.data.first
-
-
-def add_scores(inputs: NodeInputs, options: PESVMOptions, model: NodeModel) -> Made:
-    """Return the model: (header, arrays), with probabilities or intervals where the options want some."""
-    made: Made = (model.header, model.arrays)
-    if not options.holds_out:
-        return made
-    sample = ScoreSample.of(inputs.summary.n_rows, options.seed, inputs.weights)
-    return add_probabilities(inputs.data, made, sample, options.threshold)
+    model = join_members(models)
+    return *fit_held_out(inputs.data, (model.header, model.arrays), options, inputs.weights), inputs.data.first
 
 
 def read_sample(inputs: NodeInputs) -> SampleRows:
@@ -131,7 +122,7 @@ def train_members(inputs: NodeInputs, members: list[Candidate]) -> list[HiddenNo
     layers = [problem.make_layer() for problem in problems]
     steps = [problem.choose_grid(layer) for problem, layer in zip(problems, layers, strict=True)]
     inputs.data.fix_width(layers[0].n_features)
-    all_rows = Folds(1, 0, 1.0, inputs.options.seed, inputs.weights, inputs.classes.index if inputs.classes else None)
+    all_rows = Folds(1, 0, 1.0, inputs.options.seed, inputs.weights, inputs.class_numbers)
     sums = sum_up_folds(inputs, GridTask(all_rows, layers, steps))
     with one_thread():
         return [HiddenNodeModel(*make_model(problem, layer, step, total_of(parts)))

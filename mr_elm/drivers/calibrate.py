@@ -10,10 +10,19 @@ from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_model
 from mr_elm.io.wire import split_key
 from mr_elm.machines.calibrating import Made, ScoreSample, add_intervals, calibrate, join, keep_held_out
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import Model
 from mr_elm.passes.data_set import DataSet
 from mr_elm.streaming.mr_scores import MRScores
+
+
+def fit_held_out(data: DataSet, made: Made, options: PESVMOptions, class_weights: dict | None = None) -> Made:
+    """Return a trained model with the probabilities or the intervals that the options ask for, if they do."""
+    if not options.holds_out:
+        return made
+    sample = ScoreSample.of(made[0].n_rows_used, options.seed, class_weights)
+    return add_probabilities(data, made, sample, options.threshold)
 
 
 def add_probabilities(data: DataSet, made: Made, sample: ScoreSample, threshold: str | None = None) -> Made:

@@ -31,7 +31,6 @@ def add_probabilities(data: DataSet, made: Made, task: DualTask, classes: Classe
 def train_folds(data: DataSet, task: DualTask, share: float, names: list[str]) -> FoldMachines:
     """Run the job that trains all machines without each fold of a sample. names : of the classes."""
     n_machines = task.scheme.n_machines
-
     folds = replace(task, partitions=FOLDS).extend(FoldsTask, share=share)
     keys = [make_key('rows', *place) for place in product(range(n_machines), range(FOLDS))]
     found = read_machines(run_problem(data, MRDualFolds, folds, 'folds', keys))

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm import Made, solve
+from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.summary import summarise
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
+from mr_elm.machines.calibrating import Made
 from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_classes, merge_models, options_of
 from mr_elm.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet

@@ -84,15 +84,13 @@ def average_slopes(inputs: NodeInputs, layer: HiddenLayer, S: Floats, B: Floats)
 def sum_up_step(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, slopes: bool) -> list:
     """Run the job: Sums of the rows held out where there are some, Sums of all others, second Gram of these or None."""
     n_tested = int(inputs.options.metric_steps is None)
-    classes = inputs.classes
-    folds = Folds(N_FOLDS if n_tested else 1, n_tested, 1.0, inputs.options.seed, inputs.weights,
-                  classes.index if classes else None)
+    folds = Folds(N_FOLDS if n_tested else 1, n_tested, 1.0, inputs.options.seed, inputs.weights, inputs.class_numbers)
     inputs.data.fix_width(layer.n_features)
     task = GridTask(folds, [layer], [steps], slopes=slopes)
     found = group_sums(run_problem(inputs.data, MRFolds, task, 'metric'), 2)
     if any((0, part) not in found for part in range(folds.n_parts)):
         raise DataFormatError(f'{inputs.plan.name}: expected rows to hold out and others to learn from, found too few '
                               'rows: use --metric-steps')
-    sums = [assemble_sums(found[0, part], layer, classes) for part in range(folds.n_parts)]
+    sums = [assemble_sums(found[0, part], layer, inputs.classes) for part in range(folds.n_parts)]
     S = assemble(found[0, folds.n_parts][0], layer.n_hidden)[0] if slopes else None
     return [*sums, None if S is None else np.triu(S) + np.triu(S, 1).T]

@@ -1,5 +1,4 @@
 """Train PESVM and the unified ELM: statistics, random nodes, one Gram job, one small solve."""
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -7,15 +6,14 @@ import numpy as np
 
 from mr_elm.arithmetic import estimate_seconds, one_thread
 from mr_elm.drivers import initial_elm, pesvm_passes
-from mr_elm.drivers.calibrate import add_probabilities
+from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.metric_passes import learn_from_all_rows
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.header import ModelHeader
-from mr_elm.machines.calibrating import ScoreSample
+from mr_elm.machines.calibrating import Made
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.options import PASSES, PESVMOptions
@@ -27,8 +25,6 @@ from mr_elm.solvers.ridge.esvm import Sums
 from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.sums.gram import GridSteps
-
-Made = tuple[ModelHeader, Mapping[str, np.ndarray]]
 
 
 def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeModel | None = None) -> tuple:
@@ -47,11 +43,7 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeMode
     made = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows), member)
             for member in like.members]
     model = join_members([HiddenNodeModel(header, arrays) for header, arrays, _ in made])
-    joined: Made = (model.header, model.arrays)
-    if options.holds_out:
-        joined = add_probabilities(data, joined, ScoreSample.of(model.header.n_rows_used, options.seed),
-                                   options.threshold)
-    return *joined, data.first
+    return *fit_held_out(data, (model.header, model.arrays), options), data.first
 
 
 def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None) -> tuple:
@@ -84,10 +76,7 @@ def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: S
     header = inputs.describe(layer, steps, inputs.data.blas).change_parameters(peak=size_of(sums))
     with one_thread():
         made = solve(LivingMachine(header, layer, sums), inputs.data.engine)
-    if not inputs.options.holds_out:
-        return made
-    sample = ScoreSample.of(inputs.summary.n_rows, inputs.options.seed, inputs.weights)
-    return add_probabilities(inputs.data, made, sample, inputs.options.threshold)
+    return fit_held_out(inputs.data, made, inputs.options, inputs.weights)
 
 
 def estimate_solve(n: int) -> float:

@@ -29,11 +29,16 @@ from mr_elm.typing import Floats
 
 @dataclass(frozen=True)
 class PassProblem:
-    """Hold what the jobs of a training by passes share: rows, layer, grids of the sums."""
+    """Hold what the jobs of a training by passes share.
+
+    inputs : the rows. layer : HiddenLayer. folder : for files of tasks. files : the options that name those of layer
+    and sums, see `write_layer`.
+    """
 
     inputs: NodeInputs
     layer: HiddenLayer
-    steps: GridSteps
+    folder: str
+    files: list[str]
 
     @property
     def n_columns(self) -> int:
@@ -51,18 +56,13 @@ class PassProblem:
     def multiply(self, D: Floats) -> Floats:
         """Run a pass: (I/nu + E'E) D, (n_columns, K)."""
         padded = np.pad(D, ((0, self.layer.n_hidden + 1 - len(D)), (0, 0)))
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-            path = os.path.join(folder, 'vectors.npz')
-            save_arrays(path, {}, {'vectors': padded})
-            product = read_product(self._run(['--vectors', path], 'pass'), padded.shape)
+        path = os.path.join(self.folder, 'vectors.npz')
+        save_arrays(path, {}, {'vectors': padded})
+        product = read_product(self._run(['--vectors', path], 'pass'), padded.shape)
         return product[:len(D)] + D / self.inputs.options.nu
 
     def _run(self, vectors: list[str], stage: str) -> list:
-        data = self.inputs.data
-        data.fix_width(self.layer.n_features)
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-            files = write_layer(folder, self.inputs, self.layer, self.steps)
-            return list(data.run(MRPass, [*files, *vectors], stage))
+        return list(self.inputs.data.run(MRPass, [*self.files, *vectors], stage))
 
 
 def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> tuple:
@@ -70,8 +70,10 @@ def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Float
 
     start : output weights (L + 1, K) to begin with, None for zeros. Warns when the passes allowed do not suffice.
     """
-    passes, problem = Passes.of_options(inputs.options, layer.n_hidden), PassProblem(inputs, layer, steps)
-    with one_thread():
+    passes = Passes.of_options(inputs.options, layer.n_hidden)
+    inputs.data.fix_width(layer.n_features)
+    with one_thread(), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        problem = PassProblem(inputs, layer, folder, write_layer(folder, inputs, layer, steps))
         M, n_sample = make_factor(inputs, layer, passes)
         T = problem.sum_up_targets()
         report = PassReport(inputs.data.engine.reporter, 'passes', passes.tolerance, passes.max_passes)

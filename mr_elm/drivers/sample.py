@@ -24,7 +24,6 @@ def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
 
 def state_sample(inputs: NodeInputs, share: float) -> RowsTask:
     """Say which rows make the sample, and what their labels and weights are."""
-    d, classes = inputs.summary.columns.n_features, inputs.classes
-    return RowsTask(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0,
-                    class_weights=inputs.weights, seed=inputs.options.seed, share=share,
-                    arrays={'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)})
+    d = inputs.summary.columns.n_features
+    return RowsTask.of(inputs.classes, class_weights=inputs.weights, seed=inputs.options.seed, share=share,
+                       arrays={'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)})

@@ -5,13 +5,14 @@ from functools import partial
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import assemble_sums
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm import Made, estimate_solve, make_model, train_on
+from mr_elm.drivers.pesvm import estimate_solve, make_model, train_on
 from mr_elm.drivers.problems import run_problem
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Meter, Reporter
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.wire import split_key
+from mr_elm.machines.calibrating import Made
 from mr_elm.machines.grid_task import Folds, GridTask, Kind, Search, score_kind, state_finals
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
@@ -84,8 +85,7 @@ def score_kinds(reporter: Reporter, grids: dict[Kind, FoldGrid], search: Search)
 def describe_folds(inputs: NodeInputs, search: Search) -> Folds:
     """Say which rows a search looks at, and in which folds."""
     share = 1.0 if search.sample is None else min(1.0, search.sample / inputs.summary.n_rows)
-    return Folds(search.n_folds, search.n_tested, share, inputs.options.seed, inputs.weights,
-                 inputs.classes.index if inputs.classes else None)
+    return Folds(search.n_folds, search.n_tested, share, inputs.options.seed, inputs.weights, inputs.class_numbers)
 
 
 def sum_up_folds(inputs: NodeInputs, task: GridTask) -> list[list[Sums]]:

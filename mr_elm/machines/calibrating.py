@@ -7,6 +7,7 @@ import numpy as np
 from mr_elm.errors import DataFormatError
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import Block
+from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import Model
 from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
@@ -19,7 +20,6 @@ from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
 Made = tuple[ModelHeader, Mapping[str, np.ndarray]]  # what a model is made of
 ROWS = 50_000  # about how many rows are scored
 KEY = 7  # what a row's hash decides, with a key of its own
-RECORD_BYTES = 8 << 20  # of float64, so that a record stays under 16 MB as text
 
 
 @dataclass(frozen=True)

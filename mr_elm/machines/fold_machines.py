@@ -14,6 +14,7 @@ from mr_elm.machines.calibrating import KEY
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
 from mr_elm.model_base import Model
+from mr_elm.model_parts import join_arrays, take_arrays
 from mr_elm.models import HiddenNodeModel, KernelModel, read_model
 from mr_elm.scores.selection import fold_numbers
 from mr_elm.typing import Rows
@@ -25,11 +26,7 @@ FOLD = 8  # what a row's hash decides, with a key of its own
 @dataclass(frozen=True, kw_only=True)
 class FoldsTask(DualTask):
     """Know which rows each machine is trained on: those of the sample that are not in its fold; a fold is a partition.
-
-    share : of the rows that are in the sample.
     """
-
-    share: float
 
     @property
     def sample_seed(self) -> int:
@@ -62,8 +59,7 @@ class FoldMachines:
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
         save_arrays(path, {'folds': [model.header.to_json() for model in self.models], 'seed': self.seed},
-                    {f'{fold}/{name}': array for fold, model in enumerate(self.models)
-                     for name, array in model.arrays.items()})
+                    join_arrays([model.arrays for model in self.models]))
 
 
 Scorer = LeaveOneOutModel | FoldMachines
@@ -75,11 +71,12 @@ def load_scorer(path: str | PathLike) -> tuple[Scorer, Model]:
     if 'folds' not in header:
         model = read_model(path)
         return LeaveOneOutModel.of(model), model  # type: ignore[arg-type]
-    models = [make_model(ModelHeader.from_json(one), arrays, f'{fold}/') for fold, one in enumerate(header['folds'])]
+    models = [make_model(ModelHeader.from_json(one), take_arrays(arrays, fold))
+              for fold, one in enumerate(header['folds'])]
     return FoldMachines(models, header['seed']), models[0]
 
 
-def make_model(header: ModelHeader, arrays: Mapping[str, np.ndarray], prefix: str = '') -> Model:
-    """Make the model of a dual method of the arrays whose names have a prefix."""
+def make_model(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> Model:
+    """Make the model of a dual method."""
     kind = HiddenNodeModel if 'map' in header.parameters else KernelModel
-    return kind(header, {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)})
+    return kind(header, arrays)

@@ -202,9 +202,8 @@ def state_rows(options: KELMOptions, summary: Summary,
     if summary.sparse and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
         offset = np.zeros(d)  # distances do not see it, and rows stay sparse
     learned = learn_for_kernel(options, summary, classes, kernel)
-    return RowsTask(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0,
-                    class_weights=class_weights(options.class_weight, classes), seed=options.seed,
-                    arrays=scaling_arrays(offset, scale, learned.metric if learned else None)), kernel, learned
+    return RowsTask.of(classes, class_weights=class_weights(options.class_weight, classes), seed=options.seed,
+                       arrays=scaling_arrays(offset, scale, learned.metric if learned else None)), kernel, learned
 
 
 def make_dense(rows: GatheredRows) -> GatheredRows:

@@ -68,17 +68,20 @@ def try_fold(problem: NodeProblem, rows: SampleRows, base: Candidate,
     width = median_scale(problem) / base.options.weight_scale
     kernels = sorted(LANDMARK_NODES, key=lambda kernel: kernel != base.options.kernel)
     sparse = hasattr(rows.X, 'toarray')
+    plain = place_landmarks(problem, kernels[0], width).make_layer()
+    first = plain, decompose_layer(plain, others)
     for kind in dict.fromkeys(choose_kind(kind, rows.X.shape[1], sparse) for kind in ('diagonal', 'full')):
-        tried = place_landmarks(problem, kernels[0], width)
+        layer, path = first
         for n_steps in range(1, STEPS + 1):
-            metric = learn_step(tried, others, kind)
+            metric = learn_step(layer, path, others, kind)
             if metric is None:
                 break
             behind = replace(problem, learned=LearnedMetric(metric, n_steps))
             for kernel in reversed(kernels):
                 tried = place_landmarks(behind, kernel, width)
-                path = decompose_layer(tried.make_layer(), others)
-                for nu, values in zip(path.nus, path.predict(expand(tried.make_layer(), judged.X)), strict=True):
+                layer = tried.make_layer()
+                path = decompose_layer(layer, others)
+                for nu, values in zip(path.nus, path.predict(expand(layer, judged.X)), strict=True):
                     yield Trial(kind, n_steps, kernel, nu), tried, values
 
 
@@ -92,9 +95,7 @@ def decompose_layer(layer: HiddenLayer, rows: SampleRows) -> NuPath:
     return decompose(expand(layer, rows.X), rows.T, NUS, rows.weights)
 
 
-def learn_step(problem: NodeProblem, rows: SampleRows, kind: str) -> Floats | None:
-    """Return the next metric by the gradients of the best machine of a problem, None where it has none."""
-    layer = problem.make_layer()
-    path = decompose_layer(layer, rows)
+def learn_step(layer: HiddenLayer, path: NuPath, rows: SampleRows, kind: str) -> Floats | None:
+    """Return the next metric by the gradients of the best machine of a layer, None where it has none."""
     best = int(np.argmax([judge(values, rows) for values in path.leave_out()]))
     return make_metric(average_gradients(layer, rows.X, path.weights[:-1, best], kind == 'full', rows.weights))

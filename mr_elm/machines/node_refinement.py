@@ -15,8 +15,8 @@ from mr_elm.features.landmarks import hash_rows, scramble
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.node_choice import Candidate, climb, judge, round_scale
 from mr_elm.machines.nodes import NodeProblem
+from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.increment import largest_nu
-from mr_elm.solvers.ridge.nu_path import LEAST_SLACK
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats
@@ -103,6 +103,6 @@ class Regression:
         values = self.E @ dpotrs(factor, self.right, lower=1)[0]
         if self.held is None:
             half = solve_triangular(factor, self.E.T, lower=True, check_finite=False)
-            slack = np.maximum(1 - np.einsum('ji,ji->i', half, half), LEAST_SLACK)
+            slack = np.maximum(1 - np.einsum('ji,ji->i', half, half), SMALLEST)
             values = self.T - (self.T - values) / slack[:, None]
         return values / self.roots

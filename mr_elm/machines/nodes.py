@@ -41,6 +41,11 @@ class NodeProblem:
         """Return the weight of each label, None when all count once."""
         return class_weights(self.options.class_weight, self.classes)
 
+    @property
+    def class_numbers(self) -> dict[str, int] | None:
+        """Return label -> class number, None for a regression."""
+        return self.classes.index if self.classes else None
+
     def with_options(self: Self, **changed: Any) -> Self:
         """Return the same problem for a training with other options."""
         return replace(self, options=replace(self.options, **changed))

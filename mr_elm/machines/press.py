@@ -78,7 +78,6 @@ class LeaveOneOut:
         return squares if weights is None else squares * weights
 
 
-
 def find_numbers(model: Model, block: Block) -> np.ndarray:
     """Return the class number, or the target, of each row, (n,). Raises DataFormatError for a class never seen."""
     if model.numeric:

@@ -10,6 +10,7 @@ from mr_elm.features.scaling import scale_rows
 from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.solvers.ridge.esvm import row_weights
+from mr_elm.sums.statistics import Classes
 from mr_elm.typing import Floats, Rows
 
 Task = TypeVar('Task', bound='RowsTask')
@@ -32,6 +33,11 @@ class RowsTask:
     seed: int
     arrays: dict[str, Floats]
     share: float = 1.0
+
+    @classmethod
+    def of(cls: type[Task], classes: Classes | None, **known: Any) -> Task:
+        """Make the task of rows with these classes, None where labels are targets. known : the other fields."""
+        return cls(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0, **known)
 
     @property
     def n_features(self) -> int:

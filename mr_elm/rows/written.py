@@ -65,7 +65,6 @@ class Written:
                 *(['lower', 'upper'] if self.interval is not None else []), *(['leverage'] if self.leverage else [])]
 
 
-
 class Writer:
     """Write what a model says of rows, line by line. model : Model. written : Written."""
 

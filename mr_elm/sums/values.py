@@ -45,9 +45,7 @@ class ColumnValues:
         counts = values.count()
         texts = {text: n for text, n in counts.items() if text != MISSING and read_number(text) is None}
         numbers = read_numbers(values, counts) if texts else values.numbers()
-        return cls(counts if len(counts) <= MAX_VALUES else None, *weigh(numbers, weights), counts[MISSING],
-                   sum(texts.values()), sum(n for text, n in texts.items() if ISO_DATE.fullmatch(text)),
-                   min(texts, default=''))
+        return cls._of_texts(counts, texts, weigh(numbers, weights))
 
     @classmethod
     def of_counts(cls, counts: Counter[str], weights: Mapping[str, float]) -> ColumnValues:
@@ -60,6 +58,11 @@ class ColumnValues:
             elif number is not None and math.isfinite(number):
                 numbers[text] = number
         found = weigh(np.array(list(numbers.values())), np.array([weights[text] for text in numbers]))
+        return cls._of_texts(counts, texts, found)
+
+    @classmethod
+    def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], found: tuple[float, float]) -> ColumnValues:
+        """Make the counts of all values. texts : those that are no numbers. found : weight and mean of the numbers."""
         return cls(counts if len(counts) <= MAX_VALUES else None, *found, counts[MISSING], sum(texts.values()),
                    sum(n for text, n in texts.items() if ISO_DATE.fullmatch(text)), min(texts, default=''))
 

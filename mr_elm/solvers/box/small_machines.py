@@ -161,7 +161,8 @@ def solve_single_machine(rows: Any, codes: np.ndarray, upper: Floats, settings: 
             solve(*features)
         if not found.n_iter[0]:
             K = rows.square(Q)
-            Q[...] = K if K is not Q else Q
+            if K is not Q:
+                Q[...] = K
             finish_square(Q, t, shift, extra)
             ready[:] = True
             solve(SQUARE, (0.0, False))

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
+from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.increment import largest_nu
 from mr_elm.typing import Floats
-
-LEAST_SLACK = 1e-9  # of 1 - h_i, where a row is fitted by itself alone
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class NuPath:
     def leave_out(self) -> Floats:
         """Return the values that each row has by a machine of all other rows, (n_nu, n, K)."""
         fitted = np.einsum('nqk->qnk', np.tensordot(self.E, self.weights, 1))
-        slack = np.maximum(1 - self.leverages.T, LEAST_SLACK)[:, :, None]
+        slack = np.maximum(1 - self.leverages.T, SMALLEST)[:, :, None]
         return (self.T - (self.T - fitted) / slack) / self.roots
 
     def predict(self, E: Floats) -> Floats:
