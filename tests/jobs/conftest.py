@@ -98,6 +98,21 @@ def packed(elm, dense, tmp_path):
 
 
 @pytest.fixture
+def three_classes(rng):
+    """Draw 300 rows of three classes: (X, labels)."""
+    X = rng.normal(size=(300, 3))
+    return X, (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
+
+
+@pytest.fixture
+def packed_classes(elm, write, csv_of, three_classes, tmp_path):
+    """Pack these rows in blocks of 40."""
+    X, labels = three_classes
+    elm('pack', write('rows.csv', csv_of(labels, X)), '-o', tmp_path / 'pack', '--block-rows', 40, '-q')
+    return tmp_path / 'pack'
+
+
+@pytest.fixture
 def trained(elm, tmp_path, model_of):
     """Train quietly with few nodes: (header, arrays), and the path as `trained.path`."""
     def train(*arguments, n_hidden=20):

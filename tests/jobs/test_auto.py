@@ -11,19 +11,6 @@ N = 300
 
 
 @pytest.fixture
-def table(rng):
-    """Draw rows of three classes: (X, labels)."""
-    X = rng.normal(size=(N, 3))
-    return X, (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
-
-
-@pytest.fixture
-def packed(elm, write, csv_of, table, tmp_path):
-    elm('pack', write('rows.csv', csv_of(table[1], table[0])), '-o', tmp_path / 'pack', '--block-rows', 40, '-q')
-    return tmp_path / 'pack'
-
-
-@pytest.fixture
 def trained(elm, tmp_path):
     """Train quietly by --auto: the path of the model."""
     def run(path, *options, name='m'):
@@ -44,41 +31,42 @@ def demand_same_bits(model_of, one, other):
 
 
 @pytest.mark.parametrize('options', [('3',), ('2', *LOCAL)], ids=' '.join)
-def test_splits_and_runners_do_not_show(trained, packed, model_of, options, maps):
+def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, options, maps):
     n, *runner = options
-    demand_same_bits(model_of, trained(packed), trained(packed, *maps(n), *runner, name='again'))
+    demand_same_bits(model_of, trained(packed_classes), trained(packed_classes, *maps(n), *runner, name='again'))
 
 
-def test_machines_are_averaged_and_label_new_rows(elm, trained, write, csv_of, packed, rng):
+def test_machines_are_averaged_and_label_new_rows(elm, trained, write, csv_of, packed_classes, rng):
     X = rng.normal(size=(N, 3))
     labels = (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
-    model = trained(packed)
+    model = trained(packed_classes)
     told = json.loads(elm('evaluate', model, write('new.csv', csv_of(labels, X)), '--json').out)
     assert 1 < len(read_model(model).members) <= 4 and told['accuracy'] > 0.85
 
 
-def test_it_is_told_what_was_compared_and_chosen(elm, packed, tmp_path):
-    said = elm('train', 'pesvm', packed, '--auto', '--model', tmp_path / 'm').err.splitlines()
+def test_it_is_told_what_was_compared_and_chosen(elm, packed_classes, tmp_path):
+    said = elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm').err.splitlines()
     compared = [line for line in said if line.startswith('--map ')]
     assert len(compared) == 4 and all('of 300 rows right' in line for line in compared)
     kept = [line for line in compared if 'left out' not in line]
     assert sum(f'the model averages {len(kept)} machines' in line for line in said) == 1
 
 
-def test_the_model_lives(elm, trained, packed, tmp_path, model_of):
-    model = trained(packed)
-    elm('update', model, packed, '--model', tmp_path / 'twice', '-q')
-    elm('forget', tmp_path / 'twice', packed, '--model', tmp_path / 'once', '-q')
+def test_the_model_lives(elm, trained, packed_classes, tmp_path, model_of):
+    model = trained(packed_classes)
+    elm('update', model, packed_classes, '--model', tmp_path / 'twice', '-q')
+    elm('forget', tmp_path / 'twice', packed_classes, '--model', tmp_path / 'once', '-q')
     demand_same_bits(model_of, model, tmp_path / 'once')
 
 
-def test_landmarks_are_those_of_a_training_without_auto(elm, trained, packed, tmp_path, model_of):
-    header, arrays = model_of(trained(packed))
+def test_landmarks_are_those_of_a_training_without_auto(elm, trained, packed_classes, tmp_path, model_of):
+    header, arrays = model_of(trained(packed_classes))
     number, member = next((k, each) for k, each in enumerate(header['members'])
                           if each['map'] == 'nystrom' and each.get('metric', 'none') == 'none')
     parameters = {**header['parameters'], **member}
-    elm('train', 'pesvm', packed, '--map', 'nystrom', '--kernel', parameters.get('kernel', 'gaussian'), '--hidden', N,
-        '--weight-scale', parameters['weight_scale'], '--nu', parameters['nu'], '--model', tmp_path / 'plain', '-q')
+    elm('train', 'pesvm', packed_classes, '--map', 'nystrom', '--kernel', parameters.get('kernel', 'gaussian'),
+        '--hidden', N, '--weight-scale', parameters['weight_scale'], '--nu', parameters['nu'],
+        '--model', tmp_path / 'plain', '-q')
     plain = model_of(tmp_path / 'plain')[1]
     assert plain['landmarks'].tobytes() == arrays[f'{number}/landmarks'].tobytes()
     assert plain['gram'].tobytes() == arrays[f'{number}/gram'].tobytes()
@@ -102,27 +90,27 @@ def test_sparse_rows_and_weights_of_classes(elm, trained, write, libsvm_of, rng)
     assert told['accuracy'] > 0.7
 
 
-def test_a_regression_within_seconds(elm, trained, write, csv_of, table):
-    X, _ = table
+def test_a_regression_within_seconds(elm, trained, write, csv_of, three_classes):
+    X, _ = three_classes
     path = write('y.csv', csv_of((np.sin(3 * X[:, 0]) + 7).tolist(), X))
     model = trained(path, '--budget', '1s', '--task', 'regression')
     assert json.loads(elm('evaluate', model, path, '--json').out)['r2'] > 0.9
 
 
-def test_the_average_has_probabilities_that_fit_rows_it_has_not_seen(elm, trained, packed, write, csv_of, rng):
+def test_the_average_has_probabilities_that_fit_rows_it_has_not_seen(elm, trained, packed_classes, write, csv_of, rng):
     X = rng.normal(size=(N, 3))
     path = write('new.csv', csv_of((X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1, X))
-    model = read_model(trained(packed, '--probabilities'))
+    model = read_model(trained(packed_classes, '--probabilities'))
     assert len(model.members) > 1 and model.header.calibration is not None
     told = json.loads(elm('evaluate', trained.path, path, '--json').out)
     assert told['log_loss'] < 0.6 * np.log(3)
 
 
-def test_a_budget_of_nodes_is_kept(trained, packed):
-    assert all(member.layer.n_hidden <= 60 for member in read_model(trained(packed, '--budget', 60)).members)
+def test_a_budget_of_nodes_is_kept(trained, packed_classes):
+    assert all(member.layer.n_hidden <= 60 for member in read_model(trained(packed_classes, '--budget', 60)).members)
 
 
 @pytest.mark.parametrize('options', [('--nu', 3), ('--kernel', 'laplacian'), ('--budget', '0'), ('--budget', '5m')])
-def test_auto_and_what_it_chooses_are_wrong_usage(elm, packed, options, tmp_path):
-    assert elm('train', 'pesvm', packed, '--auto', *options, '--model', tmp_path / 'm').status == 2
-    assert elm('train', 'pesvm', packed, '--budget', 10, '--model', tmp_path / 'm').status == 2
+def test_auto_and_what_it_chooses_are_wrong_usage(elm, packed_classes, options, tmp_path):
+    assert elm('train', 'pesvm', packed_classes, '--auto', *options, '--model', tmp_path / 'm').status == 2
+    assert elm('train', 'pesvm', packed_classes, '--budget', 10, '--model', tmp_path / 'm').status == 2

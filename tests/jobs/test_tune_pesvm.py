@@ -11,19 +11,6 @@ GRID = ('--weight-scale', '0.5,2', '--nu', '0.1,10', '--hidden', '5,20', '--fold
 
 
 @pytest.fixture
-def table(rng):
-    """Draw rows of three classes: (X, labels)."""
-    X = rng.normal(size=(N, 3))
-    return X, (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
-
-
-@pytest.fixture
-def packed(elm, write, csv_of, table, tmp_path):
-    elm('pack', write('rows.csv', csv_of(table[1], table[0])), '-o', tmp_path / 'pack', '--block-rows', 40, '-q')
-    return tmp_path / 'pack'
-
-
-@pytest.fixture
 def tune(elm, tmp_path):
     """Tune quietly: (what is printed, the table), the model at tune.model."""
     def run(path, *options):
@@ -36,42 +23,42 @@ def tune(elm, tmp_path):
     return run
 
 
-def test_the_best_cell_is_printed_and_its_model_is_that_of_training(elm, tune, packed, tmp_path, model_of):
-    best, table = tune(packed, '--map', 'sigmoid,rff', '--figure', tmp_path / 'f.png')
+def test_the_best_cell_is_printed_and_its_model_is_that_of_training(elm, tune, packed_classes, tmp_path, model_of):
+    best, table = tune(packed_classes, '--map', 'sigmoid,rff', '--figure', tmp_path / 'f.png')
     assert len(table) == 2 * 2 * 2 * 2 and all(row['trusted'] == 'True' for row in table)
     counted = [float(row['accuracy']) for row in table if row['accuracy']]
     assert len(counted) == 10 and best['accuracy'] == max(counted)
     assert (tmp_path / 'f.png').read_bytes().startswith(b'\x89PNG')
-    elm('train', 'pesvm', packed, '--map', best['map'], '--weight-scale', best['weight_scale'], '--nu', best['nu'],
-        '--hidden', best['hidden'], '--model', tmp_path / 'plain.npz', '-q')
+    elm('train', 'pesvm', packed_classes, '--map', best['map'], '--weight-scale', best['weight_scale'],
+        '--nu', best['nu'], '--hidden', best['hidden'], '--model', tmp_path / 'plain.npz', '-q')
     (tuned, one), (plain, other) = model_of(tune.model), model_of(tmp_path / 'plain.npz')
     assert np.abs(one['output_weights'] - other['output_weights']).max() < 1e-8
     assert tuned['parameters'].keys() == plain['parameters'].keys() and tuned['n_rows_used'] == N
 
 
 @pytest.mark.parametrize('options', [('1',), ('5',), ('2', *LOCAL)], ids=' '.join)
-def test_splits_and_runners_do_not_show(tune, packed, model_of, options, maps):
+def test_splits_and_runners_do_not_show(tune, packed_classes, model_of, options, maps):
     n, *runner = options
-    whole, (_, arrays) = tune(packed), model_of(tune.model)
-    assert tune(packed, *maps(n), *runner) == whole
+    whole, (_, arrays) = tune(packed_classes), model_of(tune.model)
+    assert tune(packed_classes, *maps(n), *runner) == whole
     again = model_of(tune.model)[1]
     assert [name for name in arrays if arrays[name].tobytes() != again[name].tobytes()] == []
 
 
-def test_the_model_chosen_lives(elm, tune, packed, tmp_path, model_of):
-    tune(packed, '--hidden', '5,20', '--nu', '10')
-    elm('update', tune.model, packed, '--model', tmp_path / 'twice', '-q')
-    elm('forget', tmp_path / 'twice', packed, '--model', tmp_path / 'once', '-q')
+def test_the_model_chosen_lives(elm, tune, packed_classes, tmp_path, model_of):
+    tune(packed_classes, '--hidden', '5,20', '--nu', '10')
+    elm('update', tune.model, packed_classes, '--model', tmp_path / 'twice', '-q')
+    elm('forget', tmp_path / 'twice', packed_classes, '--model', tmp_path / 'once', '-q')
     one, other = (model_of(path)[1] for path in (tune.model, tmp_path / 'once'))
     assert [name for name in one if one[name].tobytes() != other[name].tobytes()] == []
 
 
-def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed, table, model_of):
+def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed_classes, three_classes, model_of):
     """Train on the rows of the other folds by numpy alone, on the nodes of the model."""
     from mr_elm.machines.grid_task import FOLD
     from mr_elm.scores.selection import fold_numbers
-    best, cells = tune(packed)
-    X, labels = table
+    best, cells = tune(packed_classes)
+    X, labels = three_classes
     m = model_of(tune.model)[1]
     Z = (X - m['feature_offset']) * m['feature_scale'] @ m['hidden_weights'].T + m['hidden_biases']
     E, T = np.c_[1 / (1 + np.exp(-Z)), -np.ones(N)], np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
@@ -86,31 +73,31 @@ def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed, table, m
     assert float(row['error']) == best['error']
 
 
-def test_a_regression_is_chosen_by_its_error(tune, write, csv_of, table, model_of):
-    X, _ = table
+def test_a_regression_is_chosen_by_its_error(tune, write, csv_of, three_classes, model_of):
+    X, _ = three_classes
     best, cells = tune(write('y.csv', csv_of((3 * X[:, 0] + 50).tolist(), X)), '--task', 'regression')
     assert best['accuracy'] is None and best['error'] == min(float(row['error']) for row in cells)
     assert model_of(tune.model)[0]['parameters']['nu'] == best['nu']
 
 
-def test_a_sample_chooses_and_all_rows_train(tune, packed, model_of):
-    tune(packed, '--sample', 150, '--map', 'nystrom')
+def test_a_sample_chooses_and_all_rows_train(tune, packed_classes, model_of):
+    tune(packed_classes, '--sample', 150, '--map', 'nystrom')
     header, arrays = model_of(tune.model)
     assert header['n_rows_used'] == N and arrays['counts'].sum() == N
 
 
-def test_a_nu_too_large_is_marked_and_not_chosen(tune, packed):
-    best, cells = tune(packed, '--nu', '1,1e14')
+def test_a_nu_too_large_is_marked_and_not_chosen(tune, packed_classes):
+    best, cells = tune(packed_classes, '--nu', '1,1e14')
     assert {row['trusted'] for row in cells if float(row['nu']) > 1} == {'False'} and best['nu'] == 1
 
 
 @pytest.mark.parametrize('options, said', [(('--map', 'cubic'), 'cubic'), (('--folds', 1), '--folds'),
                                            (('--hidden', '5,0'), '--hidden')])
-def test_wrong_grids_are_wrong_usage(elm, packed, options, said):
-    done = elm('tune', 'pesvm', packed, *options)
+def test_wrong_grids_are_wrong_usage(elm, packed_classes, options, said):
+    done = elm('tune', 'pesvm', packed_classes, *options)
     assert done.status == 2 and said in done.err
 
 
-def test_sums_that_do_not_fit_are_refused(elm, packed):
-    done = elm('tune', 'pesvm', packed, '--memory', 10, '-q')
+def test_sums_that_do_not_fit_are_refused(elm, packed_classes):
+    done = elm('tune', 'pesvm', packed_classes, '--memory', 10, '-q')
     assert done.status == 1 and '--memory' in done.err
