@@ -10,6 +10,7 @@ Machines that are too large (`plan_pairs`) or not solved after ROUNDS are left t
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
-from mr_elm.solvers.box.pair_plan import PairPlan, sum_before
+from mr_elm.solvers.box.pair_plan import Group, PairPlan
 from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G, finish_square
 from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
@@ -109,12 +110,13 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     plan = plan_pairs(np.bincount(codes), settings, n_classes)
     if not plan.small.any():
         return None
-    order = np.argsort(codes, kind='stable')
-    members = order[plan.variables[0]]
+    order = codes.argsort(kind='stable')
+    places, targets = plan.list_variables()
+    members = order[places]
     extra = np.zeros(len(members)) if ridge is None else ridge[members]
     shift = 0.0 if ridge is None else 1.0
     state = begin(rows.diagonal()[members] + shift + extra, upper[members])
-    found = SmallMachines(sum_before(plan.sizes), members, plan.variables[1], state[UPPER], extra, state[A], state[G],
+    found = SmallMachines(plan.offsets, members, targets, state[UPPER], extra, state[A], state[G],
                           np.zeros(len(plan.small)), np.zeros(len(plan.small), np.int64), settings.eps)
     problem = PairProblem(FLAT, SQUARE, FLAT, (0.0, False), extra, shift, settings.eps, limit(settings), 0)
     solve_tiles(rows, order, plan, (problem, state, (found.violation, found.n_iter)), settings.n_threads)
@@ -176,7 +178,7 @@ def plan_pairs(counts: np.ndarray, settings: Settings, n_classes: int = 0) -> Pa
     counts : rows of each class. n_classes : of the whole problem.
     """
     most = min(ROWS_A_CLASS * (max(n_classes, len(counts)) - 1), MOST_ROWS)
-    most = int(min(most, np.sqrt(settings.cache_bytes / 32)))  # two squares of a machine take half of the cache
+    most = int(min(most, sqrt(settings.cache_bytes / 32)))  # two squares of a machine take half of the cache
     plan = PairPlan(counts, most, TILE)
     return plan if 8 * plan.squares[-1] <= settings.cache_bytes / 2 else PairPlan(counts, 0, TILE)
 
@@ -202,12 +204,14 @@ def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, machines: tuple, n
             tile = rows.tile(here, there, space.array('tile', (len(here), len(there)), float))
             if one == other:
                 keep_squares(tile, one, plan, problem.squares)
-            n_tasks = n_parts if tasks[:, 1:3].sum() >= WORTH_THREADS else 1
+            n_tasks = n_parts if n_parts > 1 and tasks[:, 1:3].sum() >= WORTH_THREADS else 1
             map_in_threads(solve, range(min(n_tasks, len(tasks))), n_threads if n_tasks > 1 else None)
 
 
-def keep_squares(tile: Floats, group: tuple[int, int], plan: PairPlan, squares: Floats) -> None:
+def keep_squares(tile: Floats, group: Group, plan: PairPlan, squares: Floats) -> None:
     """Keep the tile of each class of a group with itself."""
-    for number in range(*group):
-        inside = slice(*(plan.starts[number:number + 2] - plan.starts[group[0]]))
-        squares[plan.squares[number]:plan.squares[number + 1]] = tile[inside, inside].ravel()
+    here, start = slice(*group), 0
+    for size, place in zip(plan.counts[here].tolist(), plan.squares[here].tolist(), strict=True):
+        inside = slice(start, start + size)
+        squares[place:place + size**2].reshape(size, size)[...] = tile[inside, inside]
+        start += size
