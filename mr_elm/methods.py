@@ -76,9 +76,9 @@ METHODS = {
         {'rows.csv --model m.npz': '1,000 sigmoid nodes, in this process',
          'rows.csv --model m.npz --auto -r local': 'choose and average machines; all cores',
          'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'},
-        Tuning('map, weight scale, nu and L, from one pass over the rows',
-               'Score all combinations of map, weight scale, nu and L by cross-validation, from one pass over the '
-               'rows. A second pass counts the errors of the best ones. Print the best.',
+        Tuning('nodes, metric, nu and L, from one pass over the rows',
+               'Score all combinations of map, kernel, weight scale, metric, nu and L by cross-validation, from one '
+               'pass over the rows. A second pass counts the errors of the best ones. Print the best.',
                f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune', ('scale', 'seed', 'task'),
                {'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
                 'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),

@@ -18,7 +18,9 @@ class MRFolds(MRRows):
 
     As mr_gram, with two more coordinates: LAYER is the number of a candidate layer
     of hidden nodes, FOLD that of a fold. A keyed hash of the row chooses its fold.
-    Folds that are never held out count as one, which has the last number.
+    Folds that are never held out count as one, which has the last number. A layer
+    that is tested on one fold only, as one behind a metric, has two sums: FOLD 0 is
+    that fold, FOLD 1 all others.
 
     Input:  <split, rows>, text or packed
     Output: <gram LAYER FOLD I J, [high, low]>    a tile of E'E, see mr_gram
@@ -56,9 +58,9 @@ class MRFolds(MRRows):
     def prepare(self) -> None:
         """Begin with empty sums."""
         workspace: dict[str, Floats] = {}
-        parts = range(self.task.folds.n_parts)
-        self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace) for _ in parts]
-                     for layer, steps in zip(self.task.layers, self.task.grids, strict=True)]
+        self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace)
+                      for _ in range(self.task.n_sums(number))]
+                     for number, (layer, steps) in enumerate(zip(self.task.layers, self.task.grids, strict=True))]
         if self.task.slopes:
             for sums, layer, steps in zip(self.sums, self.task.layers, self.task.grids, strict=True):
                 sums.append(GramSum(layer.n_hidden, steps, workspace={}))
@@ -85,7 +87,7 @@ class MRFolds(MRRows):
                 rows = slice(edges[fold], edges[fold + 1])
                 part = take_rows(block, rows)
                 weights = row_weights(part, self.task.folds.class_weights)
-                sums[fold].add(ET[rows], part, weights)
+                sums[self.task.find_sum(number, fold)].add(ET[rows], part, weights)
             if self.task.slopes:  # of the last fold; the buffer is free again
                 X = widen(part.X, layer.n_features)
                 slopes = self.buffer[:len(part) * layer.n_hidden].reshape(len(part), layer.n_hidden)

@@ -45,7 +45,7 @@ class MRHits(MRFolds):
         truth = np.array([index[name] for name in block.names])[block.codes]
         for number, layer in enumerate(self.task.layers):
             E = self.expand(layer, block)
-            for fold in range(self.task.folds.n_tested):
+            for fold in self.task.list_tested(number):
                 rows = slice(edges[fold], edges[fold + 1])
                 self.count(number, E[rows] @ self.task.scores[number, fold], truth[rows])
 

@@ -1,7 +1,6 @@
-"""Run a search for map, scale, nu and L of hidden nodes, and report what it found."""
+"""Run a search for kind, metric, nu and L of hidden nodes, and report what it found."""
 import json
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 from mr_elm.cli.options import choose_engine
@@ -17,8 +16,8 @@ from mr_elm.rows.row_arguments import row_options
 def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None:
     """Score a grid, print the best cell, and write its model on demand."""
     args, passed, options, asked = read_tuning(name, method, tuning, argv)
-    search = Search(tuple(product(asked.map, asked.weight_scale)), asked.nu, asked.hidden, asked.folds,
-                    sample=asked.sample, n_counted=asked.count, memory=asked.memory)
+    search = Search(asked.kinds, asked.nu, asked.hidden, asked.folds, sample=asked.sample, n_counted=asked.count,
+                    memory=asked.memory, metric_rows=asked.metric_rows)
     with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
         plan = plan_inputs(args.inputs, row_options(args, numeric_labels=options.numeric))
         found, header, arrays, accounts = load(tuning.driver)(plan, options, search, engine)
@@ -40,4 +39,5 @@ def report(found: Any, asked: Any) -> None:
 def cell_of(score: Any) -> dict[str, Any]:
     """Return the fields of a NodeScore that a row of the table shows."""
     return {'map': score.map, 'weight_scale': score.weight_scale, 'nu': score.nu, 'hidden': score.n_hidden,
-            'error': score.error, 'deviation': score.deviation, 'accuracy': score.accuracy, 'trusted': score.trusted}
+            'error': score.error, 'deviation': score.deviation, 'accuracy': score.accuracy, 'trusted': score.trusted,
+            'kernel': score.kernel, 'metric': score.metric}

@@ -8,13 +8,12 @@ from mr_elm.figures.figure import open_figure
 
 
 def draw(scores: list, best: Any, path: str | Path) -> None:
-    """Draw the error over nu and L for the best kind of nodes, and the least error over the weight scale of every map.
+    """Draw the error over nu and L for the best kind of nodes, and the least error over the weight scale of the others.
 
     scores : list of NodeScore over a full grid. best : the one chosen. path : of the png.
     """
     with open_figure(path, columns=2, figsize=(11, 4.2)) as (figure, (left, right)):
-        image = draw_heat_map(left, [score for score in scores
-                                     if (score.map, score.weight_scale) == (best.map, best.weight_scale)], best)
+        image = draw_heat_map(left, [score for score in scores if score.kind == best.kind], best)
         figure.colorbar(image, ax=left, label='held-out squared error')
         draw_curves(right, scores)
 
@@ -39,19 +38,19 @@ def draw_heat_map(axes: Any, scores: list, best: Any) -> Any:
               markeredgewidth=2)
     axes.set_xticks(range(len(sizes)), sizes, rotation=45)
     axes.set_yticks(range(len(nus)), [f'{nu:g}' for nu in nus])
-    axes.set(xlabel='hidden nodes', ylabel='nu', title=f'{best.map}, weight scale {best.weight_scale:g}')
+    axes.set(xlabel='hidden nodes', ylabel='nu', title=f'{best.kind.family}, weight scale {best.weight_scale:g}')
     return image
 
 
 def draw_curves(axes: Any, scores: list) -> None:
-    """Draw the least error over the weight scale, a curve a map."""
+    """Draw the least error over the weight scale, a curve for each family of nodes."""
     least: dict[tuple[str, float], float] = {}
     for score in scores:
         if score.trusted:
-            kind = score.map, score.weight_scale
+            kind = score.kind.family, score.weight_scale
             least[kind] = min(score.error, least.get(kind, np.inf))
     for name in dict.fromkeys(name for name, _ in least):
-        points = sorted((scale, error) for (map_name, scale), error in least.items() if map_name == name)
+        points = sorted((scale, error) for (family, scale), error in least.items() if family == name)
         axes.plot(*zip(*points, strict=True), marker='o', label=name)
     scales = sorted({scale for _, scale in least})
     axes.set(xscale='log', xlabel='weight scale', ylabel='held-out squared error', title='best nu and L of each')

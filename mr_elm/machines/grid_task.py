@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,23 +13,29 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.store import load_arrays, save_arrays
-from mr_elm.scores.selection import NodeScore, finalists, fold_numbers, select_sample
-from mr_elm.solvers.ridge.fold_grid import FoldGrid
+from mr_elm.scores.selection import Kind, NodeScore, finalists, fold_numbers, select_sample
+from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 
-Kind = tuple[str, float]  # map and weight scale
 SAMPLE, FOLD = 1, 3  # what a row's hash decides, each with a key of its own
+
+
+class Nodes(NamedTuple):
+    """Name the nodes of a search: a kind, and the fold that their metric has not seen, None without a metric."""
+
+    kind: Kind
+    held: int | None = None
 
 
 @dataclass(frozen=True)
 class Search:
     """Keep what to search; see `mr-elm tune pesvm --help`.
 
-    kinds : list of (map, weight scale). nus, sizes : lists of nu and of L.
+    kinds : of nodes. nus, sizes : lists of nu and of L.
     n_folds : of the cross-validation; tested : how many of them to hold out, one after another; None for all.
     sample : about how many rows to look at, or None for all. n_counted : candidates whose accuracy to count.
-    memory : MB that the sums of a task may take.
+    memory : MB that the sums of a task may take. metric_rows : how many rows a metric is learned from.
     """
 
     kinds: tuple[Kind, ...]
@@ -39,18 +46,25 @@ class Search:
     sample: int | None = None
     n_counted: int = 10
     memory: float = 2000.0
+    metric_rows: int = 20000
+
+    @property
+    def n_sampled(self) -> int:
+        """Return how large the sample is from which metrics are learned, 0 where no kind has one."""
+        return self.metric_rows if any(kind.metric != 'none' for kind in self.kinds) else 0
 
     @property
     def n_tested(self) -> int:
         """Return how many folds are held out."""
         return self.n_folds if self.tested is None else self.tested
 
-    def demand_memory(self, name: str, layers: Collection[HiddenLayer]) -> None:
+    def demand_memory(self, name: str, layers: Mapping[Nodes, HiddenLayer]) -> None:
         """Raise DataFormatError when the sums of a task over the data set `name` would not fit into memory."""
         parts = min(self.n_tested + 1, self.n_folds)
-        wanted = sum(16 * parts * (layer.n_hidden + 1)**2 for layer in layers) / 1e6
+        wanted = sum(16 * (parts if nodes.held is None else 2) * (layer.n_hidden + 1)**2
+                     for nodes, layer in layers.items()) / 1e6
         if wanted > self.memory:
-            raise DataFormatError(f'{name}: the sums of {len(layers)} kinds of nodes in {parts} folds take '
+            raise DataFormatError(f'{name}: the sums of {len(self.kinds)} kinds of nodes in {parts} folds take '
                                   f'{wanted:,.0f} MB a task, expected at most {self.memory:,.0f} MB: search fewer '
                                   'kinds or nodes, or raise --memory')
 
@@ -94,6 +108,7 @@ class GridTask:
         layer too, that of the slopes of its nodes at the rows that are never held out.
     scores : (layer, fold) -> (m, K' P), where candidates are scored: the output weights of P candidates on a layer
         that have not seen a fold, side by side.
+    held : the one fold that each layer is tested on, None for all that are held out; () stands for None of each layer.
     """
 
     folds: Folds
@@ -101,6 +116,21 @@ class GridTask:
     grids: Sequence[GridSteps] = ()
     scores: Mapping[tuple[int, int], np.ndarray] = field(default_factory=dict)
     slopes: bool = False
+    held: Sequence[int | None] = ()
+
+    def list_tested(self, number: int) -> list[int]:
+        """Return the folds that a layer is tested on."""
+        held = self.held[number] if self.held else None
+        return list(range(self.folds.n_tested)) if held is None else [held]
+
+    def n_sums(self, number: int) -> int:
+        """Count the sums of a layer: those of each fold that it is tested on, and of all other rows."""
+        return min(len(self.list_tested(number)) + 1, self.folds.n_parts)
+
+    def find_sum(self, number: int, part: int) -> int:
+        """Return which sum of a layer the rows of a part belong to."""
+        tested = self.list_tested(number)
+        return tested.index(part) if part in tested else len(tested)
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
@@ -111,7 +141,7 @@ class GridTask:
         arrays |= {f'scores-{layer}-{fold}': weights for (layer, fold), weights in self.scores.items()}
         save_arrays(path, {'folds': asdict(self.folds), 'layers': [layer.kind for layer in self.layers],
                            'grids': [asdict(steps) for steps in self.grids], 'scores': list(self.scores),
-                           'slopes': self.slopes}, arrays)
+                           'slopes': self.slopes, 'held': self.held}, arrays)
 
 
 def load_task(path: str | PathLike) -> GridTask:
@@ -123,19 +153,28 @@ def load_task(path: str | PathLike) -> GridTask:
               for number, kind in enumerate(header['layers'])]
     return GridTask(Folds(**header['folds']), layers, [GridSteps(**steps) for steps in header['grids']],
                     {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']},
-                    header['slopes'])
+                    header['slopes'], header['held'])
 
 
-def score_kind(kind: Kind, grid: FoldGrid, search: Search) -> list[NodeScore]:
-    """Return the NodeScore of every nu and L of one kind of nodes."""
+def score_nodes(nodes: Nodes, grid: FoldGrid, search: Search) -> list[GridCell]:
+    """Return what the folds say of every nu and L on some nodes."""
     sizes = sorted({min(size, len(grid.total.gram) - 1) for size in search.sizes})
+    if nodes.held is None:
+        return grid.score(search.nus, sizes, range(search.n_tested))
+    return [replace(cell, fold=nodes.held) for cell in grid.score(search.nus, sizes, [0])]
+
+
+def score_kinds(found: Iterable[tuple[Nodes, list[GridCell]]]) -> list[NodeScore]:
+    """Return the NodeScore of every kind of nodes, nu and L. found : of `score_nodes`."""
     cells = defaultdict(list)
-    for cell in grid.score(search.nus, sizes, range(search.n_tested)):
-        cells[cell.nu, cell.n_hidden].append(cell)
-    return [NodeScore(*kind, nu, size, tuple(found)) for (nu, size), found in cells.items()]
+    for nodes, of_nodes in found:
+        for cell in of_nodes:
+            cells[nodes.kind, cell.nu, cell.n_hidden].append(cell)
+    return [NodeScore(kind.map, kind.weight_scale, nu, size, tuple(of_kind), kernel=kind.kernel, metric=kind.metric)
+            for (kind, nu, size), of_kind in cells.items()]
 
 
-def state_finals(scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Kind, FoldGrid],
+def state_finals(scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nodes, FoldGrid],
                  n_counted: int) -> tuple[GridTask, list[list[NodeScore]]]:
     """Return the GridTask that scores the n_counted most promising candidates, and those on each of its layers.
 
@@ -143,14 +182,17 @@ def state_finals(scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Kin
     """
     chosen = defaultdict(list)
     for score in finalists(scores, n_counted):
-        chosen[score.map, score.weight_scale].append(score)
-    layers, weights = dict(zip(grids, task.layers, strict=True)), {}
-    for number, (kind, found) in enumerate(chosen.items()):
-        cells = [(score.nu, score.n_hidden) for score in found]
-        for fold in range(task.folds.n_tested):
-            weights[number, fold] = np.hstack([widen_weights(B, layers[kind].n_hidden)
-                                               for B in grids[kind].weights(fold, cells)])
-    return GridTask(task.folds, [layers[kind] for kind in chosen], scores=weights), list(chosen.values())
+        chosen[score.kind].append(score)
+    numbers = [number for kind in chosen for number, nodes in enumerate(grids) if nodes.kind == kind]
+    every, weights = list(grids), {}
+    for place, number in enumerate(numbers):
+        cells = [(score.nu, score.n_hidden) for score in chosen[every[number].kind]]
+        for fold in task.list_tested(number):
+            found = grids[every[number]].weights(task.find_sum(number, fold), cells)
+            weights[place, fold] = np.hstack([widen_weights(B, task.layers[number].n_hidden) for B in found])
+    return (GridTask(task.folds, [task.layers[number] for number in numbers], scores=weights,
+                     held=[every[number].held for number in numbers]),
+            [chosen[every[number].kind] for number in numbers])
 
 
 def widen_weights(B: Floats, n_hidden: int) -> Floats:

@@ -7,7 +7,7 @@ learned anew, on more rows, can be much worse.
 
 Source: as in `features.metric`; the choice by held-out rows is ours.
 """
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from mr_elm.model_parts import landmark_widths
 from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.selection import fold_numbers, score_values
 from mr_elm.solvers.ridge.esvm import class_weights
+from mr_elm.solvers.ridge.nu_path import decompose
 from mr_elm.solvers.ridge.regularized import solve_regularized
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand
@@ -86,11 +87,11 @@ class MetricStep:
         return 1 - score_values(values, numbers, rows.weights, rows.n_classes)['accuracy'], error
 
 
-def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str,
+def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], kind: str,
                 n_steps: int = MOST_STEPS) -> Iterator[MetricStep]:
     """Yield the steps 0 to n_steps of learning a metric; fewer where no output changes with any feature.
 
-    layer : without a metric; its nodes pass each metric, see `HiddenLayer.pass_metric`. nu : weight of the errors.
+    layer : without a metric; its nodes pass each metric, see `HiddenLayer.pass_metric`. nu : as in `fit_nodes`.
     kind : diagonal or full; full becomes diagonal where `choose_kind` says so.
     """
     full = choose_kind(kind, layer.n_features, hasattr(rows.X, 'toarray')) == 'full'
@@ -105,8 +106,15 @@ def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str,
                 return
 
 
-def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float) -> Floats:
-    """Return the output weights (L + 1, K) of the ridge regression of the targets."""
+def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float]) -> Floats:
+    """Return the output weights (L + 1, K) of the ridge regression of the targets.
+
+    nu : weight of the errors; of several, the one with the least squared error by leave-one-out.
+    """
+    if isinstance(nu, Sequence):
+        path = decompose(expand(layer, rows.X), rows.T, nu, rows.weights)
+        errors = [np.average(((values - rows.T)**2).mean(axis=1), weights=rows.weights) for values in path.leave_out()]
+        return path.weights[:, int(np.argmin(errors))]
     gram: Floats = np.zeros((layer.n_hidden + 1, layer.n_hidden + 1))
     right: Floats = np.zeros((layer.n_hidden + 1, rows.T.shape[1]))
     for start in range(0, len(rows), BLOCK):
@@ -150,8 +158,8 @@ class LearnedMetric:
         return {'metric': self.kind, 'metric_steps': self.n_steps}
 
 
-def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, n_steps: int | None = None,
-                 seed: int = 0) -> LearnedMetric:
+def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], kind: str,
+                 n_steps: int | None = None, seed: int = 0) -> LearnedMetric:
     """Learn a metric from a sample of the rows.
 
     n_steps : that many, learned from all rows; None for the best of 0 to 4 by rows held out.

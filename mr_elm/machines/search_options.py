@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.kernels import KERNELS
-from mr_elm.machines.option_fields import WEIGHTS, class_weight_option, demand, kernel_option, option
+from mr_elm.features.metric import KINDS
+from mr_elm.features.nodes import LANDMARK_NODES
+from mr_elm.machines.option_fields import WEIGHTS, class_weight_option, demand, demand_slope, option
 from mr_elm.machines.options import RANDOM_NODES
-from mr_elm.scores.selection import GRIDS, candidates
+from mr_elm.scores.selection import GRIDS, Kind, candidates
 
 GRID = 'grid'
 OF_GRID = 'values to try instead of those of the grid, such as 0.1,1,10'
@@ -145,13 +147,17 @@ class KELMSearch(KernelSearch):
 
 @dataclass(frozen=True)
 class NodeSearch:
-    """Keep what to search over hidden nodes: lists of maps, weight scales, nu and L, and how they are scored."""
+    """Keep what to search over hidden nodes: lists of kinds, metrics, nu and L, and how they are scored."""
 
     draws_targets: ClassVar[bool] = True
     map: tuple[str, ...] = option(('sigmoid',), 'hidden nodes to try: {choices} (default: sigmoid)', GRID,
                                   (*RANDOM_NODES, 'nystrom'))
-    kernel: str = kernel_option(GRID)
+    kernel: tuple[str, ...] = option(('gaussian',), '--map nystrom: kernels to try, {choices} (default: gaussian)',
+                                     GRID, LANDMARK_NODES, advanced=True)
     weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'values to try (default: 0.5,1,2)', GRID)
+    metric: tuple[str, ...] = option(('none',), 'metrics of the features to try: {choices} (default: none). Each fold '
+                                     'is tested with a metric learned without its rows', GRID, KINDS, advanced=True)
+    metric_rows: int = option(20000, 'learn metrics from N rows, chosen by a hash', GRID, advanced=True)
     nu: tuple[float, ...] = option(tuple(10.0**k for k in range(-4, 8)), 'values to try (default: 1e-4,1e-3,...,1e7)',
                                     GRID)
     hidden: tuple[int, ...] = option(tuple(range(100, 1001, 100)),
@@ -169,10 +175,19 @@ class NodeSearch:
     @property
     def of_training(self) -> dict[str, Any]:
         """Return the options of the training that the search fixes."""
-        return {'kernel': self.kernel, 'weights': self.weights, 'class_weight': self.class_weight}
+        return {'weights': self.weights, 'class_weight': self.class_weight}
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Return all kinds of nodes to try; the kernel is one of landmarks only."""
+        nodes = [(map, kernel) for map in self.map for kernel in (self.kernel if map == 'nystrom' else ('gaussian',))]
+        return tuple(Kind(map, scale, kernel, metric)
+                     for (map, kernel), scale, metric in product(nodes, self.weight_scale, self.metric))
 
     def check(self) -> None:
-        """Raise ValueError when there is one fold, or a kernel without landmarks."""
-        demand(self.kernel == 'gaussian' or self.map == ('nystrom',),
-               f'--kernel {self.kernel}: expected --map nystrom alone, found {",".join(self.map)}')
+        """Raise ValueError when there is one fold, a kernel without landmarks, or a metric that nodes cannot learn."""
+        demand(self.kernel == ('gaussian',) or 'nystrom' in self.map,
+               f'--kernel {",".join(self.kernel)}: expected --map nystrom, found {",".join(self.map)}')
+        for metric, kind in product(self.metric, self.map):
+            demand_slope(metric, kind)
         demand(self.folds != 1, '--folds: expected at least 2 folds, found 1')

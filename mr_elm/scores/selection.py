@@ -1,7 +1,7 @@
 """Choose parameters: lists of candidates, folds that depend on the rows alone, and the best of a table of scores."""
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,11 +82,27 @@ class Score:
         return sum(not cell.converged for cell in self.cells)
 
 
+class Kind(NamedTuple):
+    """Name a kind of hidden nodes. kernel : of landmarks. metric : none, or the kind of metric that they are behind."""
+
+    map: str
+    weight_scale: float
+    kernel: str = 'gaussian'
+    metric: str = 'none'
+
+    @property
+    def family(self) -> str:
+        """Return in words what the kind is, but for its weight scale."""
+        metric = f', {self.metric} metric' if self.metric != 'none' else ''
+        return f'{self.map}{" laplacian" if self.kernel == "laplacian" else ""}{metric}'
+
+
 @dataclass(frozen=True)
 class NodeScore:
     """Hold what cross-validation found for hidden nodes: map and weight scale, nu, L, and a GridCell for each fold.
 
-    correct, total : rows labelled right by machines that had not seen them, and all; None where nobody has counted.
+    kernel, metric : as in Kind. correct, total : rows labelled right by machines that had not seen them, and all; None
+    where nobody has counted.
     """
 
     map: str
@@ -96,6 +112,13 @@ class NodeScore:
     cells: tuple
     correct: int | None = None
     total: int | None = None
+    kernel: str = 'gaussian'
+    metric: str = 'none'
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of nodes."""
+        return Kind(self.map, self.weight_scale, self.kernel, self.metric)
 
     @property
     def error(self) -> float:
@@ -135,9 +158,9 @@ def best_nodes(scores: Sequence[NodeScore]) -> NodeScore:
 def finalists(scores: Sequence[NodeScore], n: int) -> list[NodeScore]:
     """Return the n NodeScores worth counting: the least error of each kind of nodes first, then the next of any."""
     ranked = sorted((score for score in scores if score.trusted), key=lambda score: score.error)
-    first: dict[tuple[str, float], NodeScore] = {}
+    first: dict[Kind, NodeScore] = {}
     for score in ranked:
-        first.setdefault((score.map, score.weight_scale), score)
+        first.setdefault(score.kind, score)
     leaders = list(first.values())
     return (leaders + [score for score in ranked if score not in leaders])[:n]
 
