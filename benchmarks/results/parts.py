@@ -63,6 +63,9 @@ ABOUT = {
     'choice of the parameters.',
     'auto/living': 'This part compares the scores of a grid of parameters, and an update of a model by new rows, with '
     'one training on all rows.',
+    'probabilities/svc': 'This part compares the probabilities of `--auto --probabilities` with those of '
+    '`CalibratedClassifierCV` of scikit-learn around a tuned SVC, on rows that neither has seen: the log loss, and the '
+    'calibration error in 15 bins.',
     'threads/fit': 'This part compares fits with `n_jobs=2` and with `n_jobs=1`, by wall clock.',
     'threads/predict': 'This part compares predictions with `n_jobs=2` and with `n_jobs=1`, by wall clock.',
     'hadoop/bare': 'This part compares a training on Hadoop with the same map and reduce tasks in a Streaming job that '
