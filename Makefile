@@ -6,7 +6,7 @@ STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo boundaries reliability test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
-.PHONY: soak table-sparse-elm table-sparse-elm-paper figures-sparse-elm table-sphere-svm results test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
+.PHONY: soak table-sparse-elm table-sparse-elm-paper figures-sparse-elm table-sphere-svm table-boosting table-boosting-folds results test-hadoop hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
 export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
@@ -113,6 +113,14 @@ figures-sparse-elm: $(STAMP) ## draw accuracy over nodes, C and sigma as in figu
 table-sphere-svm: $(STAMP) ## the same for SphereSVM, L1- and L2-SVM, by double cross-validation (build/table-sphere-svm.md)
 	@$(PEERS)
 	@$(TABLE).sphere_svm build/table-sphere-svm.md $(DOWNLOAD)
+
+table-boosting: $(STAMP) ## compare --auto with LightGBM and HistGradientBoosting on all sets (build/table-boosting.md)
+	@$(PEERS)
+	@$(TABLE).boosting build/table-boosting.md $(DOWNLOAD)
+
+table-boosting-folds: $(STAMP) ## the same in another table, for a folder of sets with published folds in MR_ELM_DATA (build/table-boosting-folds.md)
+	@$(PEERS)
+	@$(TABLE).boosting build/table-boosting-folds.md
 
 results: $(STAMP) ## write the pages and figures of what lies in build/ (docs/results)
 	@$(BIN)/python -m benchmarks.results build docs/results README.md

@@ -11,14 +11,15 @@ import numpy as np
 
 from benchmarks.bench.context import Bench
 from benchmarks.public_sets import find_or_warn, read_set
+from benchmarks.tables.peers import train_auto, write_plan
 from mr_elm.data.generators import generate, write_rows
-from mr_elm.drivers import auto, increment, pesvm
+from mr_elm.drivers import increment, pesvm
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.tune_pesvm import Search, evaluate_grid
 from mr_elm.engines import make_engine
 from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.models import AveragedModel, HiddenNodeModel
+from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.scaling.timing import judge_ratio, measure_processor, run_mr_elm
@@ -67,15 +68,11 @@ class AutoTraining:
     """Train by --auto, of rows in a file of the folder."""
 
     def __init__(self, train: tuple[Floats, Labels], test: tuple[Floats, Labels], folder: Path) -> None:
-        from sklearn.datasets import dump_svmlight_file
-        path = str(folder / 'rows.libsvm')
-        dump_svmlight_file(*train, path, zero_based=False)
-        self.plan, self.test = plan_inputs([path], RowOptions(n_features=train[0].shape[1])), test
+        self.plan, self.test = write_plan(*train, folder), test
 
     def fit(self) -> None:
         """Train, all choices included."""
-        header, arrays, _ = auto.train(self.plan, PESVMOptions(), make_engine())
-        self.model = (HiddenNodeModel if header.members is None else AveragedModel)(header, arrays)
+        self.model = train_auto(self.plan)
 
     def score(self) -> float:
         """Return the accuracy on the test rows."""
@@ -99,14 +96,14 @@ def compare_with_svc(bench: Bench) -> list[Claim]:
         below.append(100 * (theirs.score() - ours.score()))
         runs.append(pair)
         rows.append(Claim(f'{name}, {len(train[1]):,} rows: accuracy of a tuned SVC minus accuracy of --auto, points',
-                          below[-1], at_most(2.0), COUNTED,
+                          below[-1], at_most(0.7), COUNTED,
                           f'SVC {100 * theirs.score():.2f} %, --auto {100 * ours.score():.2f} %; --auto chose '
                           f'{ours.describe()}'))
         rows.append(judge_ratio('the same, --auto times faster than a tuned SVC', pair[0], pair[1],
                                 FASTER, group='train --auto : tuned SVC'))
         print(f'{name}: {rows[-2].note}, {rows[-1].note}', file=sys.stderr, flush=True)
     if below:
-        rows.append(Claim('the same difference of accuracies, mean of all sets', float(np.mean(below)), at_most(0.7),
+        rows.append(Claim('the same difference of accuracies, mean of all sets', float(np.mean(below)), at_most(-0.3),
                           COUNTED))
         mine, theirs = np.sum(runs, axis=0).tolist()
         rows.append(judge_ratio('time of --auto divided by that of a tuned SVC, all sets', mine, theirs, at_most(0.1)))

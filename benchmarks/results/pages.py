@@ -46,7 +46,8 @@ SEEDS = {
     'samples of large sets, and the rows on which parameters are chosen': '0'}
 SIZES = {QUICK: ', with few rows (`make bench-quick`)', FULL: ', with all rows (`make bench-full`)'}
 COMMANDS = {'speed': '`make bench`; for the part on Hadoop, `make bench-hadoop`',
-            'accuracy': '`make tables table-sparse-elm table-sparse-elm-paper table-sphere-svm figures-sparse-elm`',
+            'accuracy': '`make tables table-sparse-elm table-sparse-elm-paper table-sphere-svm table-boosting '
+                        'table-boosting-folds figures-sparse-elm`',
             'scaling': '`make speedup sizeup scaleup`; on Hadoop, add `RUNNER=hadoop`'}
 
 

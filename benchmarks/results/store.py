@@ -16,7 +16,8 @@ from mr_elm.scaling.verdict import Claim, read_claim
 BENCH = 'bench.json'
 TABLES = {'tables': 'All machines and their peers', 'table-sparse-elm': 'Sparse ELM, unified ELM and SVC',
           'table-sparse-elm-paper': 'Sparse ELM, unified ELM and SVC with the grid and the training sizes of the paper',
-          'table-sphere-svm': 'SphereSVM, L1- and L2-SVM'}
+          'table-sphere-svm': 'SphereSVM, L1- and L2-SVM', 'table-boosting': '--auto and boosted trees',
+          'table-boosting-folds': '--auto and boosted trees on published folds'}
 FIGURES = 'figures-sparse-elm'
 COPIED = (*(f'{name}.json' for name in TABLES), f'{FIGURES}.csv',
           *(f'{experiment}{end}' for experiment in MEANING for end in ('.csv', '.sessions.json')))

@@ -11,10 +11,14 @@ AS_GOOD = 0.5  # points: a method that is no further behind in the mean over all
 
 @dataclass(frozen=True)
 class AsGood:
-    """Claim that a method is as good as a peer in the mean over the sets; both are names of methods."""
+    """Claim that a method is as good as a peer in the mean over the sets; both are names of methods.
+
+    margin : how many points it may be behind.
+    """
 
     method: str
     peer: str
+    margin: float = AS_GOOD
 
     def row(self, accuracies: dict[str, list[float]]) -> Claim:
         """Return the Claim. accuracies : method -> list of its accuracies, from 0 to 1, a set each."""
@@ -24,5 +28,5 @@ class AsGood:
             mine, peer = (100 * float(np.mean(values)) for values in (ours, theirs))
             behind = peer - mine
             note = f'{self.peer} {peer:.2f} %, {self.method} {mine:.2f} %, means of {len(ours)} sets'
-        return Claim(f'accuracy of {self.peer} minus accuracy of {self.method}, points', behind, at_most(AS_GOOD),
+        return Claim(f'accuracy of {self.peer} minus accuracy of {self.method}, points', behind, at_most(self.margin),
                      COUNTED, note)

@@ -148,7 +148,8 @@ def measure_set(comparison: Comparison, name: str, n_trials: int, run: Run) -> N
             continue
         try:
             data = prepare(X, y, comparison.split_set(name, y, trial), genes)
-            demand_folds(data[1])
+            if any(grid for _, grid in methods.values()):
+                demand_folds(data[1])
         except ValueError as error:  # also for a class of one row, which has no halves
             run.left_out.append(f'{name}: {error}'.splitlines()[0])
             clock.waiting[name] = 0
@@ -177,7 +178,8 @@ def run_trial(comparison: Comparison, method: tuple[Any, dict], place: dict, dat
         demand_memory(len(y))
     estimator = seed(method[0], place['trial'])
     known = None if comparison.tuned_each else run.results.parameters(place['set'], place['method'])
-    known = known or run.tuning.choose(place, estimator, method[1], *sample(X, y, comparison.tuned_on))
+    known = known or (run.tuning.choose(place, estimator, method[1], *sample(X, y, comparison.tuned_on))
+                      if method[1] else {})
     return {'rows': len(y), 'n_features': X.shape[1], 'n_classes': len(np.unique(y)),
             **measure(estimator.set_params(**known), *data), 'parameters': json.dumps(known)}
 

@@ -1,9 +1,18 @@
-"""Offer machines of others as scikit-learn estimators, where they are none."""
+"""Offer machines of others, and --auto, as scikit-learn estimators, where they are none."""
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+from mr_elm.drivers import auto
+from mr_elm.engines import make_engine
+from mr_elm.io.formats import RowOptions
+from mr_elm.machines.options import PESVMOptions
+from mr_elm.models import AveragedModel, HiddenNodeModel
+from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.typing import Floats, Labels
 
 HARD = 1e6  # C of a margin that is as good as hard
@@ -51,3 +60,32 @@ class HPELM(ClassifierMixin, BaseEstimator):
     def predict(self, X: Floats) -> np.ndarray:
         """Return the class of each row."""
         return self.classes_[self.machine_.predict(X).argmax(axis=1)]
+
+
+def write_plan(X: Floats, y: Labels, folder: str | Path) -> InputPlan:
+    """Write rows into a folder, and return the plan of a training on them."""
+    from sklearn.datasets import dump_svmlight_file
+    path = str(Path(folder) / 'rows.libsvm')
+    dump_svmlight_file(X, y, path, zero_based=False)
+    return plan_inputs([path], RowOptions(n_features=X.shape[1]))
+
+
+def train_auto(plan: InputPlan) -> HiddenNodeModel | AveragedModel:
+    """Train by --auto, all choices included."""
+    header, arrays, _ = auto.train(plan, PESVMOptions(), make_engine())
+    return (HiddenNodeModel if header.members is None else AveragedModel)(header, arrays)
+
+
+class AutoClassifier(ClassifierMixin, BaseEstimator):
+    """Train `pesvm --auto`. Classes are numbers."""
+
+    def fit(self, X: Floats, y: Labels) -> 'AutoClassifier':
+        """Fit. Sets model_ and classes_."""
+        with TemporaryDirectory() as folder:
+            self.model_ = train_auto(write_plan(X, y, folder))
+        self.classes_ = np.array(self.model_.classes, dtype=float)
+        return self
+
+    def predict(self, X: Floats) -> np.ndarray:
+        """Return the class of each row."""
+        return self.classes_[self.model_.predict(X)]

@@ -1,4 +1,5 @@
 """Say how large what a machine answers from is."""
+import pickle
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ ANSWERS_FROM = {
 
 
 def measure_model(machine: Any) -> int:
-    """Return the bytes of the arrays that a fitted machine predicts from."""
+    """Return the bytes of the arrays that a fitted machine predicts from, of trees those of their pickle."""
     if hasattr(machine, 'steps'):
         return sum(measure_model(step) for _, step in machine.steps)
     if hasattr(machine, 'model_'):
         return sum(array.nbytes for array in machine.model_.arrays.values())
+    if type(machine).__name__ not in ANSWERS_FROM:
+        return len(pickle.dumps(machine))
     parts = (getattr(machine, name) for name in ANSWERS_FROM[type(machine).__name__])
     return sum(np.asarray(array).nbytes for part in parts for array in (part if isinstance(part, list) else [part]))
 

@@ -7,13 +7,14 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from benchmarks.tables import everything, harness, sparse_elm, sphere_svm
+from benchmarks.tables import boosting, everything, harness, sparse_elm, sphere_svm
 from benchmarks.tables.claims import AsGood
 from benchmarks.tables.harness import Comparison, download_sets, permute_parts, run, split_halves
 from benchmarks.tables.results import KeptRows, Table
@@ -111,6 +112,26 @@ def test_a_table_is_laid_out_as_printed_with_training_and_testing(tmp_path):
     assert cells[3].split()[0] == f'{sum(training) / 2:.2f}'
     assert '| iris | C 1 |' in text.partition('### Parameters')[2].replace('C 10 |', 'C 1 |')
     assert '### Number of support vectors\n\n| set | sparse ELM | SVC |' in text
+
+
+def test_auto_and_trees_are_compared_without_a_choice_of_parameters(tmp_path):
+    text = run(boosting.COMPARISON, tmp_path / 'table.md', ['iris'], n_trials=1)
+    assert all(f'| accuracy of {peer} minus accuracy of --auto, points | ' in text
+               for peer in boosting.list_methods(4, 3) if peer != boosting.AUTO)
+    assert {row['parameters'] for row in trials_of(tmp_path)} == {'{}'}
+    assert all(float(row['accuracy']) > 0.85 for row in trials_of(tmp_path))
+    assert len((tmp_path / 'table.candidates.csv').read_text().splitlines()) <= 1  # the names of the columns
+
+
+def test_a_set_is_divided_by_the_folds_of_its_file(tmp_path, monkeypatch):
+    folds = [np.arange(start, start + 3) for start in range(4)]
+    np.savez(tmp_path / 'small.npz', X=np.eye(8), y=np.arange(8) % 2, **{f'k{k}': rows for k, rows in enumerate(folds)})
+    monkeypatch.setenv('MR_ELM_DATA', str(tmp_path))
+    for trial in range(2):
+        train, test = boosting.COMPARISON.split_set('small', np.arange(8) % 2, trial)
+        assert train.tolist() == folds[2 * trial].tolist() and test.tolist() == folds[2 * trial + 1].tolist()
+    halves = boosting.COMPARISON.split_set('small', np.arange(8) % 2, 2)
+    assert sorted(np.concatenate(halves)) == list(range(8))
 
 
 def test_a_matrix_that_memory_cannot_hold_is_left_out_by_name(tmp_path, monkeypatch):
