@@ -39,7 +39,7 @@ from mr_elm.solvers.ridge.fold_grid import total_of
 SAMPLE_ROWS = 4000
 COMPARED_ROWS = 1500  # of the sample, by which kinds, widths and metrics are compared
 STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
-CHEAP = 3e10  # rows times squared nodes: up to this nodes cost little
+CHEAP = 1e11  # rows times squared nodes: up to this the training costs about as much as choosing the machines
 COMPARE_KEY = 9  # of the hash that chooses them
 REFINED_NODES = 2000  # by which width and nu are chosen again
 
