@@ -5,7 +5,7 @@ from typing import Any
 
 from mr_elm.errors import ModelFormatError
 
-PARTS = ('encoding', 'members', 'calibration', 'threshold')  # keys that a reader must know, where a model has them
+PARTS = ('encoding', 'members', 'calibration', 'threshold', 'targets')  # a reader must know these keys
 REQUIRABLE = (*PARTS, 'metric')
 KEYS = ('method', 'task', 'classes', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters', 'history')
 OWN = ('requires', *PARTS)
@@ -23,6 +23,8 @@ class ModelHeader:
     members : parameters of each machine that differ between the machines of a model that averages several, else None.
     calibration : how many rows probabilities were fitted to, and how these were scored; None without probabilities.
     threshold : the P(last class) of two classes above which a row is of it, None for the more probable class.
+    targets : of a regression with several targets their `names`; of rows with several labels, or none, the `separator`
+        between these. None for one label or target.
     others : keys of the file that this version does not use. keys : the order of all keys in the file.
     """
 
@@ -38,6 +40,7 @@ class ModelHeader:
     members: list[Mapping[str, Any]] | None = None
     calibration: Mapping[str, Any] | None = None
     threshold: float | None = None
+    targets: Mapping[str, Any] | None = None
     others: Mapping[str, Any] = field(default_factory=dict, compare=False)
     keys: tuple[str, ...] = field(default=KEYS, compare=False, repr=False)
 
@@ -60,6 +63,16 @@ class ModelHeader:
         plain = {key: getattr(self, key) if key in KEYS else self.others[key] for key in self.keys}
         required = {name: getattr(self, name) for name in PARTS if getattr(self, name) is not None}
         return {**plain, 'requires': [*required, *(['metric'] if self.has_metric else [])], **required}
+
+    @property
+    def target_names(self) -> list[str]:
+        """Return the names of several targets; none of a model with one label or target."""
+        return list((self.targets or {}).get('names', []))
+
+    @property
+    def separator(self) -> str | None:
+        """Return what stands between the labels of a row, None where a row has one label."""
+        return (self.targets or {}).get('separator')
 
     @property
     def has_metric(self) -> bool:

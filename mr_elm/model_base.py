@@ -19,6 +19,7 @@ from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, machine_count
 from mr_elm.typing import Floats, Rows
 
 Kind = TypeVar('Kind', bound='Model')
+PRESENT = 0.5  # decision values are fitted to 1 where a row has a label, and to 0 where it has not
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,15 @@ class Model(ABC):
 
     @property
     def n_scores(self) -> int:
-        """Return the number of decision values of a row: 1 for two classes or a regression."""
-        return 1 if self.numeric else machine_count(len(self.classes), self.scheme)
+        """Return the number of decision values of a row: 1 for two classes, else one for a target or a label."""
+        if self.numeric:
+            return max(len(self.header.target_names), 1)
+        return len(self.classes) if self.multilabel else machine_count(len(self.classes), self.scheme)
+
+    @property
+    def multilabel(self) -> bool:
+        """Tell whether a row may have several labels, or none; a decision value above 1/2 says that it has one."""
+        return self.header.separator is not None
 
     def class_of(self, label: str) -> str:
         """Return the class that a label names ('1.0' and '1' are one), or the label itself when it is none."""
@@ -103,7 +111,7 @@ class Model(ABC):
         demand_metric(self.header, self.arrays)
 
     def predict(self, X: Rows) -> np.ndarray:
-        """Return a class number a row, (n,) int; for a regression a number a row."""
+        """Return a class number a row, (n,) int; for a regression a number a row; see `decide` for several of them."""
         return self.decide(self.decision_function(X))
 
     def save(self, path: str | PathLike) -> None:
@@ -117,5 +125,12 @@ class Model(ABC):
                          self.header.threshold)
 
     def decide(self, scores: Floats) -> np.ndarray:
-        """Turn decision values (n, P) into class numbers; a tie goes to the first class. Of a regression, the value."""
-        return scores[:, 0] if self.numeric else self.labelling.choose(scores)
+        """Turn decision values (n, P) into class numbers; a tie goes to the first class. Of a regression, the value.
+
+        Of several targets these are (n, K) values; of several labels (n, K), True where a row has a label.
+        """
+        if self.multilabel:
+            return scores > PRESENT
+        if self.numeric:
+            return scores if self.header.target_names else scores[:, 0]
+        return self.labelling.choose(scores)

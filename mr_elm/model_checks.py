@@ -34,12 +34,25 @@ def check_header(header: ModelHeader) -> None:
     demand(header.task in TASKS, f'task: {" or ".join(TASKS)}', header.task)
     demand(isinstance(classes, list) and all(isinstance(name, str) for name in classes), 'classes: a list of names',
            classes)
-    demand(len(classes) == len(set(classes)) and (not classes if numeric else len(classes) > 1),
+    check_targets(header.targets, numeric)
+    fewest = 2 if header.separator is None else 1
+    demand(len(classes) == len(set(classes)) and (not classes if numeric else len(classes) >= fewest),
            'classes: two or more, none for a regression,', classes)
     demand(is_whole(header.n_features, 1), 'n_features: a whole number above 0', header.n_features)
     demand(isinstance(header.parameters, dict), 'parameters: names and values', header.parameters)
     scheme = header.parameters.get('multiclass', ONE_VS_ALL)
     demand(scheme in SCHEMES, f'multiclass: {" or ".join(SCHEMES)}', scheme)
+
+
+def check_targets(targets: Any, numeric: bool) -> None:
+    """Raise ValueError unless a header names several targets of a regression, or what separates labels."""
+    if targets is None:
+        return
+    kind, wanted = (list, 'names of targets') if numeric else (str, 'a separator of labels')
+    value: Any = targets.get('names' if numeric else 'separator') if isinstance(targets, dict) else None
+    demand(isinstance(value, kind) and len(value) > 0 and len(targets) == 1, f'targets: {wanted}', targets)
+    demand(not numeric or len(value) > 1 and len(set(value)) == len(value) and all(
+        isinstance(name, str) for name in value), 'targets: two names or more, each once', targets)
 
 
 def check_labelling(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
@@ -73,12 +86,22 @@ def check_names(header: ModelHeader) -> None:
            and all(isinstance(name, str) for name in names), f'input: names of {n_columns} columns', names)
     delimiter = given.get('delimiter')
     demand(delimiter is None or isinstance(delimiter, str) and (len(delimiter) == 1), 'input: a delimiter', delimiter)
+    check_columns_of_targets(header)
     for name in ('label_name', 'weight_name'):
         demand(given.get(name) is None or isinstance(given[name], str), f'input: a {name}', given.get(name))
     demand(isinstance(given.get('dropped', []), list), 'input: a list of dropped columns', given.get('dropped'))
     positions = given.get('positions')
     demand(positions is None or isinstance(positions, list) and all(map(is_whole, positions)),
            'input: positions of columns', positions)
+
+
+def check_columns_of_targets(header: ModelHeader) -> None:
+    """Raise ValueError unless the columns of several targets are as many as these, where they are columns of files."""
+    given, n_targets = header.parameters['input'], len(header.target_names)
+    for name, kind in (('target_columns', int), ('target_names', str)):
+        columns = given.get(name)
+        demand(columns is None or isinstance(columns, list) and len(columns) == n_targets
+               and all(type(column) is kind for column in columns), f'input: {name} of {n_targets} targets', columns)
 
 
 def check_living(header: ModelHeader) -> None:
@@ -127,9 +150,9 @@ def demand_metric(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None
            header.parameters.get('metric'))
 
 
-def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_classes: int) -> None:
-    """Check the sums of a model that lives. n_columns : of E. n_classes : 0 for a regression."""
-    packed, n_sums = (n_columns * (n_columns + 1) // 2,), max(n_classes, 1)
+def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_sums: int) -> None:
+    """Check the sums of a model that lives. n_columns : of E. n_sums : classes, or targets of a regression."""
+    packed = (n_columns * (n_columns + 1) // 2,)
     optional = {'counts_low': (n_sums,)} if 'counts_low' in arrays else {}
     check_arrays(arrays, {'gram': packed, 'gram_low': packed, 'class_sums': (n_sums, n_columns),
                           'class_sums_low': (n_sums, n_columns), 'counts': (n_sums,), **optional})

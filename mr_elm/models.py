@@ -56,7 +56,7 @@ class HiddenNodeModel(Model):
         n_columns = self.layer.n_hidden + 1
         check_arrays(self.arrays, {'output_weights': (n_columns, self.n_scores)})
         if 'gram' in self.arrays:
-            check_sums(self.arrays, n_columns, len(self.classes))
+            check_sums(self.arrays, n_columns, len(self.classes) or self.n_scores)
 
     def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n, K), K = 1 for two classes or a regression.

@@ -9,14 +9,18 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
+from mr_elm.io.labels import find_labels, mark_labels
 from mr_elm.io.wire import make_key
 from mr_elm.machines.evaluation import ProbabilityCollector
 from mr_elm.machines.press import LeaveOneOutModel
+from mr_elm.model_base import Model
 from mr_elm.models import read_model
+from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores
 from mr_elm.scores.ranking import Ranking
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
+from mr_elm.typing import Floats
 
 
 def merge_confusions(values: Iterable[Any]) -> Any:
@@ -37,6 +41,11 @@ def pairs_from_json(value: Any) -> Confusion:
 def merge_residuals(values: Iterable[Any]) -> Any:
     """Merge sums of errors over tasks."""
     return asdict(reduce(Residuals.merge, (Residuals(**value) for value in values)))
+
+
+def merge_sets(values: Iterable[Any]) -> Any:
+    """Merge counts of labels over tasks."""
+    return asdict(reduce(LabelSets.merge, (LabelSets(**value) for value in values)))
 
 
 def merge_scores(values: Iterable[Any]) -> list[np.ndarray]:
@@ -72,15 +81,22 @@ class MREvaluate(MRRows):
             <residuals, JSON>
                 n rows, or their weight, the sums of squared and of absolute
                 errors, the mean of the labels, and spread, the sum of their
-                squared distances from it
+                squared distances from it; of several targets <residuals TARGET,
+                JSON>, numbered from 0
+            or, where rows have several labels:
+            <sets, JSON>
+                n rows, or their weight; right: the weight of those whose set is
+                predicted without an error; counts: label -> [weight of the rows
+                that have it and are said to have it, that are said to have it and
+                have not, that have it and are not said to]
 
     Map:    predict each block, count, write when the task ends.
     Reduce: add the counts; merge the sums.
     """
 
     REQUIRED = ('model',)
-    MERGE = {'confusion': merge_confusions, 'residuals': merge_residuals, 'probabilities': merge_scores,
-             'ranking': merge_rankings}
+    MERGE = {'confusion': merge_confusions, 'residuals': merge_residuals, 'sets': merge_sets,
+             'probabilities': merge_scores, 'ranking': merge_rankings}
 
     def configure_args(self) -> None:
         """Add the model."""
@@ -93,7 +109,8 @@ class MREvaluate(MRRows):
         """Load the model."""
         self.model = read_model(self.options.model)
         self.pairs: Counter = Counter()
-        self.residuals: Residuals | None = None
+        self.residuals: dict[tuple, Residuals] = {}
+        self.sets: LabelSets | None = None
         calibrated = self.model.header.calibration is not None
         self.collector = ProbabilityCollector(self.model) if calibrated else None
         self.press = LeaveOneOutModel.of(self.model) if self.options.leave_one_out else None  # type: ignore[arg-type]
@@ -107,9 +124,25 @@ class MREvaluate(MRRows):
             self.press.score(block, block.weights).decisions)
         said = self.model.decide(decisions)
         if self.model.numeric:
-            new = Residuals.of(block.targets, said, block.weights)
-            self.residuals = new if self.residuals is None else self.residuals.merge(new)
-            return
+            self.add_errors(block, said)
+        elif self.model.multilabel:
+            new = compare_sets(self.model, block, said)
+            self.sets = new if self.sets is None else self.sets.merge(new)
+        else:
+            self.count_classes(block, said, decisions)
+
+    def add_errors(self, block: Block, said: np.ndarray) -> None:
+        """Add the errors of a regression, of each target."""
+        if block.targets.shape != said.shape:
+            raise DataFormatError(f'expected rows of {said[:1].size} target(s), found {block.targets[:1].size}')
+        names = [()] if said.ndim == 1 else [(k,) for k in range(said.shape[1])]
+        columns = (values.reshape(len(said), -1).T for values in (block.targets, said))
+        for name, true, predicted in zip(names, *columns, strict=True):
+            new = Residuals.of(true, predicted, block.weights)
+            self.residuals[name] = self.residuals[name].merge(new) if name in self.residuals else new
+
+    def count_classes(self, block: Block, said: np.ndarray, decisions: Floats) -> None:
+        """Count rows by label and predicted class, and what the probabilities say."""
         self.count_pairs(block, said)
         if self.collector is not None:
             self.collector.add(block, decisions)
@@ -126,11 +159,23 @@ class MREvaluate(MRRows):
         """Emit the counts, nothing when there was no row."""
         if self.pairs:
             yield make_key('confusion'), pairs_to_json(Confusion(dict(self.pairs)))
-        if self.residuals is not None:
-            yield make_key('residuals'), asdict(self.residuals)
+        for name, residuals in self.residuals.items():
+            yield make_key('residuals', *name), asdict(residuals)
+        if self.sets is not None:
+            yield make_key('sets'), asdict(self.sets)
         if self.collector is not None:
             for name, arrays in self.collector.collect():
                 yield make_key(*name), arrays
+
+
+def compare_sets(model: Model, block: Block, said: np.ndarray) -> LabelSets:
+    """Compare the labels of rows with those that a model predicts, (n, K); labels that it does not know are missed."""
+    separator = model.header.separator or ''
+    known = {name: model.class_of(name) for name in find_labels(block.names, separator)[0]}
+    labels = [*model.classes, *dict.fromkeys(name for name in known.values() if name not in model.classes)]
+    index = {name: labels.index(label) for name, label in known.items()}
+    true = mark_labels(block.names, separator, index, len(labels))[block.codes]
+    return LabelSets.of(labels, true, np.pad(said, ((0, 0), (0, len(labels) - said.shape[1]))), block.weights)
 
 
 if __name__ == '__main__':

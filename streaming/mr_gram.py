@@ -31,8 +31,8 @@ class MRGram(MRRows):
                 the weighted sum of the rows of E with this label, and as last
                 number how many rows that are, shape (m + 1,)
             with --task regression instead of the sums of the labels:
-            <sum targets, [high, low]>    E'T, shape (m,)
-            <sum squares, [high, low]>    T'T, shape (1,)
+            <sum targets, [high, low]>    E'T, shape (m,); of K targets T'E, (K, m)
+            <sum squares, [high, low]>    the squares of the targets, shape (K,)
 
     Map:     add E'E of each block to the sums of the task, write them at its end.
     Combine: as reduce; off by default, because a task has summed up already.
@@ -65,7 +65,8 @@ class MRGram(MRRows):
         self.layer = load_layer(self.options.layer)
         weights = self.options.class_weights
         self.class_weights = None if weights is None else read_json(weights)
-        self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*read_json(self.options.grid)), self.numeric)
+        self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*read_json(self.options.grid)), self.numeric,
+                            separator=self.separator)
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.n_hidden + 1 + ROOM))
 
     def map_block(self, block: Block, place: list[int]) -> None:

@@ -57,7 +57,7 @@ class MRPass(MRRows):
         weights = self.options.class_weights
         self.class_weights = None if weights is None else read_json(weights)
         steps = GridSteps(*read_json(self.options.grid))
-        self.targets = TargetSums(steps, self.numeric)
+        self.targets = TargetSums(steps, self.numeric, self.separator)
         vectors = self.options.vectors
         self.product = None if vectors is None else ProductSum(load_arrays(vectors)[1]['vectors'], steps)
 

@@ -46,9 +46,11 @@ class MRStats(MRRows):
             <labels, JSON>
                 label -> [number of rows, [FILE, START, ROW] of the first one, sum
                 of the weights]; empty where rows have no label; not with --task
-                regression
+                regression; with --labels-separator a row counts for each of its
+                labels
             <target, [n, minimum, maximum, mean, squares]>
-                the same for the labels, shape (1,); only with --task regression
+                the same for the labels, shape (1,), or (K,) of K targets; only with
+                --task regression
             <weights, [n, minimum, maximum, mean, squares]>
                 the same for the row weights, shape (1,); only where rows have some
             <landmarks PIECE, [X] or [data, indices, indptr, shape]>
@@ -111,9 +113,9 @@ class MRStats(MRRows):
     def add_labels(self, block: Block, place: Place) -> None:
         """Take in the labels of a block."""
         if self.numeric:
-            self.target = merged(self.target, block.targets[:, None])
+            self.target = merged(self.target, block.targets.reshape(len(block), -1))
             return
-        self.labels.add_block(block, place)
+        self.labels.add_block(block, place, self.separator)
         check_classes(self.labels)
 
     def map_end(self) -> Iterator[Pair]:

@@ -34,7 +34,13 @@ from mr_elm.io.splits import CHUNK, read_split, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import report_alive
 from mr_elm.rows.reduced_input import ReducedInput
-from mr_elm.rows.row_arguments import add_no_label_argument, add_row_arguments, add_task_argument, row_options
+from mr_elm.rows.row_arguments import (
+    add_no_label_argument,
+    add_row_arguments,
+    add_target_arguments,
+    add_task_argument,
+    row_options,
+)
 from mr_elm.rows.splits import find_file
 from mr_elm.typing import Rows
 
@@ -84,7 +90,7 @@ class MRRows(ProofArguments, MRJob):
                           'first rows)')
         self.add_passthru_arg('--planned-splits', action='store_true', default=False,
                               help='standard input names splits to read, it does not hold the rows themselves')
-        for add in (add_row_arguments, add_task_argument, add_no_label_argument):
+        for add in (add_row_arguments, add_task_argument, add_target_arguments, add_no_label_argument):
             add(self.add_passthru_arg)
         self.add_file_arg('--encoding', help='JSON: how text and missing values become features (default: rows hold '
                           'numbers only)')
@@ -152,6 +158,11 @@ class MRRows(ProofArguments, MRJob):
     def numeric(self) -> bool:
         """Tell whether labels are the targets of a regression."""
         return self.plan['files'][0]['format']['numeric_labels']
+
+    @property
+    def separator(self) -> str | None:
+        """Return what stands between the labels of a row, None where a row has one label."""
+        return self.plan['files'][0]['format'].get('labels_separator')
 
     def map_begin(self) -> None:
         """Prepare what the task needs, once."""

@@ -14,6 +14,7 @@ from mr_elm.cli.options import (
     add_task_option,
     choose_engine,
     copy_standard_input,
+    demand_targets,
     write_rejected,
 )
 from mr_elm.cli.score import fetched_model, rows_for
@@ -25,7 +26,7 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.files.storage import demand_free
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowOptions
-from mr_elm.rows.row_arguments import positive, row_options
+from mr_elm.rows.row_arguments import add_target_arguments, positive, row_options
 
 
 def pack(argv: Sequence[str]) -> None:
@@ -39,6 +40,7 @@ def pack(argv: Sequence[str]) -> None:
     parser.add_argument('--block-rows', type=positive, default=BLOCK_ROWS, metavar='N',
                         help='rows in each block; fewer if rows are wide (default: %(default)s)')
     add_task_option(parser)
+    add_target_arguments(parser.add_argument)
     parser.add_argument('--no-label', action='store_true', help='the rows have no label')
     parser.add_argument('--like', metavar='MODEL', help='take the columns of this model, and how they become features')
     add_runner_options(parser)
@@ -47,6 +49,7 @@ def pack(argv: Sequence[str]) -> None:
     rejected = f'{args.output.rstrip("/")}.rejected'
     if args.bad_rows == 'skip':
         demand_free(rejected)
+    demand_targets(parser, args, args.task == 'regression')
     labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}
     options = row_options(args, **labels) if args.like is None else options_like(args, **labels)
     with choose_engine(args, passed, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:

@@ -23,6 +23,7 @@ from mr_elm.rows.row_arguments import (
     add_no_label_argument,
     add_row_arguments,
     add_task_argument,
+    check_targets,
 )
 
 OUTPUT_DIR = '--output-dir'
@@ -151,7 +152,7 @@ def add_input_options(parser: Parser, encodes: bool = False, reads_standard: boo
     parser.reads_standard = reads_standard
     parser.add_argument('inputs', nargs='+', metavar='INPUT', help='files, folders or globs; .gz and .bz2 too'
                         + ('; - for standard input' if reads_standard else ''))
-    group = parser.add_argument_group('input')
+    group = parser.group('input')
     add_row_arguments(group.add_argument)
     if encodes:
         add_encode_arguments(group.add_argument)
@@ -183,6 +184,14 @@ def above_zero(text: str) -> float:
 def above_zero_or_infinite(text: str) -> float:
     """Read a number above 0, or inf."""
     return float('inf') if text == 'inf' else above_zero(text)
+
+
+def demand_targets(parser: Parser, args: argparse.Namespace, is_regression: bool) -> None:
+    """Exit with status 2 where --targets or --labels-separator contradict other options."""
+    try:
+        check_targets(args, is_regression)
+    except ValueError as error:
+        parser.error(str(error))
 
 
 def add_task_option(parser: Parser) -> None:

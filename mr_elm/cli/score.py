@@ -164,7 +164,7 @@ def evaluate(argv: Sequence[str]) -> None:
                 raise ValueError('--figure: expected a model that was trained with --probabilities')
         plan = plan_inputs(inputs, rows_for(model, args, ignore_extra=args.ignore_extra_features))
         found, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out)
-        scores = {**found.scores(model.classes), 'rows': accounts.used}
+        scores = {**found.scores(model.classes, model.header.target_names), 'rows': accounts.used}
         if args.figure:
             draw_figure(found, model, args.figure)
     report_rejected(accounts.reasons, engine.reporter)
@@ -207,11 +207,20 @@ def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, igno
     known = columns_of(model, labelled)
     label, weight = trained['label_column'] or 0, trained['weight_column']
     if weight is not None:
-        weight, = find_positions([weight], label, labelled)
+        weight, = find_positions([weight], label_columns(trained), labelled)
     known |= {'label_name': None} if args.label_column is not None else {'label_column': label}
+    known |= targets_of(model)
     known |= {'weight_name': None} if args.weight_column is not None else {'weight_column': weight}
     return row_options(args, **known, labelled=labelled, numeric_labels=model.numeric and not ignore_label,
                        ignore_label=ignore_label, ignore_extra=ignore_extra)
+
+
+def targets_of(model: Model) -> dict[str, Any]:
+    """Return what RowOptions of rows for a model know of several targets or labels."""
+    trained, names = model.header.parameters['input'], model.header.target_names
+    known = trained.get('target_names')
+    return {'targets': tuple(known or trained.get('target_columns', range(len(names)))),
+            'target_names': known and tuple(known), 'labels_separator': model.header.separator}
 
 
 def columns_of(model: Model, labelled: bool = True) -> dict[str, Any]:
@@ -220,15 +229,20 @@ def columns_of(model: Model, labelled: bool = True) -> dict[str, Any]:
     dropped, label = trained.get('dropped', []), trained.get('label_name')
     return {'names': trained.get('names') and tuple(trained['names']), 'encoding': encoding,
             'label_name': label, 'weight_name': trained.get('weight_name'),
-            'dropped': (*dropped, *([label] if label and not labelled else [])),
-            'positions': trained.get('positions') and find_positions(trained['positions'], trained['label_column'],
+            'dropped': (*dropped, *(trained.get('target_names') or filter(None, [label]) if not labelled else [])),
+            'positions': trained.get('positions') and find_positions(trained['positions'], label_columns(trained),
                                                                      labelled),
             'n_features': model.n_features if encoding is None else None}
 
 
-def find_positions(positions: Sequence[int], label: int | None, labelled: bool) -> tuple[int, ...]:
-    """Return where columns of a training stand in rows like these, perhaps without the label in front of them."""
-    return tuple(j - (not labelled and label is not None and j > label) for j in positions)
+def label_columns(trained: Mapping[str, Any]) -> list[int]:
+    """Return the positions of the label, or of all targets, in the files of a training."""
+    return trained.get('target_columns') or [j for j in [trained['label_column']] if j is not None]
+
+
+def find_positions(positions: Sequence[int], labels: Sequence[int], labelled: bool) -> tuple[int, ...]:
+    """Return where columns of a training stand in rows like these, perhaps without the labels in front of them."""
+    return tuple(j - (0 if labelled else sum(j > label for label in labels)) for j in positions)
 
 
 def report_rejected(reasons: Mapping[str, int], reporter: Reporter) -> None:
@@ -241,6 +255,8 @@ def lay_out_scores(scores: dict[str, Any]) -> str:
     """Lay scores out as text."""
     lines = [f'{name:10} {value:,}' if isinstance(value, int) else f'{name:10} {value:.6g}'
              for name, value in scores.items() if isinstance(value, (int, float))]
+    for kind in ('target', 'label'):
+        lines += lay_out_table(kind, scores.get(f'per_{kind}', {}))
     if 'per_class' in scores:
         lines += ['', f'{"class":>12} {"precision":>10} {"recall":>10} {"rows":>10}']
         lines += [f'{name:>12} {write_ratio(row["precision"]):>10} {write_ratio(row["recall"]):>10} {row["rows"]:>10,}'
@@ -248,6 +264,16 @@ def lay_out_scores(scores: dict[str, Any]) -> str:
         lines += ['', 'rows of a true class (down) by predicted class (across)',
                   *lay_out_confusion(scores['confusion'])]
     return '\n'.join(lines)
+
+
+def lay_out_table(kind: str, rows: dict[str, dict]) -> list[str]:
+    """Lay the scores of each target or label out as text. rows : name -> score -> value."""
+    if not rows:
+        return []
+    scores = list(next(iter(rows.values())))
+    return ['', ' '.join(f'{name:>12}' for name in (kind, *scores)), *(
+        ' '.join([f'{name:>12}', *(f'{"-" if row[score] is None else format(row[score], ".6g"):>12}'
+                                   for score in scores)]) for name, row in rows.items())]
 
 
 def lay_out_confusion(confusion: dict[str, list]) -> list[str]:

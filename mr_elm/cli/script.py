@@ -18,7 +18,8 @@ from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
 ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'header': 'auto', 'label_column': None, 'weight_column': None,
-               'columns': None, 'drop': None, 'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop'}
+               'columns': None, 'drop': None, 'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop',
+               'targets': (), 'labels_separator': None}
 # what a run of jobs may be given, but not stages that are run one by one
 TRAIN_ONLY = {'bundle': '--bundle', 'trace': '--trace', 'resume': '--resume'}
 DELIMITERS = {None: 'space', '\t': 'tab'}

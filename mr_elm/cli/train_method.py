@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 from mr_elm.cli.method_options import add_options, read_options
-from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options
+from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options, demand_targets
 from mr_elm.cli.training import add_model_options
 from mr_elm.methods import METHODS, Method, load
-from mr_elm.rows.row_arguments import AdvancedHelp
+from mr_elm.rows.row_arguments import AdvancedHelp, add_target_arguments
 
 OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
 OF_THE_LAYER = ('--map', '--kernel', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task',
@@ -24,6 +24,7 @@ def train_method(perform: Callable[..., None], name: str, method: Method, argv: 
     parser = make_parser(name, method)
     args, passed = parser.parse(argv)
     options = read_options(parser, load(method.options), args, bad_rows=args.bad_rows)
+    demand_targets(parser, args, options.numeric)
     given = {token.partition('=')[0] for token in argv}
     driver = auto_driver(parser, method, given, args) if method.auto else None
     if method.living and args.like is not None:
@@ -36,6 +37,7 @@ def make_parser(name: str, method: Method) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'train {name}', method.description)
     add_input_options(parser, encodes=True)
+    add_target_arguments(parser.group('input').add_argument)
     add_model_options(parser)
     add_options(parser, load(method.options))
     if method.auto:
@@ -84,9 +86,9 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
                args: argparse.Namespace, passed: tuple[str, ...]) -> None:
     """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
     from mr_elm.cli.increment import read_nodes
-    from mr_elm.cli.score import columns_of
+    from mr_elm.cli.score import columns_of, targets_of
     from mr_elm.machines.living import options_of
-    if clash := [flag for flag in sorted(OF_THE_LAYER) if flag in given]:
+    if clash := [flag for flag in sorted((*OF_THE_LAYER, '--targets', '--labels-separator')) if flag in given]:
         parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
     if args.nu == float('inf'):
         parser.error('--C: expected a finite number with --like, the initial ELM keeps no sums')
@@ -99,5 +101,5 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
         options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows,
                              probabilities=args.probabilities, threshold=args.threshold, intervals=args.intervals,
                              **nu, **solving)
-        known = {**columns_of(model), 'numeric_labels': model.numeric}
+        known = {**columns_of(model), **targets_of(model), 'numeric_labels': model.numeric}
         perform(partial(load(METHODS[name].driver), like=model), options, args, passed, **known)

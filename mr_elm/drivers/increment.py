@@ -1,5 +1,6 @@
 """Let a model live: PIESVM adds new rows by a Gram job over these alone; old rows leave the same way; models merge."""
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import check_counts, sum_up
@@ -10,6 +11,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_classes, merge_models, options_of
+from mr_elm.machines.nodes import describe_targets
 from mr_elm.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.checks import check_labels
@@ -74,10 +76,21 @@ def summarise_new(model: NodeModel, data: DataSet) -> Summary:
     """Return the Summary of new rows. Raises DataFormatError when their labels or their width do not fit the model."""
     summary = summarise(data)
     check_labels(data.plan, summary, model.header.task)
+    demand_targets(data.plan, describe_targets(summary), model)
     if summary.columns.n_features > model.n_features:
         raise DataFormatError(f'{data.plan.name}: expected rows of {model.n_features} features, as the model has, '
                               f'found rows of {summary.columns.n_features}')
     return summary
+
+
+def demand_targets(plan: InputPlan, found: Mapping[str, Any] | None, model: NodeModel) -> None:
+    """Raise DataFormatError when rows have another number of targets than a model, or labels of another kind."""
+    theirs, ours = (len((each or {}).get('names', [0])) for each in (found, model.header.targets))
+    if theirs != ours:
+        raise DataFormatError(f'{plan.name}: expected rows of {ours} target(s), as the model has, found {theirs}')
+    if (found or {}).get('separator') != model.header.separator:
+        raise DataFormatError(f'{plan.name}: expected rows with labels as the model has them, found others: one of '
+                              'both was made with --labels-separator, the other without')
 
 
 def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet) -> Batch:

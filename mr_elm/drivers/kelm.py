@@ -17,6 +17,7 @@ from mr_elm.history import make_event
 from mr_elm.machines.calibrating import Made, add_intervals, calibrate
 from mr_elm.machines.kernel import KernelMachine, Product
 from mr_elm.machines.model_arrays import kernel_arrays
+from mr_elm.machines.nodes import describe_targets
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.rows.accounting import Accounts
@@ -117,7 +118,7 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
     return ModelHeader(
         method='mr-kelm', task=options.task, classes=data.classes.names if data.classes else [],
         n_features=data.task.n_features, n_rows_used=data.n_rows, n_rows_rejected=sum(rejected.values()),
-        encoding=data.summary.encoding_record,
+        encoding=data.summary.encoding_record, targets=describe_targets(data.summary),
         parameters={
             'kernel': data.kernel.name, **data.kernel.parameters, 'C': options.C, 'solver': options.solver, **shown,
             **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,

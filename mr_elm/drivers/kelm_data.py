@@ -92,7 +92,8 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
     Raises DataFormatError where the solver that the options ask for cannot take so many rows.
     """
     source = DataSet(plan, engine, options.bad_rows)
-    summary, classes = learn_rows(source, options.task, seed=options.seed, n_sampled=options.n_sampled)
+    summary, classes = learn_rows(source, options.task, seed=options.seed, n_sampled=options.n_sampled,
+                                  refuses=options.needs_one_label)
     with one_thread():
         task, kernel, learned = state_rows(options, summary, classes)
     say_metric(engine.reporter, learned)

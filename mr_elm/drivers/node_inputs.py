@@ -18,12 +18,14 @@ class NodeInputs(NodeProblem):
     data: DataSet
 
     @classmethod
-    def learn(cls, data: DataSet, options: PESVMOptions, n_landmarks: int = 0) -> NodeInputs:
-        """Look at the rows once, and learn a metric if options ask for one.
+    def learn(cls, data: DataSet, options: PESVMOptions, n_landmarks: int = 0,
+              refuses: str = 'this training') -> NodeInputs:
+        """Look at the rows once, and learn a metric if options ask for one. refuses : see `learn_rows`.
 
         Raises DataFormatError when the rows cannot be used.
         """
-        inputs = cls(options, *learn_rows(data, options.task, n_landmarks, options.seed, options.n_sampled), data)
+        found = learn_rows(data, options.task, n_landmarks, options.seed, options.n_sampled, refuses)
+        inputs = cls(options, *found, data)
         return inputs.announce_metric() if options.n_sampled else inputs
 
     def announce_metric(self) -> NodeInputs:

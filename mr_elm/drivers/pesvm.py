@@ -16,6 +16,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
 from mr_elm.machines.metric import LearnedMetric
+from mr_elm.machines.nodes import describe_targets
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver, demand_memory
 from mr_elm.models import HiddenNodeModel, NodeModel, join_members
@@ -50,7 +51,9 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     """Do what `train` does, on a DataSet that other passes may have read before."""
     if like is None:
         demand_memory(options)
-    inputs = NodeInputs.learn(data, options, options.n_hidden if options.map == 'nystrom' and like is None else 0)
+    n_landmarks = options.n_hidden if options.map == 'nystrom' and like is None else 0
+    inputs = NodeInputs.learn(data, options, n_landmarks, options.needs_one_label)
+    demand_targets_of(like, inputs)
     inputs = inputs if like is None else replace(inputs, learned=LearnedMetric.of_model(like))
     if options.learns_from_all_rows:
         inputs, found = learn_from_all_rows(inputs)
@@ -68,6 +71,14 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         return *pesvm_passes.train(inputs, layer, steps, start), data.first
     sums = sum_up(inputs, layer, steps)
     return *make_model(inputs, layer, steps, sums), data.first
+
+
+def demand_targets_of(like: HiddenNodeModel | None, inputs: NodeInputs) -> None:
+    """Raise DataFormatError when rows have other targets than the model whose nodes are taken."""
+    found = describe_targets(inputs.summary)
+    if like is not None and like.header.targets != found:
+        raise DataFormatError(f'{inputs.plan.name}: expected the targets of the model of --like, '
+                              f'{like.header.targets or "one label"}, found {found or "one label"}')
 
 
 def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> Made:

@@ -51,7 +51,8 @@ class PassProblem:
         sums = {split_key(key)[1][0]: pair for key, pair in self._run([], 'targets')}
         class_sums, _, counts, _ = collect_targets(sums, self.layer.n_hidden + 1, inputs.classes)
         check_counts(inputs.plan, inputs.classes, counts)
-        return right_side(class_sums, inputs.options.numeric)[:self.n_columns]
+        has_targets = inputs.options.numeric or inputs.summary.separator is not None
+        return right_side(class_sums, has_targets)[:self.n_columns]
 
     def multiply(self, D: Floats) -> Floats:
         """Run a pass: (I/nu + E'E) D, (n_columns, K)."""

@@ -26,4 +26,5 @@ def state_sample(inputs: NodeInputs, share: float) -> RowsTask:
     """Say which rows make the sample, and what their labels and weights are."""
     d = inputs.summary.columns.n_features
     return RowsTask.of(inputs.classes, class_weights=inputs.weights, seed=inputs.options.seed, share=share,
+                       separator=inputs.summary.separator,
                        arrays={'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)})

@@ -1,4 +1,6 @@
 """Apply a model to a data set: write predictions in input order, or score them against the labels."""
+from collections.abc import Callable
+
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.files.storage import write_file
@@ -9,11 +11,15 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.written import ONLY_LABELS, Written
+from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores
 from mr_elm.scores.ranking import Ranking
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict, join_parts
+
+READERS: dict[str, Callable] = {'confusion': pairs_from_json, 'sets': lambda value: LabelSets(**value),
+                                'residuals': lambda value: Residuals(**value)}
 
 
 def predict(model_path: str, plan: InputPlan, out: str, engine: Engine, written: Written = ONLY_LABELS,
@@ -50,12 +56,14 @@ def evaluate(model_path: str, model: Model, plan: InputPlan, engine: Engine, bad
             found.rankings[int(numbers[0])] = Ranking.from_arrays(value)
         elif kind == 'probabilities':
             found.probabilities = ProbabilityScores.from_arrays(value)
+        elif kind == 'residuals' and numbers:
+            found.targets[int(numbers[0])] = Residuals(**value)
         else:
-            found.counts = Residuals(**value) if kind == 'residuals' else pairs_from_json(value)
+            found.counts = READERS[kind](value)
     trained = model.header.n_rows_used
     if leave_one_out and job.accounts.used != trained:
         raise DataFormatError(f'{plan.name}: expected the {trained} rows that the model was trained on, found '
                               f'{job.accounts.used}')
-    if found.counts is None:
+    if found.counts is None and not found.targets:
         raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
     return found, job.accounts

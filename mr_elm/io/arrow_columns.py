@@ -12,9 +12,10 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, ArrowSchema, Field, is_number
-from mr_elm.io.blocks import Block
+from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.columns import CodedColumn, NumberColumn, Table, Values
 from mr_elm.io.formats import RowFormat
+from mr_elm.io.labels import join_targets
 from mr_elm.io.parts import Batch, refuse_damage
 from mr_elm.typing import Floats
 
@@ -29,14 +30,16 @@ class BatchMaker:
     def __init__(self, schema: ArrowSchema, form: RowFormat) -> None:
         self.schema, self.form = schema, form
         self.fields = [schema.fields[name] for name in form.names or ()]
-        self.label = None if form.ignore_label else form.label_name
+        self.targets = () if form.ignore_label else form.target_names or ()
+        self.label = None if form.ignore_label or self.targets else form.label_name
         self.kinds = {column: schema.kind(column) for column in schema.columns}
         self.runs = find_runs(self.fields)
 
     @property
     def columns(self) -> list[str]:
         """List the columns of the file that are needed."""
-        wanted = dict.fromkeys([*(column for _, column, _ in self.runs), self.label, self.form.weight_name])
+        wanted = dict.fromkeys([*(column for _, column, _ in self.runs), self.label, *self.targets,
+                                self.form.weight_name])
         return [column for column in self.schema.names if column in wanted]
 
     def make_all(self, parts: Iterable[tuple[int, Iterable[Any]]], block_rows: int) -> Iterator[tuple[int, Batch]]:
@@ -62,10 +65,21 @@ class BatchMaker:
         """Convert the columns of a record batch."""
         arrays = {column: storage_of_array(batch.column(column)) for column in self.columns}
         arrays |= {column: repeat_text(text, batch.num_rows) for column, text in self.schema.folders.items()}
-        names, codes = self.encode_text(arrays, self.label) if self.label else ((), None)
+        names, codes = self.encode_labels(arrays)
         weights = to_numbers(arrays[self.form.weight_name]).astype(float) if self.form.weight_name else None
         make = self.make_table if self.form.table else self.make_matrix
         return Batch(Block(make(arrays, batch.num_rows), names, codes, weights), partial(show_row, batch))
+
+    def encode_labels(self, arrays: Mapping[str, Any]) -> tuple[tuple[str, ...], np.ndarray | None]:
+        """Number the labels of the rows, or their targets; ((), None) where there are none."""
+        if self.targets:
+            return encode_labels(join_targets([write_numbers(arrays[column]) for column in self.targets]))
+        if not self.label:
+            return (), None
+        names, codes = self.encode_text(arrays, self.label)
+        if self.form.labels_separator is None or (codes >= 0).all():
+            return names, codes
+        return (*names, ''), np.where(codes < 0, len(names), codes).astype(np.int32)  # no value is the empty set
 
     def encode_text(self, arrays: Mapping[str, Any], column: str) -> tuple[tuple[str, ...], np.ndarray]:
         """Number the values of a column, see `encode_values`."""
@@ -127,6 +141,11 @@ def to_numbers(array: Any) -> Any:
     if array.null_count == 0 and (types.is_integer(array.type) or types.is_floating(array.type)):
         return array.to_numpy(zero_copy_only=False)
     return array.cast('float64', safe=False).to_numpy(zero_copy_only=False)
+
+
+def write_numbers(array: Any) -> list[str]:
+    """Return a column of numbers as text, '' for missing values."""
+    return ['' if value is None else repr(float(value)) for value in array.to_pylist()]
 
 
 def to_matrix(array: Any) -> Floats:

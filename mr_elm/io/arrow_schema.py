@@ -137,26 +137,33 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowFor
                               f'{", ".join(schema.columns)}')
     for column in dict.fromkeys(schema.fields[name].column for name in chosen.names or ()):
         schema.demand_feature(column, options.table)
-    schema.demand_kind(None if options.ignore_label else label, 'label', NUMBER, CATEGORY)
+    if not options.ignore_label:
+        for position in chosen.labels:
+            kinds = ('target', NUMBER) if chosen.targets else ('label', NUMBER, CATEGORY)
+            schema.demand_kind(names[position], *kinds)
     schema.demand_kind(weight, 'weight', NUMBER)
     check_width(schema.name, len(chosen.features), options)
     return RowFormat.of(kind, options, n_columns=len(names), label_column=chosen.label, weight_column=chosen.weight,
                         labelled=label is not None, names=chosen.names, positions=chosen.features, label_name=label,
                         weight_name=weight, dropped=chosen.dropped, table=options.table,
-                        folders=tuple(schema.folders.items()))
+                        folders=tuple(schema.folders.items()), target_columns=chosen.targets,
+                        target_names=tuple(names[j] for j in chosen.targets) or None)
 
 
 def name_columns(schema: ArrowSchema, options: RowOptions) -> RowOptions:
     """Replace the positions of columns by names, and the names of lists by those of their features."""
     header = Header(schema.name, len(schema.columns), schema.columns)
     label, weight = options.label_column, options.weight_column
-    if options.labelled and options.label_name is None:
+    targets = options.targets
+    if targets and options.target_names is None:
+        targets = tuple(schema.columns[header.locate(column)] for column in targets)
+    elif options.labelled and options.label_name is None and not targets:
         label = schema.columns[header.locate(label)]
         schema.demand_kind(label, 'label', NUMBER, CATEGORY)
     if weight is not None and options.weight_name is None:
         weight = schema.columns[header.locate(weight)]
         schema.demand_kind(weight, 'weight', NUMBER)
-    return replace(options, label_column=label, weight_column=weight,
+    return replace(options, label_column=label, weight_column=weight, targets=targets,
                    columns=split_lists(schema, header, options.columns), drop=split_lists(schema, header, options.drop))
 
 

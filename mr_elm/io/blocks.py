@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from mr_elm.io.columns import Table, stack_tables
 from mr_elm.io.encoded_rows import EncodedRows, stack_encoded
 from mr_elm.io.formats import RowError
+from mr_elm.io.labels import read_targets
 from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096
@@ -36,8 +37,8 @@ class Block:
 
     @cached_property
     def targets(self) -> Floats:
-        """Read the labels as numbers: (n,) float64. Raises ValueError when one is not."""
-        return np.array([float(name) for name in self.names])[self.codes]
+        """Read the labels as numbers: (n,) float64, (n, K) of K targets. Raises ValueError when one is not."""
+        return read_targets(self.names)[self.codes]
 
 
 def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:

@@ -33,7 +33,8 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
         weight_column=chosen.weight, labelled=chosen.label is not None, names=chosen.names, table=options.table,
         label_name=header_names[chosen.label] if header_names and chosen.label is not None else None,
         weight_name=header_names[chosen.weight] if header_names and chosen.weight is not None else None,
-        dropped=chosen.dropped)
+        dropped=chosen.dropped, target_columns=chosen.targets,
+        target_names=tuple(header_names[j] for j in chosen.targets) if header_names and chosen.targets else None)
     if chosen.features != form.feature_positions:
         form = replace(form, positions=chosen.features)
     if form.width < 1:

@@ -10,6 +10,7 @@ import numpy as np
 from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.columns import Table, TextColumn
 from mr_elm.io.formats import RowError, RowFormat
+from mr_elm.io.labels import check_target, check_targets, join_targets
 from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
 
@@ -72,7 +73,8 @@ def parse_table(lines: list[str], form: RowFormat) -> Block:
     plain = all(map(str.isascii, lines))
     columns = (fields[j] if plain else [decode_field(text, k, form) for text in fields[j]]
                for k, j in enumerate(form.feature_positions))
-    labels, weights = (None if j is None else fields[j] for j in (form.label_column, form.weight_column))
+    labels = join_labels([fields[j] for j in form.label_columns])
+    weights = None if form.weight_column is None else fields[form.weight_column]
     return label_rows(Table(tuple(map(TextColumn, columns)), len(rows)), labels, weights, form)
 
 
@@ -94,7 +96,7 @@ def parse_text(text: bytes, form: RowFormat) -> Block | None:
     COUNTED['text'] += len(text)
     delimiter = form.delimiter or ''
     if (COUNTED['text'] <= MUCH[form.table] or delimiter in f'{NUMBER} "' or form.n_columns in (None, 1)
-            or not delimiter.isascii() or not is_utf8(text)):
+            or not delimiter.isascii() or form.target_columns or not is_utf8(text)):
         return None
     from mr_elm.io.fields import find_fields
     fields = find_fields(text, delimiter, form.n_columns)
@@ -131,7 +133,7 @@ def is_weight(numbers: Floats | None) -> bool:
     return numbers is not None and bool(np.isfinite(numbers).all() and (numbers > 0).all())
 
 
-def parse_any(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] | None, Floats]:
+def parse_any(lines: list[str], form: RowFormat) -> tuple[Sequence[str] | None, list[str] | None, Floats]:
     """Parse lines by numpy: (labels, weights, X), labels and weights as lists of text or None."""
     labels, weights, features = separate(lines, form)
     if not any(features):
@@ -139,9 +141,10 @@ def parse_any(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list
     return labels, weights, np.loadtxt(features, delimiter=form.delimiter, comments=None, ndmin=2)
 
 
-def separate(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str] | None, list[str]]:
+def separate(lines: list[str], form: RowFormat) -> tuple[Sequence[str] | None, list[str] | None, list[str]]:
     """Separate label, weight and features of each line: (labels, weights, features), each a list of text or None."""
-    simple = form.weight_column is None and form.positions is None and '"' not in ''.join(lines)
+    plain = form.weight_column is None and form.positions is None and not form.target_columns
+    simple = plain and '"' not in ''.join(lines)
     if simple and form.label_column is None:
         return None, None, lines
     if simple and form.label_column == 0 and form.delimiter:
@@ -152,8 +155,13 @@ def separate(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[
         raise ValueError('rows of another width')
     kept = form.feature_positions
     joint = form.delimiter or ' '
-    return (take_field(rows, form.label_column), take_field(rows, form.weight_column),
+    return (join_labels([[row[j] for row in rows] for j in form.label_columns]), take_field(rows, form.weight_column),
             [joint.join([row[j] for j in kept]) for row in rows])
+
+
+def join_labels(columns: list[Sequence[str]]) -> Sequence[str] | None:
+    """Return the label of each row, which holds all of its targets; None where there is none."""
+    return join_targets(columns) if len(columns) > 1 else columns[0] if columns else None
 
 
 def take_field(rows: list[list[str]], position: int | None) -> list[str] | None:
@@ -181,6 +189,11 @@ def decode_label(text: str, form: RowFormat) -> str:
 
 def check_label(name: str, form: RowFormat) -> str:
     """Return a label. Raises RowError when it cannot be one."""
+    if form.labels_separator is not None:
+        return name
+    if form.target_columns:
+        check_targets(name, form)
+        return name
     if not name:
         raise RowError('missing label', 'the label is empty')
     number = read_number(name)
@@ -199,7 +212,7 @@ def diagnose(line: str, form: RowFormat) -> RowError:
         row = split_fields(line, form.delimiter)
         if len(row) != form.n_columns:
             return RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')
-        special = [j for j in (form.label_column, form.weight_column) if j is not None]
+        special = [j for j in (*form.label_columns, form.weight_column) if j is not None]
         for j in sorted({*form.feature_positions, *special}):
             check_field(row[j], j, form)
     except RowError as error:
@@ -209,9 +222,9 @@ def diagnose(line: str, form: RowFormat) -> RowError:
 
 def check_field(text: str, j: int, form: RowFormat) -> None:
     """Raise RowError when field j cannot be what its column holds."""
-    if j == form.label_column:
+    if j in form.label_columns:
         if not form.ignore_label:
-            decode_label(text, form)
+            check_target(text, j, form) if form.target_columns else decode_label(text, form)
         return
     number = read_number(text)
     if number is None:

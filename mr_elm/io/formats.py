@@ -29,6 +29,8 @@ class RowFormat:
     dropped : names, or positions where there are none, of the columns that were left out.
     table : whether rows may hold text and missing values: they are read as a `Table`, to be encoded.
     folders : (name, text) of the columns that the names of folders hold, as in city=Oslo (parquet, arrow).
+    target_columns, target_names : positions and names of several targets, the first of which is label_column.
+    labels_separator : what stands between the labels of a row, None where a row has one label.
     """
 
     kind: str
@@ -51,6 +53,14 @@ class RowFormat:
     dropped: tuple[str | int, ...] = ()
     table: bool = False
     folders: tuple[tuple[str, str], ...] = ()
+    target_columns: tuple[int, ...] = ()
+    target_names: tuple[str, ...] | None = None
+    labels_separator: str | None = None
+
+    @property
+    def label_columns(self) -> tuple[int, ...]:
+        """Return the positions of the label, or of all targets."""
+        return self.target_columns or (() if self.label_column is None else (self.label_column,))
 
     @property
     def width(self) -> int:
@@ -62,13 +72,14 @@ class RowFormat:
         """Return which column each feature is."""
         if self.positions is not None:
             return self.positions
-        return tuple(j for j in range(self.n_columns or 0) if j not in (self.label_column, self.weight_column))
+        return tuple(j for j in range(self.n_columns or 0) if j not in (*self.label_columns, self.weight_column))
 
     @classmethod
     def of(cls, kind: str, options: 'RowOptions', **known: Any) -> 'RowFormat':
         """Make the format of a kind with what the user said of labels and of the width. known : its other fields."""
         return cls(kind, **{'labelled': options.labelled, 'ignore_label': options.ignore_label,
-                            'numeric_labels': options.numeric_labels, **known})
+                            'numeric_labels': options.numeric_labels,
+                            'labels_separator': options.labels_separator, **known})
 
     def to_json(self) -> dict:
         """Return the fields as a dictionary that JSON can hold."""
@@ -100,6 +111,8 @@ class RowOptions:
     positions : of the features in a file without names, None for all but label, weight and `dropped`.
     encoding : Encoding of the rows, None where it is yet to be chosen, or there is none.
     max_categories : values of a category that have a feature of their own.
+    targets, target_names : names or positions of several targets, and what they are called in files with names.
+    labels_separator : what stands between the labels of a row, None where a row has one label.
     """
 
     kind: str = 'auto'
@@ -123,6 +136,9 @@ class RowOptions:
     positions: tuple[int, ...] | None = None
     encoding: Any = None
     max_categories: int = MAX_CATEGORIES
+    targets: tuple[str | int, ...] = ()
+    target_names: tuple[str, ...] | None = None
+    labels_separator: str | None = None
 
     @property
     def table(self) -> bool:

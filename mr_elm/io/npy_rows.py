@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import BLOCK_ROWS, Block
+from mr_elm.io.blocks import BLOCK_ROWS, Block, encode_labels
 from mr_elm.io.columns import NumberColumn, Table, write_number
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
+from mr_elm.io.labels import join_targets
 from mr_elm.io.parts import Batch, BatchReader, Source, measure, refuse_damage
 from mr_elm.io.selection import SHOWN, Header, check_width, select_columns
 from mr_elm.io.store import NPY_HEADERS, read_array
@@ -41,7 +42,7 @@ class ArrayParts:
         return RowFormat.of('npy', options, **{
             'n_columns': header.n_columns, 'label_column': chosen.label, 'labelled': chosen.label is not None,
             'weight_column': chosen.weight, 'positions': chosen.features, 'dropped': chosen.dropped,
-            'table': options.table, **own})
+            'table': options.table, 'target_columns': chosen.targets, **own})
 
     def read(self, numbers: Sequence[int], form: RowFormat, block_rows: int) -> Iterator[tuple[int, Batch]]:
         """Yield the rows of neighbouring parts; see `Parts`."""
@@ -59,6 +60,9 @@ class ArrayParts:
             labels = rows[:, form.label_column]
         read_label = form.labelled and not form.ignore_label and labels is not None
         names, codes = encode_values(labels) if read_label and labels is not None else ((), None)
+        if read_label and form.target_columns:
+            names, codes = encode_labels(join_targets([list(map(repr, rows[:, j].astype(float).tolist()))
+                                                       for j in form.target_columns]))
         X = rows[:, form.feature_positions].astype(float)
         weights = None if form.weight_column is None else rows[:, form.weight_column].astype(float)
         features = Table(tuple(map(NumberColumn, X.T)), len(X)) if form.table else X

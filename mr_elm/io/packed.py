@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.encoded_rows import EncodedRows
+from mr_elm.io.labels import join_targets
 
 BLOCK_MARK = b'mr_elm-block'
 END_MARK = b'mr_elm-end'
@@ -67,6 +68,8 @@ def describe_block(block: Block, dtype: str = 'float64', numeric_labels: bool = 
     header = {'rows': len(block), 'columns': int(block.X.shape[1]), 'dtype': np.dtype(dtype).newbyteorder('<').str,
               'layout': 'dense', 'weights': block.weights is not None,
               'labels': labels, 'names': [] if numeric_labels else list(block.names)}
+    if labels == 'numbers' and block.targets.ndim > 1:
+        header['targets'] = block.targets.shape[1]
     if sp.issparse(block.X):
         header |= {'layout': 'csr', 'nonzeros': int(block.X.nnz)}
     elif isinstance(block.X, EncodedRows):
@@ -114,7 +117,8 @@ def list_sizes(header: dict) -> list[int]:
         sizes = [n * len(header['number_columns']), n * header['ones']]
     else:
         sizes = [n * header['columns']]
-    return sizes + [n] * ((header['labels'] != 'none') + header['weights'])
+    labels = [] if header['labels'] == 'none' else [n * header.get('targets', 1)]
+    return sizes + labels + [n] * header['weights']
 
 
 def checksum(header: dict, payload: bytes = b'') -> int:
@@ -177,12 +181,14 @@ def decode_end(line: bytes) -> dict:
 
 def assemble(header: dict, parts: list[np.ndarray]) -> Block:
     """Make a Block of the arrays that were read; features become float64 again."""
-    shape = (header['rows'], header['columns'])
+    n, shape = header['rows'], (header['rows'], header['columns'])
     weights = parts.pop() if header['weights'] else None
     labels = parts.pop() if header['labels'] != 'none' else None
     names, codes = tuple(header['names']), labels
     if labels is not None and header['labels'] == 'numbers':
-        names, codes = tuple(map(repr, labels.tolist())), np.arange(len(labels), dtype=np.int32)
+        texts, step = list(map(repr, labels.tolist())), header.get('targets', 1)
+        names = tuple(join_targets([texts[k::step] for k in range(step)]))
+        codes = np.arange(n, dtype=np.int32)
     data = parts[0].astype(np.float64, copy=False)
     X: Any
     if header['layout'] == 'csr':

@@ -13,15 +13,26 @@ SHOWN = 50  # names in a message
 class Selection:
     """Say where label, weight and features of a file stand.
 
-    label, weight : positions, or None. features : positions, in the order of the features.
+    labels : positions of the label, or of all targets. weight : position, or None.
+    features : positions, in the order of the features.
     names : of the features, or None. dropped : names of the other columns, or positions where they have no names.
     """
 
-    label: int | None
+    labels: tuple[int, ...]
     weight: int | None
     features: tuple[int, ...]
     names: tuple[str, ...] | None
     dropped: tuple[str | int, ...]
+
+    @property
+    def label(self) -> int | None:
+        """Return the position of the label, or of the first target; None where rows have none."""
+        return self.labels[0] if self.labels else None
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """Return the positions of several targets; none where rows have one label."""
+        return self.labels if len(self.labels) > 1 else ()
 
 
 @dataclass(frozen=True)
@@ -64,19 +75,41 @@ class Header:
 
 def select_columns(header: Header, options: RowOptions) -> Selection:
     """Find label, weight and features of a file. Raises DataFormatError when columns are missing, or not known."""
-    label = find_label(header, options)
+    labels = find_labels(header, options)
     weight = find_special(header, options.weight_column, options.weight_name, options.ignore_label)
-    if weight is not None and weight == label:
-        raise DataFormatError(f'{header.path}: expected label and weight in two columns, column {label} is given for '
+    if weight in labels:
+        raise DataFormatError(f'{header.path}: expected label and weight in two columns, column {weight} is given for '
                               'both')
-    free = [j for j in range(header.n_columns) if j not in (label, weight)]
+    free = [j for j in range(header.n_columns) if j not in (*labels, weight)]
     features = choose_features(header, free, options)
     if options.names is not None and header.names is not None:
         features = order_features(header, features, options.names)
     names = None if header.names is None else tuple(header.names[j] for j in features)
     demand_distinct(header, names)
     chosen = set(features)
-    return Selection(label, weight, tuple(features), names, tuple(header.call(j) for j in free if j not in chosen))
+    return Selection(labels, weight, tuple(features), names, tuple(header.call(j) for j in free if j not in chosen))
+
+
+def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:
+    """Find the label, or all targets; none where rows have no label.
+
+    Raises DataFormatError when a target is missing, is there twice, or is left out.
+    """
+    if not options.targets or not options.labelled:
+        label = find_label(header, options)
+        return () if label is None else (label,)
+    named = options.target_names is not None and header.names is not None
+    wanted: Sequence[str | int] = options.target_names if named else options.targets  # type: ignore[assignment]
+    if named and options.ignore_label:
+        wanted = [name for name in wanted if name in (header.names or ())]
+    found = [header.locate(column) for column in wanted]
+    if repeated := find_repeated([str(header.call(j)) for j in found]):
+        raise DataFormatError(f'{header.path}: expected each target once, --targets names column {repeated[0]!r} '
+                              f'{repeated[1]} times')
+    if clash := {header.locate(column) for column in options.drop or ()} & set(found):
+        raise DataFormatError(f'{header.path}: expected targets that are not in --drop, column '
+                              f'{header.call(min(clash))!r} is in both')
+    return tuple(found)
 
 
 def find_label(header: Header, options: RowOptions) -> int | None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from mr_elm.io.blocks import Block
 from mr_elm.model_base import Model
-from mr_elm.scores.metrics import Confusion, Residuals
+from mr_elm.scores.label_sets import LabelSets
+from mr_elm.scores.metrics import Confusion, Residuals, average_targets
 from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
 from mr_elm.scores.ranking import LIMIT, TOTAL, Ranking
 from mr_elm.typing import Floats
@@ -17,19 +18,25 @@ from mr_elm.typing import Floats
 
 @dataclass
 class Evaluation:
-    """Hold the counts of all rows: a Confusion, or Residuals of a regression.
+    """Hold the counts of all rows: a Confusion, LabelSets where rows have several labels, or Residuals of a regression.
 
+    targets : number of a target -> Residuals, where rows have several.
     probabilities : sums of what the probabilities say, or None. rankings : class number -> Ranking by its probability.
     """
 
-    counts: Confusion | Residuals | None = None
+    counts: Confusion | Residuals | LabelSets | None = None
+    targets: dict[int, Residuals] = field(default_factory=dict)
     probabilities: ProbabilityScores | None = None
     rankings: dict[int, Ranking] = field(default_factory=dict)
 
-    def scores(self, classes: Sequence[str]) -> dict[str, Any]:
+    def scores(self, classes: Sequence[str], target_names: Sequence[str] = ()) -> dict[str, Any]:
         """Return the scores by name, what takes several numbers last. classes : in class order."""
+        if self.targets:
+            return average_targets({name: self.targets[k] for k, name in enumerate(target_names)})
         if isinstance(self.counts, Residuals):
             return self.counts.scores()
+        if isinstance(self.counts, LabelSets):
+            return self.counts.scores(classes)
         found = self.counts.scores(list(classes)) if self.counts else {}
         tables = {name: found.pop(name) for name in ('per_class', 'confusion')}
         if self.probabilities is not None:

@@ -203,6 +203,7 @@ def state_rows(options: KELMOptions, summary: Summary,
         offset = np.zeros(d)  # distances do not see it, and rows stay sparse
     learned = learn_for_kernel(options, summary, classes, kernel)
     return RowsTask.of(classes, class_weights=class_weights(options.class_weight, classes), seed=options.seed,
+                       separator=summary.separator,
                        arrays=scaling_arrays(offset, scale, learned.metric if learned else None)), kernel, learned
 
 

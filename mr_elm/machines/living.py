@@ -100,8 +100,9 @@ class LivingMachine:
         classes = []
         if batch.classes:
             kept = (sums.counts > 0) | (before.counts == 0)  # a class that was declared waits for its first row
-            if kept.sum() < 2:
-                raise AccountingError(f'expected rows of at least two classes to be left, found {kept.sum()}')
+            least, wanted = (2, 'two classes') if self.header.separator is None else (1, 'one label')
+            if kept.sum() < least:
+                raise AccountingError(f'expected rows of at least {wanted} to be left, found {kept.sum()}')
             classes, sums = list(compress(batch.classes, kept)), select_classes(sums, kept)
         header = replace(self.header, n_rows_used=self.header.n_rows_used - batch.n_rows)
         header = header.change_parameters(peak=self.peak)
@@ -114,8 +115,9 @@ class LivingMachine:
                           for one in (self, other))
         header = other.header
         rejected = {'merged': header.n_rows_rejected} if header.n_rows_rejected else {}
-        return self.add(Batch(place_classes(other.sums, numbers, max(len(names), 1)), steps_of(header), names, known,
-                              header.n_rows_used, rejected, header.parameters['blas'], other.peak), 'merge')
+        sums = place_classes(other.sums, numbers, len(names)) if names else other.sums
+        return self.add(Batch(sums, steps_of(header), names, known, header.n_rows_used, rejected,
+                              header.parameters['blas'], other.peak), 'merge')
 
     def solve(self) -> HiddenNodeModel:
         """Solve for the output weights: the model, without the sums."""
@@ -123,7 +125,8 @@ class LivingMachine:
         bias = self.header.method == 'pesvm'
         nu = given['nu' if bias else 'C']
         warn_of_doubt(nu, self.peak)
-        solution = finish(self.sums, nu, self.header.task == 'regression', bias)
+        has_targets = self.header.task == 'regression' or self.header.separator is not None
+        solution = finish(self.sums, nu, has_targets, bias)
         header = self.header.change_parameters(solver=solution.factorisation, condition=solution.condition)
         return HiddenNodeModel(header, {**layer_arrays(self.layer), 'output_weights': solution.output_weights})
 
@@ -133,7 +136,7 @@ class LivingMachine:
 
     def _place(self, batch: Batch) -> Sums:
         """Return the sums in the order of a batch's classes."""
-        return place_classes(self.sums, batch.known, max(len(batch.classes), 1))
+        return place_classes(self.sums, batch.known, len(batch.classes)) if batch.classes else self.sums
 
     def _demand_part(self, batch: Batch) -> None:
         """Raise AccountingError when rows have classes that the machine has not, or are as many as all of its rows."""
@@ -255,6 +258,7 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
     for what, ours, theirs in (('method', one.header.method, other.header.method),
                                ('task', one.header.task, other.header.task),
                                ('columns', names_of(one), names_of(other)),
+                               ('targets', one.header.targets, other.header.targets),
                                ('encoding of the columns', one.header.encoding, other.header.encoding),
                                ('features', one.n_features, other.n_features),
                                ('map', one.header.parameters['map'], other.header.parameters['map']),

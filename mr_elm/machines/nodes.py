@@ -84,7 +84,7 @@ class NodeProblem:
         return ModelHeader(
             method=options.method, task=options.task, classes=self.classes.names if self.classes else [],
             n_features=layer.n_features, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
-            encoding=summary.encoding_record,
+            encoding=summary.encoding_record, targets=describe_targets(summary),
             parameters={
                 **describe_map(layer), 'n_hidden': layer.n_hidden, 'seed': options.seed,
                 'nu' if options.method == 'pesvm' else 'C': options.nu,
@@ -93,6 +93,15 @@ class NodeProblem:
                 'solver': None, 'condition': None, 'grid': list(astuple(steps)), 'blas': sorted(blas),
                 'input': summary.input, 'peak': None, **(self.learned.facts if self.learned else {})},
             history=[make_event('train', summary.n_rows, summary.rejected)])
+
+
+def describe_targets(summary: Summary) -> dict[str, Any] | None:
+    """Return what a header says of several targets or labels, None where rows have one label."""
+    if summary.separator is not None:
+        return {'separator': summary.separator}
+    if summary.n_targets <= 1:
+        return None
+    return {'names': list(map(str, summary.input.get('target_names') or summary.input['target_columns']))}
 
 
 def kernel_width(options: PESVMOptions, n_features: int) -> float:
@@ -107,5 +116,5 @@ def grid_for(layer: HiddenLayer, summary: Summary, weights: dict | None = None) 
     if summary.weights is not None:
         weight_bound *= float(summary.weights.maximum[0])
     target = summary.target
-    target_bound = 1.0 if target is None else float(max(abs(target.minimum[0]), abs(target.maximum[0])))
+    target_bound = 1.0 if target is None else float(np.abs([target.minimum, target.maximum]).max())
     return GridSteps.of(node_bound, target_bound, weight_bound)

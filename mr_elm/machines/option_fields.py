@@ -114,6 +114,13 @@ class TrainingOptions:
         return next((f'--{name}' for name in ('probabilities', 'intervals') if getattr(self, name, False)), '')
 
     @property
+    def needs_one_label(self) -> str:
+        """Return the option that cannot be used where rows have several targets or labels, or ''."""
+        wanted = {'metric': 'none', 'class_weight': None, 'leave_one_out': False}
+        given = [name for name, default in wanted.items() if getattr(self, name, default) != default]
+        return self.holds_out or next((f'--{name.replace("_", "-")}' for name in given), '')
+
+    @property
     def numeric(self) -> bool:
         """Tell whether labels are targets."""
         return self.task == 'regression'

@@ -15,6 +15,7 @@ from scipy.linalg import solve_triangular
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block, widen
+from mr_elm.io.labels import find_labels, mark_labels
 from mr_elm.model_base import Model
 from mr_elm.models import HiddenNodeModel, NodeModel
 from mr_elm.solvers.ridge.elm import SMALLEST
@@ -67,7 +68,7 @@ class LeaveOneOut:
         """Score rows by the machines of all others. weights : of the rows in the training, None when all count once."""
         E = expand(self.model.layer, widen(block.X, self.model.n_features))
         left, numbers = np.maximum(1 - self.leverages(E, weights), SMALLEST), find_numbers(self.model, block)
-        T = class_targets(numbers, len(self.model.classes))
+        T = class_targets(numbers, 0 if self.model.multilabel else len(self.model.classes))
         decisions = T - (T - E @ self.model.arrays['output_weights']) / left[:, None]
         return HeldOut(numbers, np.ones(len(E)) if weights is None else weights, decisions, 1 - left)
 
@@ -82,10 +83,22 @@ def find_numbers(model: Model, block: Block) -> np.ndarray:
     """Return the class number, or the target, of each row, (n,). Raises DataFormatError for a class never seen."""
     if model.numeric:
         return block.targets
+    if model.multilabel:
+        return find_sets(model, block)
     names = [model.class_of(name) for name in block.names]
     if unknown := sorted(set(names) - set(model.classes)):
         raise DataFormatError(f'expected rows that the model was trained on, found rows of class {unknown[0]!r}')
     return np.array([model.classes.index(name) for name in names])[block.codes]
+
+
+def find_sets(model: Model, block: Block) -> Floats:
+    """Return the labels of each row, (n, K) with a 1 where it has one. Raises DataFormatError for one never seen."""
+    separator = model.header.separator or ''
+    known = {name: model.class_of(name) for name in find_labels(block.names, separator)[0]}
+    if unknown := sorted(set(known.values()) - set(model.classes)):
+        raise DataFormatError(f'expected rows that the model was trained on, found rows with the label {unknown[0]!r}')
+    index = {name: model.classes.index(label) for name, label in known.items()}
+    return mark_labels(block.names, separator, index, len(model.classes))[block.codes]
 
 
 @dataclass(frozen=True)

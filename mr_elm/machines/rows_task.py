@@ -8,6 +8,7 @@ import numpy as np
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.io.blocks import Block
+from mr_elm.io.labels import mark_labels
 from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.solvers.ridge.esvm import row_weights
 from mr_elm.sums.statistics import Classes
@@ -20,11 +21,13 @@ Task = TypeVar('Task', bound='RowsTask')
 class RowsTask:
     """Know the class, the weight and the scaling of each row; a stage that trains has a task with more fields.
 
-    index : label -> class number, or None where labels are targets. n_classes : 0 where labels are targets.
+    index : label -> class number, or None where labels are targets. n_classes : 0 where labels are targets, or where a
+        row has several labels.
     class_weights : label -> weight, or None.
     seed : of the keyed hashes of rows.
     arrays : feature_offset and feature_scale, (d,) each, and feature_metric where there is one.
     share : of the rows that are looked at, chosen by their keyed hashes.
+    separator : what stands between the labels of a row, None where a row has one label.
     """
 
     index: dict[str, int] | None
@@ -33,11 +36,14 @@ class RowsTask:
     seed: int
     arrays: dict[str, Floats]
     share: float = 1.0
+    separator: str | None = None
 
     @classmethod
     def of(cls: type[Task], classes: Classes | None, **known: Any) -> Task:
         """Make the task of rows with these classes, None where labels are targets. known : the other fields."""
-        return cls(index=classes.index if classes else None, n_classes=len(classes.names) if classes else 0, **known)
+        coded = classes is not None and known.get('separator') is None
+        return cls(index=classes.index if classes else None, n_classes=len(classes.names) if classes and coded else 0,
+                   **known)
 
     @property
     def n_features(self) -> int:
@@ -50,9 +56,12 @@ class RowsTask:
         return len(self.arrays.get('feature_metric', self.arrays['feature_offset']))
 
     def class_numbers(self, block: Block) -> np.ndarray:
-        """Return the class number, or the target, of each row of a block, (n,)."""
+        """Return the class number, or the target, of each row of a block, (n,); (n, K) of several targets or labels."""
         if self.index is None:
             return block.targets
+        if self.separator is not None:
+            n_labels = 1 + max(self.index.values())
+            return mark_labels(block.names, self.separator, self.index, n_labels)[block.codes]
         return np.array([self.index[name] for name in block.names])[block.codes]
 
     def row_weights(self, block: Block) -> Floats:

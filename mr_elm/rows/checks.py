@@ -24,10 +24,21 @@ def check_labels(plan: InputPlan, summary: Summary, task: str) -> None:
                               f'pack them again (mr-elm pack --task {task})')
 
 
+def demand_one_label(plan: InputPlan, summary: Summary, what: str) -> None:
+    """Raise DataFormatError when rows have several targets or labels. what : cannot take them."""
+    several = 'targets' if summary.n_targets > 1 else 'labels'
+    if summary.n_targets > 1 or summary.separator is not None:
+        hint = f'leave {what} out' if what.startswith('--') else (
+            'train pesvm, elm and mr-kelm take these, without --auto')
+        raise DataFormatError(f'{plan.name}: {what}: expected one label in each row, found several {several}: {hint}')
+
+
 def find_classes(plan: InputPlan, summary: Summary) -> Classes:
     """Return the Classes of a data set. Raises DataFormatError when the labels cannot be classes."""
     classes = Classes.of(summary.labels)
     k = len(classes.names)
+    if summary.separator is not None:
+        return classes
     if k < 2:
         raise DataFormatError(f'{plan.name}: expected at least two classes, every row has the label '
                               f'{classes.names[0]!r}')

@@ -89,7 +89,7 @@ class InputPlan:
         return {'kind': form.kind, 'delimiter': form.delimiter, 'label_column': form.label_column,
                 'weight_column': form.weight_column, 'names': form.names and list(form.names),
                 'label_name': form.label_name, 'weight_name': form.weight_name, 'dropped': list(form.dropped),
-                'positions': form.positions and list(form.positions)}
+                'positions': form.positions and list(form.positions), **label_facts(form)}
 
     @property
     def needs_encoding(self) -> bool:
@@ -146,6 +146,9 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     pack = find_pack(files, closed)
     manifest = load_manifest(pack) if pack else None
     encoding = check_pack(pack, manifest, options) if manifest else options.encoding
+    if manifest:
+        labels = check_labels_of_pack(pack, manifest['input'], options)
+        files = [replace(file, format=replace(file.format, **labels)) for file in files]
     return InputPlan(files, pack, manifest, encoding, options.max_categories)
 
 
@@ -162,6 +165,32 @@ def check_pack(pack: str | None, manifest: Mapping[str, Any], options: RowOption
     return encoding
 
 
+def label_facts(form: RowFormat) -> dict[str, Any]:
+    """Return what a reader of similar rows must know where rows have several targets or labels."""
+    names = {'target_names': list(form.target_names)} if form.target_names else {}
+    targets = {'target_columns': list(form.target_columns), **names} if form.target_columns else {}
+    return targets if form.labels_separator is None else {'labels_separator': form.labels_separator}
+
+
+def check_labels_of_pack(pack: str | None, packed: Mapping[str, Any], options: RowOptions) -> dict[str, Any]:
+    """Return what the format of packed rows says of several targets or labels. packed : `input` of the manifest.
+
+    Raises DataFormatError when the user, or a model, expects others.
+    """
+    columns, names = tuple(packed.get('target_columns', ())), packed.get('target_names')
+    separator = packed.get('labels_separator')
+    wanted = options.target_names or options.targets
+    found = tuple(names or columns)
+    if options.labelled and not options.ignore_label and wanted and tuple(map(str, wanted)) != tuple(map(str, found)):
+        raise DataFormatError(f'{pack}: expected rows packed with the targets {", ".join(map(str, wanted))}, found '
+                              f'{", ".join(map(str, found)) or "one label"}: pack them again (mr-elm pack --targets)')
+    if options.labels_separator not in (None, separator):
+        raise DataFormatError(f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
+                              f'found {"one label in each row" if separator is None else repr(separator)}: pack them '
+                              'again')
+    return {'target_columns': columns, 'target_names': names and tuple(names), 'labels_separator': separator}
+
+
 def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFile]:
     """Look at each file: the InputFiles of those that are not empty. Columns have the names of the first file."""
     waiting, first = list(entries), None
@@ -172,7 +201,8 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
     form = first.format
     if form.names is not None:
         options = replace(options, names=form.names, label_name=form.label_name or options.label_name,
-                          weight_name=form.weight_name or options.weight_name)
+                          weight_name=form.weight_name or options.weight_name,
+                          target_names=form.target_names or options.target_names)
     return [first, *filter(None, inspect_in_threads(waiting, options))]
 
 
@@ -207,8 +237,9 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
         lines, blank_bytes = take_first_lines(read_stream(stream, entry.path))
     if not lines:
         return None
-    return InputFile(entry.path, entry.size, sniff(lines, entry.path, options, blank_bytes), entry.copy,
-                     entry.modified)
+    form = sniff(lines, entry.path, options, blank_bytes)
+    demand_targets(entry.path, form, options)
+    return InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
 
 
 def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | None:
@@ -218,10 +249,19 @@ def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | N
     with open_ranges(entry.copy or entry.path) as source:
         parts = find_kind(kind).open(source, entry.path)
         form = parts.choose_format(options, name_folders(entry))
+        demand_targets(entry.path, form, options)
         cuts = find_cuts(entry.size, parts.sizes)
     if not cuts or parts.n_rows == 0:
         return None
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified, cuts, parts.n_rows)
+
+
+def demand_targets(path: str, form: RowFormat, options: RowOptions) -> None:
+    """Raise DataFormatError when several targets are wanted of rows of a kind that has one label."""
+    if len(options.targets) > 1 and form.labelled and not (
+            form.target_columns or options.ignore_label or form.kind == 'packed'):
+        raise DataFormatError(f'{path}: expected csv, parquet or arrow rows for several targets, found {form.kind} '
+                              'rows, which have one label')
 
 
 def check_alike(files: list[InputFile]) -> None:

@@ -44,6 +44,14 @@ def add_task_argument(add: Callable) -> None:
         help='what the labels are (default: %(default)s)')
 
 
+def add_target_arguments(add: Callable) -> None:
+    """Add the options of several targets and of several labels. add : see `add_row_arguments`."""
+    add('--targets', type=read_columns, default=(), metavar='NAME,...', help=AdvancedHelp(
+        'regression: names or indexes of several targets, instead of --label-column'))
+    add('--labels-separator', type=read_separator, metavar='X', help=AdvancedHelp(
+        'classification: a row may have several labels, or none; X stands between them, such as ";"'))
+
+
 def add_no_label_argument(add: Callable) -> None:
     """Add --no-label. add : see `add_row_arguments`."""
     add('--no-label', action='store_true', help='the rows have no label')
@@ -74,11 +82,31 @@ def read_delimiter(text: str) -> str | None:
     return character
 
 
+def read_separator(text: str) -> str:
+    """Read --labels-separator: one character or more that are no white space."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f'expected a character that stands between labels, such as ";", found '
+                                         f'{text!r}')
+    return text.strip()
+
+
 def positive(text: str) -> int:
     """Read a whole number above 0."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f'expected a whole number above 0, found {text!r}')
     return int(text)
+
+
+def check_targets(args: argparse.Namespace, is_regression: bool) -> None:
+    """Raise ValueError where --targets or --labels-separator contradict other options."""
+    targets, separator = args.targets, args.labels_separator
+    if targets and not is_regression:
+        raise ValueError('--targets: expected --task regression; several labels of a row stand in one column, see '
+                         '--labels-separator')
+    if targets and args.label_column is not None:
+        raise ValueError('--targets: expected --targets or --label-column, found both')
+    if separator is not None and is_regression:
+        raise ValueError('--labels-separator: cannot be used with --task regression, see --targets')
 
 
 def row_options(args: argparse.Namespace, **known: object) -> RowOptions:
@@ -88,4 +116,5 @@ def row_options(args: argparse.Namespace, **known: object) -> RowOptions:
         'weight_column': None if args.weight_column == 'none' else args.weight_column,
         'label_column': 0 if args.label_column is None else args.label_column,
         'n_features': args.n_features, 'max_features': args.max_features, 'columns': args.columns, 'drop': args.drop,
-        **{name: getattr(args, name) for name in ('encode', 'max_categories') if hasattr(args, name)}, **known})
+        **{name: getattr(args, name) for name in ('encode', 'max_categories', 'targets', 'labels_separator')
+           if hasattr(args, name)}, **known})

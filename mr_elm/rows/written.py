@@ -1,7 +1,7 @@
 """Write what a model says of rows: a line of text a row, the label first, then what the user asks for."""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any
 
 import numpy as np
@@ -59,8 +59,10 @@ class Written:
 
     def columns(self, model: Model) -> list[str]:
         """Name the columns that are written."""
-        scores = [SCORE] if model.n_scores == 1 else [f'{SCORE}_{"_".join(group)}' for group in groups_of(model)]
-        return [LABEL, *(scores if self.scores and not model.numeric else []),
+        one = model.n_scores == 1 and not model.multilabel
+        scores = [SCORE] if one else [f'{SCORE}_{"_".join(group)}' for group in groups_of(model)]
+        values = [f'{LABEL}_{name}' for name in model.header.target_names] or [LABEL]
+        return [*values, *(scores if self.scores and not model.numeric else []),
                 *(f'{PROBABILITY}_{name}' for name in model.classes if self.probabilities),
                 *(['lower', 'upper'] if self.interval is not None else []), *(['leverage'] if self.leverage else [])]
 
@@ -78,11 +80,17 @@ class Writer:
         """Return a line of text for each row."""
         decisions = self.model.decision_function(X)
         if self.model.numeric:
-            lines = list(map(repr, decisions[:, 0].tolist()))
+            lines = ['\t'.join(map(repr, values)) for values in decisions.tolist()]
+        elif self.model.multilabel:
+            lines = list(map(self.join_labels, self.model.decide(decisions)))
         else:
             lines = [self.model.classes[k] for k in self.labelling.choose(decisions)]
         numbers = list(self.numbers(X, decisions))
         return list(join_lines(lines, numbers)) if numbers else lines
+
+    def join_labels(self, present: np.ndarray) -> str:
+        """Return the text of a set of labels; present (K,) tells which labels it holds."""
+        return (self.model.header.separator or '').join(compress(self.model.classes, present))
 
     def numbers(self, X: Rows, decisions: Floats) -> Iterator[Floats]:
         """Yield what follows the label, (n, k) each."""

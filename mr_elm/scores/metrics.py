@@ -89,3 +89,12 @@ class Residuals:
         """Return RMSE, MAE and R2."""
         return {'rmse': (self.squared / self.n)**0.5, 'mae': self.absolute / self.n,
                 'r2': 1 - self.squared / self.spread if self.spread else None, 'rows': self.n}
+
+
+def average_targets(found: dict[str, Residuals]) -> dict:
+    """Return the mean of each score over several targets, and the scores of each. found : target -> Residuals."""
+    per_target = {name: residuals.scores() for name, residuals in found.items()}
+    rows = {row.pop('rows') for row in per_target.values()}
+    values = {name: [row[name] for row in per_target.values()] for name in ('rmse', 'mae', 'r2')}
+    means = {name: None if None in known else sum(known) / len(known) for name, known in values.items()}
+    return {**means, 'rows': max(rows), 'per_target': per_target}

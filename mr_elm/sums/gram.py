@@ -6,7 +6,7 @@ that appears late needs no earlier row.
 
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 and section 3.
 """
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block
+from mr_elm.io.labels import find_labels
 from mr_elm.io.wire import demand_arrays
 from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step
 from mr_elm.typing import Floats, Rows
@@ -70,11 +71,13 @@ class TargetSums:
     """Accumulate one task's sums of the rows of E per label, or E'T and T'T of a regression.
 
     steps : GridSteps. numeric : whether labels are targets of a regression.
+    separator : what stands between the labels of a row, None where a row has one label.
     sums : label, or TARGETS and SQUARES -> (2, m + 1), (2, m) or (2, 1), high and low part; rows are counted last.
+        Of K > 1 targets these are (2, K, m) and (2, K).
     """
 
-    def __init__(self, steps: GridSteps, numeric: bool = False) -> None:
-        self.steps, self.numeric = steps, numeric
+    def __init__(self, steps: GridSteps, numeric: bool = False, separator: str | None = None) -> None:
+        self.steps, self.numeric, self.separator = steps, numeric, separator
         self.sums: dict[str, Floats] = {}
         self.n_rows = 0
 
@@ -82,21 +85,28 @@ class TargetSums:
         """Add the rows of E, (n, m), of a block."""
         WE = E if row_weights is None else E * row_weights[:, None]
         if self.numeric:
-            self._add_sum(TARGETS, block.targets @ WE, self.steps.target)
-            squares = block.targets**2 if row_weights is None else row_weights * block.targets**2
-            self._add_sum(SQUARES, squares.sum(keepdims=True), self.steps.square)
+            targets = block.targets
+            weights = np.ones(len(E)) if row_weights is None else row_weights
+            self._add_sum(TARGETS, targets.T @ WE, self.steps.target)
+            self._add_sum(SQUARES, weights @ targets.reshape(len(E), -1)**2, self.steps.square)
         else:
-            self._add_classes(sum_by_label(WE, block), block)
+            names, holds = self.label_sets(block)
+            self._add_classes(sum_by_label(WE, block, holds), names, block, holds)
         self.n_rows += len(E)
 
-    def _add_classes(self, sums: Floats, block: Block) -> None:
-        counts = np.bincount(block.codes, minlength=len(block.names))
+    def label_sets(self, block: Block) -> tuple[tuple[str, ...], Floats | None]:
+        """Return the labels of a block, and which of them each of its names holds; None where each holds itself."""
+        return (block.names, None) if self.separator is None else find_labels(block.names, self.separator)
+
+    def _add_classes(self, sums: Floats, names: Sequence[str], block: Block, holds: Floats | None) -> None:
+        of_names = np.bincount(block.codes, minlength=len(block.names))
+        counts = of_names if holds is None else of_names @ holds
         steps = np.append(np.full(sums.shape[1], self.steps.gram), 1.0)  # counts are whole however large E is
-        for k, name in enumerate(block.names):
+        for k, name in enumerate(names):
             self._add_sum(name, np.append(sums[k], counts[k]), steps)
 
     def _add_sum(self, name: str, values: Floats, step: float | Floats) -> None:
-        pair = self.sums.setdefault(name, np.zeros((2, len(values))))
+        pair = self.sums.setdefault(name, np.zeros((2, *values.shape)))
         add_values(pair[0], pair[1], values, step)
 
     def merge_targets(self, other: 'TargetSums') -> None:
@@ -109,21 +119,23 @@ class TargetSums:
 class GramSum(TargetSums):
     """Accumulate one task's part of E'E beside the sums of `TargetSums`.
 
-    n_columns : m = L + 1. steps, numeric : see `TargetSums`.
+    n_columns : m = L + 1. steps, numeric, separator : see `TargetSums`.
     workspace : dictionary that sums of one task may share, for the product of a block.
     Memory: high and low part and one block's Gram, about 3 m^2 numbers, whatever the number of rows.
     """
 
-    def __init__(self, n_columns: int, steps: GridSteps, numeric: bool = False, workspace: dict | None = None) -> None:
-        super().__init__(steps, numeric)
+    def __init__(self, n_columns: int, steps: GridSteps, numeric: bool = False, workspace: dict | None = None,
+                 separator: str | None = None) -> None:
+        super().__init__(steps, numeric, separator)
         self.high, self.low = np.zeros((2, n_columns, n_columns))
         self._workspace = {} if workspace is None else workspace
 
     def n_targets(self, block: Block) -> int:
-        """Return how many columns T has for a block: one for a regression, one a label, none when labels are many."""
+        """Return how many columns T has for a block: one a target or a label, none when labels are many."""
         if self.numeric:
-            return 1
-        return len(block.names) if len(block.names) <= FEW else 0
+            return block.targets[:1].size
+        n_labels = len(self.label_sets(block)[0])
+        return n_labels if n_labels <= FEW else 0
 
     def add(self, ET: Floats, block: Block, row_weights: Floats | None = None) -> None:
         """Add a block: ET is its expansion, (n, m + n_targets), with room for the targets; it is overwritten."""
@@ -131,19 +143,22 @@ class GramSum(TargetSums):
             return
         m = len(self.high)
         root = None if row_weights is None else np.sqrt(row_weights)[:, None]
-        if self.n_targets(block):
-            ET[:, m:] = block.targets[:, None] if self.numeric else make_indicators(block)
+        names, holds = ((), None) if self.numeric else self.label_sets(block)
+        if self.numeric:
+            ET[:, m:] = block.targets.reshape(len(ET), -1)
+        elif ET.shape[1] > m:
+            ET[:, m:] = make_indicators(block, holds)
         if root is not None:
             ET *= root
         products = self._multiply(ET)
         add_triangle(self.high, self.low, products[:m, :m], self.steps.gram)
         if self.numeric:
-            self._add_sum(TARGETS, products[:m, m], self.steps.target)
-            self._add_sum(SQUARES, products[m, m:], self.steps.square)
-        elif self.n_targets(block):
-            self._add_classes(products[:m, m:].T, block)
+            self._add_sum(TARGETS, products[:m, m:].T.reshape(*block.targets.shape[1:], m), self.steps.target)
+            self._add_sum(SQUARES, products[m:, m:].diagonal(), self.steps.square)
         else:
-            self._add_classes(sum_by_label(ET if root is None else ET * root, block), block)
+            sums = products[:m, m:].T if ET.shape[1] > m else (
+                sum_by_label(ET if root is None else ET * root, block, holds))
+            self._add_classes(sums, names, block, holds)
         self.n_rows += len(ET)
 
     def add_rows(self, E: Floats, row_weights: Floats | None = None) -> None:
@@ -174,14 +189,18 @@ class GramSum(TargetSums):
             yield (i, j), [cut_tile(matrix[part], i == j) for matrix in (self.high, self.low)]
 
 
-def make_indicators(block: Block) -> Floats:
-    """Return T with a 1 where a row has a label, (n, labels of the block): E'T are the sums of E per label."""
-    return np.eye(len(block.names))[block.codes]
+def make_indicators(block: Block, holds: Floats | None = None) -> Floats:
+    """Return T with a 1 where a row has a label, (n, labels of the block): E'T are the sums of E per label.
+
+    holds : see `find_labels`, None where each name is a label.
+    """
+    return (np.eye(len(block.names)) if holds is None else holds)[block.codes]
 
 
-def sum_by_label(E: Floats, block: Block) -> Floats:
-    """Sum up the rows of E per label, (labels of the block, m), when there are many."""
-    return sp.csr_matrix((np.ones(len(E)), (block.codes, np.arange(len(E)))), shape=(len(block.names), len(E))) @ E
+def sum_by_label(E: Floats, block: Block, holds: Floats | None = None) -> Floats:
+    """Sum up the rows of E per label, (labels of the block, m), when there are many. holds : see `make_indicators`."""
+    of_names = sp.csr_matrix((np.ones(len(E)), (block.codes, np.arange(len(E)))), shape=(len(block.names), len(E))) @ E
+    return of_names if holds is None else holds.T @ of_names
 
 
 def cut_slices(m: int, tile: int) -> Iterator[tuple[int, int, tuple[slice, slice]]]:

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.encoded_rows import EncodedRows
+from mr_elm.io.labels import split_label
 from mr_elm.io.text import read_number
 from mr_elm.io.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
@@ -139,12 +140,17 @@ class LabelTable:
     def __init__(self, entries: dict[str, list] | None = None) -> None:
         self.entries = {name: [*entry, float(entry[0])][:3] for name, entry in (entries or {}).items()}
 
-    def add_block(self, block: Block, place: list[int]) -> None:
-        """Count the labels of a block whose first row stands at `place`; names without a row are left out."""
+    def add_block(self, block: Block, place: list[int], separator: str | None = None) -> None:
+        """Count the labels of a block whose first row stands at `place`; names without a row are left out.
+
+        separator : what stands between the labels of a row, None where a row has one label.
+        """
         counts = np.bincount(block.codes, minlength=len(block.names))
         weights = counts if block.weights is None else np.bincount(block.codes, block.weights, len(block.names))
         for code, first in zip(*np.unique(block.codes, return_index=True), strict=True):
-            self.add(block.names[code], int(counts[code]), [*place[:-1], place[-1] + int(first)], float(weights[code]))
+            names = [block.names[code]] if separator is None else split_label(block.names[code], separator)
+            for name in names:
+                self.add(name, int(counts[code]), [*place[:-1], place[-1] + int(first)], float(weights[code]))
 
     def add(self, name: str, count: int, place: list[int], weight: float | None = None) -> None:
         """Count a label some more times."""

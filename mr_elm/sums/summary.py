@@ -44,6 +44,16 @@ class Summary:
         return find_kind(self.input['kind']).sparse if self.encoding is None else self.encoding.sparse
 
     @property
+    def separator(self) -> str | None:
+        """Return what stands between the labels of a row, None where a row has one label."""
+        return self.input.get('labels_separator')
+
+    @property
+    def n_targets(self) -> int:
+        """Return how many targets a row of a regression has, 0 for a classification."""
+        return 0 if self.target is None else self.target.n_features
+
+    @property
     def encoding_record(self) -> dict[str, Any] | None:
         """Return the encoding as JSON can hold it, None without one."""
         return None if self.encoding is None else self.encoding.to_json()

@@ -30,8 +30,9 @@ class Sums:
     """Hold what the rows leave behind, as high and low parts.
 
     gram, gram_low : (m, m), upper triangle.
-    class_sums, class_sums_low : (K, m), sums of rows of E per class; for regression (1, m), E'T.
-    counts, counts_low : (K,), rows a class; for regression (1,), T'T.
+    class_sums, class_sums_low : (K, m), sums of rows of E per class, or per label of rows with several labels; for a
+        regression of K targets T'E.
+    counts, counts_low : (K,), rows a class or a label; for a regression the sums of the squares of each target.
     """
 
     gram: np.ndarray
@@ -45,7 +46,7 @@ class Sums:
 def right_side(class_sums: Floats, numeric: bool) -> Floats:
     """Return E'T, (m, K'): one column of +-1 for two classes (the last is positive), else one a class.
 
-    class_sums : (K, m), of `Sums`.
+    class_sums : (K, m), of `Sums`. numeric : T holds targets, or a 1 where a row has a label, instead of classes.
     """
     if numeric:
         return class_sums.T
@@ -55,7 +56,7 @@ def right_side(class_sums: Floats, numeric: bool) -> Floats:
 
 
 def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True) -> Solution:
-    """Solve for the output weights from Sums: a `Solution`.
+    """Solve for the output weights from Sums: a `Solution`. numeric : see `right_side`.
 
     bias : with False r is 0, which makes it the unified ELM with C = nu: B = (I/C + Phi'Phi)^-1 Phi'T.
     """
@@ -81,7 +82,7 @@ def collect_targets(named_sums: Mapping[str, Any], m: int, classes: Classes | No
     """
     if classes is None:
         (target, target_low), (squares, squares_low) = named_sums[TARGETS], named_sums[SQUARES]
-        return target[None], target_low[None], squares, squares_low
+        return target.reshape(-1, m), target_low.reshape(-1, m), squares, squares_low
     unknown = sorted(set(named_sums) - set(classes.index))
     if unknown:
         raise AccountingError(f'expected the same labels in every pass, found {unknown[:3]} only in the second')
@@ -119,7 +120,7 @@ def row_weights(block: Block, weight_of_label: Mapping[str, float] | None = None
 class TrainingRows:
     """Hold labelled rows that fit in memory.
 
-    X : (N, d) dense or CSR. y : (N,) class numbers; for a regression, where classes is None, targets.
+    X : (N, d) dense or CSR. y : (N,) class numbers; for a regression, where classes is None, targets, (N,) or (N, K).
     sample_weight : (N,), or None when all count once.
     """
 
@@ -158,7 +159,7 @@ def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: 
     """Sum up rows that fit in memory. n_threads : see `map_in_threads`; each has sums of its own."""
     def sum_part(number: int) -> GramSum:
         gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None)
-        n_targets = 1 if rows.classes is None else len(rows.classes.names)
+        n_targets = rows.y[:1].size if rows.classes is None else len(rows.classes.names)
         buffer = np.empty(min(BLOCK_ROWS, rows.X.shape[0]) * (layer.n_hidden + 1 + n_targets))
         for block, weights in rows.blocks(number, n_parts):
             gram.add(expand(layer, block.X, gram.n_targets(block), buffer), block, weights)
@@ -173,7 +174,7 @@ def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: 
 
 @dataclass(frozen=True)
 class TargetBlock:
-    """Hold rows whose targets are numbers already."""
+    """Hold rows whose targets are numbers already, (n,) or (n, K)."""
 
     X: np.ndarray
     targets: np.ndarray

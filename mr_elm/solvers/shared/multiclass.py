@@ -27,10 +27,10 @@ def class_pairs(n_classes: int) -> list[tuple[int, int]]:
 def class_targets(numbers: np.ndarray, n_classes: int) -> Floats:
     """Return T, (N, K), of class numbers (N,): a column of +-1 a class, for two classes one (the last is positive).
 
-    n_classes 0 says that the numbers are targets.
+    n_classes 0 says that the numbers are targets, (N,) or (N, K).
     """
     if not n_classes:
-        return np.asarray(numbers, dtype=float)[:, None]
+        return np.asarray(numbers, dtype=float).reshape(len(numbers), -1)
     T = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)
     return T[:, 1:] if n_classes == 2 else T
 
