@@ -13,7 +13,7 @@ from mr_elm.io.wire import WireProtocol, split_key
 
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
 
-SHARED = ('emr', 'cluster')  # folders of tests
+SHARED = ('emr', 'cluster', 'spark')  # folders of tests
 
 
 def pytest_configure():

@@ -24,6 +24,7 @@ from mr_elm.rows.row_arguments import (
     add_row_arguments,
     add_task_argument,
     check_targets,
+    positive,
 )
 
 OUTPUT_DIR = '--output-dir'
@@ -73,8 +74,18 @@ class Parser(argparse.ArgumentParser):
         if STANDARD in getattr(args, 'inputs', ()):
             self.check_standard_input(args)
         if self.runs_jobs:
+            passed += self.take_spark_options(**vars(args))
             make_engine(args.runner, tuple(passed)).prepare(args.inputs)
         return args, tuple(passed)
+
+    def take_spark_options(self, runner: str, master: str | None = None, partitions_of_rows: int | None = None,
+                           **_: object) -> list[str]:
+        """Return the options of Spark alone. Exits with 2 where something else is to run."""
+        given = {'--master': master, '--partitions-of-rows': partitions_of_rows}
+        words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+        if words and runner != 'spark':
+            self.error(f'{words[0]}: expected -r spark, found -r {runner}')
+        return words
 
     def check_standard_input(self, args: argparse.Namespace) -> None:
         """Exit with 2 where standard input cannot be read."""
@@ -210,13 +221,17 @@ def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
     group.add_argument('-r', '--runner', choices=tuple(ENGINES), default=DEFAULT_ENGINE, metavar='NAME',
-                       help='where to run: inline (this process), local (all cores), hadoop or emr '
-                       '(default: %(default)s)')
+                       help='where to run: inline (this process), local (all cores), hadoop, emr '
+                       'or spark (default: %(default)s)')
+    group.add_argument('--master', metavar='URL', help=AdvancedHelp(
+        'spark: where it runs, such as local[*], yarn or spark://HOST:PORT (default: what spark-submit says)'))
+    group.add_argument('--partitions-of-rows', type=positive, metavar='N', help=AdvancedHelp(
+        'spark: the number of map tasks (default: one for each core, on a cluster also one for each 128 MB)'))
     python = group.add_mutually_exclusive_group()
-    python.add_argument('--python', metavar='PATH',
-                        help=AdvancedHelp('hadoop, emr: the Python of the nodes; it needs numpy, scipy and numba'))
-    python.add_argument('--bundle', metavar='ARCHIVE',
-                        help=AdvancedHelp('hadoop, emr: an archive of `mr-elm bundle` with all that tasks need'))
+    python.add_argument('--python', metavar='PATH', help=AdvancedHelp(
+        'hadoop, emr, spark: the Python of the nodes; it needs numpy, scipy and numba'))
+    python.add_argument('--bundle', metavar='ARCHIVE', help=AdvancedHelp(
+        'hadoop, emr, spark: an archive of `mr-elm bundle` with all that tasks need'))
     add_quiet_option(group)
     group.add_argument('-v', '--verbose', action='store_true', help=AdvancedHelp("print mrjob's log too"))
     add_debug_option(group)
@@ -237,8 +252,8 @@ def add_debug_option(parser: Any) -> None:
 def add_resume_option(parser: Parser) -> None:
     """Add going on with a run that was cut short."""
     parser.add_argument('--resume', action='store_true', help=AdvancedHelp(
-        'hadoop, emr: continue a run that did not finish, without running finished jobs again; the file OUTPUT.work, '
-        'beside the output, lists them'))
+        'hadoop, emr, spark on a cluster: continue a run that did not finish, without running finished jobs again; '
+        'the file OUTPUT.work, beside the output, lists them'))
 
 
 def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:

@@ -1,4 +1,5 @@
-"""Run stages: in this process, on the cores of this machine, on Hadoop, on Amazon EMR.
+"""Run stages: in this process, on the cores of this machine, on Hadoop, on Amazon EMR,
+on Spark.
 
 A new engine is a module with a subclass of `base.Engine` and a line in `ENGINES`.
 """
@@ -18,6 +19,7 @@ ENGINES = {
     'local': 'mr_elm.engines.embedded:Local',
     'hadoop': 'mr_elm.engines.hadoop.engine:Hadoop',
     'emr': 'mr_elm.engines.emr.engine:EMR',
+    'spark': 'mr_elm.engines.spark.engine:Spark',
 }
 
 DEFAULT_ENGINE = 'inline'

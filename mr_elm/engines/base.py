@@ -58,6 +58,10 @@ class Engine:
         """
         raise NotImplementedError
 
+    def stage_output(self, job_class: type) -> str | None:
+        """Return the folder where the user wants the output of a stage, or None."""
+        return None
+
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError when tasks cannot be given these inputs, or options of the engine contradict each other."""
 

@@ -3,43 +3,31 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from typing import IO, Any
 
 from mrjob.local import LocalMRJobRunner
 
+from mr_elm.engines.copies import LocalCopies
 from mr_elm.engines.mrjob_engine import MRJobEngine, plan_tasks
 from mr_elm.engines.mrjob_private import ThreadedTasks, failed_input, runner_arguments, task_files
 from mr_elm.engines.task_logs import describe_failure, find_cause
 from mr_elm.engines.trace import account
 from mr_elm.engines.worker import Worker
-from mr_elm.files.storage import copy
-from mr_elm.io.kinds import find_kind
 from mr_elm.passes.finished import Finished
-from mr_elm.passes.work import copy_name
-from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
-
-ROOM = 8  # times the bytes of the input must be free for parsed rows: compressed text grows
+from mr_elm.rows.inputs import InputPlan, demand_unchanged
 
 
-class Embedded(MRJobEngine):
+class Embedded(LocalCopies, MRJobEngine):
     """Run jobs on this machine, each task on splits that the driver has planned."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Remove the copies."""
-        if 'copies' in self.__dict__:
-            self.copies.cleanup()
 
     @contextmanager
     def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
@@ -47,25 +35,6 @@ class Embedded(MRJobEngine):
         with self.start(job_class, plan, arguments, self.stage_output(job_class), stage) as running:
             demand_unchanged(plan)
             yield Finished(job_class, running.get_output_dir())
-
-    @cached_property
-    def copies(self) -> tempfile.TemporaryDirectory:
-        """Return a folder of this machine for copies of files that tasks here cannot read where they are."""
-        return tempfile.TemporaryDirectory(prefix='mr_elm-')
-
-    def bring(self, file: InputFile) -> str:
-        """Copy a file to this machine, once; returns where it is."""
-        path = os.path.join(self.copies.name, copy_name(file))
-        if not os.path.exists(path):
-            copy(file.path, path)
-        return path
-
-    def keep_parsed(self, plan: InputPlan) -> InputPlan:
-        """Return the plan with a folder for parsed rows, unless the rows are binary or the disk has little room."""
-        room = shutil.disk_usage(tempfile.gettempdir()).free
-        if find_kind(plan.kind).reader is not None or ROOM * plan.size > room:
-            return plan
-        return replace(plan, parsed=tempfile.mkdtemp(dir=self.copies.name))
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Write the planned splits, one file a task."""

@@ -1,0 +1,1 @@
+"""Run stages on Spark."""

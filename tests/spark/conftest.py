@@ -1,0 +1,40 @@
+"""One session of Spark on this machine for all tests of it."""
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference.commands import elm, succeed
+
+from mr_elm.engines.spark.session import demand_java, import_pyspark, open_context
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope='session')
+def context():
+    """Start Spark with two tasks at a time, whose workers find the stages of the tests."""
+    try:
+        import_pyspark(), demand_java()
+    except ValueError as error:
+        pytest.skip(str(error))
+    context = open_context('local[2]', {'spark.executorEnv.PYTHONPATH': str(TESTS)}, sys.executable)
+    yield context
+    context.stop()
+
+
+@pytest.fixture(scope='session')
+def spark(context):
+    """Run the command line in this session, where its rows are cut into n partitions; it must succeed."""
+    return lambda n, *words: succeed(elm(*words, '-r', 'spark', '--partitions-of-rows', n))
+
+
+@pytest.fixture(scope='session')
+def folder(tmp_path_factory, here):
+    """Give a folder with 300 rows of three classes, as text and packed in blocks of 40."""
+    folder, rng = tmp_path_factory.mktemp('a folder #1'), np.random.default_rng(3)
+    X = rng.standard_normal((300, 3))
+    y = (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
+    np.savetxt(folder / 'rows.csv', np.column_stack([y, X]), delimiter=',', fmt='%.6g')
+    here('pack', folder / 'rows.csv', '-o', folder / 'packed', '--block-rows', 40, '-q')
+    return folder
