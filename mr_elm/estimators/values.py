@@ -6,6 +6,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
+EXACT = 2.0**53  # below, floats hold all whole numbers
+CLOSE = 1000     # from the least to the largest class
+
 
 def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes of y in increasing order, and the number of each row's class, (n,) int.
@@ -14,7 +17,7 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
     """
     if not is_countable(y):
         check_classification_targets(y)
-    classes, codes = number_two(y) or np.unique(y, return_inverse=True)
+    classes, codes = number_few(y) or np.unique(y, return_inverse=True)
     if 2 * len(classes) > len(codes):
         check_classification_targets(y)  # warns of so many classes
     if len(classes) < 2:
@@ -22,13 +25,20 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes
 
 
-def number_two(y: Labels) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the same of two classes that are numbers, without sorting; None where there are others."""
+def number_few(y: Labels) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the same of whole numbers that are close to each other, without sorting; None of other labels."""
     if not isinstance(y, np.ndarray) or y.ndim != 1 or not y.size or y.dtype.kind not in 'iuf':
         return None
-    classes = np.array([y.min(), y.max()])
-    last = y == classes[1]
-    return (classes, last.astype(int)) if classes[0] < classes[1] and ((y == classes[0]) | last).all() else None
+    least, largest = float(y.min()), float(y.max())
+    if not (max(-least, largest) < EXACT and largest - least < CLOSE):
+        return None
+    whole = y.astype(np.int64)
+    if y.dtype.kind == 'f' and (whole != y).any():
+        return None
+    whole -= int(least)
+    known = np.bincount(whole) > 0
+    classes = (np.flatnonzero(known) + int(least)).astype(y.dtype)
+    return classes, whole if known.all() else (known.cumsum() - 1)[whole]
 
 
 def is_countable(y: Labels) -> bool:

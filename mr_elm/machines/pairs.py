@@ -152,20 +152,20 @@ def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats], Resu
     small : SmallMachines, whose alpha and intercept are filled in.
     solve : function (row numbers, targets) -> Result over these rows. n_threads : see `map_in_threads`.
     """
-    unsolved = small.unsolved
+    unsolved = small.unsolved.tolist()
     places = list(map(small.place, unsolved))
     results = map_in_threads(lambda place: solve(small.members[place], small.targets[place]), places, n_threads)
-    others = dict(zip(unsolved.tolist(), results, strict=True))
-    for machine, place in zip(unsolved, places, strict=True):
-        result = others[int(machine)]
+    for machine, place, result in zip(unsolved, places, results, strict=True):
         small.alpha[place] = result.alpha
         small.intercept[machine], small.n_iter[machine] = result.intercept, result.n_iter
-    used = np.flatnonzero(small.alpha)
+    others = dict(zip(unsolved, results, strict=True))
+    used = small.alpha.nonzero()[0]
     rows = small.members[used]
     counts = np.bincount(rows)
-    support = np.flatnonzero(counts)  # as of `np.unique`, which sorts
+    there = counts > 0
+    support = there.nonzero()[0]  # as of `np.unique`, which sorts
     dual_coef = np.zeros((len(support), small.n_machines))
-    dual_coef[np.cumsum(counts > 0)[rows] - 1, small.machines[used]] = (small.alpha * small.targets)[used]
+    dual_coef[(there.cumsum() - 1)[rows], small.machines[used]] = small.alpha[used] * small.targets[used]
     return JoinedMachines(support, dual_coef, small.intercept, int(small.n_iter.max()), PairResults(small, others))
 
 

@@ -18,6 +18,7 @@ from mr_elm.estimators import (
     to_estimator,
 )
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
+from mr_elm.estimators.values import numbered_classes
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.io.store import save_model
@@ -133,3 +134,14 @@ def test_bad_parameters_are_refused(arguments, blobs):
 def test_one_class_is_refused(estimator, blobs):
     with pytest.raises(ValueError, match='one class'):
         estimator().fit(blobs[0], np.ones(len(blobs[0])))
+
+
+@pytest.mark.parametrize('labels', [
+    np.array([-100, 100, 3], np.int8), np.array([2, 1, 2], np.uint64), np.array([3.0, -1.0, 3.0]),
+    np.array([2**63 + 5, 2**63, 2**63], np.uint64), np.array([1e15, 2.0, 2.0]), np.array([True, False, True]),
+    np.array(['b', 'a', 'b'])], ids=str)
+def test_classes_are_numbered_in_increasing_order(labels):
+    labels = np.repeat(labels, 3)
+    classes, codes = numbered_classes(labels)
+    assert classes.dtype == labels.dtype and classes.tolist() == sorted(set(labels.tolist()))
+    assert (classes[codes] == labels).all()

@@ -131,3 +131,18 @@ def test_rows_on_demand_and_rows_together_give_one_machine(rows, monkeypatch):
         found.append(solve_small_machines(source, codes[two] - 4, np.full(two.sum(), 10.0), Settings(eps=1e-9)))
     for one in found:
         assert np.allclose(one.gradient, found[0].gradient, rtol=0, atol=1e-7) and not len(one.unsolved)
+
+
+@pytest.mark.parametrize('noise, left', [(0.0, []), (10.0, [0])])
+def test_of_larger_machines_only_those_that_need_few_rows_are_solved_at_once(noise, left, monkeypatch):
+    monkeypatch.setattr(small_machines, 'MOST_SINGLE', 100)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    codes = (X[:, 0] + noise * rng.standard_normal(400) > 0).astype(int)
+    kernel, upper = make_kernel('gaussian', gamma=0.1), np.full(400, 1e3)
+    K = kernel.tile(X, X)
+    found = solve_small_machines(kernel_rows(X, kernel), codes, upper, Settings())
+    assert found.unsolved.tolist() == left
+    if not left:
+        assert twin.kkt_residual(twin.signed(K, 2.0 * codes - 1), found.make_result(0).alpha, upper) <= 1e-3
+    assert solve_small_machines(PrecomputedRows(K), codes, upper, Settings()) is None

@@ -33,9 +33,12 @@ ROUNDS = 50  # steps of Newton, after which a machine is left to blocks
 # 1,000 with 5 and 1,200 with 8.
 ROWS_A_CLASS, MOST_ROWS = 180, 1200
 # The machine of two classes shares nothing. Measured as above on the sets of two classes and 60 to 2,600 rows.
-MOST_SINGLE = 1100  # rows: at 1,300, `block_rule` is as fast
+MOST_SINGLE = 1100  # rows: at 1,300, `block_rule` is as fast as on all rows of K
+MOST_ON_DEMAND = 2500  # rows, up to which an easy machine of few features is faster on rows that are computed on demand
 CHEAP = 12          # features, up to which a row is computed on demand as fast as among others
-TRIAL = 6           # beyond, after 1 / TRIAL of the rows, all rows are computed where most seem to be needed
+# After 1 / TRIAL of the rows and after twice as many a machine is left that will need most of them: to `block_rule`,
+# or to all rows together. On 25 sets of 1,200 to 2,500 rows 16 is 3 % faster than 6, 1 % than 12.
+TRIAL = 16
 FLAT, SQUARE = np.empty(0), np.empty((0, 0))  # for what a machine has not
 
 
@@ -142,7 +145,8 @@ def solve_single_machine(rows: Any, codes: np.ndarray, upper: Floats, settings: 
                          ridge: Floats | None) -> SmallMachines | None:
     """Do what `solve_small_machines` does for two classes: where features are few, rows of K are computed on demand."""
     n, started = len(codes), time.process_time()
-    if n > MOST_SINGLE or 32 * n**2 > settings.cache_bytes:
+    features = rows.features() if n <= MOST_ON_DEMAND else None
+    if (features is None and n > MOST_SINGLE) or 32 * n**2 > settings.cache_bytes:
         return None
     t, shift = 2.0 * codes - 1, 0.0 if ridge is None else 1.0
     extra = np.zeros(n) if ridge is None else ridge
@@ -151,17 +155,18 @@ def solve_single_machine(rows: Any, codes: np.ndarray, upper: Floats, settings: 
                           np.zeros(1, np.int64), settings.eps)
     with borrowed() as space:
         buffers = tuple(space.array('buffers', (3, n**2), float))
-        Q, ready, features = buffers[0].reshape(n, n), np.zeros(n, bool), rows.features()
+        Q, ready = buffers[0].reshape(n, n), np.zeros(n, bool)
 
         def solve(features: Floats, exponential: tuple[float, bool]) -> None:
+            tries = len(features) > (0 if n > MOST_SINGLE else CHEAP)
             problem = PairProblem(FLAT, features, t, exponential, extra, shift, settings.eps, limit(settings),
-                                  n // TRIAL if len(features) > CHEAP else 0)
+                                  n // TRIAL if tries else 0)
             solve_pairs(SQUARE, np.array([[0, n, 0, 0, 0, 0, 0, 0]]), problem, state,
                         (found.violation, found.n_iter), buffers, ready)
 
         if features is not None:
             solve(*features)
-        if not found.n_iter[0]:
+        if not found.n_iter[0] and n <= MOST_SINGLE:
             K = rows.square(Q)
             if K is not Q:
                 Q[...] = K
