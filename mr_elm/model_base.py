@@ -118,7 +118,7 @@ class Model(ABC):
         """Write the model under exactly this name, whole or not at all."""
         save_model(path, self.header, self.arrays)
 
-    @property
+    @cached_property
     def labelling(self) -> Labelling:
         """Return how decision values become classes and probabilities."""
         return Labelling(len(self.classes), self.scheme, self.arrays.get('calibration'),

@@ -186,8 +186,16 @@ class KernelModel(Model):
         groups = group_coefficients(self.arrays['dual_coef'], len(self.classes)) if by_pairs else []
         return PairProduct(self.support_vectors, self.kernel, self.arrays['dual_coef'], groups) if groups else None
 
+    @cached_property
+    def changes_rows(self) -> bool:
+        """Tell whether dense rows are scaled or pass a metric."""
+        offset, scale = self.arrays['feature_offset'], self.arrays['feature_scale']
+        return bool(offset.any() or (scale != 1).any()) or 'feature_metric' in self.arrays
+
     def scale(self, X: Rows) -> Rows:
         """Scale rows, let them pass the metric, and make them dense where that multiplies faster."""
+        if not (self.changes_rows or sp.issparse(X)):
+            return X
         Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
         Z = apply_metric(Z, self.arrays.get('feature_metric'))
         if not sp.issparse(Z) or sp.issparse(self.support_vectors):

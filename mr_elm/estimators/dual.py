@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.estimators.jobs import count_threads
+from mr_elm.estimators.jobs import choose_classes, count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
 from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import REFUSE
@@ -116,6 +116,12 @@ class DualClassifier(Labelled, KernelOrNodes):
         if small is None:
             return fit_machines(codes, scheme, solve, n_threads)
         return fit_pairs(small, solve, n_threads)
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return the class of each row, the most probable one where there are probabilities."""
+        if self.kernel == PRECOMPUTED or not hasattr(self, 'model_'):
+            return super().predict(X)
+        return self.classes_[choose_classes(self.model_, self._validate(X, False), self.n_jobs)]
 
     def _settings(self) -> Settings:
         return Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed,

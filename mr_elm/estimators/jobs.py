@@ -1,4 +1,6 @@
 """Read n_jobs as joblib does, and compute decision values in threads."""
+from collections.abc import Callable
+
 import numpy as np
 from joblib import effective_n_jobs
 
@@ -6,6 +8,8 @@ from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.model_base import Model
 from mr_elm.parallel import map_in_threads
 from mr_elm.typing import Floats, Rows
+
+DECISIONS = 3_000_000  # of a block: memory that is used again is faster than new memory
 
 
 def count_threads(n_jobs: int | None) -> int | None:
@@ -19,5 +23,17 @@ def decide(model: Model, X: Rows, n_jobs: int | None) -> Floats:
     n_threads = count_threads(n_jobs)
     if n_threads is None:
         return model.decision_function(X)
-    blocks = [X[start:start + BLOCK_ROWS] for start in range(0, X.shape[0], BLOCK_ROWS)]
-    return np.concatenate(map_in_threads(model.decision_function, blocks, n_threads))
+    return map_blocks(model.decision_function, X, BLOCK_ROWS, n_threads)
+
+
+def choose_classes(model: Model, X: Rows, n_jobs: int | None) -> np.ndarray:
+    """Return the class numbers of rows, (n,), a block at a time."""
+    return map_blocks(model.predict, X, min(max(DECISIONS // model.n_scores, 1), BLOCK_ROWS), count_threads(n_jobs))
+
+
+def map_blocks(function: Callable[[Rows], np.ndarray], X: Rows, n_rows: int, n_threads: int | None) -> np.ndarray:
+    """Return function(X), computed for so many rows at a time in threads; see `map_in_threads`."""
+    if X.shape[0] <= n_rows and n_threads is None:
+        return function(X)
+    return np.concatenate(map_in_threads(
+        function, [X[start:start + n_rows] for start in range(0, X.shape[0], n_rows)], n_threads))

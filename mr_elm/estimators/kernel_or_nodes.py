@@ -89,7 +89,8 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _values(self, X: Rows) -> Floats:
         """Return the decision values of all machines, (n, P)."""
-        check_is_fitted(self)
+        if not hasattr(self, 'model_'):
+            check_is_fitted(self)  # which takes as long as to predict a few rows
         X = self._validate(X, False)
         return self._values_of(X) if self.kernel == PRECOMPUTED else decide(self.model_, X, self.n_jobs)
 

@@ -14,7 +14,6 @@ from mr_elm.typing import Floats, Rows
 
 TILE_ROWS = 512
 COLUMNS_AT_ONCE = 512  # the pass over a tile finds the product still in the core's cache, whatever other cores do
-COMPILED_FROM = 512  # rows of B, from which loading compiled code pays
 
 
 class KernelTiles:
@@ -48,7 +47,7 @@ class KernelTiles:
 
     def finish(self, products: np.ndarray, own: Floats, squares: Floats) -> Floats:
         """Turn inner products (m, n) into kernel values in float64."""
-        if not self.kernel.kind.exponent or self.n_rows < COMPILED_FROM:
+        if not self.kernel.kind.exponent:
             return self.kernel.finish(products.astype(float, copy=False), own, squares)
         from mr_elm.features import fused
         tile = np.empty(products.shape)
