@@ -14,6 +14,7 @@ from mr_elm.history import make_event
 from mr_elm.io.text import read_number
 from mr_elm.model_base import Model
 
+SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
 # what models call by other names than estimators
 RENAMED = {'map': 'kernel', 'normalised': 'normalise', 'solver': 'rule', 'eps': 'tol', 'tolerance': 'tol',
            'max_passes': 'max_iter'}
@@ -25,14 +26,12 @@ class Convertible:
     def to_model(self) -> Model:
         """Return the fitted model; its `save` writes a file that `mr-elm predict` reads.
 
-        Raises ValueError for a ready kernel matrix and for several targets, which model files do not hold.
+        Raises ValueError for a ready kernel matrix.
         """
         check_is_fitted(self)
         if not hasattr(self, 'model_'):
             raise ValueError('kernel: expected a kernel of rows, a precomputed matrix has no rows that a model could '
                              'keep')
-        if not getattr(self, 'single_', True):
-            raise ValueError('y: expected one target, a model file cannot hold several')
         return self.model_
 
     @classmethod
@@ -47,8 +46,9 @@ class Convertible:
             estimator.intervals = True
         name_columns(estimator, model)
         if model.numeric:
-            estimator.single_ = True
+            estimator.single_ = not model.header.target_names
         else:
+            estimator.multilabel_ = model.multilabel
             estimator.classes_ = classes_of(model.classes)
         for name in {'dual_coef', 'intercept'} & set(model.arrays):
             setattr(estimator, f'{name}_', model.arrays[name])
@@ -88,7 +88,15 @@ def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> Mode
                                          'names': None if names is None else names.tolist()}}
     return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes, estimator._width,
                        known, n_rows_used=n_rows, history=[make_event('fit', n_rows)],
-                       encoding=None if encoding is None else encoding.to_json())
+                       encoding=None if encoding is None else encoding.to_json(), targets=describe_targets(estimator))
+
+
+def describe_targets(estimator: Any) -> dict[str, Any] | None:
+    """Return what a header says of several targets or labels, None where rows have one label."""
+    if getattr(estimator, 'multilabel_', False):
+        return {'separator': SEPARATOR}
+    n_targets = getattr(estimator, 'n_targets_', 1)
+    return {'names': [f'y{k}' for k in range(n_targets)]} if n_targets > 1 else None
 
 
 def name_columns(estimator: Any, model: Model) -> None:

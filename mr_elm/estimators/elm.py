@@ -1,15 +1,13 @@
 """Offer the unified ELM."""
-import numpy as np
 
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
 from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import REFUSE
-from mr_elm.estimators.values import Targets, numbered_classes, row_weights
+from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernels import KERNELS
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.kernel import KernelMachine
 from mr_elm.solvers.ridge import elm
-from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
@@ -49,6 +47,8 @@ class ELMClassifier(Labelled, UnifiedELM):
     Parameters as in `DualClassifier`; probabilities : see `Labelled`, by leave-one-out in closed form.
     """
 
+    _takes_sets = True
+
     def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
                  n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0,
                  weight_scale: float = 1.0, weights: str = 'normal', encode: str = REFUSE,
@@ -60,12 +60,11 @@ class ELMClassifier(Labelled, UnifiedELM):
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':
         """Fit. Sets classes_ and model_."""
-        X, y = self._read(X, y, sample_weight)
-        self.classes_, codes = numbered_classes(y)
+        X, y = self._read(X, y, sample_weight, **({'multi_output': True} if is_set_matrix(y) else {}))
+        codes, T = self._set_classes(y)
         weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
-        T = class_targets(codes, len(self.classes_))
         self._fit_targets(X, T, weights)
-        if self.probabilities:
+        if self.probabilities and codes is not None:
             self._calibrate(X, hold_out(codes, weights, *self._leave_one_out(X, T, weights)))
         return self
 
@@ -88,6 +87,5 @@ class ELMRegressor(Targets, UnifiedELM):
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':
         """Fit. Sets model_."""
         X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
-        self.single_ = np.ndim(y) == 1
-        self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1), self._weights(X, sample_weight))
+        self._fit_targets(X, self._set_targets(y), self._weights(X, sample_weight))
         return self

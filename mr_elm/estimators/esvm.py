@@ -2,16 +2,15 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.living import LivingESVM, name_classes
-from mr_elm.estimators.probabilities import Labelled
+from mr_elm.estimators.probabilities import Labelled, demand_one_label
 from mr_elm.estimators.tables import REFUSE
-from mr_elm.estimators.values import row_weights
+from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.press import HeldOut
@@ -38,6 +37,7 @@ class ESVMClassifier(Labelled, LivingESVM):
     """
 
     _numeric = False
+    _takes_sets = True
 
     def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
                  weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0,
@@ -70,6 +70,9 @@ class ESVMClassifier(Labelled, LivingESVM):
         return self.probabilities
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
+        if (self.multilabel_ if not anew else is_set_matrix(y)):
+            return self._join_sets(y, anew)
+        self.multilabel_ = False
         check_classification_targets(y)
         known = () if anew else self.classes_
         labels = np.unique(np.concatenate([part for part in (known, y, declared) if len(part)]))
@@ -77,7 +80,20 @@ class ESVMClassifier(Labelled, LivingESVM):
             raise ValueError(f'expected rows of two classes, all are of one class, {labels[0]!r}')
         return labels
 
+    def _join_sets(self, y: Labels, anew: bool) -> np.ndarray:
+        """Return the numbers of the columns of an indicator matrix, or of the classes of another estimator."""
+        columns = np.arange(y.shape[1]) if np.ndim(y) == 2 or hasattr(y, 'tocsr') else np.asarray(y)
+        if anew:
+            demand_one_label(self)
+            self.multilabel_ = True
+        elif len(columns) != len(self.classes_):
+            raise ValueError(f'y: expected an indicator matrix of {len(self.classes_)} labels, as the rows before, '
+                             f'found {len(columns)}')
+        return columns if anew else self.classes_
+
     def _label(self, rows: tuple, labels: Any) -> TrainingRows:
+        if self.multilabel_:
+            return super()._label(rows, labels)
         X, y, sample_weight = rows
         codes = np.searchsorted(labels, y)
         weights = row_weights(self.class_weight, labels, codes, sample_weight)
@@ -89,8 +105,8 @@ class ESVMClassifier(Labelled, LivingESVM):
                              'every new row changes the weights of all rows')
 
 
-class ESVMRegressor(RegressorMixin, LivingESVM):
-    """Train the extreme SVM for real targets.
+class ESVMRegressor(Targets, LivingESVM):
+    """Train the extreme SVM for real targets, (n,) or (n, K).
 
     Parameters as in `LivingESVM`; intervals : keep the errors of rows held out, for `predict_interval`; `fit` computes
     them, and `calibrate` computes them anew when rows have come or left.
@@ -118,9 +134,19 @@ class ESVMRegressor(RegressorMixin, LivingESVM):
         """Add rows: the same as to fit on all rows. X may be an Arrow stream, see `ESVMClassifier.partial_fit`."""
         return self._add_batches(X, y, sample_weight)
 
-    def predict(self, X: Rows) -> Floats:
-        """Return f(X), (n,)."""
-        return self._values(X)[:, 0]
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = not self.intervals
+        return tags
+
+    def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
+        """Read rows, and remember how many targets they have."""
+        X, y, weights = super()._read(X, y, sample_weight, reset)
+        if not reset and np.shape(y)[1:] != (() if self.single_ else (self.n_targets_,)):
+            raise ValueError(f'y: expected {self.n_targets_} target(s), as the rows before, found the shape '
+                             f'{np.shape(y)}')
+        self._set_targets(y)
+        return X, y, weights
 
     @available_if(lambda estimator: estimator.intervals)
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:

@@ -5,7 +5,7 @@ from mr_elm.estimators.jobs import count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import REFUSE
-from mr_elm.estimators.values import Targets, numbered_classes, row_weights
+from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS
@@ -13,7 +13,6 @@ from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.kernel import KernelMachine, KernelRowsTask
 from mr_elm.machines.options import SOLVERS
 from mr_elm.scores.selection import score_values
-from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
@@ -98,6 +97,8 @@ class KernelELMClassifier(Labelled, KernelELM):
     Parameters as in `KernelELM`; class_weight : None, balanced or a dictionary. probabilities : see `Labelled`.
     """
 
+    _takes_sets = True
+
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
                  degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
                  tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False,
@@ -110,14 +111,13 @@ class KernelELMClassifier(Labelled, KernelELM):
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
-        X, y = self._read(X, y, sample_weight)
-        self.classes_, codes = numbered_classes(y)
+        X, y = self._read(X, y, sample_weight, **({'multi_output': True} if is_set_matrix(y) else {}))
+        codes, T = self._set_classes(y)
         weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
-        T = class_targets(codes, len(self.classes_))
         self._fit_targets(X, T, weights)
-        if self.probabilities:
+        if self.probabilities and codes is not None:
             self._calibrate(X, hold_out(codes, weights, T - self.loo_residuals_, self._leverages))
-        if self.leave_one_out:
+        if self.leave_one_out and codes is not None:
             self.loo_score_ = score_values(T - self.loo_residuals_, codes, weights, len(self.classes_))['accuracy']
         return self
 
@@ -134,9 +134,8 @@ class KernelELMRegressor(Targets, KernelELM):
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""
         X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
-        self.single_ = np.ndim(y) == 1
         weights = self._weights(X, sample_weight)
-        self._fit_targets(X, np.asarray(y, dtype=float).reshape(len(y), -1), weights)
+        self._fit_targets(X, self._set_targets(y), weights)
         if self.leave_one_out:
             squares = (self.loo_residuals_**2).mean(axis=1)
             self.loo_score_ = float(np.sqrt(np.average(squares, weights=weights)))

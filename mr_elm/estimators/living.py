@@ -12,6 +12,7 @@ from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import REFUSE, TableRows
+from mr_elm.estimators.values import is_set_matrix, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.io.formats import MAX_CATEGORIES
@@ -117,7 +118,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         return estimator
 
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
-        X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=self._numeric)
+        several = not self._holds_out if self._numeric else is_set_matrix(y)
+        how = {'y': y, 'y_numeric': self._numeric, **({'multi_output': True} if several else {})}
+        X, y = self._validate(X, reset, sample_weight, **how)
         return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
 
     def _add_batches(self, X: Any, y: Any, sample_weight: Any, declared: Labels = ()) -> Any:
@@ -152,7 +155,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _label(self, rows: tuple, labels: Any) -> TrainingRows:
         """Return rows as (X, y, sample_weight) with class numbers or targets, and all weights."""
         X, y, sample_weight = rows
-        return TrainingRows(X, y.astype(float), sample_weight=sample_weight)
+        return TrainingRows(X, to_sets(y), sample_weight=sample_weight)
 
     def _add(self, X: Rows, y: Labels, sample_weight: Weights, anew: bool, declared: Labels = ()) -> 'LivingESVM':
         """Add rows to the machine, or begin a new one with them. declared : classes that may have no row yet."""
@@ -194,7 +197,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         if labels is not None:
             self.classes_ = labels
         labelled = self._label(rows, labels)
-        T = class_targets(labelled.y, 0 if labels is None else len(labels))
+        T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
         self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
         layer = layer.pass_metric(self._metric)
         batch = self._sum_up(rows, labels, layer)
@@ -227,10 +230,10 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         steps, n_rows = GridSteps.of(layer.bound(low, high), *labelled.bounds()), len(labelled.y)
         if machine is not None:
             steps = choose_grid(steps_of(machine.header), steps, machine.header.n_rows_used + n_rows)
-        names, known = ([], [0]) if labelled.classes is None else (
-            labelled.classes.names, np.searchsorted(labels, self.classes_))
+        names, known = ([], [0]) if labels is None else (
+            list(map(str, labels)), np.searchsorted(labels, self.classes_))
         sums = sum_up(layer, labelled, steps, count_threads(self.n_jobs))
-        return Batch(sums, steps, names, known, n_rows, blas=[name_blas()])
+        return Batch(sums, steps, names, known, n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
 
     def _take(self, machine: LivingMachine, labels: Any) -> 'LivingESVM':
         """Hold another machine, and solve. labels : those that may be its classes."""

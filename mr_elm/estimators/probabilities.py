@@ -6,14 +6,24 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from mr_elm.estimators.values import is_set_matrix, numbered_classes, to_sets
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.header import ModelHeader
 from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.press import HeldOut
+from mr_elm.model_base import PRESENT
 from mr_elm.scores.calibration import Labelling, class_scores
 from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_targets
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Labels, Rows
+
+
+def demand_one_label(estimator: Any) -> None:
+    """Raise ValueError where a parameter of an estimator needs rows of one label each."""
+    given = {'probabilities': False, 'class_weight': None, 'leave_one_out': False}
+    for name, default in given.items():
+        if getattr(estimator, name, default) != default:
+            raise ValueError(f'{name}: expected {default}, rows with several labels need it')
 
 
 def wants_probabilities(estimator: Any) -> bool:
@@ -26,26 +36,55 @@ class Labelled(ClassifierMixin):
 
     probabilities : fit probabilities to rows that the machines have not seen. The estimator then has `predict_proba`
         and `predict_log_proba`, and labels by them.
+
+    Where y is an indicator matrix (n, K) a row may have several labels, and `predict` returns such a matrix; classes_
+    are then the numbers of its columns.
     """
 
     probabilities: bool
     classes_: np.ndarray
     multiclass = ONE_VS_ALL
+    multilabel_ = False
+    _takes_sets = False  # whether y may be an indicator matrix
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self._takes_sets and not self.probabilities
+        return tags
+
+    def _set_classes(self, y: Labels) -> tuple[np.ndarray | None, Floats]:
+        """Set classes_ and multilabel_; return class numbers (n,), or None of several labels, and T, (n, K)."""
+        self.multilabel_ = is_set_matrix(y)
+        if self.multilabel_:
+            demand_one_label(self)
+            T = to_sets(y)
+            self.classes_ = np.arange(T.shape[1])
+            return None, T
+        self.classes_, codes = numbered_classes(y)
+        return codes, class_targets(codes, len(self.classes_))
 
     def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n,) for two classes, else (n, K), the largest of which is the class predicted.
 
         With probabilities these are logits: softmax, or the sigmoid for two classes, makes probabilities of them.
         Of pairs without probabilities: the votes of a class, with its sum of decision values squeezed into (-1/3, 1/3).
+        Where rows may have several labels: (n, K), above 0 where a row has a label.
         """
+        if self.multilabel_:
+            return self._values(X) - PRESENT  # type: ignore[attr-defined]
         values, labelling = self._values(X), self._labelling  # type: ignore[attr-defined]
         scores = labelling.score(values) if labelling.calibration is not None else (
             class_scores(values, labelling.n_classes, labelling.scheme))
         return scores[:, 1] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Rows) -> np.ndarray:
-        """Return the class of each row, the most probable one where there are probabilities."""
+        """Return the class of each row, the most probable one where there are probabilities.
+
+        Where rows may have several labels: an indicator matrix, (n, K).
+        """
         values = self._values(X)  # type: ignore[attr-defined]
+        if self.multilabel_:
+            return (values > PRESENT).astype(int)
         return self.classes_[self._labelling.choose(values)]
 
     @available_if(wants_probabilities)

@@ -2,7 +2,7 @@
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
@@ -23,6 +23,16 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
     if len(classes) < 2:
         raise ValueError(f'expected rows of two classes, all are of one class, {classes[0]!r}')
     return classes, codes
+
+
+def is_set_matrix(y: Labels) -> bool:
+    """Tell whether y has several labels of each row: an indicator matrix, as scikit-learn's multilabel convention."""
+    return (hasattr(y, 'tocsr') or np.asarray(y).ndim == 2) and type_of_target(y) == 'multilabel-indicator'
+
+
+def to_sets(y: Labels) -> Floats:
+    """Return an indicator matrix as (n, K) numbers 0 and 1."""
+    return np.asarray(y.toarray() if hasattr(y, 'toarray') else y, dtype=float)
 
 
 def number_few(y: Labels) -> tuple[np.ndarray, np.ndarray] | None:
@@ -47,18 +57,24 @@ def is_countable(y: Labels) -> bool:
         (y == np.rint(y)).all()) and bool(np.isfinite(y).all())))
 
 
-def row_weights(class_weight: ClassWeight, classes: np.ndarray, codes: Labels,
+def row_weights(class_weight: ClassWeight, classes: np.ndarray, codes: Labels | None,
                 sample_weight: Weights = None) -> Floats | None:
     """Return the weight of each row, (n,), as its class and its own weight say; None when all count once."""
     own = None if sample_weight is None else np.asarray(sample_weight)
-    if class_weight is None:
+    if class_weight is None or codes is None:
         return own
     weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
     return weights if own is None else weights * own
 
 
 class Targets(RegressorMixin, MultiOutputMixin):
-    """Answer from `_values(X)`, (n, K); `single_` tells that targets were (n,)."""
+    """Answer from `_values(X)`, (n, K); `single_` tells that targets were (n,), `n_targets_` is K."""
+
+    def _set_targets(self, y: Labels) -> Floats:
+        """Remember the shape of y, and return it as numbers, (n, K)."""
+        self.single_, T = np.ndim(y) == 1, np.asarray(y, dtype=float).reshape(len(y), -1)
+        self.n_targets_ = T.shape[1]
+        return T
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(X), of the shape that y had."""

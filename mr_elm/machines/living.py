@@ -44,6 +44,7 @@ class Batch:
     classes : names of these classes, none for a regression. known : the number of each class of the machine among them.
     n_rows : how many rows. rejected : reason -> how many were left out. blas : what the rows were summed up with.
     peak : largest trace of E'E that these sums ever had, where that is more than now.
+    keeps_labels : whether a label that loses its last row stays, as a column of an indicator matrix does.
     """
 
     sums: Sums
@@ -54,6 +55,7 @@ class Batch:
     rejected: Mapping[str, int] = field(default_factory=dict)
     blas: Iterable[str] = ()
     peak: float = 0.0
+    keeps_labels: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ class LivingMachine:
         demand_left(sums, before, self.peak)
         classes = []
         if batch.classes:
-            kept = (sums.counts > 0) | (before.counts == 0)  # a class that was declared waits for its first row
+            waits = (before.counts == 0) | batch.keeps_labels  # a class that was declared, for its first row
+            kept = (sums.counts > 0) | waits
             least, wanted = (2, 'two classes') if self.header.separator is None else (1, 'one label')
             if kept.sum() < least:
                 raise AccountingError(f'expected rows of at least {wanted} to be left, found {kept.sum()}')
