@@ -79,7 +79,8 @@ METHODS = {
         Tuning('nodes, metric, nu and L, from one pass over the rows',
                'Score all combinations of map, kernel, weight scale, metric, nu and L by cross-validation, from one '
                'pass over the rows. A second pass counts the errors of the best ones. Print the best.',
-               f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune', ('scale', 'seed', 'task'),
+               f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune',
+               ('scale', 'seed', 'task', 'solver', 'tolerance', 'max_passes', 'precondition_rows'),
                {'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
                 'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),
         auto='mr_elm.drivers.auto:train', living=True),

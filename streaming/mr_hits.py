@@ -41,8 +41,7 @@ class MRHits(MRFolds):
     def add(self, block: Block, edges: np.ndarray) -> None:
         """Score the held-out rows of a block."""
         block = take_rows(block, slice(0, edges[self.task.folds.n_tested]))  # others are never held out
-        index = self.task.folds.index
-        truth = np.array([index[name] for name in block.names])[block.codes]
+        truth = self.task.folds.class_numbers(block)
         for number, layer in enumerate(self.task.layers):
             E = self.expand(layer, block)
             for fold in self.task.list_tested(number):
@@ -51,7 +50,7 @@ class MRHits(MRFolds):
 
     def count(self, number: int, scores: Floats, truth: np.ndarray) -> None:
         """Count what the candidates on a layer, whose scores (n, K' P) stand side by side, label right."""
-        n_classes = len(set(self.task.folds.index.values()))
+        n_classes = self.task.folds.n_classes
         width = machine_count(n_classes, ONE_VS_ALL)
         correct = [int((class_numbers(scores[:, start:start + width], n_classes, ONE_VS_ALL) == truth).sum())
                    for start in range(0, scores.shape[1], width)]

@@ -9,7 +9,9 @@ from mr_elm.io.blocks import Block, take_rows, widen
 from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.machines.grid_task import Folds
 from mr_elm.models import load_layer
+from mr_elm.scores.held_out import HeldOutScore, HeldOutSums
 from mr_elm.solvers.ridge.esvm import row_weights
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GridSteps, TargetSums, merge_pairs
@@ -29,8 +31,14 @@ class MRPass(MRRows):
     Output: <product FIRST, [high, low]>
                 E'E D for n columns of E from column FIRST on, shape (n, K); E'E D
                 = high + low
+            with --folds, where D are output weights:
+            <held, [high, low]>         of the held-out rows: the squared error of
+                E D, the weight, how many rows E D labels right, how many there are
             without --vectors:
             <sum LABEL, [high, low]>    sums of the rows of E, see mr_gram
+
+    With --folds, products and sums are of the rows that are not held out. The file
+    of D says whether they are output weights.
 
     Map:     add E_b'(E_b D) of some rows of a block to the sums of the task, write
              them at its end.
@@ -41,7 +49,7 @@ class MRPass(MRRows):
     """
 
     REQUIRED = 'layer', 'grid'
-    MERGE = {'product': merge_pairs, 'sum': merge_pairs}
+    MERGE = {'product': merge_pairs, 'sum': merge_pairs, 'held': merge_pairs}
 
     def configure_args(self) -> None:
         """Add the hidden layer, the vectors and what decides the sums."""
@@ -50,6 +58,7 @@ class MRPass(MRRows):
         self.add_file_arg('--vectors', help="npz: the vectors D (default: sum up E'T)")
         self.add_file_arg('--grid', help='JSON: the three grids of the exact sums')
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
+        self.add_file_arg('--folds', help='JSON: the rows that are held out (default: none)')
 
     def map_begin(self) -> None:
         """Load the layer and the vectors."""
@@ -58,28 +67,51 @@ class MRPass(MRRows):
         self.class_weights = None if weights is None else read_json(weights)
         steps = GridSteps(*read_json(self.options.grid))
         self.targets = TargetSums(steps, self.numeric, self.separator)
-        vectors = self.options.vectors
-        self.product = None if vectors is None else ProductSum(load_arrays(vectors)[1]['vectors'], steps)
+        self.folds = None if self.options.folds is None else Folds(**read_json(self.options.folds))
+        self.product = self.held = None
+        if self.options.vectors is not None:
+            header, arrays = load_arrays(self.options.vectors)
+            self.product = ProductSum(arrays['vectors'], steps)
+            if self.folds is not None and header['weights']:
+                self.held = HeldOutSums(arrays['vectors'], self.folds.n_classes, steps)
 
     def map_block(self, block: Block, place: list[int]) -> None:
-        """Add a block to the sums, a few rows at a time."""
+        """Add the rows of a block to the sums, and score those that are held out."""
         demand_width(block.X, self.layer.n_features)
+        if self.folds is None:
+            self.add_rows(block)
+            return
+        block, (_, edge, _) = self.folds.split(self.folds.sample(block))
+        self.add_rows(take_rows(block, slice(edge, None)))
+        if self.held is not None:
+            for E, part, weights in self.expand(take_rows(block, slice(edge))):
+                self.held.add(E, self.folds.class_numbers(part), weights)
+
+    def expand(self, block: Block) -> Iterator[tuple[Floats, Block, Floats | None]]:
+        """Yield (rows of E, the same rows of the block, their weights), a few rows at a time."""
         weights = row_weights(block, self.class_weights)
         for rows, E in expand_slices(self.layer, widen(block.X, self.layer.n_features)):
-            part = None if weights is None else weights[rows]
+            yield E, take_rows(block, rows), None if weights is None else weights[rows]
+
+    def add_rows(self, block: Block) -> None:
+        """Add rows to the sums."""
+        for E, part, weights in self.expand(block):
             if self.product is not None:
-                self.product.add(E, part)
+                self.product.add(E, weights)
             else:
-                self.targets.add_targets(E, take_rows(block, rows), part)
+                self.targets.add_targets(E, part, weights)
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums, nothing when there was no row."""
         if self.product is None:
             for name, sums in sorted(self.targets.sums.items()):
                 yield make_key('sum', name), list(sums)
-        elif self.product.n_rows:
+            return
+        if self.product.n_rows:
             for first, part in cut_columns(*self.product.D.shape):
                 yield make_key('product', first), [self.product.high[part], self.product.low[part]]
+        if self.held is not None:
+            yield make_key('held'), list(self.held.pair)
 
 
 def cut_columns(m: int, k: int) -> Iterator[tuple[int, slice]]:
@@ -93,10 +125,18 @@ def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, int]) -> Fl
     """Read the output pairs: E'E D, of this shape. Raises AccountingError when a part is missing."""
     product, expected = np.empty(shape), dict(cut_columns(*shape))
     for key, (high, low) in pairs:
-        product[expected.pop(int(split_key(key)[1][0]))] = high + low
+        kind, place = split_key(key)
+        if kind == 'product':
+            product[expected.pop(int(place[0]))] = high + low
     if expected:
         raise AccountingError(f'expected every part of a product once, {len(expected)} are missing')
     return product
+
+
+def read_held_out(pairs: Iterable[tuple[str, Any]]) -> HeldOutScore | None:
+    """Read the output pairs: the HeldOutScore of the vectors, None where there is none."""
+    return next((HeldOutScore(*(high + low).tolist()) for key, (high, low) in pairs if split_key(key)[0] == 'held'),
+                None)
 
 
 if __name__ == '__main__':

@@ -2,7 +2,10 @@
 import os
 import tempfile
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,96 +16,136 @@ from mr_elm.drivers.pass_report import PassReport
 from mr_elm.drivers.sample import gather_sample
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.header import ModelHeader
+from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import split_key
+from mr_elm.machines.calibrating import Made
+from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.options import PASSES
 from mr_elm.machines.passes import Passes
 from mr_elm.model_parts import layer_arrays
+from mr_elm.scores.held_out import HeldOutScore
 from mr_elm.solvers.ridge.esvm import collect_targets, right_side
-from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, factor_sample
+from mr_elm.solvers.ridge.sample_factor import Sample, SampleGram
 from mr_elm.solvers.shared.block_cg import PassLimits, solve_positive
-from mr_elm.streaming.mr_pass import MRPass, read_product
+from mr_elm.streaming.mr_pass import MRPass, read_held_out, read_product
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 
 
 @dataclass(frozen=True)
-class PassProblem:
-    """Hold what the jobs of a training by passes share.
+class PassSolution:
+    """Hold the output weights B, (L + 1, K), for a nu, the passes that they took, and their relative residual.
 
-    inputs : the rows. layer : HiddenLayer. folder : for files of tasks. files : the options that name those of layer
-    and sums, see `write_layer`.
+    score : HeldOutScore of B, None where no rows are held out.
+    """
+
+    nu: float
+    B: Floats
+    n_passes: int
+    residual: float
+    score: HeldOutScore | None
+
+
+@dataclass
+class PassProblem:
+    """Solve for output weights by jobs over the rows, for one nu after another.
+
+    inputs : the rows. layer : HiddenLayer. steps : GridSteps. passes : Passes. gram : SampleGram, of n_sample rows.
+    folder : for files of tasks. files : the options that name those of layer and sums, see `write_layer`.
+    folds : the rows that are looked at, and those that are held out; None for all and none.
     """
 
     inputs: NodeInputs
     layer: HiddenLayer
+    steps: GridSteps
+    passes: Passes
+    gram: SampleGram
+    n_sample: int
     folder: str
     files: list[str]
+    folds: Folds | None = None
+    last: tuple = field(default=(), init=False)  # D, E'E D and the score of the last pass
 
-    @property
-    def n_columns(self) -> int:
-        """Return the number of unknowns for each target: L, and 1 where there is a bias."""
-        return self.layer.n_hidden + self.inputs.options.bias
+    def hold_out(self, folds: Folds) -> 'PassProblem':
+        """Return the same problem on some of the rows, and with others held out."""
+        path = write_json(os.path.join(self.folder, 'folds.json'), asdict(folds))
+        return replace(self, files=[*self.files, '--folds', path], folds=folds)
 
-    def sum_up_targets(self) -> Floats:
+    def solve(self, nu: float, start: Floats | None = None) -> PassSolution:
+        """Solve (I/nu + E'E) B = E'T by conjugate gradients.
+
+        start : output weights (L + 1, K) to begin with, None for zeros. Warns when the passes allowed do not suffice.
+        """
+        passes, T = self.passes, self.targets
+        report = PassReport(self.inputs.data.engine.reporter, 'passes', passes.tolerance, passes.max_passes)
+        limits = PassLimits(passes.tolerance, passes.max_passes, report)
+        known = None if start is None or start.shape[1:] != T.shape[1:] else start[:len(T)]
+        M = self.gram.factor(nu * (self.folds.share_trained if self.folds else 1))  # a multiple of M is as good
+        B, n_passes, residual = solve_positive(lambda D: self.multiply(D) + D / nu, T, M.apply, limits, known)
+        if residual > passes.tolerance:
+            warnings.warn(f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
+                          f'most {passes.tolerance:g}: raise --precondition-rows, lower --nu, or allow more '
+                          '--max-passes', ConvergenceWarning, stacklevel=2)
+        return PassSolution(nu, self.pad(B), n_passes, residual, self.last[-1])
+
+    @cached_property
+    def targets(self) -> Floats:
         """Run the first pass: E'T, (n_columns, K)."""
         inputs = self.inputs
         sums = {split_key(key)[1][0]: pair for key, pair in self._run([], 'targets')}
         class_sums, _, counts, _ = collect_targets(sums, self.layer.n_hidden + 1, inputs.classes)
-        check_counts(inputs.plan, inputs.classes, counts)
+        if self.folds is None:
+            check_counts(inputs.plan, inputs.classes, counts)
         has_targets = inputs.options.numeric or inputs.summary.separator is not None
-        return right_side(class_sums, has_targets)[:self.n_columns]
+        return right_side(class_sums, has_targets)[:len(self.gram.M)]
 
     def multiply(self, D: Floats) -> Floats:
-        """Run a pass: (I/nu + E'E) D, (n_columns, K)."""
-        padded = np.pad(D, ((0, self.layer.n_hidden + 1 - len(D)), (0, 0)))
-        path = os.path.join(self.folder, 'vectors.npz')
-        save_arrays(path, {}, {'vectors': padded})
-        product = read_product(self._run(['--vectors', path], 'pass'), padded.shape)
-        return product[:len(D)] + D / self.inputs.options.nu
+        """Run a pass: E'E D, (n_columns, K). The product of the last pass is known."""
+        if not self.last or not np.array_equal(D, self.last[0]):
+            path, padded = os.path.join(self.folder, 'vectors.npz'), self.pad(D)
+            save_arrays(path, {'weights': D.shape == self.targets.shape}, {'vectors': padded})
+            pairs = self._run(['--vectors', path], 'pass')
+            self.last = D, read_product(pairs, padded.shape)[:len(D)], read_held_out(pairs)
+        return self.last[1]
+
+    def pad(self, D: Floats) -> Floats:
+        """Return vectors with a row for the bias, which is 0 where there is none: (L + 1, K)."""
+        return np.pad(D, ((0, self.layer.n_hidden + 1 - len(D)), (0, 0)))
+
+    def describe(self, found: PassSolution) -> Made:
+        """Make the model of a solution, which has no sums: (header, arrays)."""
+        inputs = self.inputs.with_options(nu=found.nu)
+        header = inputs.describe(self.layer, self.steps, inputs.data.blas)
+        known = {name: value for name, value in header.parameters.items() if name not in ('condition', 'peak')}
+        parameters = {**known, 'solver': PASSES, 'passes': found.n_passes, 'residual': found.residual,
+                      'tolerance': self.passes.tolerance, 'precondition_rows': self.n_sample}
+        return replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': found.B}
 
     def _run(self, vectors: list[str], stage: str) -> list:
         return list(self.inputs.data.run(MRPass, [*self.files, *vectors], stage))
 
 
-def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> tuple:
+@contextmanager
+def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterator[PassProblem]:
+    """Gather and sum up the sample; the context's value is the PassProblem of all rows."""
+    options, reporter, n_rows = inputs.options, inputs.data.engine.reporter, inputs.summary.n_rows
+    passes = Passes.of_options(options, layer.n_hidden)
+    inputs.data.fix_width(layer.n_features)
+    with one_thread(), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        files = write_layer(folder, inputs, layer, steps)
+        rows = gather_sample(inputs, passes.n_sample)
+        reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {passes.dtype.__name__}')
+        gram = SampleGram.sum_up(layer, Sample(rows.X, rows.weights, len(rows) / n_rows), options.bias, passes.dtype,
+                                 min(inputs.data.engine.n_maps, os.cpu_count() or 1))
+        yield PassProblem(inputs, layer, steps, passes, gram, len(rows), folder, files)
+
+
+def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> Made:
     """Solve for the output weights by passes: (header, arrays) of the model, which has no sums.
 
     start : output weights (L + 1, K) to begin with, None for zeros. Warns when the passes allowed do not suffice.
     """
-    passes = Passes.of_options(inputs.options, layer.n_hidden)
-    inputs.data.fix_width(layer.n_features)
-    with one_thread(), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        problem = PassProblem(inputs, layer, folder, write_layer(folder, inputs, layer, steps))
-        M, n_sample = make_factor(inputs, layer, passes)
-        T = problem.sum_up_targets()
-        report = PassReport(inputs.data.engine.reporter, 'passes', passes.tolerance, passes.max_passes)
-        limits = PassLimits(passes.tolerance, passes.max_passes, report)
-        known = None if start is None or start.shape[1:] != T.shape[1:] else start[:len(T)]
-        B, n_passes, residual = solve_positive(problem.multiply, T, M.apply, limits, known)
-    if residual > passes.tolerance:
-        warnings.warn(f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at most '
-                      f'{passes.tolerance:g}: raise --precondition-rows, lower --nu, or allow more --max-passes',
-                      ConvergenceWarning, stacklevel=2)
-    header = describe(inputs, layer, steps, passes=n_passes, residual=residual, tolerance=passes.tolerance,
-                      precondition_rows=n_sample)
-    B = np.pad(B, ((0, layer.n_hidden + 1 - len(B)), (0, 0)))
-    return header, {**layer_arrays(layer), 'output_weights': B}
+    with open_problem(inputs, layer, steps) as problem:
+        return problem.describe(problem.solve(inputs.options.nu, start))
 
-
-def make_factor(inputs: NodeInputs, layer: HiddenLayer, passes: Passes) -> tuple[SampleFactor, int]:
-    """Return the preconditioner, and the number of rows that made it."""
-    options, reporter, n_rows = inputs.options, inputs.data.engine.reporter, inputs.summary.n_rows
-    rows = gather_sample(inputs, passes.n_sample)
-    reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {passes.dtype.__name__}')
-    sample = Sample(rows.X, rows.weights, len(rows) / n_rows)
-    n_threads = min(inputs.data.engine.n_maps, os.cpu_count() or 1)
-    return factor_sample(layer, sample, options.nu, options.bias, passes.dtype, n_threads), len(rows)
-
-
-def describe(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, **found: object) -> ModelHeader:
-    """Make the header of the model. found : what the solver says of itself."""
-    header = inputs.describe(layer, steps, inputs.data.blas)
-    known = {name: value for name, value in header.parameters.items() if name not in ('condition', 'peak')}
-    return replace(header, parameters={**known, 'solver': PASSES, **found})

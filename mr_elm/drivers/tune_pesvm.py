@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers import tune_passes
 from mr_elm.drivers.gram_job import assemble_sums, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import estimate_solve, make_model, train_on
@@ -18,7 +19,7 @@ from mr_elm.machines.calibrating import Made
 from mr_elm.machines.fold_metrics import learn_final_metric, learn_fold_metrics
 from mr_elm.machines.grid_task import Folds, GridTask, Nodes, Search, score_kinds, score_nodes, state_finals
 from mr_elm.machines.metric import sample_rows
-from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import Kind, NodeScore, best_nodes
@@ -46,13 +47,22 @@ class SearchResult:
 
 
 def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine) -> tuple:
-    """Search, and train the best: (SearchResult, header, arrays, accounts of a first pass over text).
+    """Search, and train the best: (found, header, arrays, accounts of a first pass over text).
 
-    options : whose nodes, metric, nu and L do not matter. Raises DataFormatError when the rows cannot be used.
+    found has `scores` and `best`: a SearchResult, or by passes a PathResult.
+    options : whose nodes, metric, nu and L do not matter. Raises DataFormatError when the rows cannot be used,
+    ValueError for metrics by passes.
     """
     n_landmarks = max(search.sizes) if any(kind.map == 'nystrom' for kind in search.kinds) else 0
     data = DataSet(plan, engine, options.bad_rows)
+    by_passes = options.solver == PASSES or not options.solver and max(search.sizes) > MOST_GRAM_NODES
+    if by_passes and search.n_sampled:
+        raise ValueError('--metric: expected none with --solver passes, or at most '
+                         f'{MOST_GRAM_NODES:,} --hidden and --solver gram')
     inputs = NodeInputs(options, *learn_rows(data, options.task, n_landmarks, options.seed, search.n_sampled), data)
+    if by_passes:
+        folds = describe_folds(inputs, replace(search, tested=1))
+        return *tune_passes.tune(inputs, search, folds), data.first
     found = evaluate_grid(inputs, search)
     header, arrays = train_best(inputs, found)
     return found, header, arrays, inputs.data.first

@@ -89,6 +89,22 @@ class Folds:
         """Count the parts of the rows: the folds to be held out, and all others as one."""
         return min(self.n_tested + 1, self.n_folds)
 
+    @property
+    def n_classes(self) -> int:
+        """Return the number of classes, 0 for a regression."""
+        return len(set((self.index or {}).values()))
+
+    @property
+    def share_trained(self) -> float:
+        """Return about which share of all rows is not held out."""
+        return self.share * (1 - self.n_tested / self.n_folds)
+
+    def class_numbers(self, block: Block) -> np.ndarray:
+        """Return the class number of each row, (n,), or its target."""
+        if self.index is None:
+            return block.targets
+        return np.array([self.index[name] for name in block.names])[block.codes]
+
     def sample(self, block: Block) -> Block:
         """Return the rows of a block that are in the sample."""
         return block if self.share == 1 else take_rows(block, select_sample(block.X, self.share, self.seed + SAMPLE))

@@ -168,14 +168,15 @@ class NodeSearch:
     count: int = option(10, 'how many of the best combinations a second pass scores on held-out rows', GRID,
                         advanced=True)
     sample: int | None = sample_option('search on')
-    memory: float = option(2000.0, 'memory for the sums of a task', GRID, metavar='MB', advanced=True)
+    memory: float = option(2000.0, 'memory for the sums of a task; passes: for the preconditioner', GRID, metavar='MB',
+                           advanced=True)
     table: str | None = table_option('combinations with their scores')
     figure: str | None = figure_option('the error over nu, L and the scale')
 
     @property
     def of_training(self) -> dict[str, Any]:
         """Return the options of the training that the search fixes."""
-        return {'weights': self.weights, 'class_weight': self.class_weight}
+        return {'weights': self.weights, 'class_weight': self.class_weight, 'memory': self.memory}
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

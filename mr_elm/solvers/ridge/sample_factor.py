@@ -13,7 +13,7 @@ from scipy.linalg.blas import get_blas_funcs
 
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.solvers.shared.tile_cholesky import add_gram, factor_upper
+from mr_elm.solvers.shared.tile_cholesky import WIDTH, add_gram, factor_upper
 from mr_elm.sums.product import expand_slices
 from mr_elm.typing import Floats, Rows
 
@@ -45,30 +45,56 @@ class Sample:
     share: float
 
 
-def factor_sample(layer: HiddenLayer, sample: Sample, nu: float, bias: bool = True, dtype: type = np.float64,
-                  n_threads: int = 1) -> SampleFactor:
-    """Return the SampleFactor. The number of threads changes no bit.
+@dataclass(frozen=True)
+class SampleGram:
+    """Hold c E_s'W_s E_s, (m, m) in Fortran order, and factor I/nu and it for one nu after another, in its place.
 
-    bias : whether the last column of E belongs to the system. Warns, and adds to the diagonal, where M is not positive
-    in floating point.
+    M : the blocks below the diagonal stay as they are, the others take the factor. diagonal : the blocks there.
     """
-    for jitter in JITTERS:
-        M = sum_up_sample(layer, sample, bias, dtype, n_threads)
-        diagonal = np.diag_indices_from(M)
-        M[diagonal] += 1 / nu + jitter * np.finfo(dtype).eps * M[diagonal].sum(dtype=float)
-        if not factor_upper(M, n_threads):
-            return SampleFactor(M)
-        warnings.warn('the Gram of the sample is not positive definite in floating point: more is added to its '
-                      'diagonal, which costs passes; a smaller nu would be more accurate', NumericalWarning,
-                      stacklevel=2)
-    raise ValueError("expected a smaller nu: I/nu + E'E of a sample is not positive definite in floating point")
+
+    M: Floats
+    diagonal: list[Floats]
+    n_threads: int = 1
+
+    @classmethod
+    def sum_up(cls, layer: HiddenLayer, sample: Sample, bias: bool = True, dtype: type = np.float64,
+               n_threads: int = 1) -> 'SampleGram':
+        """Return the SampleGram. The number of threads changes no bit.
+
+        bias : whether the last column of E belongs to the system.
+        """
+        m = layer.n_hidden + bias
+        M: Floats = np.zeros((m, m), dtype, order='F')
+        for rows, E in expand_slices(layer, sample.X):
+            E *= np.sqrt(sample.weights[rows])[:, None]
+            add_gram(M, np.ascontiguousarray(E[:, :m], dtype), 1 / sample.share, n_threads)
+        for here, right in cut_blocks(m):
+            M[right, here] = M[here, right].T
+        return cls(M, [M[here, here].copy() for here, _ in cut_blocks(m)], n_threads)
+
+    def factor(self, nu: float) -> SampleFactor:
+        """Return the SampleFactor of I/nu and this matrix; it lasts until the next one is asked for.
+
+        Warns, and adds to the diagonal, where their sum is not positive in floating point.
+        """
+        for jitter in JITTERS:
+            self.restore()
+            diagonal = np.diag_indices_from(self.M)
+            self.M[diagonal] += 1 / nu + jitter * np.finfo(self.M.dtype).eps * self.M[diagonal].sum(dtype=float)
+            if not factor_upper(self.M, self.n_threads):
+                return SampleFactor(self.M)
+            warnings.warn('the Gram of the sample is not positive definite in floating point: more is added to its '
+                          'diagonal, which costs passes; a smaller nu would be more accurate', NumericalWarning,
+                          stacklevel=2)
+        raise ValueError("expected a smaller nu: I/nu + E'E of a sample is not positive definite in floating point")
+
+    def restore(self) -> None:
+        """Put the matrix in the place of the factor."""
+        for (here, right), block in zip(cut_blocks(len(self.M)), self.diagonal, strict=True):
+            self.M[here, here] = block
+            self.M[here, right] = self.M[right, here].T
 
 
-def sum_up_sample(layer: HiddenLayer, sample: Sample, bias: bool, dtype: type, n_threads: int) -> Floats:
-    """Return c E_s'W_s E_s, (m, m) in Fortran order with the upper triangle filled."""
-    m = layer.n_hidden + bias
-    M: Floats = np.zeros((m, m), dtype, order='F')
-    for rows, E in expand_slices(layer, sample.X):
-        E *= np.sqrt(sample.weights[rows])[:, None]
-        add_gram(M, np.ascontiguousarray(E[:, :m], dtype), 1 / sample.share, n_threads)
-    return M
+def cut_blocks(m: int) -> list[tuple[slice, slice]]:
+    """Return (slice of each block on the diagonal, slice of all behind it) of a matrix that `factor_upper` factors."""
+    return [(slice(start, min(start + WIDTH, m)), slice(min(start + WIDTH, m), m)) for start in range(0, m, WIDTH)]

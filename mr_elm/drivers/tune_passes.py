@@ -1,0 +1,109 @@
+"""Choose nu, map, scale and L of a PESVM that is solved by passes: the rows of one fold are held out and judge.
+
+For each kind and number of nodes nu goes up, and each solution starts from the one before. The pass that measures its
+residual scores it on the held-out rows. The training on all rows starts from the best solution.
+"""
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.drivers.pesvm_passes import PassProblem, PassSolution, open_problem
+from mr_elm.header import ModelHeader
+from mr_elm.machines.grid_task import Folds, Search
+from mr_elm.machines.passes import choose_type
+from mr_elm.scores.selection import Kind, NodeScore, best_nodes
+from mr_elm.solvers.ridge.fold_grid import GridCell
+from mr_elm.typing import Floats
+
+PATIENCE = 2  # so many values of nu in a row that are worse than the best one end the path
+Place = tuple[Kind, int]  # kind of nodes, and L
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Hold a NodeScore, its kind and number of nodes, and the output weights B, (L + 1, K), that have it."""
+
+    score: NodeScore
+    place: Place
+    B: Floats
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """Hold the NodeScores of a search, and the best one."""
+
+    scores: list[NodeScore]
+    best: NodeScore
+
+
+def tune(inputs: NodeInputs, search: Search, folds: Folds) -> tuple[PathResult, ModelHeader, Mapping]:
+    """Search, and train the best: (PathResult, header, arrays).
+
+    folds : which rows to look at and to hold out. Warns when the passes allowed do not suffice. Raises DataFormatError
+    where the preconditioner does not fit into the memory.
+    """
+    choose_type(inputs.options.memory, max(search.sizes))
+    places, found = list(product(search.kinds, search.sizes)), []
+    for place in places:
+        with open_place(inputs, place) as problem:
+            found += walk(problem.hold_out(folds), place, search.nus)
+            if len(places) == 1:
+                return train_best(problem, found)
+    with open_place(inputs, choose_best(found).place) as problem:
+        return train_best(problem, found)
+
+
+@contextmanager
+def open_place(inputs: NodeInputs, place: Place) -> Iterator[PassProblem]:
+    """Give the PassProblem of a kind and number of nodes."""
+    kind, n_hidden = place
+    inputs = inputs.with_options(map=kind.map, kernel=kind.kernel, weight_scale=kind.weight_scale, n_hidden=n_hidden)
+    layer = inputs.make_layer()
+    with open_problem(inputs, layer, inputs.choose_grid(layer)) as problem:
+        yield problem
+
+
+def walk(problem: PassProblem, place: Place, nus: tuple[float, ...]) -> list[Candidate]:
+    """Return the Candidates of nu on one place, from the smallest nu on, up to where larger ones are worse."""
+    found: list[Candidate] = []
+    for nu in sorted(nus):
+        solution = problem.solve(nu, found[-1].B if found else None)
+        found.append(Candidate(judge(problem, place, solution), place, solution.B))
+        report(problem, found[-1].score)
+        if all(choose_best(found) is not each for each in found[-PATIENCE:]):
+            break
+    return found
+
+
+def judge(problem: PassProblem, place: Place, solution: PassSolution) -> NodeScore:
+    """Return the NodeScore of a solution."""
+    kind, n_hidden = place[0], problem.layer.n_hidden
+    score: Any = solution.score
+    n_targets = solution.B.shape[1]
+    trusted = solution.residual <= problem.passes.tolerance
+    cell = GridCell(solution.nu, n_hidden, 0, score.error, score.weight * n_targets, trusted)
+    correct, total = (int(score.correct), int(score.total)) if problem.inputs.classes else (None, None)
+    return NodeScore(kind.map, kind.weight_scale, solution.nu, n_hidden, (cell,), correct, total, kind.kernel)
+
+
+def report(problem: PassProblem, score: NodeScore) -> None:
+    """Say what the held-out rows say."""
+    accuracy = '' if score.accuracy is None else f', accuracy {score.accuracy:.6g}'
+    problem.inputs.data.engine.reporter.say(f'{score.kind.family}, --weight-scale {score.weight_scale:g} --hidden '
+                                            f'{score.n_hidden} --nu {score.nu:g}: error {score.error:.6g}{accuracy}')
+
+
+def choose_best(found: list[Candidate]) -> Candidate:
+    """Return the best Candidate. Raises ValueError when none has reached its residual."""
+    best = best_nodes([each.score for each in found])
+    return next(each for each in found if each.score is best)
+
+
+def train_best(problem: PassProblem, found: list[Candidate]) -> tuple[PathResult, ModelHeader, Mapping]:
+    """Train on all rows; see `tune`."""
+    best = choose_best(found)
+    return PathResult([each.score for each in found], best.score), *problem.describe(
+        problem.solve(best.score.nu, best.B))
