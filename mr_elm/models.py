@@ -15,6 +15,7 @@ from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles, PairProduct
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
+from mr_elm.features.single import SingleLayer, takes_single
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.store import load_arrays
@@ -33,6 +34,7 @@ from mr_elm.solvers.shared.multiclass import (
     group_coefficients,
 )
 from mr_elm.sums.gram import expand
+from mr_elm.sums.product import EXPANDED
 from mr_elm.typing import Floats, Rows
 
 FEW_COEFFICIENTS = 10_000  # of pairs, most of which are 0: up to so many, one product with all of them is faster
@@ -63,12 +65,39 @@ class HiddenNodeModel(Model):
 
         X : (n, d) dense or CSR; narrower CSR rows are taken to end in zeros. Raises ValueError on another width.
         """
-        X = widen(X, self.n_features)
-        buffer = np.empty(min(BLOCK_ROWS, X.shape[0]) * (self.layer.n_hidden + 1))
-        parts = [expand(self.layer, X[start:start + BLOCK_ROWS], buffer=buffer) @ self.arrays['output_weights']
-                 for start in range(0, X.shape[0], BLOCK_ROWS)]
-        return np.concatenate(parts) if parts else np.zeros((0, self.arrays['output_weights'].shape[1]))
+        X, B = widen(X, self.n_features), self.arrays['output_weights']
+        step = max(1, min(BLOCK_ROWS, EXPANDED // len(B)))
+        buffer = np.empty(min(step, X.shape[0]) * len(B))
+        parts = [expand(self.layer, X[start:start + step], buffer=buffer) @ B for start in range(0, X.shape[0], step)]
+        return np.concatenate(parts) if parts else np.zeros((0, B.shape[1]))
 
+    @cached_property
+    def single(self) -> SingleLayer | None:
+        """Return the layer in float32, None where that does not pay, or where decision values themselves count."""
+        if self.numeric or 'calibration' in self.arrays or not takes_single(self.layer):
+            return None
+        return SingleLayer(self.layer, self.arrays['output_weights'])
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return a class number a row, (n,) int; for a regression a number a row.
+
+        Many nodes are evaluated in float32, and those rows again in float64 whose label its rounding could change.
+        """
+        if self.single is None or sp.issparse(X) or X.shape[1] != self.n_features:
+            return super().predict(X)
+        values, errors = self.single.evaluate(X)
+        doubtful = measure_margins(values) <= 2 * errors
+        if doubtful.any():
+            values[doubtful] = self.decision_function(X[doubtful])
+        return self.decide(values)
+
+
+def measure_margins(values: Floats) -> Floats:
+    """Return how far decision values (n, K) are from another label, (n,): from 0, or the second largest one."""
+    if values.shape[1] == 1:
+        return np.abs(values[:, 0])
+    second, first = np.partition(values, -2, axis=1)[:, -2:].T
+    return first - second
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,8 @@ class Writer:
 
     def write(self, X: Rows) -> list[str]:
         """Return a line of text for each row."""
+        if self.written == ONLY_LABELS and not self.model.numeric:
+            return [self.model.classes[k] for k in self.model.predict(X)]
         decisions = self.model.decision_function(X)
         if self.model.numeric:
             lines = ['\t'.join(map(repr, values)) for values in decisions.tolist()]

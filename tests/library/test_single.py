@@ -1,0 +1,63 @@
+"""Layers of many nodes predict in float32: labels stay those of float64, and its errors stay within their bound."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mr_elm.features import single
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import NODES, draw_nodes
+from mr_elm.features.single import SingleLayer, takes_single
+from mr_elm.header import ModelHeader
+from mr_elm.models import HiddenNodeModel
+from mr_elm.sums.gram import expand
+
+L, D = 300, 5
+SMOOTH = [kind for kind, node in NODES.items() if node.slope is not None and not node.takes_root and kind != 'identity']
+
+
+def make_layer(kind, rng):
+    """Draw a layer on scaled rows."""
+    weights, biases = rng.normal(size=(L, D)), np.full(L, 2.0 * D)
+    if kind != 'nystrom':
+        weights, biases = draw_nodes(kind, L, D)
+    return HiddenLayer(kind, weights, biases, rng.normal(size=D), rng.uniform(0.5, 2, D))
+
+
+@pytest.fixture(params=SMOOTH)
+def layer(request, rng, monkeypatch):
+    """Draw a layer that is large enough, and narrow tiles."""
+    monkeypatch.setattr(single, 'FEWEST_NODES', L)
+    monkeypatch.setattr(single, 'WIDTH', 128)
+    monkeypatch.setattr(single, 'ROWS', 64)
+    return make_layer(request.param, rng)
+
+
+@pytest.mark.parametrize('metric', [None, np.array([1.0, 2, 0.5, 1, 0]), np.eye(D)[:3] + 0.1])
+def test_errors_stay_within_their_bound(layer, metric, rng):
+    layer = layer.pass_metric(metric)
+    B, X = rng.normal(size=(L + 1, 3)) * 100, rng.normal(size=(200, D)) * rng.choice([1, 1e3], size=(200, 1))
+    values, errors = SingleLayer(layer, B).evaluate(X)
+    assert (np.abs(values - expand(layer, X) @ B).max(axis=1) <= errors).all()
+    assert np.median(errors) < 1e-3 * np.abs(values).max()
+
+
+@pytest.mark.parametrize('n_classes', [2, 3])
+def test_labels_are_those_of_float64_even_at_a_tie(layer, n_classes, rng):
+    n_scores = 1 if n_classes == 2 else n_classes
+    X = rng.normal(size=(300, D))
+    B = rng.normal(size=(L + 1, n_scores)) * 1e3
+    model = HiddenNodeModel(ModelHeader('pesvm', 'classification', list(map(str, range(n_classes))), D, {}),
+                            {'output_weights': B})
+    model.__dict__['layer'] = layer
+    if n_scores == 1:  # half of the rows lie within the rounding of float32 of the boundary
+        B[-1] = np.median(model.decision_function(X))
+    assert model.single is not None
+    assert np.array_equal(model.predict(X), model.decide(model.decision_function(X)))
+
+
+def test_steps_roots_and_small_layers_stay_in_float64(layer, rng, monkeypatch):
+    assert takes_single(layer)
+    assert not any(takes_single(replace(layer, kind=kind)) for kind in ('hardlimit', 'laplacian'))
+    monkeypatch.setattr(single, 'FEWEST_NODES', L + 1)
+    assert not takes_single(layer)
