@@ -4,11 +4,13 @@
     console   commands, each behind a $, and what they print: the same words and numbers, see reference/console.py
     console fails       the same, but each command must end with status 1 or 2
     python    statements, all blocks of a page in one namespace
-    sh setup, hadoop, emr, network      not run here: lines of mr-elm must parse, targets of make exist
+    sh setup, hadoop, emr, network, spark, spark cluster
+              not run here: lines of mr-elm must parse, targets of make exist
     console hadoop      not run here either; `...` in what is printed stands for anything
     text      not code
 
-`tests/test_extending.py` runs the recipes of docs/extending.md, `tests/cluster` the blocks for a Hadoop.
+`tests/test_extending.py` runs the recipes of docs/extending.md, `tests/cluster` the blocks for a Hadoop, `tests/spark`
+those for Spark.
 """
 import re
 
@@ -39,7 +41,8 @@ ANYWHERE_ELSE = [(re.compile(r'(?<=[\t "])([\d,]*):[\w+/]+=*'), r'\1:base64'),  
 RECIPES = 'docs/extending.md'
 STATUSES = {'sh': {0}, 'console': {0}, 'console fails': {1, 2}}
 RUN_HERE = {'python', *STATUSES}
-KINDS = {*RUN_HERE, 'text', 'sh setup', 'sh hadoop', 'sh emr', 'sh network', 'console hadoop'}
+KINDS = {*RUN_HERE, 'text', 'sh setup', 'sh hadoop', 'sh emr', 'sh network', 'sh spark', 'sh spark cluster',
+         'console hadoop'}
 RUN = [page for page in PAGES if page != RECIPES and RUN_HERE & {tag for tag, _ in blocks_of(read_page(page))}]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reference.commands import elm
+from reference.manual import blocks_of, commands, read_page
 from reference.spark_stages import MRKilled, MRWrong
 
 from mr_elm.engines import make_engine
@@ -137,6 +138,14 @@ def test_a_killed_worker_changes_nothing(run, tmp_path):
 def test_a_task_that_fails_is_explained(run, words, cause, task):
     with pytest.raises(TaskError, match=rf"^MRWrong: KeyError: '{cause}' \({task}\)$"):
         run(MRWrong, *words)
+
+
+def test_the_page_on_spark_runs(context, here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in (words for tag, body in blocks_of(read_page('docs/spark.md')) if tag in ('sh', 'sh spark')
+                  for words in commands(body)):
+        here(*words[1:])
+    assert len(Path('labels.txt').read_text().splitlines()) == 5000
 
 
 def test_another_master_than_that_of_the_session_is_refused(context):

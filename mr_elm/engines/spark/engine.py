@@ -22,6 +22,7 @@ from mr_elm.engines.spark.failures import explain_failure
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
 from mr_elm.engines.spark.session import (
     LOCAL,
+    add_attempts,
     count_cores,
     find_context,
     find_master,
@@ -105,7 +106,7 @@ class Spark(Engine):
         if not self.master:
             raise ValueError('-r spark: expected --master, such as local[*] or yarn; no session and no spark-submit '
                              'says where Spark runs')
-        if named not in (None, self.master) and find_context() is not None:
+        if named is not None and find_context() is not None and add_attempts(named) != add_attempts(self.master):
             raise ValueError(f'--master {named}: expected the master of the session, {self.master}')
         super().prepare(inputs)
 
@@ -197,7 +198,7 @@ class LocalSpark(Spark, LocalCopies):
 class ClusterSpark(Spark, Remote):
     """Run jobs on a cluster of Spark, which keeps inputs and outputs on HDFS, or where `STAGING` says."""
 
-    schemes, place = ('hdfs', 's3a'), 'on HDFS'
+    schemes, place = ('hdfs', 's3a'), 'on HDFS or S3'
 
     @cached_property
     def work(self) -> Work:

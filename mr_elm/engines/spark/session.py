@@ -46,6 +46,12 @@ def find_master(named: str | None) -> str:
     return named or ''
 
 
+def add_attempts(master: str) -> str:
+    """Return a local master that runs a task again when it fails, as a cluster does; another one as it is."""
+    local = LOCAL.fullmatch(master)
+    return f'local[{local.group(1) or 1},{ATTEMPTS}]' if local else master
+
+
 def count_cores(master: str) -> int:
     """Return how many tasks a local master runs together."""
     found = LOCAL.fullmatch(master)
@@ -59,12 +65,11 @@ def choose_settings(master: str, given: dict[str, str]) -> dict[str, str]:
     One BLAS thread a task, and no port that another machine could reach unless the master is on one.
     """
     values = {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
-    local = LOCAL.fullmatch(master)
     return {
         'spark.app.name': 'mr_elm', 'spark.ui.enabled': 'false', 'spark.ui.showConsoleProgress': 'false',
-        'spark.driver.maxResultSize': '0', **(LOOPBACK if local else {}),
+        'spark.driver.maxResultSize': '0', **(LOOPBACK if LOCAL.fullmatch(master) else {}),
         **{f'spark.executorEnv.{name}': value for name, value in values.items()}, **given,
-        'spark.master': f'local[{local.group(1) or 1},{ATTEMPTS}]' if local else master}
+        'spark.master': add_attempts(master)}
 
 
 def open_context(master: str, given: dict[str, str], python: str | None) -> Any:
