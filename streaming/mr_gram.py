@@ -8,7 +8,9 @@ from mrjob.step import MRStep
 from mr_elm.io.blocks import BLOCK_ROWS, Block, widen
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.models import load_layer
+from mr_elm.rows.row_arguments import positive
 from mr_elm.solvers.ridge.esvm import row_weights
+from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
 
@@ -45,6 +47,7 @@ class MRGram(MRRows):
 
     REQUIRED = 'layer', 'grid'
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
+    ADDER = MRSum
 
     def configure_args(self) -> None:
         """Add the hidden layer and what decides the sums."""
@@ -54,9 +57,14 @@ class MRGram(MRRows):
         # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
         self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner too')
+        self.add_passthru_arg('--fan-in', type=positive, default=1, metavar='N',
+                              help='a second job, mr_sum, adds up the sums of N map tasks each before they are '
+                              'reduced (default: %(default)s, no second job)')
 
     def steps(self) -> list[MRStep]:
-        """Map, optionally combine, reduce."""
+        """Map, optionally combine, reduce; map alone where mr_sum reduces."""
+        if self.options.fan_in > 1:
+            return [MRStep(mapper=self.mapper)]
         combiner = {'combiner': self.reducer} if self.options.combine else {}
         return [MRStep(mapper=self.mapper, reducer=self.reducer, **combiner)]
 

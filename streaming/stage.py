@@ -56,7 +56,8 @@ class MRRows(ProofArguments, MRJob):
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
     function of the values. A kind without a function is passed on as it is. A place is [FILE, START, FIRST].
     REQUIRED names the options without which the stage cannot run. MAP_ONLY : there are no reducers. TABLE : blocks
-    hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`.
+    hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`. ADDER : the
+    stage that adds up the sums of map tasks with --fan-in. ADDS : it is such a stage; its input holds sums, no rows.
 
     Beside its own output a stage writes the records of RECORDS. A task never fails because of bad data: the driver
     reads these records and raises the same error on every runner.
@@ -70,6 +71,8 @@ class MRRows(ProofArguments, MRJob):
     MAP_ONLY = False
     TABLE = False
     ENCODED = False
+    ADDER: type[MRJob] | None = None
+    ADDS = False
 
     def __init__(self, args: list[str] | None = None) -> None:
         super().__init__(as_meant(sys.argv[1:] if args is None else args))

@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from mr_elm.cli.options import (
     Parser,
     add_debug_option,
+    add_fan_in_option,
     add_input_options,
     add_quiet_option,
     add_resume_option,
@@ -63,6 +64,7 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
         'fit probabilities anew, to these rows of the new model (default: keep those of MODEL); may be repeated'))
     add_runner_options(parser)
     add_resume_option(parser)
+    add_fan_in_option(parser)
     args, passed = parser.parse(argv)
     output = output_of(args)
     output.demand_free()

@@ -256,6 +256,13 @@ def add_resume_option(parser: Parser) -> None:
         'the file OUTPUT.work, beside the output, lists them'))
 
 
+def add_fan_in_option(parser: Parser) -> None:
+    """Add the second job of a tree of sums."""
+    parser.add_argument('--fan-in', type=positive, metavar='N', help=AdvancedHelp(
+        "a second job adds up the sums of N map tasks each before they are reduced; 1: no such job (default: on a "
+        'cluster with so many map tasks that it is faster)'))
+
+
 def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:
     """Make the engine that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
@@ -263,7 +270,8 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
     reporter = Reporter(args.quiet)
     LogLines(reporter).listen()
     return make_engine(args.runner, passed, reporter, python=args.python, bundle=args.bundle, output=output,
-                       resume=output is not None and args.resume, trace=args.trace)
+                       resume=output is not None and args.resume, trace=args.trace,
+                       fan_in=getattr(args, 'fan_in', None))
 
 
 def write_rejected(path: str, accounts: Accounts, engine: Engine) -> None:

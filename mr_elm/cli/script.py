@@ -158,7 +158,8 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
         return
     layer = script.files(layer='npz', grid='json', class_weights='json')
     if not takes_passes(plan, options):
-        script.add("sum up E'E in tiles, and the class sums", 'gram', layer)
+        tree = ['--fan-in', script.args.fan_in] if script.args.fan_in else []
+        script.add("sum up E'E in tiles, and the class sums", 'gram', [*layer, *tree])
         if options.holds_out:
             add_scores(script)
         return

@@ -5,9 +5,16 @@ from functools import partial
 from typing import Any
 
 from mr_elm.cli.method_options import add_options, read_options
-from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options, demand_targets
+from mr_elm.cli.options import (
+    Parser,
+    add_fan_in_option,
+    add_input_options,
+    add_resume_option,
+    add_runner_options,
+    demand_targets,
+)
 from mr_elm.cli.training import add_model_options
-from mr_elm.methods import METHODS, Method, load
+from mr_elm.methods import GRAM, METHODS, Method, load
 from mr_elm.rows.row_arguments import AdvancedHelp, add_target_arguments
 
 OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
@@ -47,6 +54,8 @@ def make_parser(name: str, method: Method) -> Parser:
             'take scaling, nodes and all options of the layer from this model, so that both models can be merged'))
     add_runner_options(parser)
     add_resume_option(parser)
+    if method.driver == GRAM:
+        add_fan_in_option(parser)
     return parser
 
 

@@ -4,9 +4,11 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import astuple
 from functools import cache
+from math import ceil
 from typing import Any
 
 from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.json_file import write_json
@@ -14,10 +16,13 @@ from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key
 from mr_elm.machines.nodes import kernel_width
 from mr_elm.model_parts import describe_map, layer_arrays
+from mr_elm.passes.sum_tree import SumTree
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.partition import find_fewest_tasks
+from mr_elm.rows.sum_tree import choose_fan_in
 from mr_elm.solvers.ridge.esvm import Sums, collect_sums
 from mr_elm.streaming.mr_gram import MRGram, group_sums
+from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
 from mr_elm.sums.statistics import Classes
 from mr_elm.typing import Floats
@@ -42,9 +47,31 @@ def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterat
     """Run the Gram job: yield its pairs."""
     data, engine = inputs.data, inputs.data.engine
     data.fix_width(layer.n_features)
-    reducers = engine.reducers(share_tiles(engine.maps_over(data.plan.size), layer.n_hidden)[0])
+    n_maps = engine.maps_over(data.plan.size)
+    fan_in = find_fan_in(engine, n_maps, layer.n_hidden)
+    reducers = engine.reducers(share_tiles(ceil(n_maps / fan_in), layer.n_hidden)[0])
+    tree = SumTree(MRSum, fan_in, tuple(reducers)) if fan_in > 1 else None
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        yield from data.run(MRGram, [*write_layer(folder, inputs, layer, steps), *reducers], 'Gram')
+        arguments = [*write_layer(folder, inputs, layer, steps), *([] if tree else reducers)]
+        yield from data.run(MRGram, arguments, 'Gram', tree)
+
+
+def find_fan_in(engine: Engine, n_maps: int, n_hidden: int) -> int:
+    """Return of how many map tasks a task of a second job adds up the sums; 1 for no such job.
+
+    Without --fan-in, only a cluster with many map tasks has one. It changes no sum, and so no model.
+    """
+    if engine.by_hand:
+        return 1
+    if engine.fan_in is not None or not engine.is_cluster:
+        return engine.fan_in or 1
+    return choose_tree(n_maps, n_hidden)
+
+
+@cache
+def choose_tree(n_maps: int, n_hidden: int) -> int:
+    """Return the fan-in that is the fastest for so many map tasks; 1 for no tree."""
+    return choose_fan_in(n_maps, sum(measure_sums(n_hidden).values()), lambda n: share_tiles(n, n_hidden)[1])
 
 
 def write_layer(folder: str, inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> list[str]:
@@ -68,7 +95,12 @@ def check_counts(plan: InputPlan, classes: Classes | None, counts: Floats) -> No
 def share_tiles(n_maps: int, n_hidden: int) -> tuple[int, float]:
     """Return how many reduce tasks add up the tiles, so that none gets more than a GB, and the largest share of one.
 
-    Every map task sends the high and low part of the upper triangle of E'E.
+    n_maps : tasks that send tiles.
     """
-    sizes = {make_key('gram', i, j): 2 * NUMBER_BYTES * n for i, j, n in measure_tiles(n_hidden + 1)}
+    sizes = measure_sums(n_hidden)
     return find_fewest_tasks(sizes, REDUCER_BYTES / (n_maps * sum(sizes.values())))
+
+
+def measure_sums(n_hidden: int) -> dict[str, float]:
+    """Return key -> bytes of what a map task sends: high and low part of the upper triangle of E'E, tile by tile."""
+    return {make_key('gram', i, j): 2 * NUMBER_BYTES * n for i, j, n in measure_tiles(n_hidden + 1)}

@@ -19,9 +19,11 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import own_actions, prints_output, split_words
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import describe_error
+from mr_elm.files.listing import expand_patterns
 from mr_elm.files.storage import store_of
 from mr_elm.io.encoding import read_encoding
-from mr_elm.passes.data_set import DataSet
+from mr_elm.passes.data_set import DataSet, Pass
+from mr_elm.passes.sum_tree import SumTree, WrittenSums, plan_sums
 from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
@@ -73,18 +75,33 @@ def run(job: Any, argv: list[str]) -> None:
     if folder and store_of(folder).find(folder):
         raise FileExistsError(f'{folder}: expected a new folder, it exists')
     own, passed = split_options(job, argv)
-    rows = row_options(options, labelled=not options.no_label, numeric_labels=options.task == 'regression',
-                       encode='auto' if job.TABLE else 'refuse', encoding=read_encoding(options.encoding))
     with make_engine(options.runner or DEFAULT_ENGINE, passed, reporter=Reporter(options.quiet)) as engine:
         engine.prepare([*options.args, *filter(None, [folder])])
-        data = DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
+        data = plan_data(job, engine)
         with give_target(engine, folder) as target:
-            stage = data.run(type(job), [*own, *target], program(type(job)))
+            stage = run_stage(job, data, own, target)
             with stage.finished() as finished:
                 copy_lines(finished.lines(stage.accounts), job)
             data.reconcile(stage.accounts)
             if folder:
                 engine.deliver(finished, folder)
+
+
+def plan_data(job: Any, engine: Engine) -> DataSet:
+    """Look at the inputs of a stage: rows, or the sums that map tasks have written."""
+    options = job.options
+    if job.ADDS:
+        return WrittenSums(plan_sums(expand_patterns(options.args), options.fan_in), engine)
+    rows = row_options(options, labelled=not options.no_label, numeric_labels=options.task == 'regression',
+                       encode='auto' if job.TABLE else 'refuse', encoding=read_encoding(options.encoding))
+    return DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
+
+
+def run_stage(job: Any, data: DataSet, own: list[str], target: list[str]) -> Pass:
+    """Return the Pass of a stage; with --fan-in a second job adds up what its map tasks write, and has the target."""
+    if job.ADDER is None or job.options.fan_in == 1:
+        return data.run(type(job), [*own, *target], program(type(job)))
+    return data.run(type(job), own, program(type(job)), SumTree(job.ADDER, job.options.fan_in, tuple(target)))
 
 
 def give_target(engine: Engine, folder: str | None) -> AbstractContextManager[list[str]]:

@@ -44,7 +44,7 @@ class Cluster(Remote, MRJobEngine):
         """Name the files of lines; tasks open other files themselves, and read the splits that are planned here."""
         if not plan.in_parts:
             return [escape_glob(file.uri or file.path) for file in plan.files]
-        n_maps = self.wanted_maps or self.maps_over(plan.size)
+        n_maps = plan.n_tasks or self.wanted_maps or self.maps_over(plan.size)
         return ['-D', f'mapreduce.input.fileinputformat.split.minsize={WHOLE}', *plan_tasks(plan, n_maps, folder)]
 
     def python_arguments(self, folder: str) -> list[str]:

@@ -38,7 +38,7 @@ class Embedded(LocalCopies, MRJobEngine):
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Write the planned splits, one file a task."""
-        return plan_tasks(plan, self.n_maps, folder)
+        return plan_tasks(plan, plan.n_tasks or self.n_maps, folder)
 
     def task_times(self, running: Any) -> dict[str, object]:
         """Read begin and end of tasks off their files: a task begins with its input and ends with its output.

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -44,12 +44,13 @@ class DataSet:
         """Read sparse rows as rows of so many features from now on."""
         self.plan = self.plan.with_width(n_features)
 
-    def run(self, job_class: Any, arguments: list[str], stage: str) -> Pass:
+    def run(self, job_class: Any, arguments: list[str], stage: str, tree: Any = None) -> Pass:
         """Return the Pass of a job over all rows: iterate over it to run the job.
 
         job_class : subclass of MRRows. arguments : its options, but for --bad-rows. stage : its name for the user.
+        tree : the `SumTree` whose job adds up what the map tasks write, or None.
         """
-        return Pass(self, job_class, arguments, stage)
+        return Pass(self, job_class, arguments, stage, tree)
 
     def reconcile(self, accounts: Accounts) -> None:
         """Demand that a pass which has ended read all rows once, and the same rows as the first pass.
@@ -95,8 +96,8 @@ class Pass:
     accounts : Accounts of the job, complete when the iteration has ended.
     """
 
-    def __init__(self, data: DataSet, job_class: Any, arguments: list[str], stage: str) -> None:
-        self.data, self.job_class, self.arguments, self.stage = data, job_class, arguments, stage
+    def __init__(self, data: DataSet, job_class: Any, arguments: list[str], stage: str, tree: Any = None) -> None:
+        self.data, self.job_class, self.arguments, self.stage, self.tree = data, job_class, arguments, stage, tree
         self.accounts = Accounts(data.plan)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
@@ -108,10 +109,13 @@ class Pass:
     def finished(self) -> Iterator[Finished]:
         """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end."""
         arguments = ['--bad-rows', self.data.bad_rows, *self.arguments]
+        arguments += self.tree.first_arguments if self.tree else []
         plan = replace(self.data.plan, n_rows=self.data.first.used if self.data.first else self.data.n_rows)
         with TemporaryDirectory(prefix='mr_elm-') as folder:
             if self.data.encoding is not None:
                 path = os.path.join(folder, 'encoding.json')
                 arguments += ['--encoding', write_json(path, self.data.encoding.to_json())]
-            with self.data.engine.run_job(self.job_class, plan, arguments, self.stage) as finished:
-                yield finished
+            engine = self.data.engine
+            with (engine.run_job(self.job_class, plan, arguments, self.stage) as finished,
+                  self.tree.add_up(engine, finished) if self.tree else nullcontext(finished) as output):
+                yield output

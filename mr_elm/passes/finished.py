@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import COPY, store_of
+from mr_elm.files.storage import COPY, Entry, store_of
 from mr_elm.rows.accounting import Accounts
 
 
@@ -36,8 +36,12 @@ class Finished:
 
     def parts(self) -> list[str]:
         """List the paths of the parts, sorted."""
-        return sorted(entry.path for entry in store_of(self.folder).entries(self.folder)
-                      if entry.name.startswith('part-'))
+        return [entry.path for entry in self.entries()]
+
+    def entries(self) -> list[Entry]:
+        """List the parts, sorted by their paths."""
+        return sorted((entry for entry in store_of(self.folder).entries(self.folder)
+                       if entry.name.startswith('part-')), key=lambda entry: entry.path)
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the parts, with an empty chunk behind each. Raises DataFormatError when one is cut."""

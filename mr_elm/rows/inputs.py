@@ -52,6 +52,7 @@ class InputPlan:
     max_categories : values of a column that have a feature of their own, when it is chosen.
     n_rows : how many rows every pass uses, or None before the first one.
     parsed : the folder of this machine where tasks keep the rows that they have parsed for the next pass, else None.
+    n_tasks : how many map tasks read the files, or None where the engine decides that.
     """
 
     files: list
@@ -61,6 +62,7 @@ class InputPlan:
     max_categories: int = MAX_CATEGORIES
     n_rows: int | None = None
     parsed: str | None = None
+    n_tasks: int | None = None
 
     @property
     def kind(self) -> str:
@@ -69,8 +71,8 @@ class InputPlan:
 
     @property
     def in_parts(self) -> bool:
-        """Tell whether the rows are no lines: then only splits that the driver has planned can be read."""
-        return bool(find_kind(self.kind).magic)
+        """Tell whether tasks can read only splits that the driver has planned, as where the rows are no lines."""
+        return self.n_tasks is not None or bool(find_kind(self.kind).magic)
 
     @property
     def size(self) -> int:

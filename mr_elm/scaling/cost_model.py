@@ -5,6 +5,8 @@
             + jobs * reduce_start + (byte + 1/bandwidth) * sent / R + reduce_operation * reduce / R
             + driver_start + driver_operation * solve + driver_number * gather
 
+With a tree of sums (`rows/sum_tree.py`) fewer tasks send sums to the reducers, after one more job that adds them up.
+
 work, sent, reduce, solve, gather and broadcast are the formulas of methods.py, R = min(slots, reducers that can share).
 The rest, an operation's seconds and a start's, is fitted to the measured runs by non-negative least squares on relative
 errors; what these cannot determine is assumed. The tasks' spread is measured too. Bandwidth, stragglers and splits are
@@ -19,6 +21,7 @@ from scipy.optimize import nnls
 
 from mr_elm.engines import find_engine
 from mr_elm.io.wire import NUMBER_BYTES
+from mr_elm.rows.sum_tree import SumCosts, predict_sum_seconds
 from mr_elm.scaling.methods import METHODS, MeasuredMethod, Problem
 from mr_elm.scaling.runs import Run, group_by
 from mr_elm.scaling.schedule import draw_durations, makespan
@@ -36,9 +39,9 @@ class SimulatedCluster:
 
     slots : tasks at once on a node. split : bytes of a map task, at most. bandwidth : bytes a second into a node, or
     None where the measured runs have paid for it. stragglers : share of tasks that take `slowdown` times as long.
-    speculate : start these a second time. reducers : how many, or None for as many as mr_elm takes. tree : so many
-    partial sums are added by a task of a job in between; 0 for none. waves : so many map tasks a slot, whatever the
-    split; 0 for as many as there are splits.
+    speculate : start these a second time. reducers : how many, or None for as many as mr_elm takes. tree : how many map
+    tasks' sums a task of a second job adds up, 1 for no such job, None for what mr_elm chooses. waves : so many map
+    tasks a slot, whatever the split; 0 for as many as there are splits.
     """
 
     slots: int = 1
@@ -48,11 +51,12 @@ class SimulatedCluster:
     slowdown: float = 3.0
     speculate: bool = True
     reducers: float | None = None
-    tree: int = 0
+    tree: int | None = None
     waves: int = 0
 
 
-MEASURED = SimulatedCluster(split=np.inf, bandwidth=None, stragglers=0.0, speculate=False)  # where the runs were made
+MEASURED = SimulatedCluster(split=np.inf, bandwidth=None, stragglers=0.0, speculate=False,
+                            tree=1)  # where the runs were made
 
 
 @dataclass(frozen=True)
@@ -174,18 +178,18 @@ def predict_map(costs: Costs, problem: Problem, maps: int, slots: int, cluster: 
 
 
 def predict_reduce(costs: Costs, problem: Problem, maps: int, slots: int, cluster: SimulatedCluster) -> float:
-    """Return the seconds behind the last map, of all jobs: sums of sums by a tree of jobs, then the last reducers."""
+    """Return the seconds behind the last map, of all jobs: a second job where there is a tree, then the reducers."""
     method = METHODS[costs.method]
     byte = costs.byte + (0.0 if cluster.bandwidth is None else 1 / cluster.bandwidth)
-    one = costs.bytes_a_number * method.emit(problem, 1)
-    seconds = costs.jobs * costs.reduce_start
-    while 1 < cluster.tree < maps:
-        groups = ceil(maps / cluster.tree)
-        seconds += costs.job_start + costs.task_start + ceil(groups / slots) * cluster.tree * one * byte
-        maps = groups
-    shared = min(slots, cluster.reducers or method.reducers(problem, maps))
-    sent = costs.bytes_a_number * method.emit(problem, maps)
-    return seconds + (byte * sent + costs.reduce_operation * method.reduce(problem)) / shared
+
+    def find_share(n_maps: int) -> float:
+        return 1 / min(slots, cluster.reducers or method.reducers(problem, n_maps))
+
+    one = costs.bytes_a_number * method.emit(problem, maps) / maps
+    fan_in = 1 if method.fan_in is None else cluster.tree or method.fan_in(problem, maps)
+    summing = SumCosts(costs.job_start + costs.task_start, byte)
+    return (costs.jobs * costs.reduce_start + predict_sum_seconds(maps, one, fan_in, slots, summing, find_share)
+            + costs.reduce_operation * method.reduce(problem) * find_share(maps))
 
 
 def add_stages(stages: dict[str, float]) -> float:

@@ -45,8 +45,8 @@ def describe_walls(forecast: Forecast) -> list[str]:
     if forecast.default.hidden:
         rows = forecast.rows[len(forecast.rows) // 2]
         lines += ['', f'With {abbreviate(rows)} rows that wall moves ({describe_ways(forecast, rows)}). `mr-elm` takes '
-                  'larger splits by `-D mapreduce.input.fileinputformat.split.minsize=BYTES`, and R reducers by `-D '
-                  'mapreduce.job.reduces=R`; trees of jobs are not implemented.']
+                  'larger splits by `-D mapreduce.input.fileinputformat.split.minsize=BYTES`, R reducers by `-D '
+                  'mapreduce.job.reduces=R`, and a tree of sums, or none, by `--fan-in N`.']
     return lines
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mr_elm.drivers.gram_job import share_tiles
+from mr_elm.drivers.gram_job import choose_tree, share_tiles
 from mr_elm.streaming.mr_kernel import ENTRY_BYTES
 
 
@@ -29,7 +29,8 @@ class MeasuredMethod:
     work : Problem -> operations of all map tasks of a job.
     emit : (Problem, map tasks) -> numbers that a job sends through the shuffle.
     reduce : Problem -> operations of the reducers of a job. reducers : (Problem, map tasks) -> how many share these,
-    as if evenly.
+    as if evenly. fan_in : (Problem, map tasks) -> how many tasks' sums a task of a second job adds up, 1 for no such
+    job; None where a method has no tree of sums.
     solve : Problem -> operations of the driver.
     gather : Problem -> numbers that the driver reads; broadcast : those that every node must have before a job.
     passes : whether every job does the work again, not one of them. most : rows, beyond which memory ends it.
@@ -46,6 +47,7 @@ class MeasuredMethod:
     gather: Callable = lambda p: 0.0
     broadcast: Callable = lambda p: 0.0
     reducers: Callable = lambda p, maps: 1
+    fan_in: Callable | None = None
     passes: bool = False
     most: float = float('inf')
     kind: str = 'ndc'
@@ -78,7 +80,8 @@ def count_svd_work(p: Problem) -> int:
 
 SUMS = 'every map task sends high and low parts of its tiles, 32/3 (L+1)(L+2) bytes, to no more reducers than tiles'
 GRAM: dict[str, Any] = {'work': count_gram_work, 'emit': count_gram_numbers, 'solve': lambda p: p.hidden**3 / 3,
-                        'bound': SUMS, 'reducers': lambda p, maps: 1 / share_tiles(maps, p.hidden)[1]}
+                        'bound': SUMS, 'reducers': lambda p, maps: 1 / share_tiles(maps, p.hidden)[1],
+                        'fan_in': lambda p, maps: choose_tree(maps, p.hidden)}
 TRIANGLE = "the driver's Cholesky factor, N^3/3, cannot be shared"
 
 SVD = "the driver's singular value decomposition, about 9 N^3, cannot be shared"

@@ -10,7 +10,7 @@ from mr_elm.scaling.methods import METHODS, Problem
 from mr_elm.scaling.runs import Run, group_by
 
 KEPT = 0.5  # a method scales as long as so much of the ideal speed is left
-TREE, WAVES = 16, 3
+WAVES = 3
 ENOUGH = 'runs on at least two numbers of nodes, with the seconds of their tasks,'
 TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -105,12 +105,13 @@ def make_forecast(runs: list[Run], nodes: list[int], rows: list[float], cluster:
 
 def list_remedies(problem: Problem, cluster: SimulatedCluster) -> dict[str, dict[str, int]]:
     """Return ways to move the wall of the one reducer: name -> properties of the Cluster to change."""
-    one = {'reducers': 1}
+    no_tree = {'tree': 1}
+    one = {**no_tree, 'reducers': 1}
     return {f'blocks of {cluster.split / 1e6:g} MB, one reducer': one,
             f'{WAVES * cluster.slots} map tasks a node, one reducer': {**one, 'waves': WAVES},
-            'a reducer for each GB, as mr-elm takes them': {},
-            f'a tree of sums, {TREE} by {TREE}': {**one, 'tree': TREE},
-            'all three': {'tree': TREE, 'waves': WAVES}}
+            'a reducer for each GB': no_tree,
+            'and a tree of sums, where mr-elm takes one': {},
+            f'the same, {WAVES * cluster.slots} map tasks a node': {'waves': WAVES}}
 
 
 def space_evenly(low: float, high: float, steps: tuple[int, ...] = (1, 2, 5)) -> list[float]:

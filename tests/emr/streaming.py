@@ -111,7 +111,8 @@ class Streaming:
                 raise FileNotFoundError(f'org.apache.hadoop.mapred.InvalidInputException: Input Pattern {path} '
                                         'matches 0 files')
         total = sum(len(self.store[path]) for path in paths)
-        size = max(1, min(BLOCK, total // int(self.conf.get('mapreduce.job.maps', 2))))
+        least = int(self.conf.get('mapreduce.input.fileinputformat.split.minsize', 1))
+        size = max(least, min(BLOCK, total // int(self.conf.get('mapreduce.job.maps', 2))))
         splits = [(path, *piece) for path in paths for piece in self.pieces(path, size)]
         return sorted(splits, key=lambda split: -split[2])
 

@@ -70,12 +70,14 @@ def check_that_nothing_holds_a_secret(account, text):
     assert [thing for thing in things for secret in CREDENTIALS.values() if secret.encode() in thing] == []
 
 
-def test_packed_rows_give_the_same_bits_for_any_splits(account, packed, here, fetched, model_of, tmp_path):
+def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed, here, fetched, model_of, tmp_path):
     options = (*OPTIONS[2:], '-q')
     here('train', 'pesvm', PACK, *options, '--model', tmp_path / 'inline.npz')
-    account.done('train', 'pesvm', PACK, *options, '--model', 's3://bucket/p.npz',
+    account.done('train', 'pesvm', PACK, *options, '--model', 's3://bucket/p.npz', '--fan-in', 2,
                  '-D', 'mapreduce.job.maps=3', '-D', 'mapreduce.job.reduces=2')
-    assert len(account.jobs[-1].splits) >= 3
+    first, second = account.jobs[-2:]
+    assert len(first.splits) >= 3 and len(second.splits) == -(-len(first.splits) // 2)
+    assert (first.n_reduces, second.n_reduces) == (0, 2)
     inline, arrays = model_of(tmp_path / 'inline.npz')[1], fetched('s3://bucket/p.npz')[1]
     assert [name for name in inline if inline[name].tobytes() != arrays[name].tobytes()] == []
 

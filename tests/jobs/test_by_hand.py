@@ -41,12 +41,13 @@ TRAININGS = {
     'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '1e-3']}
 STAGES = ('check', 'columns', 'dual', 'dual_folds', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel',
           'kernel_rows', 'leave_one_out', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'scores',
-          'stats')
-NEED_NOTHING = 'pack', 'stats'
+          'stats', 'sum')
+NEED_NOTHING = 'pack', 'stats', 'sum'
 
 # commands that together make every stage write every kind of record that it can write
 COMMANDS = [
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--model', 'm.npz'],
+    ['train', 'pesvm', 'packed', '--hidden', '5', '--fan-in', '2', '--model', 'tree.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
     ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--metric-rows', 'all', '--model', 'a.npz'],
     ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--metric', 'full', '--model', 'n.npz'],
