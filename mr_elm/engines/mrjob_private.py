@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
+RUNTIME_ROLE = 'ExecutionRoleArn'  # as Amazon calls it
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 
 
@@ -98,6 +99,26 @@ class GivenFolder:
 
     def _set_cloud_tmp_dir(self: Any) -> None:
         self.demand_folder()
+
+
+class TagsAndRoles:
+    """Mix into EMRJobRunner: make clusters with their tags, and run steps with a runtime role.
+
+    mrjob adds tags to a cluster that exists, which AmazonEMRServicePolicy_v2 takes too late. It knows no runtime roles:
+    the role is a parameter of clusters, ExecutionRoleArn, that is taken for steps.
+    """
+
+    def _cluster_kwargs(self: Any, persistent: bool = False) -> dict[str, Any]:
+        kwargs = super()._cluster_kwargs(persistent)  # type: ignore[misc]
+        kwargs.pop(RUNTIME_ROLE, None)
+        tags = [{'Key': key, 'Value': value} for key, value in sorted(self._opts['tags'].items())]
+        return {**kwargs, 'Tags': [*kwargs.get('Tags', []), *tags]}
+
+    def _add_steps_to_cluster(self: Any, steps: list[dict[str, Any]]) -> None:
+        role = self._opts['extra_cluster_params'].get(RUNTIME_ROLE)
+        roles = {RUNTIME_ROLE: role} if role else {}
+        added = self.make_emr_client().add_job_flow_steps(JobFlowId=self._cluster_id, Steps=steps, **roles)
+        self._step_ids.extend(added['StepIds'])
 
 
 def runner_arguments(job: Any) -> dict[str, Any]:

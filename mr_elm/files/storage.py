@@ -170,7 +170,7 @@ def make_hdfs_store() -> HDFSStore:
     return HDFSStore(import_module('mr_elm.files.hadoop').make_hdfs_client())
 
 
-STORES = {'': LocalStore, 'hdfs': make_hdfs_store, 's3': make_s3_store, 's3a': make_s3_store}
+STORES = {'': LocalStore, 'hdfs': make_hdfs_store, 's3': make_s3_store, 's3a': make_s3_store, 's3n': make_s3_store}
 
 
 def scheme_of(path: str) -> str:

@@ -10,6 +10,7 @@ import boto3
 import moto.emr.models
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.core.responses import ActionResult
+from moto.emr.exceptions import ValidationException
 from moto.emr.responses import ElasticMapReduceResponse
 from moto.server import ThreadedMotoServer
 
@@ -21,6 +22,7 @@ HOST = 'ip-10-0-0-7.eu-central-1.compute.internal'
 CREDENTIALS = {'AWS_ACCESS_KEY_ID': 'AKIANOTAREALKEY', 'AWS_SECRET_ACCESS_KEY': SECRET}
 STAMP = '1700000000000'
 INTERVAL = 0.05
+PLAIN_STEPS = ElasticMapReduceResponse.add_job_flow_steps
 
 
 class Bucket(MutableMapping):
@@ -71,6 +73,19 @@ def cancel_steps(response):
     return ActionResult({'CancelStepsInfoList': [{'StepId': step, 'Status': 'SUBMITTED'} for step in asked]})
 
 
+def add_steps(response):
+    """Add steps; with runtime roles, which moto does not know, take none without a role."""
+    cluster = response.backend.clusters[response._get_param('JobFlowId')]
+    role = response._get_param('ExecutionRoleArn')
+    if cluster.security_configuration and not role:
+        raise ValidationException('Runtime roles are required for this cluster. Please specify the role using the '
+                                  'ExecutionRoleArn parameter.')
+    answer = PLAIN_STEPS(response)
+    for step in cluster.steps[-len(response._get_param('Steps')):]:
+        step.execution_role = role
+    return answer
+
+
 class Amazon:
     """Serve S3, EMR, EC2 and IAM on a loopback port, and run what is asked for. A context."""
 
@@ -84,6 +99,7 @@ class Amazon:
     def __enter__(self):
         moto.emr.models.Application, self.plain = Application, moto.emr.models.Application
         ElasticMapReduceResponse.cancel_steps = cancel_steps
+        ElasticMapReduceResponse.add_job_flow_steps = add_steps
         self.server.start()
         self.endpoint = 'http://{}:{}'.format(*self.server.get_host_and_port())
         self.client = boto3.client('s3', endpoint_url=self.endpoint, region_name=REGION,
@@ -100,6 +116,7 @@ class Amazon:
         self.server.stop()
         moto.emr.models.Application = self.plain
         del ElasticMapReduceResponse.cancel_steps
+        ElasticMapReduceResponse.add_job_flow_steps = PLAIN_STEPS
 
     @property
     def environment(self):

@@ -33,7 +33,7 @@ def fresh(monkeypatch):
     storage.make_store.cache_clear()
 
 
-@pytest.mark.parametrize('scheme', ['s3', 's3a'])
+@pytest.mark.parametrize('scheme', ['s3', 's3a', 's3n'])
 def test_files_come_back_and_folders_list_them(folder, tmp_path, scheme):
     folder = folder.replace('s3', scheme, 1)
     store = store_of(folder)

@@ -10,6 +10,7 @@ from mrjob.job import MRJob
 
 from mr_elm.engines.mrjob_private import (
     GivenFolder,
+    TagsAndRoles,
     active_states,
     default_release,
     endpoint_url,
@@ -23,8 +24,8 @@ KEYS = ('aws_access_key_id', 'aws_secret_access_key', 'aws_session_token')
 CONF = 'hadoop-conf/mrjob-emr.conf'
 
 
-class EMRRunner(GivenFolder, EMRJobRunner):
-    """Run jobs like mrjob's own runner, but make no bucket."""
+class EMRRunner(GivenFolder, TagsAndRoles, EMRJobRunner):
+    """Run jobs like mrjob's own runner, but make no bucket, tag clusters from their start, and know runtime roles."""
 
     def demand_folder(self) -> None:
         """Raise ValueError: no folder for temporary files was named."""

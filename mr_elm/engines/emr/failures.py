@@ -12,10 +12,11 @@ from typing import Any
 from botocore.exceptions import ClientError
 from mrjob.step import StepFailedException
 
-from mr_elm.engines.mrjob_private import last_emr_step, log_folder, options_of, parse_step_log
+from mr_elm.engines.mrjob_private import RUNTIME_ROLE, last_emr_step, log_folder, options_of, parse_step_log
 from mr_elm.engines.task_logs import describe_failure, find_cause, find_split
 from mr_elm.files.storage import store_of
 
+ENDED = ('TERMINATING', 'TERMINATED', 'TERMINATED_WITH_ERRORS')
 WAIT = 600  # seconds after which EMR has surely copied its logs
 MASTER = re.compile(r'container_\w+_0*1$')  # the application master is the first container of an application
 STARTED = re.compile(r'\[(attempt_\w+)\] using containerId: \[(container_\w+) on NM: \[([^:\]]+)')
@@ -25,18 +26,36 @@ log = logging.getLogger('mrjob.mr_elm')  # EMRProgress listens
 def explain_emr(error: BaseException, running: Any) -> str | None:
     """Tell why a step failed: wait until its logs are on S3, or until the user has waited enough (Ctrl-C)."""
     if isinstance(error, ClientError):
-        return f'AWS refused {error.operation_name}: {error.response["Error"].get("Message", error)}'
+        said = error.response['Error'].get('Message', error)
+        hint = f' (--extra-cluster-param {RUNTIME_ROLE}=ARN)' if RUNTIME_ROLE in str(said) else ''
+        return f'AWS refused {error.operation_name}: {said}{hint}'
     step = last_emr_step(running)
     if not isinstance(error, StepFailedException) or step is None:
         return None
     cluster, folder = running.get_cluster_id(), log_folder(running)
-    status = running.make_emr_client().describe_step(ClusterId=cluster, StepId=step)['Step']['Status']
+    client = running.make_emr_client()
+    if ended := describe_end(client.describe_cluster(ClusterId=cluster)['Cluster']):
+        return ended
+    status = client.describe_step(ClusterId=cluster, StepId=step)['Step']['Status']
     reason = status.get('FailureDetails', {}).get('Reason') or status.get('StateChangeReason', {}).get('Message')
     place = f'step {step} of cluster {cluster}'
     if status['State'] == 'CANCELLED' or not folder:
         return f'{place} is {status["State"].lower()}{f": {reason}" if reason else ""}'
     cause = wait_for_cause(folder.rstrip('/'), step, options_of(running)['check_cluster_every'])
     return cause or f'{place} failed{f": {reason}" if reason else ""}; its logs: {folder}steps/{step}/'
+
+
+def describe_end(cluster: dict[str, Any]) -> str | None:
+    """Say that a cluster has ended before its step, as when Amazon takes spot machines back; None when it runs.
+
+    cluster : as EMR describes it.
+    """
+    status = cluster['Status']
+    if status['State'] not in ENDED:
+        return None
+    reason = status.get('StateChangeReason', {}).get('Message') or 'Amazon does not say why'
+    return (f'cluster {cluster["Id"]} ended before its step: {reason}; if Amazon took spot machines back, take core '
+            'machines on demand (no --core-instance-bid-price), and spot machines for task nodes only')
 
 
 def wait_for_cause(folder: str, step: str, interval: float) -> str | None:

@@ -1,0 +1,75 @@
+"""Clusters get the tags and the roles that Amazon's policies demand, and a lost cluster is explained."""
+import json
+
+import boto3
+import pytest
+from moto.iam.aws_managed_policies import aws_managed_policies_data
+from mrjob.job import MRJob
+
+from emr.amazon import REGION
+from emr.conftest import CONF, TEMPORARY
+from mr_elm.engines.emr.client import EMRRunner, read_options
+from mr_elm.engines.mrjob_private import runner_arguments
+
+ROLE = 'arn:aws:iam::111122223333:role/mr-elm-jobs'
+TAG = 'for-use-with-amazon-emr-managed-policies'
+
+
+@pytest.fixture
+def emr(account):
+    """Make a client of EMR."""
+    return boto3.client('emr', region_name=REGION)
+
+
+@pytest.fixture
+def runtime_roles(emr):
+    """Make a security configuration with runtime roles: the option that names it."""
+    settings = {'AuthorizationConfiguration': {'IAMConfiguration': {'EnableApplicationScopedIAMRole': True}}}
+    emr.create_security_configuration(Name='runtime-roles', SecurityConfiguration=json.dumps(settings))
+    yield '--extra-cluster-param', 'SecurityConfiguration=runtime-roles'
+    emr.delete_security_configuration(Name='runtime-roles')
+
+
+def test_the_configuration_satisfies_the_policy_of_its_service_role():
+    options = read_options(('-c', str(CONF), '--cloud-tmp-dir', TEMPORARY))
+    statements = json.loads(aws_managed_policies_data)['AmazonEMRServicePolicy_v2']['Document']['Statement']
+    wanted = {name.partition('/')[2]: value for statement in statements
+              for name, value in statement.get('Condition', {}).get('StringEquals', {}).items()
+              if name.startswith(('aws:RequestTag/', 'aws:ResourceTag/')) and 'Endpoint' not in statement['Sid']}
+    passed = [statement['Resource'] for statement in statements if statement['Sid'] == 'PassRoleForEC2']
+    assert wanted == {TAG: 'true'} and wanted.items() <= options['tags'].items()
+    assert [role.rpartition('/')[2] for role in passed] == [options['iam_instance_profile']]
+
+
+def test_a_cluster_has_its_tags_when_it_is_made(account, emr, monkeypatch):
+    monkeypatch.setattr(EMRRunner, '_add_tags', lambda *_: None)  # mrjob adds tags to a cluster that is there
+    words = ['-r', 'emr', '-c', str(CONF), '--cloud-tmp-dir', TEMPORARY,
+             '--extra-cluster-param', f'ExecutionRoleArn={ROLE}']
+    cluster = EMRRunner(**runner_arguments(MRJob(args=words))).make_persistent_cluster()
+    tags = emr.describe_cluster(ClusterId=cluster)['Cluster']['Tags']
+    assert {'Key': TAG, 'Value': 'true'} in tags and {'Key': 'project', 'Value': 'mr-elm'} in tags
+    emr.terminate_job_flows(JobFlowIds=[cluster])
+
+
+def test_steps_have_the_runtime_role_that_is_named(account, runtime_roles, inline_model, rows, here):
+    words = ('evaluate', inline_model, rows, '--json', '-q')
+    assert account.done(*words, *runtime_roles, '--extra-cluster-param', f'ExecutionRoleArn={ROLE}') == here(*words)
+    assert ROLE in {getattr(step, 'execution_role', None) for cluster in account.clusters for step in cluster.steps}
+
+
+def test_a_runtime_role_that_is_missing_is_asked_for(account, runtime_roles, inline_model, rows):
+    done = account.elm('evaluate', inline_model, rows, '-q', *runtime_roles)
+    assert done.status == 1 and len(done.err.splitlines()) == 1
+    assert 'AWS refused AddJobFlowSteps: Runtime roles are required' in done.err
+    assert '--extra-cluster-param ExecutionRoleArn=ARN' in done.err
+
+
+def test_a_cluster_that_amazon_takes_away_is_explained(account, inline_model, rows, monkeypatch):
+    def lose(cluster, step):
+        step.state, cluster.state = 'CANCELLED', 'TERMINATED_WITH_ERRORS'
+        cluster.last_state_change_reason = 'All core instances were terminated due to Spot'
+
+    monkeypatch.setattr(account, 'run_step', lose)
+    done = account.elm('evaluate', inline_model, rows, '-q')
+    assert done.status == 1 and len(done.err.splitlines()) == 1
+    assert 'ended before its step: All core instances were terminated due to Spot; if Amazon took spot' in done.err
