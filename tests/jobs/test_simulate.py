@@ -110,6 +110,27 @@ def test_a_wall_stands_where_one_reducer_is_busy_and_moves():
     assert forecast.wall(1e9, **ways[-1])[0] >= max(forecast.wall(1e9, **way)[0] for way in ways[1:-1])
 
 
+def test_a_tree_of_sums_is_taken_where_it_saves_time_and_nowhere_else():
+    costs, many, few = costs_of('pesvm', 1), Problem(10**9, 50, 1000), Problem(10**7, 50, 1000)
+    costs = replace(costs, byte=5e-9)
+    chosen, without = (predict(costs, many, 1000, replace(QUIET, tree=tree))['reduce'] for tree in (None, 1))
+    assert chosen < without / 2
+    assert predict(costs, few, 1000, QUIET)['reduce'] <= predict(costs, few, 1000, replace(QUIET, tree=1))['reduce']
+    assert predict(costs, few, 2, QUIET) == predict(costs, few, 2, replace(QUIET, tree=1))
+
+
+def test_the_seconds_of_a_tree_are_those_of_a_second_job_and_of_its_totals():
+    costs, problem = costs_of('pesvm', 1), Problem(1000, 50, 99)
+    cluster = replace(MEASURED, tree=4, waves=2, reducers=1)
+    one = 10 * 100 * 101 * 4e-8  # seconds for the sums of a map task; 5 nodes make 10 of them, and 3 groups
+    assert predict(costs, problem, 5, cluster)['reduce'] == pytest.approx(0.3 + (2.0 + 0.5) + 4 * one + 3 * one)
+
+
+def test_only_methods_that_send_sums_have_a_tree():
+    costs, problem = costs_of('mr-kelm-tiles', 3), METHODS['mr-kelm-tiles'].default
+    assert predict(costs, problem, 50, replace(MEASURED, tree=4)) == predict(costs, problem, 50, MEASURED)
+
+
 def test_seconds_by_stage_are_those_of_the_formulas():
     costs, problem = costs_of('pesvm', 1), Problem(1000, 50, 99)
     stages = predict(costs, problem, 4, MEASURED)
