@@ -41,6 +41,20 @@ def test_the_configuration_satisfies_the_policy_of_its_service_role():
     assert [role.rpartition('/')[2] for role in passed] == [options['iam_instance_profile']]
 
 
+def test_the_roles_of_the_manual_can_be_made(account):
+    iam = boto3.client('iam', region_name=REGION)
+    folder = CONF.parent
+    for role, file, service in (('EMR_DefaultRole_V2', 'emr-trust-service.json', 'elasticmapreduce'),
+                                ('EMR_EC2_DefaultRole', 'emr-trust-machines.json', 'ec2')):
+        made = iam.create_role(RoleName=role, AssumeRolePolicyDocument=(folder / file).read_text())['Role']
+        trusted = made['AssumeRolePolicyDocument']['Statement'][0]['Principal']
+        assert trusted == {'Service': f'{service}.amazonaws.com'}
+    policy = (folder / 'emr-policy-machines.json').read_text()
+    names = {'RoleName': 'EMR_EC2_DefaultRole', 'PolicyName': 'mr-elm'}
+    iam.put_role_policy(**names, PolicyDocument=policy)  # refuses what is no policy
+    assert iam.get_role_policy(**names)['PolicyDocument'] == json.loads(policy)
+
+
 def test_a_cluster_has_its_tags_when_it_is_made(account, emr, monkeypatch):
     monkeypatch.setattr(EMRRunner, '_add_tags', lambda *_: None)  # mrjob adds tags to a cluster that is there
     words = ['-r', 'emr', '-c', str(CONF), '--cloud-tmp-dir', TEMPORARY,
