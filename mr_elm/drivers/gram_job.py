@@ -47,13 +47,19 @@ def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterat
     """Run the Gram job: yield its pairs."""
     data, engine = inputs.data, inputs.data.engine
     data.fix_width(layer.n_features)
-    n_maps = engine.maps_over(data.plan.size)
+    n_maps = count_maps(engine, data.plan)
     fan_in = find_fan_in(engine, n_maps, layer.n_hidden)
     reducers = engine.reducers(share_tiles(ceil(n_maps / fan_in), layer.n_hidden)[0])
     tree = SumTree(MRSum, fan_in, tuple(reducers)) if fan_in > 1 else None
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         arguments = [*write_layer(folder, inputs, layer, steps), *([] if tree else reducers)]
         yield from data.run(MRGram, arguments, 'Gram', tree)
+
+
+def count_maps(engine: Engine, plan: InputPlan) -> int:
+    """Return how many map tasks read a plan: on a cluster at least one for each file of lines."""
+    n_maps = engine.maps_over(plan.size)
+    return max(n_maps, len(plan.files)) if engine.is_cluster and not plan.in_parts else n_maps
 
 
 def find_fan_in(engine: Engine, n_maps: int, n_hidden: int) -> int:

@@ -24,6 +24,7 @@ from mr_elm.streaming.stage import MRRows
 # one training for each stage, from text or packed rows
 TRAININGS = {
     'pesvm': ['pesvm', 'rows.csv', '--hidden', '12', '--nu', '10'],
+    'tree of sums': ['pesvm', 'packed', '--hidden', '12', '--fan-in', '2'],
     'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
     'metric': ['pesvm', 'packed', '--hidden', '12', '--nu', '10', '--metric', 'diagonal', '--seed', '3'],
     'metric of all rows': ['pesvm', 'packed', '--hidden', '12', '--metric', 'full', '--metric-rows', 'all',

@@ -3,6 +3,7 @@ import json
 import math
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.files import GOOD
 
-from mr_elm.drivers.gram_job import find_fan_in
+from mr_elm.drivers.gram_job import count_maps, find_fan_in
 from mr_elm.engines import make_engine
 from mr_elm.engines.by_hand import main
 from mr_elm.engines.replay import Replay
@@ -204,6 +205,13 @@ def test_only_a_cluster_with_many_map_tasks_takes_a_tree_unasked():
     assert find_fan_in(make_engine('local'), 5000, 1000) == 1
     assert find_fan_in(make_engine('local', fan_in=3), 2, 10) == 3
     assert find_fan_in(Replay(fan_in=3), 5000, 1000) == 1
+
+
+def test_many_small_files_count_as_many_map_tasks_on_a_cluster(folder):
+    plan = plan_inputs(['packed'], RowOptions())
+    many = replace(plan, files=plan.files * 3000)
+    assert count_maps(make_engine('hadoop'), many) == 3000 and count_maps(make_engine('local'), many) < 100
+    assert count_maps(make_engine('hadoop'), plan) == 1
 
 
 def test_each_file_of_sums_is_read_whole_by_one_of_the_tasks(tmp_path):
