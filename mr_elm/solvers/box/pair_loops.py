@@ -79,12 +79,12 @@ def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: 
 
 
 @inner
-def certify(rows: PairRows, a: Floats, g: Floats, upper: Floats, face: np.ndarray) -> float:
+def certify(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, face: np.ndarray) -> float:
     """Compute the gradient anew; return the largest violation."""
     for i in range(len(a)):
         g[i] = -1.0
     for i in range(len(a)):
-        row, s = rows.Q[i], a[i]
+        row, s = Q[i], a[i]
         if s != 0:
             for j in range(len(g)):
                 g[j] += s * row[j]
@@ -98,12 +98,13 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
 
     tile : values of K. tasks : as `PairPlan.list_tasks` says. state : (5, all variables), see `whole_loops`.
     found : (violation, of a new gradient, rounds), (P,) each.
-    buffers : three arrays, (most rows^2,). fresh : (most rows,) bool, of the largest machine.
+    buffers : three arrays, (most rows^2,), of the largest machine. fresh : (2, most rows) of True; for a single machine
+        the first line says which rows of Q are in its buffer already.
     """
-    part, face, every = np.empty((5, len(fresh))), np.empty(len(fresh), np.int64), np.ones(len(fresh), np.bool_)
+    part, face = np.empty((10, fresh.shape[1])), np.empty(fresh.shape[1], np.int64)
     for task in range(len(tasks)):
         p, o, size = tasks[task, 0], tasks[task, 3], tasks[task, 1] + tasks[task, 2]
-        rows = view_rows(tile, tasks[task], problem, buffers[0], fresh)
+        rows = view_rows(tile, tasks[task], problem, buffers[0], fresh[0])
         a, g, upper = state[A, o:o + size], state[G, o:o + size], state[UPPER, o:o + size]
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
@@ -116,12 +117,12 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
                 if not rows.ready[face[r]]:
                     fill_row(rows, face[r])
             if not whole:
-                block, ready, here = buffers[1][:width * width].reshape(width, width), every, part
+                block, ready, here = buffers[1][:width * width].reshape(width, width), fresh[1], part
                 first, last = 0, width
                 take_face(rows.Q, face[:width], state, o, block, part)
             x, slope, top = here[A, first:last], here[G, first:last], here[UPPER, first:last]
             if newton and not whole:
-                step_by_newton(block, x, slope, top, buffers[2][:width * width].reshape(width, width))
+                step_by_newton(block, x, slope, top, buffers[2][:width * width].reshape(width, width), part[5:])
             steps, said = pair_steps(block, ready, x, slope, top, here[DIAGONAL, first:last], here[INVERSE, first:last],
                                      tolerance, most)
             made, most = made + steps, most - steps
@@ -136,7 +137,7 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
                 continue
             newton = newton if whole else said != SETTLED
             if not whole:
-                move(rows, face[:width], x, a, g)
+                move(rows.Q, face[:width], x, a, g)
             width, worst, total = find_face(a, g, upper, tolerance, face)
             ended = said == SETTLED if whole else worst <= max(tolerance, ROUNDING * total)
             whole = whole and size > FEW and made < max(2, size // WORTH) * size and 2 * width > size
@@ -144,4 +145,4 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
             if ended or found[1][p] >= problem.limit or (width > MOST_FACE and not whole):
                 break
             wanted = 0 if whole else width
-        found[0][p] = certify(rows, a, g, upper, face)
+        found[0][p] = certify(rows.Q, a, g, upper, face)

@@ -14,8 +14,9 @@ inner = jit(fastmath={'reassoc', 'contract', 'nsz'}, **INNER)
 @inner
 def stop_at_bounds(p: Floats, a: Floats, upper: Floats) -> Floats:
     """Return how far along p each variable meets its bound, or inf; p becomes 0 where a variable is there already."""
-    reach = np.full(len(a), np.inf)
+    reach = np.empty(len(a))
     for i in range(len(a)):
+        reach[i] = np.inf
         if p[i] > 0:
             reach[i] = (upper[i] - a[i]) / p[i]
         elif p[i] < 0:
@@ -30,7 +31,9 @@ def stop_at_bounds(p: Floats, a: Floats, upper: Floats) -> Floats:
 def multiply(Q: np.ndarray, p: Floats) -> Floats:
     """Return Q p for a symmetric Q, from its rows where p is not 0."""
     n = len(p)
-    Qp = np.zeros(n)
+    Qp = np.empty(n)
+    for i in range(n):
+        Qp[i] = 0.0
     for i in range(n):
         if p[i] != 0:
             for j in range(n):

@@ -155,7 +155,8 @@ def solve_single_machine(rows: Any, codes: np.ndarray, upper: Floats, settings: 
                           np.zeros(1, np.int64), settings.eps)
     with borrowed() as space:
         buffers = tuple(space.array('buffers', (3, n**2), float))
-        Q, ready = buffers[0].reshape(n, n), np.zeros(n, bool)
+        Q, ready = buffers[0].reshape(n, n), np.ones((2, n), bool)
+        ready[0] = False
 
         def solve(features: Floats, exponential: tuple[float, bool]) -> None:
             tries = len(features) > (0 if n > MOST_SINGLE else CHEAP)
@@ -202,7 +203,7 @@ def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, machines: tuple, n
 
         def solve(number: int) -> None:
             part = np.ascontiguousarray(tasks[number::n_tasks])
-            solve_pairs(tile, part, problem, state, found, tuple(buffers[number]), np.empty(most, bool))
+            solve_pairs(tile, part, problem, state, found, tuple(buffers[number]), np.ones((2, most), bool))
 
         for one, other, tasks in plan.list_tasks():
             here, there = (order[plan.starts[first]:plan.starts[last]] for first, last in (one, other))

@@ -151,11 +151,15 @@ def find_direction(Q: np.ndarray, g: Floats, L: np.ndarray, x: Floats) -> None:
 
 
 @inner
-def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, L: np.ndarray) -> None:
-    """Move along Newton's direction, cut at the bounds: by the whole of it, a half, a quarter, ..., while it pays."""
+def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, L: np.ndarray, room: Floats) -> None:
+    """Move along Newton's direction, cut at the bounds: by the whole of it, a half, a quarter, ..., while it pays.
+
+    L : room for the factor, (n, n). room : (5, n) for vectors.
+    """
     n, size, lowest, cut = len(a), 1.0, 0.0, True
-    space = np.zeros((5, n))
-    direction, step, change, best, best_change = space[0], space[1], space[2], space[3], space[4]
+    direction, step, change, best, best_change = room[0], room[1], room[2], room[3], room[4]
+    for i in range(n):
+        best[i], best_change[i] = 0.0, 0.0
     find_direction(Q, g, L, direction)
     for _ in range(HALVINGS):
         rise, cut = 0.0, False
@@ -212,11 +216,11 @@ def take_face(Q: np.ndarray, face: np.ndarray, state: Floats, o: int, inside: np
 
 
 @inner
-def move(rows: PairRows, where: np.ndarray, new: Floats, a: Floats, g: Floats) -> None:
+def move(Q: np.ndarray, where: np.ndarray, new: Floats, a: Floats, g: Floats) -> None:
     """Set a of some variables, whose rows are filled, to new values, and bring the gradient of all along."""
     for r in range(len(where)):
         i = where[r]
-        row, s = rows.Q[i], new[r] - a[i]
+        row, s = Q[i], new[r] - a[i]
         a[i] = new[r]
         if s != 0:
             for j in range(len(g)):

@@ -50,7 +50,7 @@ class KeptBlock:
             self.members[place[stays]], self.members[changed] = wanted[stays], wanted[~stays]
             slots = cache.slot_of[self.members]
             loops.refresh_block(cache.slab, slots, self.members, targets[self.members].astype(dtype),
-                                changed[slots[changed] >= 0], self.matrix)
+                                changed[slots[changed] >= 0], self.members.argsort(), self.matrix)
         self.place_of[self.members] = np.arange(n)
         if square is not None:
             self._complete(cache, targets[self.members].astype(dtype), square)

@@ -208,16 +208,19 @@ def gather_block(slab: np.ndarray, slots: np.ndarray, columns: np.ndarray, signs
 
 @fast
 def refresh_block(slab: np.ndarray, slots: np.ndarray, columns: np.ndarray, signs: Floats, changed: np.ndarray,
-                  Q: np.ndarray) -> None:
-    """Do the same for a Q that holds the block already, but for the variables in `changed`, by symmetry."""
-    n, order = len(columns), np.argsort(columns).astype(np.int32)
+                  order: np.ndarray, Q: np.ndarray) -> None:
+    """Do the same for a Q that holds the block already, but for the variables in `changed`, by symmetry.
+
+    order : (n,), which puts columns in increasing order.
+    """
+    n, place = len(columns), order.astype(np.int32)
     rising, turned, part = columns[order].astype(np.int32), signs[order], np.empty(len(columns), Q.dtype)
     for r in changed:
         row, sign, out = slab[slots[r]], signs[r], Q[r]
         for c in range(n):
             part[c] = row[rising[c]] * (sign * turned[c])
         for c in range(n):
-            out[order[c]] = part[c]
+            out[place[c]] = part[c]
     for start in range(0, n, LINE):
         for c in changed:
             row = Q[c]
