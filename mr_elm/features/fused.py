@@ -6,10 +6,10 @@ exponential = (gamma, root), where `root` says p = 1, else p = 2.
 """
 import numpy as np
 
-from mr_elm.compiled import inline, jit
+from mr_elm.compiled import INNER, inline, jit
 from mr_elm.typing import Floats, Pair
 
-fast = jit(fastmath=True)
+fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
 COLUMNS = 256  # two rows of partial distances of this length stay in the first cache
 
 
@@ -115,7 +115,7 @@ def fill_single_tile(products: np.ndarray, squares: Pair, exponential: tuple[flo
         _finish(distance, g, root, out[r, start:start + n])
 
 
-@fast
+@inner
 def _finish(distance: np.ndarray, gamma: float, root: bool, out: np.ndarray) -> None:
     if root:
         for j in range(len(out)):

@@ -1,13 +1,14 @@
 """Solve the machines of all pairs of classes, compiled; letters as in `box_qp`.
 
 Rows are in class order. The machine of a pair sees the rows of class i, whose targets are -1, then those of j > i.
-Each loop is called at one place, in few layers: the compiler makes its machine code anew wherever it is called.
+Each loop is called at one place, in few layers, or is written into it by `inline`: LLVM compiles a loop anew for every
+layer above it.
 """
 from typing import NamedTuple
 
 import numpy as np
 
-from mr_elm.compiled import INNER, jit
+from mr_elm.compiled import inline, jit
 from mr_elm.solvers.box.whole_loops import (
     DIAGONAL,
     INVERSE,
@@ -24,7 +25,7 @@ from mr_elm.solvers.box.whole_loops import (
 from mr_elm.solvers.shared.loops import SETTLED, pair_steps
 from mr_elm.typing import Floats
 
-fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
+fast = jit(fastmath=True)
 # Measured in processor seconds on one thread, as the geometric mean over the settings of gamma and C of `benchmarks`.
 EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding, as by `block_rule`
 SHARE = 0.3   # of eps, to which the others are solved: the new gradient must not be above eps
@@ -59,7 +60,7 @@ class PairProblem(NamedTuple):
     trial: int
 
 
-@inner
+@inline
 def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, ready: np.ndarray) -> PairRows:
     """Return the rows of a machine, to be filled; values : room for them.
 
@@ -78,7 +79,7 @@ def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: 
                     np.empty(len(problem.targets)))
 
 
-@inner
+@inline
 def certify(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, face: np.ndarray) -> float:
     """Compute the gradient anew; return the largest violation."""
     for i in range(len(a)):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mr_elm.compiled import INNER, jit
+from mr_elm.compiled import INNER, inline, jit
 from mr_elm.features.fused import exp_double
 from mr_elm.typing import Floats
 
@@ -44,7 +44,7 @@ class PairRows(NamedTuple):
     room: Floats
 
 
-@inner
+@inline
 def fill_row(rows: PairRows, i: int) -> None:
     """Fill row i of Q."""
     if len(rows.features):
@@ -55,7 +55,7 @@ def fill_row(rows: PairRows, i: int) -> None:
     rows.ready[i] = True
 
 
-@inner
+@inline
 def copy_row(rows: PairRows, i: int) -> None:
     """Fill row i of Q from values of K."""
     out, m, shift = rows.Q[i], len(rows.own), rows.shift
@@ -124,7 +124,7 @@ def factorise(Q: np.ndarray, ridge: float, L: np.ndarray) -> bool:
     return True
 
 
-@inner
+@inline
 def find_direction(Q: np.ndarray, g: Floats, L: np.ndarray, x: Floats) -> None:
     """Fill in x = -Q^-1 g, with the smallest ridge that lets Q through; L : (n, n), of any values."""
     n, largest, attempt = len(g), 0.0, 0
@@ -204,7 +204,7 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float, face: np.nd
     return m, worst, total
 
 
-@inner
+@inline
 def take_face(Q: np.ndarray, face: np.ndarray, state: Floats, o: int, inside: np.ndarray, part: Floats) -> None:
     """Fill in the matrix of a face, and what is known of its variables; those of the machine begin at o."""
     for r in range(len(face)):
@@ -215,7 +215,7 @@ def take_face(Q: np.ndarray, face: np.ndarray, state: Floats, o: int, inside: np
             part[k, r] = state[k, o + face[r]]
 
 
-@inner
+@inline
 def move(Q: np.ndarray, where: np.ndarray, new: Floats, a: Floats, g: Floats) -> None:
     """Set a of some variables, whose rows are filled, to new values, and bring the gradient of all along."""
     for r in range(len(where)):
