@@ -209,3 +209,15 @@ def test_a_threshold_is_chosen_kept_and_overridden(words, elm, train, say, write
 def test_a_threshold_that_cannot_be_is_refused(elm, dense, tmp_path, words, status, what):
     done = elm('train', 'pesvm', dense, '--hidden', 9, *words, '--model', tmp_path / 'm.npz', '-q')
     assert done.status == status and what in done.err
+
+
+@pytest.mark.parametrize('method, grid', [
+    ('pesvm', ('--hidden', '10,20', '--nu', '0.1,10', '--map', 'sigmoid')),
+    ('mr-kelm', ('--sigma', '1,3', '--C', '1,10')),
+    ('sparse-elm', ('--sigma', '1,3', '--C', '1,10', '--seed', 1))])
+def test_the_model_that_tune_writes_has_the_probabilities_that_were_asked_for(method, grid, elm, packed_classes,
+                                                                              tmp_path, model_of):
+    model = tmp_path / 'best.npz'
+    assert elm('tune', method, packed_classes, *grid, '--probabilities', '--model', model, '-q').status == 0
+    header, arrays = model_of(model)
+    assert header['calibration']['rows'] == 300 and arrays['calibration'].shape == (3,)
