@@ -20,6 +20,7 @@ from mr_elm.typing import Floats
 LEAST = 1e-9  # slope on scores of size 1: scores that say nothing, or the contrary, are ignored
 STEPS = 100  # of Newton's method; about ten are taken
 CLOSE = 1e-9  # relative length of the last step; the error is about its square
+FAR = 10  # median sizes; of 5 to 20, all fit as well
 SHORTEST = 1e-8  # share of a step
 ROUNDING = 1e-14  # of the mean log loss
 
@@ -85,7 +86,7 @@ class Labelling:
 def fit_calibration(scores: Floats, numbers: np.ndarray, weights: Floats | None = None) -> Floats:
     """Return the calibration (K,), t and b_1, ..., of rows that the scores have not seen.
 
-    scores : of the classes, (n, K). numbers : (n,) class numbers. weights : (n,) or None.
+    scores : of the classes, (n, K), see `bound_scores`. numbers : (n,) class numbers. weights : (n,) or None.
     Raises ValueError when a class has no row.
     """
     weights = np.ones(len(scores)) if weights is None else weights
@@ -93,9 +94,20 @@ def fit_calibration(scores: Floats, numbers: np.ndarray, weights: Floats | None 
     if not totals.all():
         raise ValueError(f'expected rows of every class to fit probabilities, found none of class number '
                          f'{int(totals.argmin())}')
+    scores = bound_scores(scores)
     size = np.abs(scores).max() or 1.0
     theta = minimise_log_loss(scores / size, platt_targets(numbers, totals), weights / weights.sum())
     return np.append(np.log(theta[0] / size), theta[1:])
+
+
+def bound_scores(scores: Floats) -> Floats:
+    """Return scores of at most FAR times their median size.
+
+    If the leverage of a row is close to 1, the machine of all other rows may score it by hundreds. With a wrong sign,
+    the log loss of this row alone would make all probabilities unsure.
+    """
+    sizes = np.abs(scores[scores != 0])
+    return np.clip(scores, -FAR * np.median(sizes), FAR * np.median(sizes)) if len(sizes) else scores
 
 
 def platt_targets(numbers: np.ndarray, totals: np.ndarray) -> Floats:

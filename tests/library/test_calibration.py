@@ -100,3 +100,14 @@ def test_a_class_without_rows_is_an_error_that_names_it():
     header = ModelHeader('pesvm', 'classification', ['in', 'out'], 3, {})
     with pytest.raises(DataFormatError, match="none of class 'out' among the 4 rows that were scored"):
         calibrate(header, {}, HeldOut(np.zeros(4), np.ones(4), np.ones((4, 1)), np.zeros(4)))
+
+
+def test_a_few_rows_that_are_scored_by_hundreds_do_not_make_all_others_unsure():
+    rng = np.random.default_rng(0)
+    f = rng.normal(size=2000)
+    numbers = (rng.random(2000) < 1 / (1 + np.exp(-3 * f))).astype(int)
+    scores, far = np.column_stack([np.zeros(2000), f]), np.array([[0, -700.0], [0, 400.0]])
+    plain = fit_calibration(scores, numbers)
+    both = fit_calibration(np.vstack([scores, far]), np.append(numbers, [1, 0]))
+    assert np.exp(plain[0]) == pytest.approx(3, abs=0.3)
+    assert np.exp(both[0]) == pytest.approx(3, abs=0.5)
