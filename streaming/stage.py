@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
+from io import BufferedReader
 from itertools import chain
 from typing import Any
 from urllib.parse import unquote
@@ -30,7 +31,7 @@ from mr_elm.io.packed import END_MARK, decode_end
 from mr_elm.io.parsed_rows import ParsedRows
 from mr_elm.io.parts import read_parts
 from mr_elm.io.sniff import sniff, take_first_lines
-from mr_elm.io.splits import CHUNK, read_split, read_whole_lines
+from mr_elm.io.splits import CHUNK, read_stream, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import report_alive
 from mr_elm.rows.reduced_input import ReducedInput
@@ -247,7 +248,7 @@ class MRRows(ProofArguments, MRJob):
         form = RowFormat.from_json(file['format'])
         kind = find_kind(form.kind)
         if not kind.magic:
-            yield from self.count_bytes(read_split(file['uri'], start, length, file['path']))
+            yield from self.count_bytes(read_lines(file, start, length))
             return
         with open_ranges(file['uri']) as source:
             parts = kind.open(source, file['path'])
@@ -290,6 +291,13 @@ class MRRows(ProofArguments, MRJob):
                 yield key, value
         else:
             yield key, merge(values)
+
+
+def read_lines(file: dict[str, Any], start: int, length: int) -> Iterator[bytes]:
+    """Yield the chunks of whole lines of a split, wherever the file is."""
+    with (open_ranges(file['uri']) as source,
+          open(source, 'rb') if isinstance(source, str) else BufferedReader(source, CHUNK) as stream):
+        yield from read_stream(stream, file['path'], start, length)
 
 
 def as_meant(arguments: Iterable[str]) -> list[str]:

@@ -30,6 +30,7 @@ from mr_elm.engines.spark.session import (
     open_context,
 )
 from mr_elm.engines.trace import account, trace_job
+from mr_elm.files.hadoop import is_local_cluster
 from mr_elm.io.json_file import write_json
 from mr_elm.passes.finished import Finished
 from mr_elm.passes.work import Work, new_staging
@@ -211,9 +212,19 @@ class ClusterSpark(Spark, Remote):
         """Return the SparkContext, whose workers are given the code."""
         context = super().context
         if self.bundle is None:
-            with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-                context.addPyFile(zip_code(os.path.join(folder, 'mr_elm_code.zip')))
+            context.addPyFile(zip_code(os.path.join(self.code.name, 'mr_elm_code.zip')))
         return context
+
+    @cached_property
+    def code(self) -> tempfile.TemporaryDirectory:
+        """Return a folder for the code, from where executors fetch it as they start."""
+        return tempfile.TemporaryDirectory(prefix='mr_elm-')
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
+        """Remove what was put elsewhere, and the code."""
+        super().__exit__(kind, error, trace)
+        if 'code' in self.__dict__:
+            self.code.cleanup()
 
     @cached_property
     def properties(self) -> dict[str, str]:
@@ -222,8 +233,10 @@ class ClusterSpark(Spark, Remote):
         return {**bundle, **super().properties}
 
     def python_of_workers(self) -> str | None:
-        """Return the Python of the archive, or the one that the user names."""
-        return self.python if self.bundle is None else f'./{UNPACKED}/bin/python'
+        """Return the Python of the archive, or the one that the user names; this one where nodes are this machine."""
+        if self.bundle is not None:
+            return f'./{UNPACKED}/bin/python'
+        return self.python or (sys.executable if is_local_cluster() else None)
 
     def write_output(self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str,
                      stage: str) -> None:
