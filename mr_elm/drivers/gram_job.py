@@ -67,7 +67,7 @@ def find_fan_in(engine: Engine, n_maps: int, n_hidden: int) -> int:
 
     Without --fan-in, only a cluster with many map tasks has one. It changes no sum, and so no model.
     """
-    if engine.by_hand:
+    if engine.by_hand or engine.adds_in_steps:
         return 1
     if engine.fan_in is not None or not engine.is_cluster:
         return engine.fan_in or 1

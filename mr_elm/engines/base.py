@@ -33,6 +33,7 @@ class Engine:
     schemes: ClassVar[tuple[str, ...]] = ('',)  # of the paths that tasks read and write; '' is this machine
     place: ClassVar[str] = 'on this machine'  # the same in words
     is_cluster: ClassVar[bool] = False  # whether tasks run, and sort, on other machines
+    adds_in_steps: ClassVar[bool] = False  # whether it adds up sums in a tree of its own
     by_hand: ClassVar[bool] = False  # whether the user runs the stages, which then do all work on many rows
 
     arguments: tuple[str, ...] = ()

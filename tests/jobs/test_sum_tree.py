@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.files import GOOD
 
 from mr_elm.drivers.gram_job import count_maps, find_fan_in
-from mr_elm.engines import make_engine
+from mr_elm.engines import find_engine, make_engine
 from mr_elm.engines.by_hand import main
 from mr_elm.engines.replay import Replay
 from mr_elm.errors import AccountingError
@@ -205,6 +205,7 @@ def test_only_a_cluster_with_many_map_tasks_takes_a_tree_unasked():
     assert find_fan_in(make_engine('local'), 5000, 1000) == 1
     assert find_fan_in(make_engine('local', fan_in=3), 2, 10) == 3
     assert find_fan_in(Replay(fan_in=3), 5000, 1000) == 1
+    assert find_fan_in(find_engine('spark')(('--master', 'yarn'), fan_in=3), 5000, 1000) == 1
 
 
 def test_many_small_files_count_as_many_map_tasks_on_a_cluster(folder):

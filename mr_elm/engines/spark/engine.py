@@ -45,6 +45,7 @@ class Spark(Engine):
     """Run jobs on Spark. Makes itself a LocalSpark or a ClusterSpark, as the master says."""
 
     name = 'spark'
+    adds_in_steps = True
 
     def __new__(cls, arguments: tuple[str, ...] = (), *_: Any, **known: Any) -> Spark:
         """Choose the class by the master."""
