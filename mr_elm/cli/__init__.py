@@ -3,7 +3,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 
 from mr_elm.errors import ConvergenceWarning, NumericalWarning, describe_error
@@ -65,10 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run_command(argv: Sequence[str]) -> int:
     """Run a known command and turn what goes wrong into one sentence and a status."""
     warnings.showwarning = show_warning
-    module = import_module(f'{__name__}.{COMMANDS[argv[0]][0]}')
     try:
         with terminable():
-            return getattr(module, argv[0])(argv[1:]) or 0
+            return find_action(argv)() or 0
     except BrokenPipeError:
         drop_output()
         return 1
@@ -82,6 +82,15 @@ def run_command(argv: Sequence[str]) -> int:
         text = add_notes(describe_error(error, ' (--debug shows where)'), error)
         print(f'mr-elm: {text}', file=sys.stderr)
         return 1
+
+
+def find_action(argv: Sequence[str]) -> Callable[[], int | None]:
+    """Return the function that runs a command here, or sends it to EMR Serverless."""
+    if any('emr-serverless' in word for word in argv):
+        from mr_elm.cli import serverless
+        if serverless.is_wanted(argv):
+            return partial(serverless.submit, argv)
+    return partial(getattr(import_module(f'{__name__}.{COMMANDS[argv[0]][0]}'), argv[0]), argv[1:])
 
 
 def drop_output() -> None:

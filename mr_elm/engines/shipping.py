@@ -10,13 +10,17 @@ PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data')  # they need not be in 
 OF_THE_DRIVER = ('cli', 'figures', 'scaling')
 
 
-def sources(packages: tuple[str, ...] = PACKAGES) -> Iterator[tuple[Path, Path]]:
-    """Yield (path in an archive, file) for every module that tasks may need; of the program itself by default."""
+def sources(packages: tuple[str, ...] = PACKAGES,
+            left_out: tuple[str, ...] = OF_THE_DRIVER) -> Iterator[tuple[Path, Path]]:
+    """Yield (path in an archive, file) for every module that tasks may need; of the program itself by default.
+
+    left_out : folders of the packages that are not needed.
+    """
     for name in packages:
         root = Path(import_module(name).__path__[0])
         for file in sorted(root.rglob('*.py')):
             path = file.relative_to(root)
-            if path.parts[0] not in OF_THE_DRIVER:
+            if path.parts[0] not in left_out:
                 yield Path(*name.split('.'), path), file
 
 
@@ -29,9 +33,13 @@ def source_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def zip_code(path: str) -> str:
-    """Write the library, the jobs and mrjob to one zip that Python can import from, and return its path."""
+def zip_code(path: str, with_driver: bool = False) -> str:
+    """Write the library, the jobs and mrjob to one zip that Python can import from, and return its path.
+
+    with_driver : also what a driver needs beside that.
+    """
+    packages, left_out = ((*PACKAGES, 'mrjob', 'tqdm'), ()) if with_driver else ((*PACKAGES, 'mrjob'), OF_THE_DRIVER)
     with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
-        for name, file in sources((*PACKAGES, 'mrjob')):
+        for name, file in sources(packages, left_out):
             archive.write(file, name)
     return path
