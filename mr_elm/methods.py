@@ -77,8 +77,8 @@ METHODS = {
          'rows.csv --model m.npz --auto -r local': 'choose and average machines; all cores',
          'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'},
         Tuning('nodes, metric, nu and L, from one pass over the rows',
-               'Score all combinations of map, kernel, weight scale, metric, nu and L by cross-validation, from one '
-               'pass over the rows. A second pass counts the errors of the best ones. Print the best.',
+               'Score maps, kernels, weight scales, metrics, nu and L by cross-validation, from one pass over the '
+               'rows. A second pass counts the errors of the best ones.',
                f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune',
                ('scale', 'seed', 'task', 'solver', 'tolerance', 'max_passes', 'precondition_rows', 'probabilities',
                 'threshold', 'intervals'),
@@ -127,8 +127,8 @@ METHODS = {
          'rows.csv --task regression --leave-one-out --model m.npz': 'also print the leave-one-out error'},
         Tuning('kernel and C, by leave-one-out in closed form',
                'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Each kernel has '
-               'one reduce task, and one eigendecomposition for all C. Print the best. With --model, also train '
-               'with it.', f'{SEARCHES}:KELMSearch', 'mr_elm.drivers.tune_kelm:tune',
+               'one reduce task, and one eigendecomposition for all C.',
+               f'{SEARCHES}:KELMSearch', 'mr_elm.drivers.tune_kelm:tune',
                ('scale', 'seed', 'task', 'class_weight', 'probabilities', 'threshold', 'intervals'),
                {'rows.csv --table grid.csv --model best.npz': 'all scores, and the best model'})),
 }

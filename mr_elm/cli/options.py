@@ -221,8 +221,8 @@ def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
     group.add_argument('-r', '--runner', choices=tuple(ENGINES), default=DEFAULT_ENGINE, metavar='NAME',
-                       help='where to run: inline (this process), local (all cores), hadoop, emr, '
-                       'spark or emr-serverless (default: %(default)s)')
+                       help='inline (this process), local (all cores), hadoop, spark, emr or emr-serverless '
+                       '(default: %(default)s)')
     group.add_argument('--master', metavar='URL', help=AdvancedHelp(
         'spark: where it runs, such as local[*], yarn or spark://HOST:PORT (default: what spark-submit says)'))
     group.add_argument('--partitions-of-rows', type=positive, metavar='N', help=AdvancedHelp(

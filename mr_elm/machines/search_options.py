@@ -13,7 +13,7 @@ from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.scores.selection import GRIDS, Kind, candidates
 
 GRID = 'grid'
-OF_GRID = 'values to try instead of those of the grid, such as 0.1,1,10'
+OF_GRID = 'values to try, in place of the grid: 0.1,1,10'
 
 
 def sample_option(use: str) -> Any:
