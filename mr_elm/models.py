@@ -74,7 +74,7 @@ class HiddenNodeModel(Model):
     @cached_property
     def single(self) -> SingleLayer | None:
         """Return the layer in float32, None where that does not pay, or where decision values themselves count."""
-        if self.numeric or 'calibration' in self.arrays or not takes_single(self.layer):
+        if self.numeric or self.multilabel or 'calibration' in self.arrays or not takes_single(self.layer):
             return None
         return SingleLayer(self.layer, self.arrays['output_weights'])
 

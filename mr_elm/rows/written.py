@@ -78,7 +78,7 @@ class Writer:
 
     def write(self, X: Rows) -> list[str]:
         """Return a line of text for each row."""
-        if self.written == ONLY_LABELS and not self.model.numeric:
+        if self.written == ONLY_LABELS and not (self.model.numeric or self.model.multilabel):
             return [self.model.classes[k] for k in self.model.predict(X)]
         decisions = self.model.decision_function(X)
         if self.model.numeric:
