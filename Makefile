@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo boundaries reliability test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
+.PHONY: help venv demo boundaries reliability centres test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
 .PHONY: soak table-sparse-elm table-sparse-elm-paper figures-sparse-elm table-sphere-svm table-boosting table-boosting-folds results test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
@@ -27,6 +27,9 @@ boundaries: $(STAMP) ## draw the boundary of each method between two tangled cla
 
 reliability: $(STAMP) ## draw how reliable probabilities are on a public set in MR_ELM_DATA (docs/figures/reliability.png)
 	$(BIN)/python -m benchmarks.reliability docs/figures/reliability.png
+
+centres: $(STAMP) ## draw how the error falls with landmarks on public sets in MR_ELM_DATA, in an hour (docs/figures/centres.png)
+	$(BIN)/python -m benchmarks.centres docs/figures/centres.png
 
 demo: $(STAMP) ## train, evaluate and plot on two real data sets
 	$(BIN)/python -m benchmarks.demo build/demo

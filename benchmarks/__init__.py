@@ -1,1 +1,1 @@
-"""Measure and compare, beside the package: bench, tables, results, demonstration, boundaries."""
+"""Measure and compare, beside the package: bench, tables, results, demonstration, boundaries, landmarks."""
