@@ -2,7 +2,9 @@
 import io
 import json
 import os
+import re
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from reference.spark_stages import MRKilled, MRWrong
 from mr_elm.engines import make_engine
 from mr_elm.engines.mrjob_engine import TaskError
 from mr_elm.engines.progress import Reporter
-from mr_elm.engines.spark import job
+from mr_elm.engines.spark import job, progress
 from mr_elm.engines.spark.session import choose_settings
 from mr_elm.io.formats import RowOptions
 from mr_elm.passes.data_set import DataSet
@@ -130,6 +132,14 @@ def test_a_killed_worker_changes_nothing(run, tmp_path):
     pairs = run(MRKilled, '--mark', tmp_path / 'mark', reporter=Reporter(stream=said))
     assert (tmp_path / 'mark').exists() and sum(value['rows'] for _, value in pairs) == 300
     assert said.getvalue().startswith('counting: ')
+
+
+def test_the_user_hears_how_many_tasks_of_a_cluster_have_ended(context, monkeypatch):
+    monkeypatch.setattr(progress, 'PAUSE', 0.05)
+    said = io.StringIO()
+    with progress.follow_tasks(context, Reporter(stream=said), 'Gram'):
+        context.parallelize(range(4), 4).foreach(lambda _: time.sleep(0.4))
+    assert re.fullmatch(r'(Gram: [0-3] of 4 tasks have ended\n)+', said.getvalue())
 
 
 @pytest.mark.parametrize('words, cause, task', [

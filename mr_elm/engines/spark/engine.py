@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from mr_elm.engines.remote import Remote
 from mr_elm.engines.shipping import zip_code
 from mr_elm.engines.spark.failures import explain_failure
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
+from mr_elm.engines.spark.progress import follow_tasks
 from mr_elm.engines.spark.session import (
     LOCAL,
     add_attempts,
@@ -139,7 +140,8 @@ class Spark(Engine):
             splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
             job = SparkJob(self.context, made, argv, splits)
             target = made.options.output_dir or output
-            with self.reporter.stage(stage, plan.size, folder, plan.n_rows), trace_job(self, job, stage, plan.size):
+            with (self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(stage),
+                  trace_job(self, job, stage, plan.size)):
                 self.run(job, target, folder)
         return target
 
@@ -151,6 +153,10 @@ class Spark(Engine):
         except Py4JError as error:
             text = explain_failure(str(error), job.splits)
             raise TaskError(f'{type(job.stage).__name__}: {text}') from error
+
+    def follow(self, stage: str) -> AbstractContextManager:
+        """Tell the user how far a stage is, beside what its tasks count."""
+        return nullcontext()
 
     def uri_of(self, folder: str) -> str:
         """Return how Spark names a folder."""
@@ -243,6 +249,10 @@ class ClusterSpark(Spark, Remote):
                      stage: str) -> None:
         """Run a job that writes to a folder of the cluster."""
         self.write(job_class, plan, arguments, folder, stage)
+
+    def follow(self, stage: str) -> AbstractContextManager:
+        """Tell the user how many tasks have ended."""
+        return follow_tasks(self.context, self.reporter, stage)
 
     @property
     def n_maps(self) -> int:
