@@ -4,14 +4,13 @@ Source: Zhao et al., An efficient active set method for optimization extreme lea
 """
 import numpy as np
 
-from mr_elm.compiled import INNER, jit
+from mr_elm.compiled import inline, jit
 from mr_elm.typing import Floats
 
 with_infinities = jit(fastmath={'reassoc', 'contract', 'nsz'})
-inner = jit(fastmath={'reassoc', 'contract', 'nsz'}, **INNER)
 
 
-@inner
+@inline
 def stop_at_bounds(p: Floats, a: Floats, upper: Floats) -> Floats:
     """Return how far along p each variable meets its bound, or inf; p becomes 0 where a variable is there already."""
     reach = np.empty(len(a))
@@ -27,7 +26,7 @@ def stop_at_bounds(p: Floats, a: Floats, upper: Floats) -> Floats:
     return reach
 
 
-@inner
+@inline
 def multiply(Q: np.ndarray, p: Floats) -> Floats:
     """Return Q p for a symmetric Q, from its rows where p is not 0."""
     n = len(p)
@@ -41,7 +40,7 @@ def multiply(Q: np.ndarray, p: Floats) -> Floats:
     return Qp
 
 
-@inner
+@inline
 def _first(reach: Floats) -> int:
     """Return who meets its bound first."""
     first = 0

@@ -41,7 +41,7 @@ def _largest(bits: np.ndarray) -> int:
     return at
 
 
-@inner
+@inline
 def _best_alone(x: np.ndarray, h: np.ndarray, u: np.ndarray, d: np.ndarray, r: np.ndarray, bits: np.ndarray) -> int:
     """Return whose own step gains most, and fill in the bits of the gains. In float32: it is only a choice."""
     for j in range(len(x)):
@@ -51,7 +51,7 @@ def _best_alone(x: np.ndarray, h: np.ndarray, u: np.ndarray, d: np.ndarray, r: n
     return _largest(bits)
 
 
-@inner
+@inline
 def _best_partner(row: np.ndarray, step: float, give: float, i: int, x: np.ndarray, h: np.ndarray, u: np.ndarray,
                   d: np.ndarray, bits: np.ndarray) -> int:
     """Return the j that gains most after i's step, and fill in the bits of the gains.
