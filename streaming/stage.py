@@ -35,13 +35,7 @@ from mr_elm.io.splits import CHUNK, read_stream, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import report_alive
 from mr_elm.rows.reduced_input import ReducedInput
-from mr_elm.rows.row_arguments import (
-    add_no_label_argument,
-    add_row_arguments,
-    add_target_arguments,
-    add_task_argument,
-    row_options,
-)
+from mr_elm.rows.row_arguments import add_stage_arguments, row_options
 from mr_elm.rows.splits import find_file
 from mr_elm.typing import Rows
 
@@ -94,8 +88,7 @@ class MRRows(ProofArguments, MRJob):
                           'first rows)')
         self.add_passthru_arg('--planned-splits', action='store_true', default=False,
                               help='standard input names splits to read, it does not hold the rows themselves')
-        for add in (add_row_arguments, add_task_argument, add_target_arguments, add_no_label_argument):
-            add(self.add_passthru_arg)
+        add_stage_arguments(self.add_passthru_arg)
         self.add_file_arg('--encoding', help='JSON: how text and missing values become features (default: rows hold '
                           'numbers only)')
         self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',

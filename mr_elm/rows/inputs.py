@@ -20,6 +20,7 @@ from mr_elm.io.selection import SHOWN
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import read_stream
 from mr_elm.rows.manifest import load_manifest
+from mr_elm.rows.targets import check_labels_of_pack, demand_several_targets, label_facts
 
 READERS = 4  # threads that look at files elsewhere; for each file the hadoop command starts a Java
 MAGIC = 8  # first bytes of a file, which tell its kind
@@ -167,32 +168,6 @@ def check_pack(pack: str | None, manifest: Mapping[str, Any], options: RowOption
     return encoding
 
 
-def label_facts(form: RowFormat) -> dict[str, Any]:
-    """Return what a reader of similar rows must know where rows have several targets or labels."""
-    names = {'target_names': list(form.target_names)} if form.target_names else {}
-    targets = {'target_columns': list(form.target_columns), **names} if form.target_columns else {}
-    return targets if form.labels_separator is None else {'labels_separator': form.labels_separator}
-
-
-def check_labels_of_pack(pack: str | None, packed: Mapping[str, Any], options: RowOptions) -> dict[str, Any]:
-    """Return what the format of packed rows says of several targets or labels. packed : `input` of the manifest.
-
-    Raises DataFormatError when the user, or a model, expects others.
-    """
-    columns, names = tuple(packed.get('target_columns', ())), packed.get('target_names')
-    separator = packed.get('labels_separator')
-    wanted = options.target_names or options.targets
-    found = tuple(names or columns)
-    if options.labelled and not options.ignore_label and wanted and tuple(map(str, wanted)) != tuple(map(str, found)):
-        raise DataFormatError(f'{pack}: expected rows packed with the targets {", ".join(map(str, wanted))}, found '
-                              f'{", ".join(map(str, found)) or "one label"}: pack them again (mr-elm pack --targets)')
-    if options.labels_separator not in (None, separator):
-        raise DataFormatError(f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
-                              f'found {"one label in each row" if separator is None else repr(separator)}: pack them '
-                              'again')
-    return {'target_columns': columns, 'target_names': names and tuple(names), 'labels_separator': separator}
-
-
 def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFile]:
     """Look at each file: the InputFiles of those that are not empty. Columns have the names of the first file."""
     waiting, first = list(entries), None
@@ -240,7 +215,7 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     if not lines:
         return None
     form = sniff(lines, entry.path, options, blank_bytes)
-    demand_targets(entry.path, form, options)
+    demand_several_targets(entry.path, form, options)
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
 
 
@@ -251,19 +226,11 @@ def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | N
     with open_ranges(entry.copy or entry.path) as source:
         parts = find_kind(kind).open(source, entry.path)
         form = parts.choose_format(options, name_folders(entry))
-        demand_targets(entry.path, form, options)
+        demand_several_targets(entry.path, form, options)
         cuts = find_cuts(entry.size, parts.sizes)
     if not cuts or parts.n_rows == 0:
         return None
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified, cuts, parts.n_rows)
-
-
-def demand_targets(path: str, form: RowFormat, options: RowOptions) -> None:
-    """Raise DataFormatError when several targets are wanted of rows of a kind that has one label."""
-    if len(options.targets) > 1 and form.labelled and not (
-            form.target_columns or options.ignore_label or form.kind == 'packed'):
-        raise DataFormatError(f'{path}: expected csv, parquet or arrow rows for several targets, found {form.kind} '
-                              'rows, which have one label')
 
 
 def check_alike(files: list[InputFile]) -> None:

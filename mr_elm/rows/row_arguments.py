@@ -11,6 +11,12 @@ class AdvancedHelp(str):
     """Hold the help of an option that `--help` leaves out and `--help-all` shows."""
 
 
+def add_stage_arguments(add: Callable) -> None:
+    """Add all that a stage must know of rows and labels. add : see `add_row_arguments`."""
+    for add_some in (add_row_arguments, add_task_argument, add_target_arguments, add_no_label_argument):
+        add_some(add)
+
+
 def add_row_arguments(add: Callable) -> None:
     """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
     add('--format', choices=('auto', *sorted(KINDS)), default='auto',

@@ -1,0 +1,40 @@
+"""Know the targets or labels of rows that have several: say them to readers, and demand those that were packed."""
+from collections.abc import Mapping
+from typing import Any
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.formats import RowFormat, RowOptions
+
+
+def label_facts(form: RowFormat) -> dict[str, Any]:
+    """Return what a reader of similar rows must know where rows have several targets or labels."""
+    names = {'target_names': list(form.target_names)} if form.target_names else {}
+    targets = {'target_columns': list(form.target_columns), **names} if form.target_columns else {}
+    return targets if form.labels_separator is None else {'labels_separator': form.labels_separator}
+
+
+def check_labels_of_pack(pack: str | None, packed: Mapping[str, Any], options: RowOptions) -> dict[str, Any]:
+    """Return what the format of packed rows says of several targets or labels. packed : `input` of the manifest.
+
+    Raises DataFormatError when the user, or a model, expects others.
+    """
+    columns, names = tuple(packed.get('target_columns', ())), packed.get('target_names')
+    separator = packed.get('labels_separator')
+    wanted = options.target_names or options.targets
+    found = tuple(names or columns)
+    if options.labelled and not options.ignore_label and wanted and tuple(map(str, wanted)) != tuple(map(str, found)):
+        raise DataFormatError(f'{pack}: expected rows packed with the targets {", ".join(map(str, wanted))}, found '
+                              f'{", ".join(map(str, found)) or "one label"}: pack them again (mr-elm pack --targets)')
+    if options.labels_separator not in (None, separator):
+        raise DataFormatError(f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
+                              f'found {"one label in each row" if separator is None else repr(separator)}: pack them '
+                              'again')
+    return {'target_columns': columns, 'target_names': names and tuple(names), 'labels_separator': separator}
+
+
+def demand_several_targets(path: str, form: RowFormat, options: RowOptions) -> None:
+    """Raise DataFormatError when several targets are wanted of rows of a kind that has one label."""
+    if len(options.targets) > 1 and form.labelled and not (
+            form.target_columns or options.ignore_label or form.kind == 'packed'):
+        raise DataFormatError(f'{path}: expected csv, parquet or arrow rows for several targets, found {form.kind} '
+                              'rows, which have one label')
