@@ -45,8 +45,8 @@ class PairProblem(NamedTuple):
     squares : the kernel values of each class with itself, flat; those of two classes are Q of their machine.
     features, targets, exponential : of a single machine whose kernel values are computed from features, see `PairRows`.
     ridge : of all variables of all machines, flat. eps, limit : where to stop, and after how many rounds at the latest.
-    trial : after so many rows that are computed from features, a machine is left, with 0 rounds, while 90 % of its
-        variables violate, after twice as many while half of them do: it will need most rows. 0 for never.
+    trial : after so many rows that are computed from features, a machine is left, with 0 rounds, while half of its
+        variables violate: it will need most rows. 0 for never.
     """
 
     squares: Floats
@@ -129,11 +129,9 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
             made, most = made + steps, most - steps
             if said >= 0:
                 filled += 1
-                if filled == problem.trial or filled == 2 * problem.trial:
-                    limit = 0.9 if filled == problem.trial else 0.5
-                    if find_face(a, g, upper, tolerance, face)[0] > limit * size:
-                        found[1][p] = 0
-                        return
+                if filled == problem.trial and 2 * find_face(a, g, upper, tolerance, face)[0] > size:
+                    found[1][p] = 0
+                    return
                 face[0], wanted = said, 1
                 continue
             newton = newton if whole else said != SETTLED

@@ -36,9 +36,7 @@ ROWS_A_CLASS, MOST_ROWS = 180, 1200
 MOST_SINGLE = 1100  # rows: at 1,300, `block_rule` is as fast as on all rows of K
 MOST_ON_DEMAND = 2500  # rows, up to which an easy machine of few features is faster on rows that are computed on demand
 CHEAP = 12          # features, up to which a row is computed on demand as fast as among others
-# After 1 / TRIAL of the rows and after twice as many a machine is left that will need most of them: to `block_rule`,
-# or to all rows together. On 25 sets of 1,200 to 2,500 rows 16 is 3 % faster than 6, 1 % than 12.
-TRIAL = 16
+TRIAL = 6           # after 1 / TRIAL of the rows, a machine that seems to need most of them is solved in another way
 FLAT, SQUARE = np.empty(0), np.empty((0, 0))  # for what a machine has not
 
 
