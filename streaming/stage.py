@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
-from io import BufferedReader
 from itertools import chain
 from typing import Any
 from urllib.parse import unquote
@@ -31,12 +30,12 @@ from mr_elm.io.packed import END_MARK, decode_end
 from mr_elm.io.parsed_rows import ParsedRows
 from mr_elm.io.parts import read_parts
 from mr_elm.io.sniff import sniff, take_first_lines
-from mr_elm.io.splits import CHUNK, read_stream, read_whole_lines
+from mr_elm.io.splits import CHUNK, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import report_alive
 from mr_elm.rows.reduced_input import ReducedInput
 from mr_elm.rows.row_arguments import add_stage_arguments, row_options
-from mr_elm.rows.splits import find_file
+from mr_elm.rows.splits import find_file, read_lines
 from mr_elm.typing import Rows
 
 Pair = tuple[str, Any]  # key and value
@@ -284,13 +283,6 @@ class MRRows(ProofArguments, MRJob):
                 yield key, value
         else:
             yield key, merge(values)
-
-
-def read_lines(file: dict[str, Any], start: int, length: int) -> Iterator[bytes]:
-    """Yield the chunks of whole lines of a split, wherever the file is."""
-    with (open_ranges(file['uri']) as source,
-          open(source, 'rb') if isinstance(source, str) else BufferedReader(source, CHUNK) as stream):
-        yield from read_stream(stream, file['path'], start, length)
 
 
 def as_meant(arguments: Iterable[str]) -> list[str]:

@@ -1,10 +1,13 @@
-"""Cut the files of a data set into splits, and find the file of a split."""
+"""Cut the files of a data set into splits, find the file of a split, and read one."""
 import re
+from collections.abc import Iterator
+from io import BufferedReader
 from typing import Any
 from urllib.parse import unquote
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.splits import is_compressed
+from mr_elm.files.ranges import open_ranges
+from mr_elm.io.splits import CHUNK, is_compressed, read_stream
 from mr_elm.rows.inputs import InputFile, InputPlan
 
 URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
@@ -57,3 +60,10 @@ def plain_path(uri: str) -> str:
     if scheme in ('hdfs', 'file'):
         return unquote(path)
     return f'{host}{unquote(path)}' if scheme.startswith('s3') else uri
+
+
+def read_lines(file: dict[str, Any], start: int, length: int) -> Iterator[bytes]:
+    """Yield the chunks of whole lines of a split, wherever the file is."""
+    with (open_ranges(file['uri']) as source,
+          open(source, 'rb') if isinstance(source, str) else BufferedReader(source, CHUNK) as stream):
+        yield from read_stream(stream, file['path'], start, length)
