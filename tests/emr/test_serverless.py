@@ -142,8 +142,10 @@ READ, PACKED = 's3://bucket/rows.csv', ('-o', 's3://bucket/p')
     (('train', 'pesvm', READ, '--model', 'm.npz', *SETTINGS), 'm.npz: -r emr-serverless expects a path on S3'),
     (('pack', READ, *PACKED, *SETTINGS[:-2]), 'expected an archive of `mr-elm bundle` on S3'),
     (('pack', READ, *PACKED, *SETTINGS[:8], *SETTINGS[-2:]), 'expected the role of the job, by --extra-cluster-param'),
+    (('pack', READ, *PACKED, *SETTINGS[:-1], 's3://bucket/a b.tar.gz'), 'a b.tar.gz: expected a path of letters'),
     (('pack', READ, *PACKED, '--resume', *SETTINGS), '--resume: cannot be used with -r emr-serverless'),
 ])
 def test_what_a_run_there_needs_is_asked_for_before_it(account, words, message):
+    before = account.left()
     done = elm(*words)
-    assert done.status == 1 and message in done.err
+    assert done.status == 1 and message in done.err and account.left() == before

@@ -6,6 +6,7 @@ the same configuration file as those of `-r emr`.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 import uuid
@@ -32,6 +33,7 @@ ENDED = ('SUCCESS', 'FAILED', 'CANCELLED')
 ENTRY = 'import sys\nfrom mr_elm.cli.serverless import perform\nsys.exit(perform(sys.argv[1], sys.argv[2:]))\n'
 PYTHON = f'./{UNPACKED}/bin/python'
 STAGING = 'spark.mr_elm.staging'
+PLAIN = re.compile(r'[\w/:.=+@-]+', re.ASCII)  # a path that no shell changes
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ class Serverless:
         """
         use_connection(self.options)
         with s3.translate_errors('EMR Serverless'):
-            place = self.start(words)
             try:
+                place = self.start(words)
                 found = self.wait(place)
                 out = read_log(self.output)
             finally:
@@ -133,10 +135,17 @@ class Serverless:
                                               tags=self.options['tags'])['applicationId']
 
     def describe_settings(self) -> str:
-        """Return the options of spark-submit: the archive with Python, and the code."""
+        """Return the options of spark-submit: the archive with Python, and the code.
+
+        Raises ValueError where a path has characters that a shell would take for more than themselves.
+        """
         values = {'spark.archives': f'{self.bundle}#{UNPACKED}', 'spark.submit.pyFiles': self.code,
                   'spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON': PYTHON,
                   'spark.emr-serverless.driverEnv.PYSPARK_PYTHON': PYTHON, 'spark.executorEnv.PYSPARK_PYTHON': PYTHON}
+        for path in (self.bundle, self.code):
+            if not PLAIN.fullmatch(path):
+                raise ValueError(f'{path}: expected a path of letters, digits and any of /:.=+@_- only; Amazon splits '
+                                 'the options of spark-submit as a shell does')
         return ' '.join(f'--conf {name}={value}' for name, value in values.items())
 
     def wait(self, place: dict[str, str]) -> dict[str, Any]:
