@@ -48,7 +48,7 @@ SIZES = {QUICK: ', with few rows (`make bench-quick`)', FULL: ', with all rows (
 COMMANDS = {'speed': '`make bench`; for the part on Hadoop, `make bench-hadoop`',
             'accuracy': '`make tables table-sparse-elm table-sparse-elm-paper table-sphere-svm table-boosting '
                         'table-boosting-folds figures-sparse-elm`',
-            'scaling': '`make speedup sizeup scaleup`; on Hadoop, add `RUNNER=hadoop`'}
+            'scaling': '`make speedup sizeup scaleup`; on Spark or Hadoop, add `RUNNER=spark` or `RUNNER=hadoop`'}
 
 
 def write_page(title: str, *parts: str) -> str:

@@ -75,8 +75,12 @@ class Parser(argparse.ArgumentParser):
             self.check_standard_input(args)
         if self.runs_jobs:
             passed += self.take_spark_options(**vars(args))
-            make_engine(args.runner, tuple(passed)).prepare(args.inputs)
+            self.check_runner(args, passed)
         return args, tuple(passed)
+
+    def check_runner(self, args: argparse.Namespace, passed: list[str]) -> None:
+        """Raise ValueError where the runner does not take an option, or cannot read the inputs."""
+        make_engine(args.runner, tuple(passed)).prepare(args.inputs)
 
     def take_spark_options(self, runner: str, master: str | None = None, partitions_of_rows: int | None = None,
                            **_: object) -> list[str]:

@@ -1,4 +1,5 @@
 """mr-elm speedup, sizeup and scaleup: measure how training scales."""
+import argparse
 import os
 from collections.abc import Sequence
 
@@ -7,6 +8,14 @@ from mr_elm.rows.row_arguments import positive
 from mr_elm.scaling.methods import METHODS
 from mr_elm.scaling.study import run_study
 from mr_elm.scaling.testbeds import TESTBEDS
+
+
+class ScaleParser(Parser):
+    """Parse the options of an experiment, which names the master of Spark itself."""
+
+    def check_runner(self, args: argparse.Namespace, passed: list[str]) -> None:
+        """Raise ValueError where the runner does not take an option."""
+        super().check_runner(args, [*passed, '--master', 'local[1]'] if args.runner == 'spark' else passed)
 
 
 def speedup(argv: Sequence[str]) -> None:
@@ -26,11 +35,11 @@ def scaleup(argv: Sequence[str]) -> None:
 
 def measure(argv: Sequence[str], experiment: str, description: str | None) -> None:
     """Run an experiment."""
-    parser = Parser(experiment, description)
+    parser = ScaleParser(experiment, description)
     parser.add_argument('-r', '--runner', choices=tuple(TESTBEDS), default='local',
-                        help='what a node is. local: a map process; hadoop: a NodeManager with one core, of a Hadoop '
-                        'that the command starts on this machine (if HADOOP_HOME names a cluster: a map task on it); '
-                        'emr: a core instance (default: %(default)s)')
+                        help='what a node is. local: a map process; spark: a core of this machine; hadoop: a '
+                        'NodeManager with one core, of a Hadoop that the command starts on this machine (if '
+                        'HADOOP_HOME names a cluster: a map task on it); emr: a core instance (default: %(default)s)')
     parser.add_argument('--method', nargs='+', choices=tuple(METHODS), default=['pesvm'], metavar='NAME',
                         help=f'one or more of {", ".join(METHODS)} (default: pesvm)')
     parser.add_argument('--nodes', nargs='+', type=positive, default=list_powers(os.cpu_count()), metavar='N',

@@ -18,8 +18,8 @@ AIMS = {**{name: f'The target is {share:.0%} of the value in the column "ideal" 
         'by the same quotient from the first size to the last one. This gives an increment. If the time grows like the '
         f'work, all increments are 1. The target is that each increment differs from 1 by at most {DEVIATION:.0%}.'}
 TIME = ('T(n nodes, D) is the wall-clock time of a training with n nodes on D rows; mD is m times as many rows. Each '
-        'training is repeated, and T is the median of the repeats. With `-r local`, a node is a map process; on a '
-        'cluster, it is a computer.')
+        'training is repeated, and T is the median of the repeats. With `-r local`, a node is a map process; with '
+        '`-r spark`, it is a core; on a cluster, it is a computer.')
 COLUMNS = ('"Least to largest" shows the smallest and the largest ratio of all repeats. "Of the map stage" is the same '
            'ratio, computed from the seconds of the map stage alone. Four columns show where the seconds of a training '
            'went: "start" is the start and end of jobs, "map" and "shuffle and reduce" are the stages of the jobs, and '

@@ -1,4 +1,4 @@
-"""Provide the nodes that a run is measured on: processes of this machine, NodeManagers, machines of EMR."""
+"""Provide the nodes that a run is measured on: processes and cores of this machine, NodeManagers, machines of EMR."""
 import os
 import re
 import subprocess
@@ -36,6 +36,16 @@ class LocalTestbed:
 
     def close(self) -> None:
         """Stop what was started."""
+
+
+class SparkTestbed(LocalTestbed):
+    """A node is a core of this machine that runs tasks of Spark."""
+
+    alias = 'spark'
+
+    def provide(self, nodes: int, size: int) -> list[str]:
+        """Return the words of mr-elm that make it run on so many cores."""
+        return ['-r', 'spark', '--master', f'local[{nodes}]', '--partitions-of-rows', str(nodes)]
 
 
 class RemoteTestbed(LocalTestbed):
@@ -127,4 +137,4 @@ def write_properties(values: dict[str, object]) -> list[str]:
     return [word for name, value in values.items() for word in ('-D', f'{name}={value}')]
 
 
-TESTBEDS = {testbed.alias: testbed for testbed in (LocalTestbed, HadoopTestbed, EMRTestbed)}
+TESTBEDS = {testbed.alias: testbed for testbed in (LocalTestbed, SparkTestbed, HadoopTestbed, EMRTestbed)}

@@ -3,6 +3,7 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,6 +22,7 @@ from mr_elm.engines.spark.session import choose_settings
 from mr_elm.io.formats import RowOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.scaling.runs import read_runs
 
 LISTENING, LOOPBACK = '0A', '0100007F'  # as the kernel writes them
 TRAININGS = {
@@ -202,3 +204,10 @@ def test_tasks_get_one_blas_thread_and_another_try():
     assert settings['spark.executorEnv.OPENBLAS_NUM_THREADS'] == '1'
     assert settings['spark.master'] == 'local[3,4]' and settings['spark.ui.enabled'] == 'true'
     assert 'spark.driver.host' not in choose_settings('yarn', {})
+
+
+def test_speedup_is_measured_on_cores_of_spark(context, tmp_path):
+    words = ('speedup', '-r', 'spark', '--nodes', '1', '2', '--sizes', '500', '--hidden', '5', '--repeats', '1', '-q')
+    subprocess.run([Path(sys.executable).with_name('mr-elm'), *words, '-o', tmp_path], check=True)
+    assert [(run.runner, run.nodes, run.maps) for run in read_runs(tmp_path / 'speedup.csv')] == [
+        ('spark', 1, 1), ('spark', 2, 2)]
