@@ -17,7 +17,6 @@ from mr_elm.engines.bundle import UNPACKED
 from mr_elm.engines.copies import LocalCopies
 from mr_elm.engines.mrjob_engine import TaskError, pairs_of
 from mr_elm.engines.remote import Remote
-from mr_elm.engines.shipping import zip_code
 from mr_elm.engines.spark.failures import explain_failure
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
 from mr_elm.engines.spark.progress import follow_tasks
@@ -29,6 +28,7 @@ from mr_elm.engines.spark.session import (
     find_master,
     import_pyspark,
     open_context,
+    pack_code,
 )
 from mr_elm.engines.trace import account, trace_job
 from mr_elm.files.hadoop import is_local_cluster
@@ -219,19 +219,8 @@ class ClusterSpark(Spark, Remote):
         """Return the SparkContext, whose workers are given the code."""
         context = super().context
         if self.bundle is None:
-            context.addPyFile(zip_code(os.path.join(self.code.name, 'mr_elm_code.zip')))
+            context.addPyFile(pack_code())
         return context
-
-    @cached_property
-    def code(self) -> tempfile.TemporaryDirectory:
-        """Return a folder for the code, from where executors fetch it as they start."""
-        return tempfile.TemporaryDirectory(prefix='mr_elm-')
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
-        """Remove what was put elsewhere, and the code."""
-        super().__exit__(kind, error, trace)
-        if 'code' in self.__dict__:
-            self.code.cleanup()
 
     @cached_property
     def properties(self) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Start Spark, or join the session that is there already."""
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -9,10 +10,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import IO, Any
 
 from mr_elm.engines.mrjob_engine import KERNELS, THREADS
+from mr_elm.engines.shipping import zip_code
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')
 ATTEMPTS = 4  # of a task, as on a cluster
@@ -116,6 +119,16 @@ def read_reason(log: IO[bytes]) -> str:
     lines = log.read().decode(errors='replace').splitlines()
     raised = [line for line in lines if re.match(r'(?:Caused by: |Exception |\w+Error)', line)]
     return next(iter([*raised[-1:], *lines[-1:]]), '')
+
+
+@cache
+def pack_code() -> str:
+    """Return an archive of the code, for executors. It stays until this process ends: each executor fetches it as it
+    starts.
+    """
+    folder = tempfile.mkdtemp(prefix='mr_elm-')
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return zip_code(os.path.join(folder, 'mr_elm_code.zip'))
 
 
 @contextmanager
