@@ -11,8 +11,8 @@ FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.stre
 # A room imports from itself and from the rooms before it: files of the package's top, and folders.
 ROOMS = ['errors', 'signals', 'typing', 'arithmetic', 'parallel', 'compiled', 'history', 'header', 'data', 'io',
          'files', 'features', 'sums', 'solvers', 'scores', 'model_checks', 'model_parts', 'model_base', 'models',
-         'machines', 'estimators', 'rows', 'passes', 'engines', 'streaming', 'drivers', 'methods', 'figures', 'scaling',
-         'cli', 'benchmarks']
+         'machines', 'estimators', 'rows', 'passes', 'engines', 'streaming', 'drivers', 'methods', 'figures', 'spark',
+         'scaling', 'cli', 'benchmarks']
 LIBRARY = [room for room in ROOMS[:ROOMS.index('rows')] if room not in ('data', 'files')]
 WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}
 

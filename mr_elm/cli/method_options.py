@@ -3,11 +3,10 @@ import argparse
 import math
 from collections.abc import Callable, Container
 from dataclasses import Field
-from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
 from mr_elm.cli.options import Parser, above_zero, above_zero_or_infinite
-from mr_elm.machines.option_fields import Option, flag_of, option_fields
+from mr_elm.machines.option_fields import Option, flag_of, option_fields, value_type
 from mr_elm.rows.row_arguments import AdvancedHelp, positive
 
 Options = TypeVar('Options')
@@ -42,12 +41,6 @@ def reading_of(each: Field, option: Option) -> dict[str, Any]:
     if kind is float:
         return {'type': above_zero_or_infinite if option.infinite else above_zero, 'metavar': option.metavar or 'X'}
     return {'type': within(*option.bounds) if option.bounds else positive, 'metavar': option.metavar or 'N'}
-
-
-def value_type(each: Field) -> Any:
-    """Return the type of a field, without the None of an option that need not be given."""
-    kinds: tuple = get_args(each.type) if isinstance(each.type, UnionType) else (each.type,)
-    return next(kind for kind in kinds if kind is not NoneType)
 
 
 def within(low: int, high: int) -> Callable[[str], int]:

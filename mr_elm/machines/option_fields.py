@@ -5,7 +5,8 @@ name and type unless `option` is told otherwise. The order of the fields is the 
 """
 from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar
+from types import NoneType, UnionType
+from typing import Any, ClassVar, get_args
 
 from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
@@ -53,6 +54,12 @@ def option_fields(kind: type) -> dict[str, Field]:
 def flag_of(each: Field) -> str:
     """Return what a user types for an option."""
     return each.metadata['option'].flag or f'--{each.name.replace("_", "-")}'
+
+
+def value_type(each: Field) -> Any:
+    """Return the type of a field, without the None of an option that need not be given."""
+    kinds: tuple = get_args(each.type) if isinstance(each.type, UnionType) else (each.type,)
+    return next(kind for kind in kinds if kind is not NoneType)
 
 
 def weights_option(group: str) -> Any:

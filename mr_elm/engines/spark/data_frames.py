@@ -1,0 +1,129 @@
+"""Check the columns of a DataFrame of Spark, and write its rows to files for jobs."""
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from mr_elm.engines.spark.engine import is_local_master
+from mr_elm.engines.spark.session import find_context
+from mr_elm.files.storage import store_of
+from mr_elm.io.frames import demand_distinct
+from mr_elm.io.selection import SHOWN
+from mr_elm.passes.work import new_staging
+
+NUMBER, TEXT, ARRAY, VECTOR = 'numbers', 'text', 'arrays of numbers', 'vectors'
+
+
+def demand_session(df: Any) -> None:
+    """Raise TypeError or ValueError when there is no DataFrame of a session in this process."""
+    if not hasattr(df, 'sparkSession'):
+        raise TypeError(f'df: expected a DataFrame of pyspark, found {type(df).__name__}')
+    if find_context() is None:
+        raise ValueError('df: expected a DataFrame of a Spark session in this process, found one of Spark Connect')
+    demand_distinct(df.columns)
+
+
+def demand_columns(df: Any, names: Iterable[str]) -> None:
+    """Raise ValueError when a column is missing."""
+    if missing := [name for name in names if name not in df.columns]:
+        raise ValueError(f'df: expected a column named {missing[0]!r}, its columns are {", ".join(df.columns[:SHOWN])}')
+
+
+def find_kind(df: Any, name: str) -> str:
+    """Return what a column holds: NUMBER, TEXT, ARRAY, VECTOR, or the name of its type, which cannot be a feature."""
+    types, type_ = import_module('pyspark.sql.types'), df.schema[name].dataType
+    numbers = (types.NumericType, types.BooleanType)
+    if type(type_).__name__ == 'VectorUDT':
+        return VECTOR
+    if isinstance(type_, types.ArrayType):
+        return ARRAY if isinstance(type_.elementType, numbers) else type_.simpleString()
+    kinds = {NUMBER: numbers, TEXT: types.StringType}
+    return next((kind for kind, found in kinds.items() if isinstance(type_, found)), type_.simpleString())
+
+
+def demand_kind(df: Any, name: str, *kinds: str) -> None:
+    """Raise ValueError when a column is of none of some kinds."""
+    if (found := find_kind(df, name)) not in kinds:
+        hint = ": encode='auto' makes categories of text" if found == TEXT else f': drop it, or make {kinds[0]} of it'
+        raise ValueError(f'df: expected {" or ".join(kinds)} in column {name!r}, found {found}{hint}')
+
+
+def read_column(df: Any, name: str) -> Any:
+    """Return the Column of a name; vectors become arrays."""
+    functions, quoted = import_module('pyspark.sql.functions'), name.replace('`', '``')
+    column = functions.col(f'`{quoted}`')
+    if find_kind(df, name) != VECTOR:
+        return column
+    return functions.when(column.isNotNull(), import_module('pyspark.ml.functions').vector_to_array(column))
+
+
+def select_columns(df: Any, label: str, weight: str | None, encodes: bool) -> Any:
+    """Return the columns of a training, where each item of arrays and vectors has a column of its own."""
+    special = {label: (NUMBER, TEXT), **({} if weight is None else {weight: (NUMBER,)})}
+    demand_columns(df, special)
+    features = (NUMBER, *([TEXT] if encodes else []), ARRAY, VECTOR)
+    for name in df.columns:
+        demand_kind(df, name, *special.get(name, features))
+    functions = import_module('pyspark.sql.functions')
+    arrays = df.select(*(read_column(df, name).alias(name) for name in df.columns))
+    sizes = measure_columns(arrays)
+    return arrays.select(*(column for name in df.columns for column in (
+        [functions.get(read_column(arrays, name), functions.lit(j)).cast('double').alias(f'{name}[{j}]')
+         for j in range(sizes[name])] if name in sizes else [read_column(arrays, name)])))
+
+
+def measure_columns(df: Any) -> dict[str, int]:
+    """Return the sizes of the columns of arrays. Raises ValueError when a column has arrays of several sizes."""
+    functions = import_module('pyspark.sql.functions')
+    names = [name for name in df.columns if find_kind(df, name) == ARRAY]
+    if not names:
+        return {}
+    columns = [functions.when(column.isNotNull(), functions.size(column))
+               for column in (read_column(df, name) for name in names)]
+    found = df.agg(*(bound(column) for column in columns for bound in (functions.min, functions.max))).first()
+    for name, low, high in zip(names, found[::2], found[1::2], strict=True):
+        if low != high or not low:
+            raise ValueError(f'df: expected vectors of one size in column {name!r}, found '
+                             f'{"none" if not high else f"sizes from {low} to {high}"}')
+    return dict(zip(names, found[::2], strict=True))
+
+
+@contextmanager
+def stage_rows(df: Any, root: str, demand: Callable[[Any], None]) -> Iterator[str]:
+    """Write a DataFrame as Parquet where tasks can read it: its folder, which vanishes at the end.
+
+    root : the folder of a cluster. demand : checks the DataFrame that was written.
+    """
+    if is_local_master(()):
+        with tempfile.TemporaryDirectory(prefix='mr_elm-') as parent:
+            folder = os.path.join(parent, 'rows')
+            demand(write_rows(df, f'file://{folder}'))
+            yield folder
+        return
+    folder = new_staging(root.rstrip('/'))
+    try:
+        demand(write_rows(df, folder))
+        yield folder
+    finally:
+        if store_of(folder).find(folder):
+            store_of(folder).remove(folder)
+
+
+def write_rows(df: Any, folder: str) -> Any:
+    """Write a DataFrame as Parquet; returns the DataFrame of the files."""
+    df.write.parquet(folder)
+    return df.sparkSession.read.parquet(folder)
+
+
+def demand_labels(df: Any, label: str, skips: bool) -> None:
+    """Raise ValueError when a DataFrame has no rows, or some have no label, unless bad rows are skipped."""
+    n_rows, n_missing = df.count(), df.filter(read_column(df, label).isNull()).count()
+    if not n_rows:
+        raise ValueError('df: expected rows, found none')
+    if n_missing and not skips:
+        raise ValueError(f"df: expected a label in each row, column {label!r} is null in {n_missing:,} of {n_rows:,} "
+                         "rows: bad_rows='skip' leaves these rows out")

@@ -1,0 +1,123 @@
+"""Predict the rows of data frames of pandas, batch by batch."""
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.io.columns import NumberColumn, Table, Values
+from mr_elm.io.formats import RowError
+from mr_elm.io.frames import Frame, read_values, to_matrix
+from mr_elm.io.text import read_number
+from mr_elm.model_base import Model
+from mr_elm.models import read_model
+from mr_elm.typing import Floats, Rows
+
+PREDICTION, PROBABILITY = 'prediction', 'probability'  # columns with what a model says
+ITEM = re.compile(r'(.*)\[(\d+)\]', re.DOTALL)  # the name of a feature that is an item of an array
+
+
+def predict_batches(data: bytes, sizes: Mapping[str, int], batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield a data frame with the predictions of each batch.
+
+    data : the bytes of a model file. sizes : of the columns that hold arrays, see `measure_arrays`.
+    batches : data frames of pandas with the columns of the model. Raises ValueError when rows do not fit the model.
+    """
+    model, pandas = read_bytes(data), import_module('pandas')
+    with one_thread():
+        for batch in batches:
+            yield pandas.DataFrame(predict_rows(model, read_features(model, batch, sizes)))
+
+
+def read_bytes(data: bytes) -> Model:
+    """Read a model from the bytes of its file."""
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'model.npz')
+        with open(path, 'wb') as stream:
+            stream.write(data)
+        return read_model(path)
+
+
+def predict_rows(model: Model, X: Rows) -> dict[str, Any]:
+    """Return the columns of the predictions; X (n, d)."""
+    if not has_probabilities(model):
+        found = model.predict(X)
+        return {PREDICTION: found if model.numeric else find_labels(model)[found]}
+    decisions = model.decision_function(X)
+    return {PREDICTION: find_labels(model)[model.decide(decisions)],
+            PROBABILITY: list(model.labelling.probabilities(decisions))}
+
+
+def has_probabilities(model: Model) -> bool:
+    """Tell whether a model has a probability for each class."""
+    return 'calibration' in model.arrays
+
+
+def find_labels(model: Model) -> np.ndarray:
+    """Return the classes as numbers, (K,), if all are, else as text; none for a regression."""
+    numbers = [read_number(name) for name in model.classes]
+    return np.array(model.classes, object) if None in numbers else np.array(numbers, float)
+
+
+def read_features(model: Model, batch: Any, sizes: Mapping[str, int]) -> Rows:
+    """Return the features of a batch, (n, d), dense or CSR. Raises ValueError when they do not fit the model."""
+    columns: dict[str, Values] = {}
+    for name in batch.columns:
+        if name in sizes:
+            X = stack_arrays(batch[name], sizes[name], name)
+            columns |= {f'{name}[{item}]': NumberColumn(X[:, item]) for item in range(sizes[name])}
+        else:
+            columns[name] = read_values(batch[name], name)
+    names = feature_names(model)
+    table = Table(tuple(columns[name] for name in names), len(batch))
+    if model.encoding is None:
+        return demand_finite(to_matrix(Frame(tuple(names), table), names), names)
+    try:
+        return model.encoding.encode(table).spread()
+    except RowError as error:
+        raise ValueError(f'df: {error.reason}: {error.detail}') from None
+
+
+def stack_arrays(values: Iterable[Any], size: int, name: str) -> Floats:
+    """Return arrays of one size as a matrix, a row of NaN for one that is missing. Raises ValueError for another size.
+    """
+    rows = [np.full(size, np.nan) if value is None else np.asarray(value, float) for value in values]
+    if wrong := [len(row) for row in rows if len(row) != size]:
+        raise ValueError(f'df: expected vectors of size {size} in column {name!r}, found one of size {wrong[0]}')
+    return np.array(rows, float).reshape(-1, size)
+
+
+def demand_finite(X: Floats, names: list[str]) -> Floats:
+    """Return rows of finite numbers. Raises ValueError when one is missing or infinite."""
+    finite = np.isfinite(X).all(axis=0)
+    if not finite.all():
+        raise ValueError(f'df: expected finite numbers in column {names[int(finite.argmin())]!r}, found a missing or '
+                         "infinite one: fill it, or train with encode='auto', which takes the mean for missing ones")
+    return X
+
+
+def feature_names(model: Model) -> list[str]:
+    """Return the names of the columns that a model needs; none where its rows had no names."""
+    return model.header.parameters.get('input', {}).get('names') or []
+
+
+def measure_arrays(model: Model, columns: Collection[str]) -> dict[str, int]:
+    """Return the sizes of the columns whose items are features: name -> size. columns : names that rows have."""
+    dropped = model.header.parameters.get('input', {}).get('dropped', [])
+    found = [ITEM.fullmatch(str(name)) for name in (*feature_names(model), *dropped) if name not in columns]
+    sizes: dict[str, int] = {}
+    for name, item in (match.groups() for match in found if match):
+        sizes[name] = max(sizes.get(name, 0), int(item) + 1)
+    return sizes
+
+
+def column_of(name: str, sizes: Mapping[str, int]) -> str:
+    """Return the column that holds a feature. sizes : of `measure_arrays`."""
+    found = ITEM.fullmatch(name)
+    return found.group(1) if found and found.group(1) in sizes else name

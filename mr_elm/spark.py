@@ -1,0 +1,198 @@
+"""Train models on DataFrames of Spark and add predictions to DataFrames, in a notebook or any program with a session.
+
+The jobs are those of `mr-elm train METHOD ... -r spark`; they run in the session of the DataFrame.
+"""
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from mr_elm.engines import make_engine
+from mr_elm.engines.spark.data_frames import (
+    ARRAY,
+    NUMBER,
+    TEXT,
+    VECTOR,
+    demand_columns,
+    demand_kind,
+    demand_labels,
+    demand_session,
+    read_column,
+    select_columns,
+    stage_rows,
+)
+from mr_elm.engines.spark.engine import STAGING, is_local_master
+from mr_elm.engines.spark.session import find_context, pack_code
+from mr_elm.files.storage import fetch_file, write_file
+from mr_elm.io.formats import RowOptions
+from mr_elm.io.store import save_model
+from mr_elm.machines.option_fields import flag_of, option_fields, value_type
+from mr_elm.methods import METHODS
+from mr_elm.methods import load as import_named
+from mr_elm.model_base import Model
+from mr_elm.models import read_model
+from mr_elm.rows.batches import (
+    PREDICTION,
+    PROBABILITY,
+    column_of,
+    feature_names,
+    find_labels,
+    has_probabilities,
+    measure_arrays,
+    predict_batches,
+)
+from mr_elm.rows.inputs import plan_inputs
+
+
+@dataclass(frozen=True)
+class SparkModel:
+    """Predict the rows of DataFrames.
+
+    trained : the Model: its header and its arrays. data : the bytes of its file.
+    """
+
+    trained: Model
+    data: bytes
+
+    def transform(self, df: Any) -> Any:
+        """Return a DataFrame with the new column `prediction`, and `probability` where the model has probabilities.
+
+        df : DataFrame with the columns of the training, which are found by their names. Other columns stay as they are.
+
+        A prediction is a number for a regression and where all classes are numbers, else text. A probability is an
+        array with a number for each class, in the order of `trained.classes`. Spark predicts batch by batch, when it
+        needs the rows. The Python of the workers needs pandas and pyarrow.
+        Raises ValueError when a column is missing, or cannot be a feature.
+        """
+        demand_session(df)
+        functions, sizes = import_module('pyspark.sql.functions'), measure_arrays(self.trained, df.columns)
+        names = list(dict.fromkeys(column_of(name, sizes) for name in feature_names(self.trained)))
+        demand_columns(df, names)
+        for name in names:
+            demand_kind(df, name, *((ARRAY, VECTOR) if name in sizes else (NUMBER, TEXT)))
+        added = self.added_columns
+        if taken := [name for name in added if name in df.columns]:
+            raise ValueError(f'df: expected no column {taken[0]!r}, which transform adds: drop it or rename it')
+        schema = ', '.join(f'{name} {kind}' for name, kind in added.items())
+        predict = functions.pandas_udf(self.make_predict(sizes), schema)
+        found = predict(functions.struct(*(read_column(df, name).alias(name) for name in names)))
+        return df.withColumns({name: found[name] for name in added})
+
+    @property
+    def added_columns(self) -> dict[str, str]:
+        """Return the columns that `transform` adds: name -> type."""
+        kind = 'string' if find_labels(self.trained).dtype == object else 'double'
+        return {PREDICTION: kind, **({PROBABILITY: 'array<double>'} if has_probabilities(self.trained) else {})}
+
+    def make_predict(self, sizes: Mapping[str, int]) -> Callable:
+        """Return the function of batches that workers run; Spark sends them the model once. sizes : of the arrays."""
+        context, pandas = find_context(), import_module('pandas')
+        if not is_local_master(()):
+            context.addPyFile(pack_code())
+        shared = context.broadcast(self.data)
+
+        def predict(batches: Any) -> Any:
+            yield from predict_batches(shared.value, sizes, batches)
+        kind = Iterator[pandas.DataFrame]  # type: ignore[name-defined]
+        predict.__annotations__ = {'batches': kind, 'return': kind}  # by which Spark knows what the function takes
+        return predict
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model to a file, whole or not at all; it replaces one that exists. path : here, on HDFS or S3."""
+        with write_file(os.fspath(path)) as local, open(local, 'wb') as stream:
+            stream.write(self.data)
+
+
+def load(path: str | os.PathLike) -> SparkModel:
+    """Read a file of `SparkModel.save` or `mr-elm train`. path : here, on HDFS or S3.
+
+    Raises ModelFormatError when it holds no model, ValueError when the model cannot predict DataFrames.
+    """
+    with fetch_file(os.fspath(path), 'model.npz') as local, open(local, 'rb') as stream:
+        model, data = read_model(local, os.fspath(path)), stream.read()
+    if model.header.target_names or model.multilabel:
+        raise ValueError(f'{path}: expected a model of one label, found one of several: use mr-elm predict')
+    if not feature_names(model):
+        raise ValueError(f'{path}: expected a model of columns with names, the rows of its training had none')
+    return SparkModel(model, data)
+
+
+def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None = None, encode: str = 'refuse',
+          **options: Any) -> SparkModel:
+    """Train a model on the rows of a DataFrame.
+
+    df : DataFrame. All columns but label and weight are features: numbers, text, vectors, arrays of numbers.
+    method : as in `mr-elm train METHOD`.
+    label, weight : names of columns; without a weight every row counts once.
+    encode : refuse, or auto: text becomes categories, and values may be missing.
+    options : those of `mr-elm train METHOD`, with _ for -, such as hidden=200 or task='regression'; and bad_rows:
+        stop, or skip the rows that cannot be used.
+
+    Spark writes the rows as Parquet to a temporary folder: on this machine if its master is local, else in the folder
+    that the property spark.mr_elm.staging names (default: hdfs:///tmp).
+    Raises ValueError when a column or an option cannot be used, DataFormatError when a row cannot.
+    """
+    settings = make_options(method, options)
+    demand_choice('encode', encode, ('refuse', 'auto'))
+    demand_session(df)
+    table = select_columns(df, label, weight, encode == 'auto')
+    rows = RowOptions(kind='parquet', label_column=label, weight_column=weight, encode=encode,
+                      numeric_labels=settings.numeric)
+    demand = partial(demand_labels, label=label, skips=settings.bad_rows == 'skip')
+    root = df.sparkSession.conf.get(STAGING, 'hdfs:///tmp')
+    with (stage_rows(table, root, demand) as folder, tempfile.TemporaryDirectory(prefix='mr_elm-') as local,
+          make_engine('spark', ('-D', f'{STAGING}={root}')) as engine):
+        header, arrays, _ = import_named(METHODS[method].driver)(plan_inputs([folder], rows), settings, engine)
+        path = os.path.join(local, 'model.npz')
+        save_model(path, header, arrays)
+        return load(path)
+
+
+def make_options(method: str, given: Mapping[str, Any]) -> Any:
+    """Make the options of a training. Raises ValueError for an unknown method, option or value."""
+    demand_choice('method', method, tuple(METHODS))
+    kind = import_named(METHODS[method].options)
+    known = {flag_of(each).lstrip('-').replace('-', '_'): each for each in option_fields(kind).values()}
+    values = {'bad_rows': demand_choice('bad_rows', given.get('bad_rows', 'stop'), ('stop', 'skip'))}
+    for name, value in given.items():
+        if name != 'bad_rows':
+            each = known[demand_choice(f'option of {method}', name, (*known, 'bad_rows'))]
+            values[each.name] = check_value(name, each, value)
+    made = kind(**values)
+    made.check()
+    return made
+
+
+def demand_choice(what: str, found: Any, choices: Sequence[str]) -> str:
+    """Return what was found. Raises ValueError when it is none of the choices."""
+    if found not in choices:
+        raise ValueError(f'{what}: expected {", ".join(choices)}, found {found!r}')
+    return found
+
+
+def check_value(name: str, each: Any, value: Any) -> Any:
+    """Return the value of an option of the command line. Raises ValueError when it cannot be that."""
+    kind, option = value_type(each), each.metadata['option']
+    if value is None and each.default is None:
+        return None
+    if kind is str:
+        return demand_choice(name, value, option.choices) if option.choices else str(value)
+    if kind is bool:
+        fits, expected = isinstance(value, bool), 'True or False'
+    elif kind is int:
+        low, high = option.bounds or (1, np.inf)
+        fits, expected = type(value) is int and low <= value <= high, f'a whole number from {low}'
+    else:
+        fits = type(value) in (int, float) and value > 0 and (option.infinite or isfinite(value))
+        expected = 'a number above 0'
+    if not fits:
+        raise ValueError(f'{name}: expected {expected}, found {value!r}')
+    return value
