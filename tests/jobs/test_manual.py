@@ -6,6 +6,7 @@
     python    statements, all blocks of a page in one namespace
     sh setup, hadoop, emr, network, spark, spark cluster
               not run here: lines of mr-elm must parse, targets of make exist
+    python spark        not run here either
     console hadoop      not run here either; `...` in what is printed stands for anything
     text      not code
 
@@ -42,7 +43,7 @@ RECIPES = 'docs/extending.md'
 STATUSES = {'sh': {0}, 'console': {0}, 'console fails': {1, 2}}
 RUN_HERE = {'python', *STATUSES}
 KINDS = {*RUN_HERE, 'text', 'sh setup', 'sh hadoop', 'sh emr', 'sh network', 'sh spark', 'sh spark cluster',
-         'console hadoop'}
+         'python spark', 'console hadoop'}
 RUN = [page for page in PAGES if page != RECIPES and RUN_HERE & {tag for tag, _ in blocks_of(read_page(page))}]
 
 

@@ -154,9 +154,14 @@ def test_a_task_that_fails_is_explained(run, words, cause, task):
 
 def test_the_page_on_spark_runs(context, here, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for words in (words for tag, body in blocks_of(read_page('docs/spark.md')) if tag in ('sh', 'sh spark')
-                  for words in commands(body)):
-        here(*words[1:])
+    names = {}
+    for tag, body in blocks_of(read_page('docs/spark.md')):
+        if tag == 'python spark':
+            exec(compile(body, 'docs/spark.md', 'exec'), names)
+        elif tag in ('sh', 'sh spark'):
+            for words in commands(body):
+                here(*words[1:])
+    assert names['right'] > 0.9
     assert len(Path('labels.txt').read_text().splitlines()) == 5000
 
 
