@@ -14,7 +14,8 @@ class MRScores(MRRows):
     """Score a sample of the rows of a training by models that have not seen them.
 
     Probabilities are fitted to these decision values. With the sums of a model each
-    row is scored by the model of all other rows; else by that of the other folds.
+    row is scored by the model of all other rows; else by that of the other folds,
+    where the sample may be of one fold only.
     There are no reducers.
 
     Input:  <split, rows>, text or packed, with labels: the rows of the training
@@ -36,8 +37,9 @@ class MRScores(MRRows):
     def configure_args(self) -> None:
         """Add the model and which rows to score."""
         super().configure_args()
-        self.add_file_arg('--model', help='npz: the trained model with its sums, or a model for each fold')
-        self.add_file_arg('--sample', help='JSON: share of the rows, seed of the hash, weights of the classes')
+        self.add_file_arg('--model', help='npz: the trained model with its sums, one trained without a fold, or a model '
+                          'for each fold')
+        self.add_file_arg('--sample', help='JSON: share of the rows, seed of the hash, weights of the classes, folds')
 
     def map_begin(self) -> None:
         """Load the model."""

@@ -67,6 +67,7 @@ class Script:
         self.where += [*passed, *(['--task-python-bin', args.python] if args.python else [])]
         self.encodes = False
         self.outputs: list[str] = []
+        self.added: set[str] = set()
         self.lines: list[str] = []
 
     def name(self, suffix: str) -> str:
@@ -100,7 +101,8 @@ class Script:
 
     def add(self, comment: str, noun: str, words: Sequence[object], inputs: str | None = None) -> None:
         """Add a stage, and let its output lead to the files of the next one."""
-        output = self.name(noun)
+        output = self.name(f'{noun}.again' if noun in self.added else noun)
+        self.added.add(noun)
         if self.outputs:
             self.lines.append(f'{self.layer} {" ".join(self.outputs)}')
         self.lines.append(f'# {comment}\n{self.program(noun, words, inputs)} > {output}')
@@ -164,8 +166,16 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
             add_scores(script)
         return
     script.add('take a sample of the rows', 'place', script.files(problem='npz'))
-    script.add("sum up E'T", 'pass', layer)
-    script.loop("compute products of E'E with vectors", ('pass', [*layer, *script.files(vectors='npz')]))
+    if options.holds_out:
+        add_passes(script, ' of the rows that are not held out', [*layer, *script.files(folds='json')])
+        add_scores(script)
+    add_passes(script, '', layer)
+
+
+def add_passes(script: Script, which: str, words: list[str]) -> None:
+    """Add the stages of conjugate gradients. which : of which rows, if not of all. words : their options."""
+    script.add(f"sum up E'T{which}", 'pass', words)
+    script.loop(f"compute products of E'E with vectors{which}", ('pass', [*words, *script.files(vectors='npz')]))
 
 
 def takes_passes(plan: InputPlan, options: PESVMOptions) -> bool:

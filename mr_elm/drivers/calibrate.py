@@ -17,23 +17,28 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.streaming.mr_scores import MRScores
 
 
-def fit_held_out(data: DataSet, made: Made, options: PESVMOptions, class_weights: dict | None = None) -> Made:
-    """Return a trained model with the probabilities or the intervals that the options ask for, if they do."""
+def fit_held_out(data: DataSet, made: Made, options: PESVMOptions, class_weights: dict | None = None,
+                 n_folds: int | None = None) -> Made:
+    """Return a trained model with the probabilities or the intervals that the options ask for, if they do.
+
+    n_folds : the model has not seen the first of so many folds; None where it keeps its sums.
+    """
     if not options.holds_out:
         return made
-    sample = ScoreSample.of(made[0].n_rows_used, options.seed, class_weights)
+    sample = ScoreSample.of(made[0].n_rows_used, options.seed, class_weights, n_folds)
     return add_probabilities(data, made, sample, options.threshold)
 
 
 def add_probabilities(data: DataSet, made: Made, sample: ScoreSample, threshold: str | None = None) -> Made:
-    """Return the model with probabilities, of a regression with intervals. made : of pesvm or elm, with its sums.
+    """Return the model with probabilities, of a regression with intervals. made : of pesvm or elm, with its sums,
+    or without them where it has not seen the rows of the sample.
 
     Raises DataFormatError when a class has no row in the sample.
     """
     rows = score_rows(data, lambda path: save_model(path, *made), sample)
     if made[0].task == 'regression':
         return add_intervals(*made, rows)
-    return fit_to(data, made, rows, threshold)
+    return fit_to(data, made, rows, threshold, 'folds' if sample.n_folds else 'leave-one-out')
 
 
 def fit_to(data: DataSet, made: Made, rows: HeldOut, threshold: str | None, kind: str = 'leave-one-out') -> Made:

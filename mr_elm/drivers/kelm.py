@@ -14,7 +14,8 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import describe_time
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.machines.calibrating import Made, add_intervals, calibrate
+from mr_elm.machines.calibrating import Made, add_intervals, calibrate, demand_every_class
+from mr_elm.machines.fold_machines import FOLD, FOLDS
 from mr_elm.machines.kernel import KernelMachine, Product
 from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.machines.nodes import describe_targets
@@ -24,7 +25,7 @@ from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.kernel.kelm import PASSES, KernelSolution
-from mr_elm.solvers.kernel.kelm_cg import Preconditioner
+from mr_elm.solvers.kernel.kelm_cg import Preconditioner, hash_rounded
 from mr_elm.typing import Floats
 
 
@@ -34,14 +35,33 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
     with gather_data(plan, options, engine) as data:
+        machine = KernelMachine.of_options(data.options, data.n_rows)
         with one_thread():
-            solution, found = solve(data, KernelMachine.of_options(data.options, data.n_rows))
+            fold = score_fold(data, machine) if machine.solver == 'cg' and data.options.holds_out else None
+            solution, found = solve(data, machine)
         made: Made = describe(data, found), kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef)
         if data.options.probabilities:
-            made = calibrate(*made, hold_out(data, solution), threshold=data.options.threshold)
+            kind = 'folds' if fold else 'leave-one-out'
+            made = calibrate(*made, fold or hold_out(data, solution), kind, data.options.threshold)
         if data.options.intervals:
-            made = add_intervals(*made, hold_out(data, solution))
+            made = add_intervals(*made, fold or hold_out(data, solution))
         return *made, data.source.first
+
+
+def score_fold(data: KernelData, machine: KernelMachine) -> HeldOut:
+    """Return the rows of a fold with their decision values by the machine of all others, which weigh 0 there.
+
+    Raises DataFormatError when a class has no row outside the fold.
+    """
+    data.reporter.say(f'{data.options.holds_out}: solving without one of {FOLDS} folds of the rows')
+    rows, held = data.rows, hash_rounded(data.rows.X, data.options.seed + FOLD) % np.uint64(FOLDS) == 0
+    weights = np.where(held, 0.0, rows.weights)
+    if data.classes:
+        counts = np.bincount(rows.numbers.astype(int), weights, len(data.classes.names))
+        demand_every_class(data.classes.names, counts, f'of {data.source.plan.name} outside the fold that is held out')
+    solution = solve_by_gradients(data, machine, weights)[0]
+    decisions = make_product(data)(solution.dual_coef)
+    return HeldOut(rows.numbers, rows.weights, decisions, np.zeros(data.n_rows)).take(held)
 
 
 def hold_out(data: KernelData, solution: KernelSolution) -> HeldOut:
@@ -53,7 +73,7 @@ def hold_out(data: KernelData, solution: KernelSolution) -> HeldOut:
 def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dict[str, Any]]:
     """Run the jobs of a solver: (solution, what the header says of it)."""
     if machine.solver == 'cg':
-        return solve_by_gradients(data, machine)
+        return solve_by_gradients(data, machine, data.rows.weights)
     T, weights = data.targets, data.rows.weights
     facts: dict[str, Any] = {}
     if machine.takes_passes:
@@ -89,8 +109,9 @@ def count_passes(data: KernelData, n_passes: int) -> Product:
     return product
 
 
-def solve_by_gradients(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dict[str, Any]]:
-    """Run conjugate gradients, a job a pass; see `solve`."""
+def solve_by_gradients(data: KernelData, machine: KernelMachine,
+                       weights: Floats) -> tuple[KernelSolution, dict[str, Any]]:
+    """Run conjugate gradients, a job a pass; see `solve`. weights : of the rows, (N,)."""
     facts: dict[str, Any] = {'rank': None, 'passes': None, 'residual': None}  # in the order of the header
     report = PassReport(data.reporter, 'cg', machine.tolerance, machine.max_passes)
 
@@ -107,7 +128,7 @@ def solve_by_gradients(data: KernelData, machine: KernelMachine) -> tuple[Kernel
     data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}',
                            lambda: estimate_seconds(lambda A: A @ A, np.cbrt(2.5 * data.n_rows * most**2)))
     solution, passes, residual = machine.solve_by_gradients(
-        data.task_rows, make_product(data), data.targets, data.rows.weights, announce, report)
+        data.task_rows, make_product(data), data.targets, weights, announce, report)
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': machine.tolerance}
 
 

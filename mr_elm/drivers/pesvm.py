@@ -63,9 +63,6 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
     if solver == PASSES:
-        if options.holds_out:
-            raise DataFormatError(f'{data.plan.name}: {options.holds_out}: {reason}, and passes keep no sums: raise '
-                                  f'--memory, take fewer --hidden, or leave {options.holds_out} out')
         data.engine.reporter.say(f'solving by passes: {reason}')
         start = None if like is None else like.arrays['output_weights']
         return *pesvm_passes.train(inputs, layer, steps, start), data.first

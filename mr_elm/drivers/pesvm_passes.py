@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.gram_job import check_counts, write_layer
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pass_report import PassReport
@@ -19,11 +20,13 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import split_key
-from mr_elm.machines.calibrating import Made
+from mr_elm.machines.calibrating import Made, demand_every_class, keep_held_out
+from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.options import PASSES
 from mr_elm.machines.passes import Passes
 from mr_elm.model_parts import layer_arrays
+from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.held_out import HeldOutScore
 from mr_elm.solvers.ridge.esvm import collect_targets, right_side
 from mr_elm.solvers.ridge.sample_factor import Sample, SampleGram
@@ -97,6 +100,8 @@ class PassProblem:
         class_sums, _, counts, _ = collect_targets(sums, self.layer.n_hidden + 1, inputs.classes)
         if self.folds is None:
             check_counts(inputs.plan, inputs.classes, counts)
+        elif inputs.classes and inputs.options.probabilities:
+            demand_every_class(inputs.classes.names, counts, f'of {inputs.plan.name} outside the fold that is held out')
         has_targets = inputs.options.numeric or inputs.summary.separator is not None
         return right_side(class_sums, has_targets)[:len(self.gram.M)]
 
@@ -145,7 +150,23 @@ def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Float
     """Solve for the output weights by passes: (header, arrays) of the model, which has no sums.
 
     start : output weights (L + 1, K) to begin with, None for zeros. Warns when the passes allowed do not suffice.
+    Raises DataFormatError when a class has no row to fit probabilities to.
     """
+    options = inputs.options
     with open_problem(inputs, layer, steps) as problem:
-        return problem.describe(problem.solve(inputs.options.nu, start))
+        if not options.holds_out:
+            return problem.describe(problem.solve(options.nu, start))
+        inputs.data.engine.reporter.say(f'{options.holds_out}: solving without one of {FOLDS} folds of the rows')
+        held = problem.hold_out(Folds(FOLDS, 1, 1.0, options.seed, inputs.weights, inputs.class_numbers))
+        return train_on_all(problem, held.solve(options.nu, start), FOLDS)
+
+
+def train_on_all(problem: PassProblem, found: PassSolution, n_folds: int) -> Made:
+    """Solve on all rows from a solution without the first of n_folds folds: (header, arrays) of the model.
+
+    The rows of that fold give the probabilities or the intervals that options ask for.
+    """
+    inputs = problem.inputs
+    scored = fit_held_out(inputs.data, problem.describe(found), inputs.options, inputs.weights, n_folds)
+    return keep_held_out(HiddenNodeModel(*scored), *problem.describe(problem.solve(found.nu, found.B)))
 

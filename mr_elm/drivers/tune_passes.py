@@ -10,13 +10,12 @@ from itertools import product
 from typing import Any
 
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm_passes import PassProblem, PassSolution, open_problem
+from mr_elm.drivers.pesvm_passes import PassProblem, PassSolution, open_problem, train_on_all
 from mr_elm.header import ModelHeader
 from mr_elm.machines.grid_task import Folds, Search
 from mr_elm.machines.passes import choose_type
 from mr_elm.scores.selection import Kind, NodeScore, best_nodes
 from mr_elm.solvers.ridge.fold_grid import GridCell
-from mr_elm.typing import Floats
 
 PATIENCE = 2  # so many values of nu in a row that are worse than the best one end the path
 Place = tuple[Kind, int]  # kind of nodes, and L
@@ -24,11 +23,11 @@ Place = tuple[Kind, int]  # kind of nodes, and L
 
 @dataclass(frozen=True)
 class Candidate:
-    """Hold a NodeScore, its kind and number of nodes, and the output weights B, (L + 1, K), that have it."""
+    """Hold a NodeScore, its kind and number of nodes, and the PassSolution that has it."""
 
     score: NodeScore
     place: Place
-    B: Floats
+    solution: PassSolution
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,9 @@ def tune(inputs: NodeInputs, search: Search, folds: Folds) -> tuple[PathResult, 
         with open_place(inputs, place) as problem:
             found += walk(problem.hold_out(folds), place, search.nus)
             if len(places) == 1:
-                return train_best(problem, found)
+                return train_best(problem, found, folds)
     with open_place(inputs, choose_best(found).place) as problem:
-        return train_best(problem, found)
+        return train_best(problem, found, folds)
 
 
 @contextmanager
@@ -70,8 +69,8 @@ def walk(problem: PassProblem, place: Place, nus: tuple[float, ...]) -> list[Can
     """Return the Candidates of nu on one place, from the smallest nu on, up to where larger ones are worse."""
     found: list[Candidate] = []
     for nu in sorted(nus):
-        solution = problem.solve(nu, found[-1].B if found else None)
-        found.append(Candidate(judge(problem, place, solution), place, solution.B))
+        solution = problem.solve(nu, found[-1].solution.B if found else None)
+        found.append(Candidate(judge(problem, place, solution), place, solution))
         report(problem, found[-1].score)
         if all(choose_best(found) is not each for each in found[-PATIENCE:]):
             break
@@ -102,8 +101,9 @@ def choose_best(found: list[Candidate]) -> Candidate:
     return next(each for each in found if each.score is best)
 
 
-def train_best(problem: PassProblem, found: list[Candidate]) -> tuple[PathResult, ModelHeader, Mapping]:
+def train_best(problem: PassProblem, found: list[Candidate],
+               folds: Folds) -> tuple[PathResult, ModelHeader, Mapping]:
     """Train on all rows; see `tune`."""
     best = choose_best(found)
-    return PathResult([each.score for each in found], best.score), *problem.describe(
-        problem.solve(best.score.nu, best.B))
+    return PathResult([each.score for each in found], best.score), *train_on_all(
+        problem, best.solution, folds.n_folds)

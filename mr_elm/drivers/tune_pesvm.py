@@ -51,7 +51,7 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine)
 
     found has `scores` and `best`: a SearchResult, or by passes a PathResult.
     options : whose nodes, metric, nu and L do not matter. Raises DataFormatError when the rows cannot be used,
-    ValueError for metrics, probabilities or intervals by passes.
+    ValueError for metrics by passes.
     """
     n_landmarks = max(search.sizes) if any(kind.map == 'nystrom' for kind in search.kinds) else 0
     data = DataSet(plan, engine, options.bad_rows)
@@ -59,9 +59,6 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine)
     if by_passes and search.n_sampled:
         raise ValueError('--metric: expected none with --solver passes, or at most '
                          f'{MOST_GRAM_NODES:,} --hidden and --solver gram')
-    if by_passes and options.holds_out:
-        raise ValueError(f'{options.holds_out}: expected at most {MOST_GRAM_NODES:,} --hidden or --solver gram, passes '
-                         'keep no sums')
     inputs = NodeInputs(options, *learn_rows(data, options.task, n_landmarks, options.seed, search.n_sampled), data)
     if by_passes:
         folds = describe_folds(inputs, replace(search, tested=1))

@@ -8,11 +8,12 @@ from mr_elm.errors import DataFormatError
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import Block
 from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.machines.grid_task import FOLD
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import Model
 from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
 from mr_elm.scores.intervals import scale_residuals
-from mr_elm.scores.selection import select_sample
+from mr_elm.scores.selection import fold_numbers, select_sample
 from mr_elm.scores.threshold import choose_threshold
 from mr_elm.solvers.ridge.esvm import TrainingRows
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
@@ -27,20 +28,26 @@ class ScoreSample:
     """Say which rows of a training are scored, and what they weighed there.
 
     share : of the rows. seed : of the keyed hash that chooses them. class_weights : label -> weight, or None.
+    n_folds : the sample is of the rows of the first of so many folds, see `Folds`; None for all rows.
     """
 
     share: float
     seed: int
     class_weights: Mapping[str, float] | None = None
+    n_folds: int | None = None
 
     @classmethod
-    def of(cls, n_rows: int, seed: int, class_weights: Mapping[str, float] | None = None) -> 'ScoreSample':
+    def of(cls, n_rows: int, seed: int, class_weights: Mapping[str, float] | None = None,
+           n_folds: int | None = None) -> 'ScoreSample':
         """Choose the share for n_rows rows."""
-        return cls(min(1.0, ROWS / n_rows), seed, class_weights)
+        return cls(min(1.0, ROWS * (n_folds or 1) / n_rows), seed, class_weights, n_folds)
 
     def choose(self, block: Block | TrainingRows) -> np.ndarray:
         """Return the numbers of the rows that are in the sample."""
-        return np.flatnonzero(select_sample(block.X, self.share, self.seed + KEY))
+        chosen = select_sample(block.X, self.share, self.seed + KEY)
+        if self.n_folds:
+            chosen &= fold_numbers(block.X, self.n_folds, self.seed + FOLD) == 0
+        return np.flatnonzero(chosen)
 
     def to_json(self) -> dict:
         """Return the sample as a dictionary that JSON can hold."""
@@ -67,11 +74,8 @@ def calibrate(header: ModelHeader, arrays: Mapping[str, np.ndarray], rows: HeldO
     Raises DataFormatError when a class has no row.
     """
     numbers = rows.numbers.astype(int)
-    weights = np.bincount(numbers, rows.weights, len(header.classes))
-    if absent := [name for name, weight in zip(header.classes, weights, strict=True) if not weight]:
-        raise DataFormatError(f'expected rows of every class to fit probabilities, found none of class {absent[0]!r} '
-                              f'among the {len(numbers):,} rows that were scored: add rows of it, or leave '
-                              '--probabilities out')
+    demand_every_class(header.classes, np.bincount(numbers, rows.weights, len(header.classes)),
+                       f'among the {len(numbers):,} rows that were scored')
     if threshold and len(header.classes) != 2:
         raise DataFormatError(f'--threshold: expected two classes, found {len(header.classes)}')
     scores = class_scores(rows.decisions, len(header.classes), header.parameters.get('multiclass', ONE_VS_ALL))
@@ -81,6 +85,13 @@ def calibrate(header: ModelHeader, arrays: Mapping[str, np.ndarray], rows: HeldO
         P = Labelling(2, calibration=fitted).probabilities(rows.decisions)[:, 1]
         header = replace(header, threshold=choose_threshold(threshold, P, numbers == 1, rows.weights))
     return replace(header, calibration=facts), {**arrays, 'calibration': fitted}
+
+
+def demand_every_class(names: Sequence[str], weights: Sequence[float] | np.ndarray, where: str) -> None:
+    """Raise DataFormatError when a class has no row. weights : of the rows of each class. where : which rows."""
+    if absent := [name for name, weight in zip(names, weights, strict=True) if not weight]:
+        raise DataFormatError(f'expected rows of every class to fit probabilities, found none of class {absent[0]!r} '
+                              f'{where}: add rows of it, or leave --probabilities out')
 
 
 def keep_held_out(before: Model, header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> Made:

@@ -13,6 +13,7 @@ from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.machines.calibrating import KEY
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
+from mr_elm.machines.spread import has_sums
 from mr_elm.model_base import Model
 from mr_elm.model_parts import join_arrays, take_arrays
 from mr_elm.models import HiddenNodeModel, KernelModel, read_model
@@ -66,11 +67,14 @@ Scorer = LeaveOneOutModel | FoldMachines
 
 
 def load_scorer(path: str | PathLike) -> tuple[Scorer, Model]:
-    """Read what scores held-out rows, and a model: a model with its sums, or what `FoldMachines.save` wrote."""
+    """Read what scores held-out rows, and a model: a model, or what `FoldMachines.save` wrote.
+
+    A model without its sums scores all rows: it has seen none of them.
+    """
     header, arrays = load_arrays(path)
     if 'folds' not in header:
         model = read_model(path)
-        return LeaveOneOutModel.of(model), model  # type: ignore[arg-type]
+        return LeaveOneOutModel.of(model) if has_sums(model) else FoldMachines([model], 0), model  # type: ignore[arg-type]
     models = [make_model(ModelHeader.from_json(one), take_arrays(arrays, fold))
               for fold, one in enumerate(header['folds'])]
     return FoldMachines(models, header['seed']), models[0]

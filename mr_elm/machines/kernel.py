@@ -149,10 +149,6 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
     room = int(np.sqrt(options.memory * 1e6 / 8))
     solver = options.solver or ('cholesky' if n_rows <= room else 'cg')
     whole = count_matrices(replace(options, solver=solver))
-    if solver == 'cg' and options.holds_out:
-        raise DataFormatError(f'{name}: expected at most {room:,} rows for {options.holds_out}, as fit into --memory '
-                              f'{options.memory:g} MB, found {n_rows:,}: raise --memory to '
-                              f'{-(-8 * n_rows**2 // 10**6)}, or leave {options.holds_out} out')
     if whole * n_rows**2 * 8 > options.memory * 1e6:
         raise DataFormatError(
             f'{name}: {n_rows:,} rows are too many for --solver {solver}, at most {int(room / np.sqrt(whole)):,} '

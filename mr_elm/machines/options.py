@@ -74,8 +74,6 @@ class PESVMOptions(MetricOptions):
         demand_intervals(self.task, self.intervals)
         demand(not self.holds_out or self.nu < float('inf'),
                f'{self.holds_out}: expected a finite --C, the initial ELM keeps no sums')
-        demand(not (self.holds_out and self.solver == PASSES),
-               f'{self.holds_out}: expected --solver gram, passes keep no sums')
         demand(self.map != 'identity' or self.n_hidden == N_HIDDEN,
                '--hidden: cannot be used with --map identity, whose nodes are the features')
         demand(self.map == 'nystrom' or self.kernel == 'gaussian',
@@ -259,8 +257,6 @@ class KELMOptions(KernelOptions):
         demand(not (self.leave_one_out and self.solver == 'cg'),
                '--leave-one-out: expected --solver cholesky or svd, cg has no closed form')
         demand_intervals(self.task, self.intervals)
-        demand(not (self.holds_out and self.solver == 'cg'),
-               f'{self.holds_out}: expected --solver cholesky or svd, cg has no closed form of leave-one-out')
         demand(not (self.emit and self.solver == 'cg'),
                '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix')
         demand(not (self.emit and self.rank),

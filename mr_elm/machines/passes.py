@@ -59,8 +59,6 @@ def choose_solver(options: PESVMOptions, n_rows: int, n_hidden: int) -> tuple[st
     needed = COPIES * 8 * (n_hidden + 1)**2 / 1e6
     if needed > options.memory:
         return PASSES, f'a Gram of {n_hidden:,} nodes takes {needed:,.0f} MB, --memory is {options.memory:g} MB'
-    if options.holds_out:
-        return GRAM, f'{options.holds_out} needs the sums'
     if n_hidden > MOST_GRAM_NODES and n_rows > n_hidden:
         return PASSES, f'there are more than {MOST_GRAM_NODES:,} hidden nodes'
     return GRAM, f'a Gram of {n_hidden:,} nodes fits into --memory {options.memory:g} MB'

@@ -70,13 +70,17 @@ class Preconditioner:
 
 
 def choose_landmarks(Z: Rows, n: int, seed: int = 0) -> np.ndarray:
-    """Return the numbers of the n distinct rows with the smallest keyed hashes: the same for any order of the rows.
+    """Return the numbers of the n distinct rows with the smallest keyed hashes: the same for any order of the rows."""
+    return np.unique(hash_rounded(Z, seed), return_index=True)[1][:n]
+
+
+def hash_rounded(Z: Rows, seed: int) -> np.ndarray:
+    """Return a keyed hash of each row, (N,) uint64.
 
     The last digits do not count: of rows of text, scaled, they depend on the splits.
     """
-    hashes = [hash_rows(round_values(Z[start:start + ROWS_AT_ONCE]), seed)
-              for start in range(0, Z.shape[0], ROWS_AT_ONCE)]
-    return np.unique(np.concatenate(hashes), return_index=True)[1][:n]
+    return np.concatenate([hash_rows(round_values(Z[start:start + ROWS_AT_ONCE]), seed)
+                           for start in range(0, Z.shape[0], ROWS_AT_ONCE)])
 
 
 def round_values(Z: Rows) -> Rows:
