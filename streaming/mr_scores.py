@@ -37,7 +37,7 @@ class MRScores(MRRows):
     def configure_args(self) -> None:
         """Add the model and which rows to score."""
         super().configure_args()
-        self.add_file_arg('--model', help='npz: the trained model with its sums, one trained without a fold, or a model '
+        self.add_file_arg('--model', help='npz: a model with its sums, one that was trained without a fold, or a model '
                           'for each fold')
         self.add_file_arg('--sample', help='JSON: share of the rows, seed of the hash, weights of the classes, folds')
 
