@@ -101,7 +101,7 @@ class Script:
 
     def add(self, comment: str, noun: str, words: Sequence[object], inputs: str | None = None) -> None:
         """Add a stage, and let its output lead to the files of the next one."""
-        output = self.name(f'{noun}.again' if noun in self.added else noun)
+        output = self.name(f'again.{noun}' if noun in self.added else noun)
         self.added.add(noun)
         if self.outputs:
             self.lines.append(f'{self.layer} {" ".join(self.outputs)}')
