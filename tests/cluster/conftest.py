@@ -115,6 +115,14 @@ def rows(tmp_path_factory):
 
 
 @pytest.fixture(scope='session')
+def packed_rows(here, rows, tmp_path_factory):
+    """Pack these rows in blocks that several tasks share: the folder, on this machine."""
+    folder = tmp_path_factory.mktemp('packed') / 'rows'
+    here('pack', rows, '-o', folder, '--block-rows', 500, '-q')
+    return folder
+
+
+@pytest.fixture(scope='session')
 def packed(cluster, tmp_path_factory):
     """Pack rows that keep two tasks busy for seconds: the folder, on this machine."""
     folder = tmp_path_factory.mktemp('packed')

@@ -53,11 +53,9 @@ def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, rows, mod
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
 
 
-def test_a_training_by_passes_goes_on_from_the_pass_at_which_its_driver_was_killed(cluster, here, rows, model_of,
-                                                                                     tmp_path):
-    here('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, '-q')
-    words = ('train', 'pesvm', tmp_path / 'packed', '--hidden', 40, '--solver', 'passes', '--tolerance', 0.05,
-             '--model')
+def test_a_training_by_passes_goes_on_from_the_pass_at_which_its_driver_was_killed(cluster, here, packed_rows,
+                                                                                     model_of, tmp_path):
+    words = ('train', 'pesvm', packed_rows, '--hidden', 40, '--solver', 'passes', '--tolerance', 0.1, '--model')
     with cluster.started(*words, tmp_path / 'm.npz') as process:
         assert any('passes: pass 1 of' in line for line in process.stderr)
         process.kill()
@@ -65,8 +63,9 @@ def test_a_training_by_passes_goes_on_from_the_pass_at_which_its_driver_was_kill
     assert done.returncode == 0 and 'pass: finished in the earlier run' in done.stderr, done.stderr
     here(*words, tmp_path / 'inline.npz', '-q')
     (header, arrays), (expected, inline) = map(model_of, (tmp_path / 'm.npz', tmp_path / 'inline.npz'))
-    assert header['parameters']['residual'] == expected['parameters']['residual'] < 0.05
-    assert arrays['output_weights'].tobytes() == inline['output_weights'].tobytes()
+    assert header['parameters']['residual'] == expected['parameters']['residual'] < 0.1
+    assert header['parameters']['passes'] == expected['parameters']['passes']
+    demand_same_bits(inline, arrays)
 
 
 def test_a_driver_killed_in_the_second_job_of_a_tree_of_sums_keeps_the_first(training, same_model):
