@@ -26,6 +26,7 @@ def test_packed_rows_give_the_same_bits(cluster, rows, model_of, tmp_path):
         assert [key for key in arrays if arrays[key].tobytes() != models[0][key].tobytes()] == []
 
 
+@pytest.mark.parametrize('rows', ['letter', 'a9a'], indirect=True)
 def test_text_gives_the_same_predictions(cluster, rows, tmp_path):
     scores = []
     for runner, words in RUNNERS.items():
