@@ -17,14 +17,6 @@ def inline_model(here, rows, tmp_path_factory):
 
 
 @pytest.fixture(scope='module')
-def packed(here, rows, tmp_path_factory):
-    """Pack on this machine."""
-    folder = tmp_path_factory.mktemp('packed') / 'rows'
-    here('pack', rows, '-o', folder, '--block-rows', 500, '-q')
-    return folder
-
-
-@pytest.fixture(scope='module')
 def packed_there(cluster, rows):
     """Pack on the cluster, into HDFS."""
     cluster.done('pack', rows, '-o', 'hdfs:///tests/packed,{1}', '--block-rows', 500)
@@ -54,9 +46,9 @@ def test_text_gives_the_model_that_it_gives_inline(cluster, rows, inline_model, 
 
 
 @pytest.mark.long
-def test_packed_rows_give_the_same_bits_in_one_split(cluster, here, packed, model_of, tmp_path):
-    here('train', 'pesvm', packed, *OPTIONS, '--model', tmp_path / 'inline.npz', '-q')
-    cluster.done('train', 'pesvm', packed, *OPTIONS, '--model', tmp_path / 'hadoop.npz',
+def test_packed_rows_give_the_same_bits_in_one_split(cluster, here, packed_rows, model_of, tmp_path):
+    here('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / 'inline.npz', '-q')
+    cluster.done('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / 'hadoop.npz',
                  '-D', 'mapreduce.job.maps=1', '-D', 'mapreduce.job.reduces=2')
     assert different(model_of, tmp_path / 'inline.npz', tmp_path / 'hadoop.npz') == []
 
@@ -105,28 +97,28 @@ def test_a_task_that_raises_is_explained(cluster, rows, inline_model):
 @pytest.mark.long
 @pytest.mark.parametrize('method, parts, reducers', [
     ('sparse-elm', 1, ('-D', 'mapreduce.job.reduces=3')), ('sphere-svm', 3, ())])
-def test_machines_are_trained_on_reducers(cluster, here, packed, model_of, tmp_path, method, parts, reducers):
-    words = ('train', method, packed, '--C', 2, '--partitions', parts, '--model')
+def test_machines_are_trained_on_reducers(cluster, here, packed_rows, model_of, tmp_path, method, parts, reducers):
+    words = ('train', method, packed_rows, '--C', 2, '--partitions', parts, '--model')
     here(*words, tmp_path / 'inline', '-q')
     cluster.done(*words, tmp_path / 'hadoop', '-D', 'mapreduce.job.maps=3', *reducers)
     assert different(model_of, tmp_path / 'inline', tmp_path / 'hadoop') == []
 
 
 @pytest.mark.long
-def test_a_kernel_matrix_is_computed_by_tasks(cluster, here, packed, model_of, tmp_path):
-    words = ('train', 'mr-kelm', packed, '--C', 10, '--model')
+def test_a_kernel_matrix_is_computed_by_tasks(cluster, here, packed_rows, model_of, tmp_path):
+    words = ('train', 'mr-kelm', packed_rows, '--C', 10, '--model')
     here(*words, tmp_path / 'inline', '-q')
     cluster.done(*words, tmp_path / 'hadoop', '-D', 'mapreduce.job.maps=2')
     assert different(model_of, tmp_path / 'inline', tmp_path / 'hadoop') == []
 
 
 @pytest.mark.long
-def test_a_model_is_chosen_and_grows(cluster, here, packed, model_of, tmp_path):
+def test_a_model_is_chosen_and_grows(cluster, here, packed_rows, model_of, tmp_path):
     """The same bits as inline."""
     grid = ('--hidden', '20,40', '--nu', '1,10', '--weight-scale', 1, '--folds', 3)
     for name, run in (('hadoop', cluster.done), ('inline', here)):
-        run('tune', 'pesvm', packed, *grid, '--model', tmp_path / f'tuned-{name}', '-q')
-        run('update', tmp_path / f'tuned-{name}', packed, '--model', tmp_path / f'grown-{name}', '-q')
+        run('tune', 'pesvm', packed_rows, *grid, '--model', tmp_path / f'tuned-{name}', '-q')
+        run('update', tmp_path / f'tuned-{name}', packed_rows, '--model', tmp_path / f'grown-{name}', '-q')
     for name in ('tuned', 'grown'):
         assert different(model_of, tmp_path / f'{name}-inline', tmp_path / f'{name}-hadoop') == []
 
