@@ -64,6 +64,9 @@ COMMANDS = [
     ['train', 'mr-kelm', 'packed', '--emit', 'tiles', '--memory', '0.03', '--model', 'columns.npz', '--output-dir',
      'out'],
     ['tune', 'pesvm', 'rows.csv', '--map', 'tanh', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
+    ['tune', 'pesvm', 'packed', '--hidden', '5', '--weight-scale', '1', '--nu', '1,10', '--solver', 'passes'],
+    ['train', 'pesvm', 'sets.csv', '--labels-separator', ';', '--hidden', '5', '--model', 'sets.npz'],
+    ['evaluate', 'sets.npz', 'sets.csv'],
     ['tune', 'sparse-elm', 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2'],
     ['tune', 'mr-kelm', 'rows.csv', '--sigma', '1,2', '--C', '1'],
     ['evaluate', 'm.npz', 'rows.csv'], ['evaluate', 'r.npz', 'weighted.csv'], ['evaluate', 'nodes.npz', 'packed'],
@@ -291,6 +294,7 @@ def test_every_option_of_a_stage_says_what_it_is():
 
 def test_the_help_of_a_stage_names_the_kinds_of_records_that_it_writes(elm, folder, monkeypatch):
     np.savetxt('weighted.csv', np.abs(np.loadtxt('rows.csv', delimiter=',')), delimiter=',')
+    Path('sets.csv').write_text(''.join(f'{label},{n % 7},{n % 5}\n' for n, label in enumerate(['a;b', 'b', ''] * 9)))
     written = watch_outputs(monkeypatch)
     for words in COMMANDS:
         assert elm(*words, '-q').status == 0, words
