@@ -132,7 +132,7 @@ def test_work_is_announced_unless_it_is_short(talkative):
     (('train', 'sparse-elm', '--partitions', 2), r'round 1: .* gap \S+ of the objective \(stops at 0.001\), .*'),
     (('train', 'mr-kelm'), r'filling the kernel matrix: 45,150 entries, 100% done, \d+ s so far'),
     (('tune', 'pesvm', '--map', 'sigmoid,tanh', '--hidden', '8'),
-     r'scoring: 1 of \d kinds of nodes, \d+% done, about \d+ s left'),
+     r'scoring: 1 of \d layers of nodes, \d+% done, about \d+ s left'),
     (('tune', 'mr-kelm', '--sigma', '1,2'), 'eigenvalues of 2 kernel matrices of 300 rows: about 0 s')])
 def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatch, words, line):
     for name in ('FIRST', 'LONGEST', 'SHORT'):
