@@ -24,14 +24,15 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.scaling.timing import judge_ratio, measure_processor, run_mr_elm
 from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_most
-from mr_elm.scores.selection import Kind
+from mr_elm.scores.selection import NodeCandidate
 from mr_elm.solvers.ridge.fold_grid import FoldGrid
 from mr_elm.typing import Floats, Labels
 
 SETS = ('letter', 'cod-rna', 'a9a', 'usps', 'shuttle', 'pendigits', 'magic', 'phoneme')
 SVC_C, SVC_GAMMA = (0.1, 1, 10, 100, 1000), (0.1, 0.4, 1.6, 6.4)  # gamma in 1/d
 D = 50
-GRID = Search((Kind('sigmoid', 1.0),), tuple(10.0**k for k in range(-4, 8)), tuple(range(100, 1001, 100)), n_counted=0)
+GRID = Search((NodeCandidate('sigmoid', 1.0),), tuple(10.0**k for k in range(-4, 8)), tuple(range(100, 1001, 100)),
+              n_counted=0)
 
 
 def split_set(name: str, n_rows: int) -> list[tuple[Floats, Labels]]:

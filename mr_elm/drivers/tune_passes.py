@@ -14,11 +14,11 @@ from mr_elm.drivers.pesvm_passes import PassProblem, PassSolution, open_problem,
 from mr_elm.header import ModelHeader
 from mr_elm.machines.grid_task import Folds, Search
 from mr_elm.machines.passes import choose_type
-from mr_elm.scores.selection import Kind, NodeScore, best_nodes
+from mr_elm.scores.selection import NodeCandidate, NodeScore, best_nodes
 from mr_elm.solvers.ridge.fold_grid import GridCell
 
 PATIENCE = 2  # so many values of nu in a row that are worse than the best one end the path
-Place = tuple[Kind, int]  # kind of nodes, and L
+Place = tuple[NodeCandidate, int]  # kind of nodes, and L
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from mr_elm.machines.metric import sample_rows
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.scores.selection import Kind, NodeScore, best_nodes
+from mr_elm.scores.selection import NodeCandidate, NodeScore, best_nodes
 from mr_elm.solvers.ridge.esvm import Sums, leading_sums
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell, total_of
 from mr_elm.streaming.mr_folds import MRFolds
@@ -102,7 +102,7 @@ def make_layers(inputs: NodeInputs, search: Search, folds: Folds) -> Iterator[tu
                 yield Nodes(kind, fold), layer.pass_metric(learned.metric)
 
 
-def take_kind(inputs: NodeInputs, kind: Kind, n_hidden: int) -> NodeInputs:
+def take_kind(inputs: NodeInputs, kind: NodeCandidate, n_hidden: int) -> NodeInputs:
     """Return the inputs of a training on nodes of a kind, without its metric."""
     return inputs.with_options(map=kind.map, kernel=kind.kernel, weight_scale=kind.weight_scale, n_hidden=n_hidden)
 

@@ -13,7 +13,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.store import load_arrays, save_arrays
-from mr_elm.scores.selection import Kind, NodeScore, finalists, fold_numbers, select_sample
+from mr_elm.scores.selection import NodeCandidate, NodeScore, finalists, fold_numbers, select_sample
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
@@ -24,7 +24,7 @@ SAMPLE, FOLD = 1, 3  # what a row's hash decides, each with a key of its own
 class Nodes(NamedTuple):
     """Name the nodes of a search: a kind, and the fold that their metric has not seen, None without a metric."""
 
-    kind: Kind
+    kind: NodeCandidate
     held: int | None = None
 
 
@@ -38,7 +38,7 @@ class Search:
     memory : MB that the sums of a task may take. metric_rows : how many rows a metric is learned from.
     """
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[NodeCandidate, ...]
     nus: tuple[float, ...]
     sizes: tuple[int, ...]
     n_folds: int = 5

@@ -10,7 +10,7 @@ from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.machines.option_fields import WEIGHTS, class_weight_option, demand, demand_slope, option
 from mr_elm.machines.options import RANDOM_NODES
-from mr_elm.scores.selection import GRIDS, Kind, candidates
+from mr_elm.scores.selection import GRIDS, NodeCandidate, candidates
 
 GRID = 'grid'
 OF_GRID = 'values to try, in place of the grid: 0.1,1,10'
@@ -179,10 +179,10 @@ class NodeSearch:
         return {'weights': self.weights, 'class_weight': self.class_weight, 'memory': self.memory}
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[NodeCandidate, ...]:
         """Return all kinds of nodes to try; the kernel is one of landmarks only."""
         nodes = [(map, kernel) for map in self.map for kernel in (self.kernel if map == 'nystrom' else ('gaussian',))]
-        return tuple(Kind(map, scale, kernel, metric)
+        return tuple(NodeCandidate(map, scale, kernel, metric)
                      for (map, kernel), scale, metric in product(nodes, self.weight_scale, self.metric))
 
     def check(self) -> None:

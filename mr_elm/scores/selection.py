@@ -82,7 +82,7 @@ class Score:
         return sum(not cell.converged for cell in self.cells)
 
 
-class Kind(NamedTuple):
+class NodeCandidate(NamedTuple):
     """Name a kind of hidden nodes. kernel : of landmarks. metric : none, or the kind of metric that they are behind."""
 
     map: str
@@ -101,8 +101,8 @@ class Kind(NamedTuple):
 class NodeScore:
     """Hold what cross-validation found for hidden nodes: map and weight scale, nu, L, and a GridCell for each fold.
 
-    kernel, metric : as in Kind. correct, total : rows labelled right by machines that had not seen them, and all; None
-    where nobody has counted.
+    kernel, metric : as in NodeCandidate. correct, total : rows labelled right by machines that had not seen them, and
+    all; None where nobody has counted.
     """
 
     map: str
@@ -116,9 +116,9 @@ class NodeScore:
     metric: str = 'none'
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> NodeCandidate:
         """Return the kind of nodes."""
-        return Kind(self.map, self.weight_scale, self.kernel, self.metric)
+        return NodeCandidate(self.map, self.weight_scale, self.kernel, self.metric)
 
     @property
     def error(self) -> float:
@@ -158,7 +158,7 @@ def best_nodes(scores: Sequence[NodeScore]) -> NodeScore:
 def finalists(scores: Sequence[NodeScore], n: int) -> list[NodeScore]:
     """Return the n NodeScores worth counting: the least error of each kind of nodes first, then the next of any."""
     ranked = sorted((score for score in scores if score.trusted), key=lambda score: score.error)
-    first: dict[Kind, NodeScore] = {}
+    first: dict[NodeCandidate, NodeScore] = {}
     for score in ranked:
         first.setdefault(score.kind, score)
     leaders = list(first.values())
