@@ -38,6 +38,7 @@ def report(found: Any, asked: Any) -> None:
 
 def cell_of(score: Any) -> dict[str, Any]:
     """Return the fields of a NodeScore that a row of the table shows."""
-    return {'map': score.map, 'weight_scale': score.weight_scale, 'nu': score.nu, 'hidden': score.n_hidden,
+    kind = score.kind
+    return {'map': kind.map, 'weight_scale': kind.weight_scale, 'nu': score.nu, 'hidden': score.n_hidden,
             'error': score.error, 'deviation': score.deviation, 'accuracy': score.accuracy, 'trusted': score.trusted,
-            'kernel': score.kernel, 'metric': score.metric}
+            'kernel': kind.kernel, 'metric': kind.metric}

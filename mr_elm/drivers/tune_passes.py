@@ -58,8 +58,7 @@ def tune(inputs: NodeInputs, search: Search, folds: Folds) -> tuple[PathResult, 
 @contextmanager
 def open_place(inputs: NodeInputs, place: Place) -> Iterator[PassProblem]:
     """Give the PassProblem of a kind and number of nodes."""
-    kind, n_hidden = place
-    inputs = inputs.with_options(map=kind.map, kernel=kind.kernel, weight_scale=kind.weight_scale, n_hidden=n_hidden)
+    inputs = inputs.take_candidate(*place)
     layer = inputs.make_layer()
     with open_problem(inputs, layer, inputs.choose_grid(layer)) as problem:
         yield problem
@@ -85,14 +84,14 @@ def judge(problem: PassProblem, place: Place, solution: PassSolution) -> NodeSco
     trusted = solution.residual <= problem.passes.tolerance
     cell = GridCell(solution.nu, n_hidden, 0, score.error, score.weight * n_targets, trusted)
     correct, total = (int(score.correct), int(score.total)) if problem.inputs.classes else (None, None)
-    return NodeScore(kind.map, kind.weight_scale, solution.nu, n_hidden, (cell,), correct, total, kind.kernel)
+    return NodeScore(kind, solution.nu, n_hidden, (cell,), correct, total)
 
 
 def report(problem: PassProblem, score: NodeScore) -> None:
     """Say what the held-out rows say."""
     accuracy = '' if score.accuracy is None else f', accuracy {score.accuracy:.6g}'
-    problem.inputs.data.engine.reporter.say(f'{score.kind.family}, --weight-scale {score.weight_scale:g} --hidden '
-                                            f'{score.n_hidden} --nu {score.nu:g}: error {score.error:.6g}{accuracy}')
+    place = f'{score.kind.family}, --weight-scale {score.kind.weight_scale:g} --hidden {score.n_hidden}'
+    problem.inputs.data.engine.reporter.say(f'{place} --nu {score.nu:g}: error {score.error:.6g}{accuracy}')
 
 
 def choose_best(found: list[Candidate]) -> Candidate:

@@ -22,7 +22,7 @@ from mr_elm.machines.metric import sample_rows
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.scores.selection import NodeCandidate, NodeScore, best_nodes
+from mr_elm.scores.selection import NodeScore, best_nodes
 from mr_elm.solvers.ridge.esvm import Sums, leading_sums
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell, total_of
 from mr_elm.streaming.mr_folds import MRFolds
@@ -92,7 +92,7 @@ def make_layers(inputs: NodeInputs, search: Search, folds: Folds) -> Iterator[tu
     """Yield the nodes of a search: of a kind with a metric those for each fold, whose rows the metric has not seen."""
     sample = sample_rows(inputs.summary, inputs.classes, inputs.weights) if search.n_sampled else None
     for kind in search.kinds:
-        layer = take_kind(inputs, kind, max(search.sizes)).make_layer()
+        layer = inputs.take_candidate(kind, max(search.sizes)).make_layer()
         if sample is None or kind.metric == 'none':
             yield Nodes(kind), layer
         else:
@@ -100,11 +100,6 @@ def make_layers(inputs: NodeInputs, search: Search, folds: Folds) -> Iterator[tu
                                             f'{kind.weight_scale:g}')
             for fold, learned in enumerate(learn_fold_metrics(layer, sample, kind.metric, folds)):
                 yield Nodes(kind, fold), layer.pass_metric(learned.metric)
-
-
-def take_kind(inputs: NodeInputs, kind: NodeCandidate, n_hidden: int) -> NodeInputs:
-    """Return the inputs of a training on nodes of a kind, without its metric."""
-    return inputs.with_options(map=kind.map, kernel=kind.kernel, weight_scale=kind.weight_scale, n_hidden=n_hidden)
 
 
 def score_all(inputs: NodeInputs, grids: dict[Nodes, FoldGrid],
@@ -152,9 +147,9 @@ def train_best(inputs: NodeInputs, found: SearchResult) -> Made:
     """Return (header, arrays) of the best candidate: from the sums that are there, when they are of all rows."""
     best = found.best
     kind = Nodes(best.kind)
-    inputs = take_kind(inputs, best.kind, best.n_hidden).with_options(nu=best.nu)
-    if best.metric != 'none':
-        return train_behind_metric(inputs, best.metric, found.layers[Nodes(best.kind, 0)].n_hidden)
+    inputs = inputs.take_candidate(best.kind, best.n_hidden).with_options(nu=best.nu)
+    if best.kind.metric != 'none':
+        return train_behind_metric(inputs, best.kind.metric, found.layers[Nodes(best.kind, 0)].n_hidden)
     if found.share < 1:
         return train_on(inputs.data, inputs.options)[:2]
     layer = found.layers[kind]

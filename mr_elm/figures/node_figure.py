@@ -38,7 +38,7 @@ def draw_heat_map(axes: Any, scores: list, best: Any) -> Any:
               markeredgewidth=2)
     axes.set_xticks(range(len(sizes)), sizes, rotation=45)
     axes.set_yticks(range(len(nus)), [f'{nu:g}' for nu in nus])
-    axes.set(xlabel='hidden nodes', ylabel='nu', title=f'{best.kind.family}, weight scale {best.weight_scale:g}')
+    axes.set(xlabel='hidden nodes', ylabel='nu', title=f'{best.kind.family}, weight scale {best.kind.weight_scale:g}')
     return image
 
 
@@ -47,7 +47,7 @@ def draw_curves(axes: Any, scores: list) -> None:
     least: dict[tuple[str, float], float] = {}
     for score in scores:
         if score.trusted:
-            kind = score.kind.family, score.weight_scale
+            kind = score.kind.family, score.kind.weight_scale
             least[kind] = min(score.error, least.get(kind, np.inf))
     for name in dict.fromkeys(name for name, _ in least):
         points = sorted((scale, error) for (family, scale), error in least.items() if family == name)

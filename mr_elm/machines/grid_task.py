@@ -186,8 +186,7 @@ def score_kinds(found: Iterable[tuple[Nodes, list[GridCell]]]) -> list[NodeScore
     for nodes, of_nodes in found:
         for cell in of_nodes:
             cells[nodes.kind, cell.nu, cell.n_hidden].append(cell)
-    return [NodeScore(kind.map, kind.weight_scale, nu, size, tuple(of_kind), kernel=kind.kernel, metric=kind.metric)
-            for (kind, nu, size), of_kind in cells.items()]
+    return [NodeScore(kind, nu, size, tuple(of_kind)) for (kind, nu, size), of_kind in cells.items()]
 
 
 def state_finals(scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nodes, FoldGrid],

@@ -15,6 +15,7 @@ from mr_elm.history import make_event
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample, sample_rows
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.model_parts import describe_map, landmark_widths
+from mr_elm.scores.selection import NodeCandidate
 from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
@@ -45,6 +46,10 @@ class NodeProblem:
     def class_numbers(self) -> dict[str, int] | None:
         """Return label -> class number, None for a regression."""
         return self.classes.index if self.classes else None
+
+    def take_candidate(self: Self, kind: NodeCandidate, n_hidden: int) -> Self:
+        """Return the same problem for a training on nodes of a kind, without its metric."""
+        return self.with_options(map=kind.map, kernel=kind.kernel, weight_scale=kind.weight_scale, n_hidden=n_hidden)
 
     def with_options(self: Self, **changed: Any) -> Self:
         """Return the same problem for a training with other options."""

@@ -99,26 +99,17 @@ class NodeCandidate(NamedTuple):
 
 @dataclass(frozen=True)
 class NodeScore:
-    """Hold what cross-validation found for hidden nodes: map and weight scale, nu, L, and a GridCell for each fold.
+    """Hold what cross-validation found for hidden nodes: their kind, nu, L, and a GridCell for each fold.
 
-    kernel, metric : as in NodeCandidate. correct, total : rows labelled right by machines that had not seen them, and
-    all; None where nobody has counted.
+    correct, total : rows labelled right by machines that had not seen them, and all; None where nobody has counted.
     """
 
-    map: str
-    weight_scale: float
+    kind: NodeCandidate
     nu: float
     n_hidden: int
     cells: tuple
     correct: int | None = None
     total: int | None = None
-    kernel: str = 'gaussian'
-    metric: str = 'none'
-
-    @property
-    def kind(self) -> NodeCandidate:
-        """Return the kind of nodes."""
-        return NodeCandidate(self.map, self.weight_scale, self.kernel, self.metric)
 
     @property
     def error(self) -> float:
