@@ -1,4 +1,6 @@
 """Tools for testing jobs: the command line in this process and as a program, files of rows, numpy's view of a model."""
+import csv
+import json
 import subprocess
 import sys
 from collections import namedtuple
@@ -27,6 +29,21 @@ def elm(capsys):
             status = stop.code
         return Result(status, *capsys.readouterr())
     return run
+
+
+@pytest.fixture
+def tune_with(elm, tmp_path):
+    """Give a function that tunes PESVM quietly: (what is printed, the table), the model at its `model`."""
+    def make(common):
+        def run(path, *options):
+            out, words = tmp_path / 'table.csv', (*common, '--model', run.model, '--overwrite', '-q')
+            done = elm('tune', 'pesvm', path, *words, '--table', out, *options)
+            assert (done.status, done.err) == (0, '')
+            with open(out) as stream:
+                return json.loads(done.out), list(csv.DictReader(stream))
+        run.model = tmp_path / 'm.npz'
+        return run
+    return make
 
 
 class Stopped(BaseException):
