@@ -9,10 +9,9 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
-from mr_elm.io.labels import find_labels, mark_labels
 from mr_elm.io.wire import make_key
 from mr_elm.machines.evaluation import ProbabilityCollector
-from mr_elm.machines.press import LeaveOneOutModel
+from mr_elm.machines.press import LeaveOneOutModel, mark_sets
 from mr_elm.model_base import Model
 from mr_elm.models import read_model
 from mr_elm.scores.label_sets import LabelSets
@@ -170,11 +169,7 @@ class MREvaluate(MRRows):
 
 def compare_sets(model: Model, block: Block, said: np.ndarray) -> LabelSets:
     """Compare the labels of rows with those that a model predicts, (n, K); labels that it does not know are missed."""
-    separator = model.header.separator or ''
-    known = {name: model.class_of(name) for name in find_labels(block.names, separator)[0]}
-    labels = [*model.classes, *dict.fromkeys(name for name in known.values() if name not in model.classes)]
-    index = {name: labels.index(label) for name, label in known.items()}
-    true = mark_labels(block.names, separator, index, len(labels))[block.codes]
+    labels, true = mark_sets(model, block)
     return LabelSets.of(labels, true, np.pad(said, ((0, 0), (0, len(labels) - said.shape[1]))), block.weights)
 
 

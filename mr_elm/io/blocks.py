@@ -1,6 +1,6 @@
 """Hold rows together: the unit in which everything is read, mapped and summed."""
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -39,6 +39,10 @@ class Block:
     def targets(self) -> Floats:
         """Read the labels as numbers: (n,) float64, (n, K) of K targets. Raises ValueError when one is not."""
         return read_targets(self.names)[self.codes]
+
+    def look_up(self, values: Mapping[str, Any]) -> np.ndarray:
+        """Return what belongs to the label of each row, (n,). values : label -> number."""
+        return np.array([values[name] for name in self.names])[self.codes]
 
 
 def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:

@@ -103,7 +103,7 @@ class Folds:
         """Return the class number of each row, (n,), or its target."""
         if self.index is None:
             return block.targets
-        return np.array([self.index[name] for name in block.names])[block.codes]
+        return block.look_up(self.index)
 
     def sample(self, block: Block) -> Block:
         """Return the rows of a block that are in the sample."""

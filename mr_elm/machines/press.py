@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block, widen
-from mr_elm.io.labels import find_labels, mark_labels
+from mr_elm.io.labels import find_labels, join_columns
 from mr_elm.model_base import Model
 from mr_elm.models import HiddenNodeModel, NodeModel
 from mr_elm.solvers.ridge.elm import SMALLEST
@@ -93,12 +93,18 @@ def find_numbers(model: Model, block: Block) -> np.ndarray:
 
 def find_sets(model: Model, block: Block) -> Floats:
     """Return the labels of each row, (n, K) with a 1 where it has one. Raises DataFormatError for one never seen."""
-    separator = model.header.separator or ''
-    known = {name: model.class_of(name) for name in find_labels(block.names, separator)[0]}
-    if unknown := sorted(set(known.values()) - set(model.classes)):
+    labels, marks = mark_sets(model, block)
+    if unknown := sorted(labels[len(model.classes):]):
         raise DataFormatError(f'expected rows that the model was trained on, found rows with the label {unknown[0]!r}')
-    index = {name: model.classes.index(label) for name, label in known.items()}
-    return mark_labels(block.names, separator, index, len(model.classes))[block.codes]
+    return marks
+
+
+def mark_sets(model: Model, block: Block) -> tuple[list[str], Floats]:
+    """Return the labels of a model and behind them others that rows have; (n, labels) with a 1 where a row has one."""
+    found, holds = find_labels(block.names, model.header.separator or '')
+    known = list(map(model.class_of, found))
+    labels = list(dict.fromkeys((*model.classes, *known)))
+    return labels, join_columns(holds, list(map(labels.index, known)), len(labels))[block.codes]
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class RowsTask:
         if self.separator is not None:
             n_labels = 1 + max(self.index.values())
             return mark_labels(block.names, self.separator, self.index, n_labels)[block.codes]
-        return np.array([self.index[name] for name in block.names])[block.codes]
+        return block.look_up(self.index)
 
     def row_weights(self, block: Block) -> Floats:
         """Return the weight of each row of a block, (n,): its own times that of its class."""

@@ -112,7 +112,7 @@ def row_weights(block: Block, weight_of_label: Mapping[str, float] | None = None
     """Return the weight of each row, (n,), or None when all count once."""
     if weight_of_label is None:
         return block.weights
-    weights = np.array([weight_of_label[name] for name in block.names])[block.codes]
+    weights = block.look_up(weight_of_label)
     return weights if block.weights is None else weights * block.weights
 
 
