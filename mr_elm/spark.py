@@ -29,8 +29,8 @@ from mr_elm.engines.spark.data_frames import (
     select_columns,
     stage_rows,
 )
-from mr_elm.engines.spark.engine import STAGING, is_local_master
-from mr_elm.engines.spark.session import find_context, pack_code
+from mr_elm.engines.spark.engine import is_local_master
+from mr_elm.engines.spark.session import STAGING, find_context, pack_code
 from mr_elm.files.storage import fetch_file, write_file
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import save_model
@@ -39,6 +39,7 @@ from mr_elm.methods import METHODS
 from mr_elm.methods import load as import_named
 from mr_elm.model_base import Model
 from mr_elm.models import read_model
+from mr_elm.passes.work import ROOT
 from mr_elm.rows.batches import (
     PREDICTION,
     PROBABILITY,
@@ -147,7 +148,7 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
     rows = RowOptions(kind='parquet', label_column=label, weight_column=weight, encode=encode,
                       numeric_labels=settings.numeric)
     demand = partial(demand_labels, label=label, skips=settings.bad_rows == 'skip')
-    root = df.sparkSession.conf.get(STAGING, 'hdfs:///tmp')
+    root = df.sparkSession.conf.get(STAGING, ROOT)
     with (stage_rows(table, root, demand) as folder, tempfile.TemporaryDirectory(prefix='mr_elm-') as local,
           make_engine('spark', ('-D', f'{STAGING}={root}')) as engine):
         header, arrays, _ = import_named(METHODS[method].driver)(plan_inputs([folder], rows), settings, engine)

@@ -23,7 +23,6 @@ from mr_elm.rows.row_arguments import (
     add_no_label_argument,
     add_row_arguments,
     add_task_argument,
-    check_targets,
     positive,
 )
 
@@ -203,10 +202,13 @@ def above_zero_or_infinite(text: str) -> float:
 
 def demand_targets(parser: Parser, args: argparse.Namespace, is_regression: bool) -> None:
     """Exit with status 2 where --targets or --labels-separator contradict other options."""
-    try:
-        check_targets(args, is_regression)
-    except ValueError as error:
-        parser.error(str(error))
+    if args.targets and not is_regression:
+        parser.error('--targets: expected --task regression; several labels of a row stand in one column, see '
+                     '--labels-separator')
+    if args.targets and args.label_column is not None:
+        parser.error('--targets: expected --targets or --label-column, found both')
+    if args.labels_separator is not None and is_regression:
+        parser.error('--labels-separator: cannot be used with --task regression, see --targets')
 
 
 def add_task_option(parser: Parser) -> None:

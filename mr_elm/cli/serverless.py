@@ -6,6 +6,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import cast
 
+from mr_elm.engines.mrjob_engine import pairs_of
 from mr_elm.engines.progress import Reporter
 from mr_elm.files.storage import scheme_of, write_file
 
@@ -20,9 +21,7 @@ OUTPUTS = ('--model', '-o', '--output', '--table', '--figure')
 
 def is_wanted(argv: Sequence[str]) -> bool:
     """Tell whether a command is to run on EMR Serverless."""
-    pairs = zip(argv, argv[1:], strict=False)
-    named = f'--runner={RUNNER}' in argv or any(pair in (('-r', RUNNER), ('--runner', RUNNER)) for pair in pairs)
-    return argv[0] in COMMANDS and named
+    return argv[0] in COMMANDS and any(pair in (('-r', RUNNER), ('--runner', RUNNER)) for pair in pairs_of(tuple(argv)))
 
 
 def submit(argv: Sequence[str]) -> int:

@@ -169,4 +169,3 @@ def train_on_all(problem: PassProblem, found: PassSolution, n_folds: int) -> Mad
     inputs = problem.inputs
     scored = fit_held_out(inputs.data, problem.describe(found), inputs.options, inputs.weights, n_folds)
     return keep_held_out(HiddenNodeModel(*scored), *problem.describe(problem.solve(found.nu, found.B)))
-

@@ -1,5 +1,4 @@
-"""Run stages: in this process, on the cores of this machine, on Hadoop, on Amazon EMR,
-on Spark.
+"""Run stages: in this process, on the cores of this machine, on Hadoop, on Amazon EMR, on Spark.
 
 A new engine is a module with a subclass of `base.Engine` and a line in `ENGINES`.
 """

@@ -21,12 +21,13 @@ from mr_elm.rows.processes import read_start_time
 RECORD = {'format': 'mr_elm-work', 'version': 1}
 STAGING = re.compile(r'[a-z0-9]+://.*/mr_elm-[^/]+-[0-9a-f]{12}')
 LARGE = 100_000_000  # bytes of a file whose copy takes a while
+ROOT = 'hdfs:///tmp'  # folder of a cluster for what runs keep, unless a user names another one
 FINAL = (ValueError, AccountingError)  # another try would end the same way; DataFormatError is one of them
 
 
-def new_staging(root: str = 'hdfs:///tmp') -> str:
+def new_staging(root: str = ROOT) -> str:
     """Name a folder of the cluster that nobody has."""
-    return f'{root}/mr_elm-{getuser()}-{uuid.uuid4().hex[:12]}'
+    return f'{root.rstrip("/")}/mr_elm-{getuser()}-{uuid.uuid4().hex[:12]}'
 
 
 class Work:

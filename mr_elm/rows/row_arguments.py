@@ -103,18 +103,6 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def check_targets(args: argparse.Namespace, is_regression: bool) -> None:
-    """Raise ValueError where --targets or --labels-separator contradict other options."""
-    targets, separator = args.targets, args.labels_separator
-    if targets and not is_regression:
-        raise ValueError('--targets: expected --task regression; several labels of a row stand in one column, see '
-                         '--labels-separator')
-    if targets and args.label_column is not None:
-        raise ValueError('--targets: expected --targets or --label-column, found both')
-    if separator is not None and is_regression:
-        raise ValueError('--labels-separator: cannot be used with --task regression, see --targets')
-
-
 def row_options(args: argparse.Namespace, **known: object) -> RowOptions:
     """Make the RowOptions that the user asked for; `known` overrides."""
     return RowOptions(**{

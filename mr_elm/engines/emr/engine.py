@@ -35,7 +35,7 @@ class EMR(Cluster):
     @cached_property
     def work(self) -> Work:
         """Return what the run keeps on S3."""
-        staging = new_staging(self.options['cloud_tmp_dir'].rstrip('/'))
+        staging = new_staging(self.options['cloud_tmp_dir'])
         return Work(staging, self.reporter, Steps(self.options), self.output, self.resume)
 
     def prepare(self, inputs: Iterable[str]) -> None:

@@ -24,6 +24,7 @@ from mr_elm.engines.emr.failures import read_log
 from mr_elm.engines.mrjob_private import RUNTIME_ROLE
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import zip_code
+from mr_elm.engines.spark.session import STAGING
 from mr_elm.files import s3
 from mr_elm.files.storage import store_of
 
@@ -32,7 +33,6 @@ READY = ('CREATING', 'CREATED', 'STARTING', 'STARTED', 'STOPPING', 'STOPPED')  #
 ENDED = ('SUCCESS', 'FAILED', 'CANCELLED')
 ENTRY = 'import sys\nfrom mr_elm.cli.serverless import perform\nsys.exit(perform(sys.argv[1], sys.argv[2:]))\n'
 PYTHON = f'./{UNPACKED}/bin/python'
-STAGING = 'spark.mr_elm.staging'
 PLAIN = re.compile(r'[\w/:.=+@-]+', re.ASCII)  # a path that no shell changes
 
 

@@ -104,7 +104,7 @@ def stage_rows(df: Any, root: str, demand: Callable[[Any], None]) -> Iterator[st
             demand(write_rows(df, f'file://{folder}'))
             yield folder
         return
-    folder = new_staging(root.rstrip('/'))
+    folder = new_staging(root)
     try:
         demand(write_rows(df, folder))
         yield folder

@@ -22,6 +22,7 @@ from mr_elm.engines.spark.job import REDUCERS, SparkJob
 from mr_elm.engines.spark.progress import follow_tasks
 from mr_elm.engines.spark.session import (
     LOCAL,
+    STAGING,
     add_attempts,
     count_cores,
     find_context,
@@ -34,11 +35,10 @@ from mr_elm.engines.trace import account, trace_job
 from mr_elm.files.hadoop import is_local_cluster
 from mr_elm.io.json_file import write_json
 from mr_elm.passes.finished import Finished
-from mr_elm.passes.work import Work, new_staging
+from mr_elm.passes.work import ROOT, Work, new_staging
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 
-STAGING = 'spark.mr_elm.staging'  # property: the folder of a cluster where a run keeps its files
 OPTIONS = ('--master', '--partitions-of-rows', '-D', '--jobconf')
 
 
@@ -211,8 +211,7 @@ class ClusterSpark(Spark, Remote):
     @cached_property
     def work(self) -> Work:
         """Return what the run keeps on the cluster."""
-        root = self.properties.get(STAGING, 'hdfs:///tmp')
-        return Work(new_staging(root.rstrip('/')), self.reporter, None, self.output, self.resume)
+        return Work(new_staging(self.properties.get(STAGING, ROOT)), self.reporter, None, self.output, self.resume)
 
     @cached_property
     def context(self) -> Any:

@@ -18,6 +18,7 @@ from mr_elm.engines.mrjob_engine import KERNELS, THREADS
 from mr_elm.engines.shipping import zip_code
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')
+STAGING = 'spark.mr_elm.staging'  # property: the folder of a cluster where a run keeps its files
 ATTEMPTS = 4  # of a task, as on a cluster
 OF_SPARK_SUBMIT = 'PYSPARK_GATEWAY_PORT'  # set where spark-submit has started this process
 ON_THIS_MACHINE = {
