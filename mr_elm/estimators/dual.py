@@ -65,7 +65,7 @@ class DualClassifier(Labelled, KernelOrNodes):
         self.classes_, codes = numbered_classes(y)
         sample_weight = self._weights(X, sample_weight)
         weights = row_weights(self.class_weight, self.classes_, codes, sample_weight)
-        T = class_targets(codes, len(self.classes_))
+        T = None if self.metric == 'none' else class_targets(codes, len(self.classes_))
         if self.kernel in RANDOM_NODES:
             layer = self._place_layer(X, T, weights)
             source: Any = outputs(layer, X)

@@ -75,14 +75,17 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
         return HiddenLayer(self.kernel, weights, biases, *self._scaling)
 
-    def _place_layer(self, X: Rows, T: Floats, weights: Floats | None) -> HiddenLayer:
-        """Return the nodes behind the metric, which is learned here."""
+    def _place_layer(self, X: Rows, T: Floats | None, weights: Floats | None) -> HiddenLayer:
+        """Return the nodes behind the metric, which is learned here. T : targets, None without a metric."""
         layer = self._make_layer(X.shape[1])
         self._learn_metric(layer, X, T, self.C, weights)
         return layer.pass_metric(self._metric)
 
-    def _place_rows(self, X: Rows, T: Floats, weights: Floats | None) -> tuple[Kernel, Rows]:
-        """Return the kernel, and the rows that it compares: they pass the metric, which is learned here."""
+    def _place_rows(self, X: Rows, T: Floats | None, weights: Floats | None) -> tuple[Kernel, Rows]:
+        """Return the kernel, and the rows that it compares: they pass the metric, which is learned here.
+
+        T : targets, None without a metric.
+        """
         kernel = self._make_kernel(X, weights)
         self._learn_metric(kernel, X, T, self.C, weights)
         return kernel, apply_metric(X, self._metric)

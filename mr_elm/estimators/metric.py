@@ -41,14 +41,16 @@ class MetricLearner:
         """Return the metric that was learned, None where there is none."""
         return None if self._learned is None else self._learned.metric
 
-    def _learn_metric(self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats, nu: float, weights: Floats | None) -> None:
+    def _learn_metric(self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats | None, nu: float,
+                      weights: Floats | None) -> None:
         """Set what was learned.
 
-        nodes : those of the machine, or its kernel. X : rows as these take them. T : (n, K) targets, +-1 for classes.
+        nodes : those of the machine, or its kernel. X : rows as these take them. T : (n, K) targets, +-1 for classes;
+            None without a metric.
         nu : weight of the errors.
         """
         self._learned = None
-        if self.metric == 'none':
+        if self.metric == 'none' or T is None:
             return
         with one_thread():
             sample = self._sample(X, T, weights)

@@ -6,6 +6,7 @@ product and one pass over it.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 
 import numpy as np
 import scipy.sparse as sp
@@ -177,7 +178,7 @@ def demand_factor(kernel: Kernel) -> None:
 
 def check_parameter(name: str, value: float | None) -> float:
     """Return a kernel's parameter as a number, or raise ValueError."""
-    if value is None or not (value > 0 and np.isfinite(value)):
+    if value is None or not (value > 0 and isfinite(value)):
         raise ValueError(f'{name}: expected a finite number above 0, found {value}')
     if name == 'degree' and value != int(value):
         raise ValueError(f'degree: expected a whole number, found {value}')

@@ -159,14 +159,7 @@ def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats], Resu
         small.alpha[place] = result.alpha
         small.intercept[machine], small.n_iter[machine] = result.intercept, result.n_iter
     others = dict(zip(unsolved, results, strict=True))
-    used = small.alpha.nonzero()[0]
-    rows = small.members[used]
-    counts = np.bincount(rows)
-    there = counts > 0
-    support = there.nonzero()[0]  # as of `np.unique`, which sorts
-    dual_coef = np.zeros((len(support), small.n_machines))
-    dual_coef[(there.cumsum() - 1)[rows], small.machines[used]] = small.alpha[used] * small.targets[used]
-    return JoinedMachines(support, dual_coef, small.intercept, int(small.n_iter.max()), PairResults(small, others))
+    return JoinedMachines(*small.join(), small.intercept, int(small.n_iter.max()), PairResults(small, others))
 
 
 def join_columns(columns: Sequence[tuple[np.ndarray, Floats]]) -> tuple[np.ndarray, Floats]:

@@ -1,44 +1,36 @@
 """Plan the small machines of all pairs of classes: which there are, and where in which tile of K their values are."""
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import combinations_with_replacement
 
 import numpy as np
 
+from mr_elm.compiled import jit
 from mr_elm.typing import Floats
 
 Group = tuple[int, int]  # (first, last) of the classes that share a tile, `last` not among them
+strict = jit()
 
 
 class PairPlan:
     """Say which machines are small, and where in the tiles their kernel values are; rows are in class order.
 
-    counts : (K,), rows of each class. most_rows : of a small machine. tile : rows, up to which classes share a tile.
+    counts : (K,) int64, rows of each class. most_rows : of a small machine. tile : rows, up to which classes share a
+    tile.
 
-    Sets sizes, (P,), the rows of each machine; offsets, (P + 1,), where its variables begin; small, (P,) bool;
-    starts, (K + 1,), where each class begins; squares, (K + 1,), where the tile of each class with itself is kept;
-    groups, those of the classes that have a small machine.
+    Sets starts, (K + 1,), where each class begins; offsets, (P + 1,), where the variables of each machine begin;
+    squares, (K + 1,), where the tile of each class with itself is kept; tasks, a line for each small machine, see
+    `list_tasks`; groups, those of the classes that have a small machine.
     """
 
     def __init__(self, counts: np.ndarray, most_rows: int, tile: int) -> None:
         self.counts = counts
-        first, second = list_pairs(len(counts))
-        self.sizes = counts[first] + counts[second]
-        self.small = self.sizes <= most_rows
-        taken = np.zeros(len(counts), bool)
-        taken[first[self.small]] = taken[second[self.small]] = True
-        self.starts, self.offsets = sum_before(counts), sum_before(self.sizes)
-        self.squares = sum_before((counts * taken)**2)
+        self.starts, self.offsets, self.squares, taken, self.tasks = plan_machines(counts, most_rows)
         self.groups = group_classes(counts.tolist(), taken.tolist(), tile)
 
-    def list_variables(self) -> tuple[np.ndarray, Floats]:
-        """Return (rows, targets) of the variables of all machines, flat."""
-        classes, signs = list_sides(len(self.counts))
-        sizes = self.counts[classes]
-        ends = sizes.cumsum()
-        members = np.arange(ends[-1])
-        members += (self.starts[classes] - ends + sizes).repeat(sizes)
-        return members, signs.repeat(sizes)
+    @property
+    def most_rows(self) -> int:
+        """Return how many rows the largest small machine has."""
+        return int((self.tasks[:, 1] + self.tasks[:, 2]).max())
 
     def list_tasks(self) -> Iterator[tuple[Group, Group, np.ndarray]]:
         """Yield (classes of its rows, classes of its columns, tasks for `solve_pairs`) of each tile.
@@ -47,21 +39,95 @@ class PairPlan:
         where the squares of its classes begin, and where its rows of the tile and its columns of it begin.
         Tiles of classes with themselves come first: the others need their squares.
         """
-        numbers = np.flatnonzero(self.small)
-        first, second = (classes[numbers] for classes in list_pairs(len(self.counts)))
-        tasks = np.empty((len(numbers), 8), np.int64)
-        lines = (numbers, self.counts[first], self.counts[second], self.offsets[numbers], self.squares[first],
-                 self.squares[second], self.starts[first], self.starts[second])
-        for column, values in enumerate(lines):
-            tasks[:, column] = values
-        tiles = sorted(combinations_with_replacement(self.groups, 2), key=lambda tile: tile[0] != tile[1])
-        for one, other in tiles:
-            here = tasks
-            if len(tiles) > 1:
-                here = tasks[(first >= one[0]) & (first < one[1]) & (second >= other[0]) & (second < other[1])]
-            here[:, 6:] -= self.starts[one[0]], self.starts[other[0]]
-            if len(here) or one == other:
-                yield one, other, here
+        if len(self.groups) == 1:
+            one, = self.groups
+            self.tasks[:, 6:] -= self.starts[one[0]]
+            yield one, one, self.tasks
+            return
+        firsts = self.starts[[first for first, _ in self.groups]]
+        tiles = np.searchsorted(firsts, self.tasks[:, 6:], 'right') - 1  # the groups of both classes
+        numbers = tiles @ (len(firsts), 1)
+        tasks = self.tasks[numbers.argsort(kind='stable')]
+        ends = np.bincount(numbers, minlength=len(firsts)**2).cumsum()
+        for i, j in sorted(combinations_with_replacement(range(len(firsts)), 2), key=lambda tile: tile[0] != tile[1]):
+            number = i * len(firsts) + j
+            here = tasks[ends[number - 1] if number else 0:ends[number]]
+            here[:, 6:] -= firsts[[i, j]]
+            if len(here) or i == j:
+                yield self.groups[i], self.groups[j], here
+
+
+@strict
+def plan_machines(counts: np.ndarray, most_rows: int) -> tuple:
+    """Return (starts, offsets, squares, which classes have a small machine, tasks in rows of K); see `PairPlan`."""
+    n_classes, p, n_small = len(counts), 0, 0
+    starts, squares = np.zeros(n_classes + 1, np.int64), np.zeros(n_classes + 1, np.int64)
+    offsets = np.zeros(n_classes * (n_classes - 1) // 2 + 1, np.int64)
+    taken = np.zeros(n_classes, np.bool_)
+    for i in range(n_classes):
+        starts[i + 1] = starts[i] + counts[i]
+        for j in range(i + 1, n_classes):
+            size = counts[i] + counts[j]
+            offsets[p + 1] = offsets[p] + size
+            p += 1
+            if size <= most_rows:
+                taken[i] = taken[j] = True
+                n_small += 1
+    for i in range(n_classes):
+        squares[i + 1] = squares[i] + (counts[i]**2 if taken[i] else 0)
+    tasks, p, n_small = np.empty((n_small, 8), np.int64), 0, 0
+    for i in range(n_classes):
+        for j in range(i + 1, n_classes):
+            if counts[i] + counts[j] <= most_rows:
+                tasks[n_small] = (p, counts[i], counts[j], offsets[p], squares[i], squares[j], starts[i], starts[j])
+                n_small += 1
+            p += 1
+    return starts, offsets, squares, taken, tasks
+
+
+@strict
+def begin_machines(counts: np.ndarray, order: np.ndarray, diagonal: Floats, upper: Floats, ridge: Floats,
+                   least: float) -> tuple:
+    """Return (members, targets, ridge, state) of the variables of all machines, flat, which are 0; see `whole_loops`.
+
+    order : (N,), rows in class order. diagonal, upper, ridge : (N,), of Q with its ridge, of the box, and the ridge.
+    least : what a diagonal value counts as at least.
+    """
+    n_variables, at, begin = (len(counts) - 1) * len(order), 0, 0
+    members, targets, extra = np.empty(n_variables, np.int64), np.empty(n_variables), np.empty(n_variables)
+    state = np.empty((5, n_variables))
+    for i in range(len(counts)):
+        other = begin + counts[i]
+        for j in range(i + 1, len(counts)):
+            for k in range(counts[i] + counts[j]):
+                first = k < counts[i]
+                row = order[begin + k if first else other + k - counts[i]]
+                members[at], targets[at], extra[at] = row, -1.0 if first else 1.0, ridge[row]
+                value = max(diagonal[row], least)
+                state[0, at], state[1, at], state[2, at], state[3, at], state[4, at] = (
+                    0.0, -1.0, upper[row], value, 1 / value)
+                at += 1
+            other += counts[j]
+        begin += counts[i]
+    return members, targets, extra, state
+
+
+@strict
+def join_machines(alpha: Floats, targets: Floats, members: np.ndarray, offsets: np.ndarray) -> tuple:
+    """Return (support, dual_coef): the rows that any machine uses, in increasing order, and t_i alpha_i, (., P)."""
+    place = np.zeros(members.max() + 1, np.int64)
+    for v in range(len(alpha)):
+        if alpha[v] != 0:
+            place[members[v]] = 1
+    support = place.nonzero()[0]
+    for k in range(len(support)):
+        place[support[k]] = k
+    dual_coef = np.zeros((len(support), len(offsets) - 1))
+    for p in range(len(offsets) - 1):
+        for v in range(offsets[p], offsets[p + 1]):
+            if alpha[v] != 0:
+                dual_coef[place[members[v]], p] = alpha[v] * targets[v]
+    return support, dual_coef
 
 
 def group_classes(counts: list[int], taken: list[bool], tile: int) -> list[Group]:
@@ -77,23 +143,3 @@ def group_classes(counts: list[int], taken: list[bool], tile: int) -> list[Group
             first, n_rows = (groups.pop()[0], n_rows + count) if joins else (number, count)
             groups.append((first, number + 1))
     return groups
-
-
-@lru_cache(maxsize=16)
-def list_pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs i < j of class numbers, once: to list them takes longer than to solve a small machine."""
-    return np.triu_indices(n_classes, 1)
-
-
-@lru_cache(maxsize=16)
-def list_sides(n_classes: int) -> tuple[np.ndarray, Floats]:
-    """Return the classes of all pairs, i, j, i, j, ..., and the target of each in its pair, once."""
-    classes = np.column_stack(list_pairs(n_classes)).ravel()
-    return classes, np.tile([-1.0, 1.0], len(classes) // 2)
-
-
-def sum_before(counts: np.ndarray) -> np.ndarray:
-    """Return the sums of all counts before each, and of all, (n + 1,)."""
-    sums = np.zeros(len(counts) + 1, np.int64)
-    counts.cumsum(out=sums[1:])
-    return sums

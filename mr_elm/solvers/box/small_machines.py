@@ -18,7 +18,7 @@ import numpy as np
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
-from mr_elm.solvers.box.pair_plan import Group, PairPlan
+from mr_elm.solvers.box.pair_plan import Group, PairPlan, begin_machines, join_machines
 from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G, finish_square
 from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
@@ -71,7 +71,12 @@ class SmallMachines:
     @property
     def unsolved(self) -> np.ndarray:
         """Return the numbers of the machines that are left to another solver."""
-        return np.flatnonzero((self.n_iter == 0) | ~(self.violation <= self.eps))
+        return ((self.n_iter == 0) | ~(self.violation <= self.eps)).nonzero()[0]
+
+    def join(self) -> tuple[np.ndarray, Floats]:
+        """Return the rows that any machine uses, in increasing order, and t_i alpha_i of each machine, (n_support, P).
+        """
+        return join_machines(self.alpha, self.targets, self.members, self.offsets)
 
     @cached_property
     def machines(self) -> np.ndarray:
@@ -109,16 +114,17 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     if max(n_classes, codes.max() + 1) == 2:
         return solve_single_machine(rows, codes, upper, settings, ridge)
     plan = plan_pairs(np.bincount(codes), settings, n_classes)
-    if not plan.small.any():
+    if not len(plan.tasks):
         return None
-    order = codes.argsort(kind='stable')
-    places, targets = plan.list_variables()
-    members = order[places]
-    extra = np.zeros(len(members)) if ridge is None else ridge[members]
-    shift = 0.0 if ridge is None else 1.0
-    state = begin(rows.diagonal()[members] + shift + extra, upper[members])
+    order, diagonal, shift = codes.argsort(kind='stable'), rows.diagonal(), 0.0
+    if ridge is not None:
+        shift = 1.0
+        diagonal = diagonal + shift + ridge
+    members, targets, extra, state = begin_machines(
+        plan.counts, order, diagonal, upper, np.zeros(len(codes)) if ridge is None else ridge, least_diagonal(diagonal))
+    n_machines = len(plan.offsets) - 1
     found = SmallMachines(plan.offsets, members, targets, state[UPPER], extra, state[A], state[G],
-                          np.zeros(len(plan.small)), np.zeros(len(plan.small), np.int64), settings.eps)
+                          np.zeros(n_machines), np.zeros(n_machines, np.int64), settings.eps)
     problem = PairProblem(FLAT, SQUARE, FLAT, (0.0, False), extra, shift, settings.eps, limit(settings), 0)
     solve_tiles(rows, order, plan, (problem, state, (found.violation, found.n_iter)), settings.n_threads)
     found.seconds = time.process_time() - started
@@ -129,9 +135,14 @@ def begin(diagonal: Floats, upper: Floats) -> Floats:
     """Return what is known of variables that are 0, see `whole_loops`; diagonal : of Q."""
     state = np.empty((5, len(upper)))
     state[A], state[G], state[UPPER] = 0, -1, upper
-    state[DIAGONAL] = np.maximum(diagonal, TINY * max(diagonal.max(), 1e-300))
+    state[DIAGONAL] = np.maximum(diagonal, least_diagonal(diagonal))
     state[INVERSE] = 1 / state[DIAGONAL]
     return state
+
+
+def least_diagonal(diagonal: Floats) -> float:
+    """Return what a diagonal value counts as at least."""
+    return TINY * max(float(diagonal.max()), 1e-300)
 
 
 def limit(settings: Settings) -> int:
@@ -195,7 +206,7 @@ def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, machines: tuple, n
     n_threads : see `map_in_threads`; each has buffers of its own.
     """
     problem, state, found = machines
-    most, n_parts = int(plan.sizes[plan.small].max()), n_threads or 1
+    most, n_parts = plan.most_rows, n_threads or 1
     with borrowed() as space:
         problem = problem._replace(squares=space.array('squares', (plan.squares[-1],), float))
         buffers = space.array('buffers', (n_parts, 3, most**2), float)

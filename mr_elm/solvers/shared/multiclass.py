@@ -19,9 +19,10 @@ ONE_VS_ONE, ONE_VS_ALL = SCHEMES = 'one-vs-one', 'one-vs-all'
 FEW_CLASSES = 10  # up to which votes are counted by one product
 
 
-def class_pairs(n_classes: int) -> list[tuple[int, int]]:
+@cache
+def class_pairs(n_classes: int) -> tuple[tuple[int, int], ...]:
     """Return the pairs (i, j) of class numbers, i < j, in the order of their machines."""
-    return list(combinations(range(n_classes), 2))
+    return tuple(combinations(range(n_classes), 2))
 
 
 def class_targets(numbers: np.ndarray, n_classes: int) -> Floats:
@@ -37,7 +38,7 @@ def class_targets(numbers: np.ndarray, n_classes: int) -> Floats:
 
 def machine_count(n_classes: int, scheme: str) -> int:
     """Return P, the number of machines."""
-    return len(class_pairs(n_classes)) if n_classes == 2 or scheme == ONE_VS_ONE else n_classes
+    return n_classes * (n_classes - 1) // 2 if n_classes == 2 or scheme == ONE_VS_ONE else n_classes
 
 
 def group_coefficients(dual_coef: Floats, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:

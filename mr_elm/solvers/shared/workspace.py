@@ -1,6 +1,7 @@
 """Keep large buffers from one solve to the next: bringing in new pages costs more than computing what they hold."""
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,7 +19,7 @@ class Workspace:
 
     def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         """Return an uninitialised array; the next call with this name may reuse its memory."""
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        size = prod(shape) * np.dtype(dtype).itemsize
         if name not in self._buffers or self._buffers[name].nbytes < size:
             self._buffers.pop(name, None)
             self._buffers[name] = np.empty(size, np.uint8)
