@@ -64,7 +64,8 @@ def add_auto_options(group: Any) -> None:
     group.add_argument('--auto', action='store_true',
                        help='choose and average machines by held-out rows')
     group.add_argument('--budget', type=read_budget, metavar='L|Ts', help=AdvancedHelp(
-        'limit for --auto: at most L nodes, such as 2000, or about T seconds of one core, such as 60s (default: 3000)'))
+        'limit for --auto: at most L nodes, such as 2000, or about T seconds of one core, such as 60s; a larger one '
+        'allows up to 20000 landmarks by passes (default: 3000)'))
 
 
 def read_budget(text: str) -> dict[str, int]:

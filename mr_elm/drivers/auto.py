@@ -2,7 +2,7 @@
 
 The sample, rows chosen by a keyed hash, comes to the driver. There leave-one-out and held-out rows choose a machine of
 each kind of nodes and one with a learned metric, and drop those that are clearly worse than the best. One Gram job sums
-up all rows for each machine that is left. The model averages the machines.
+up all rows for each machine that is left, or passes train them, see `auto_passes`. The model averages the machines.
 """
 import time
 from dataclasses import replace
@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.auto_passes import choose_for_passes, train_by_passes
 from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import make_model
@@ -17,6 +18,7 @@ from mr_elm.drivers.sample import gather_sample
 from mr_elm.drivers.tune_pesvm import sum_up_folds
 from mr_elm.engines.base import Engine
 from mr_elm.machines.budget import Budget
+from mr_elm.machines.calibrating import Made
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.metric_choice import choose_metric
@@ -56,11 +58,11 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget
     inputs = prepare_problem(inputs, rows, budget.largest(inputs.summary.n_rows))
     with one_thread():
         members = choose_members(inputs, rows, budget)
-    models = train_members(inputs, members)
-    machines = f'averages {len(models)} machines' if len(models) > 1 else 'is one machine'
+        large = choose_for_passes(inputs, members, rows, budget)
+    made = train_by_passes(inputs, large, options) if large else train_by_gram(inputs, members, options)
+    machines = f'averages {len(large or members)} machines' if len(large or members) > 1 else 'is one machine'
     engine.reporter.say(f'the model {machines}, chosen and trained in {time.monotonic() - began:.1f} s')
-    model = join_members(models)
-    return *fit_held_out(inputs.data, (model.header, model.arrays), options, inputs.weights), inputs.data.first
+    return *made, inputs.data.first
 
 
 def read_sample(inputs: NodeInputs) -> SampleRows:
@@ -116,8 +118,11 @@ def choose_n_hidden(candidates: list[Candidate], rows: SampleRows, n_rows: int, 
     return min(budget.largest(n_rows, len(candidates)), n_rows, max(int(np.sqrt(CHEAP / n_rows)), wanted))
 
 
-def train_members(inputs: NodeInputs, members: list[Candidate]) -> list[HiddenNodeModel]:
-    """Train the machines by one pass over all rows."""
+def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOptions) -> Made:
+    """Train the machines by one pass over all rows: (header, arrays) of the model that averages them.
+
+    options : say whether probabilities or intervals are wanted.
+    """
     problems = [each.state(inputs) for each in members]
     layers = [problem.make_layer() for problem in problems]
     steps = [problem.choose_grid(layer) for problem, layer in zip(problems, layers, strict=True)]
@@ -125,5 +130,6 @@ def train_members(inputs: NodeInputs, members: list[Candidate]) -> list[HiddenNo
     all_rows = Folds(1, 0, 1.0, inputs.options.seed, inputs.weights, inputs.class_numbers)
     sums = sum_up_folds(inputs, GridTask(all_rows, layers, steps))
     with one_thread():
-        return [HiddenNodeModel(*make_model(problem, layer, step, total_of(parts)))
-                for problem, layer, step, parts in zip(problems, layers, steps, sums, strict=True)]
+        model = join_members([HiddenNodeModel(*make_model(problem, layer, step, total_of(parts)))
+                              for problem, layer, step, parts in zip(problems, layers, steps, sums, strict=True)])
+    return fit_held_out(inputs.data, (model.header, model.arrays), options, inputs.weights)

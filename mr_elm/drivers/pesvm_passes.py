@@ -23,7 +23,7 @@ from mr_elm.io.wire import split_key
 from mr_elm.machines.calibrating import Made, demand_every_class, keep_held_out
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.grid_task import Folds
-from mr_elm.machines.options import PASSES
+from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.passes import Passes
 from mr_elm.model_parts import layer_arrays
 from mr_elm.models import HiddenNodeModel
@@ -156,9 +156,14 @@ def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Float
     with open_problem(inputs, layer, steps) as problem:
         if not options.holds_out:
             return problem.describe(problem.solve(options.nu, start))
-        inputs.data.engine.reporter.say(f'{options.holds_out}: solving without one of {FOLDS} folds of the rows')
-        held = problem.hold_out(Folds(FOLDS, 1, 1.0, options.seed, inputs.weights, inputs.class_numbers))
-        return train_on_all(problem, held.solve(options.nu, start), FOLDS)
+        return train_on_all(problem, hold_out_fold(problem, options).solve(options.nu, start), FOLDS)
+
+
+def hold_out_fold(problem: PassProblem, options: PESVMOptions) -> PassProblem:
+    """Return the same problem without one of FOLDS folds, and say what it is for. options : what it is for."""
+    inputs = problem.inputs
+    inputs.data.engine.reporter.say(f'{options.holds_out}: solving without one of {FOLDS} folds of the rows')
+    return problem.hold_out(Folds(FOLDS, 1, 1.0, options.seed, inputs.weights, inputs.class_numbers))
 
 
 def train_on_all(problem: PassProblem, found: PassSolution, n_folds: int) -> Made:

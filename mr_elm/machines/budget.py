@@ -1,24 +1,47 @@
 """Bound what a training that chooses its own nodes may cost."""
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.machines.passes import SAMPLE
+from mr_elm.typing import Floats
+
 SPEED = 1e10  # multiplications a second of a core: a reference, so that a model does not depend on the machine
 SHARE = 0.4  # of a budget of seconds, for the sums of all rows and what they are solved for
 SOLVES = 4  # factors of L^3 / 3, and shuffling the sums, in L^3
+MOST_BY_GRAM, MOST_BY_PASSES = 3000, 20000  # nodes, where a budget says no number
+PASSES = 20  # which a training on landmarks is expected to take at most
+EXPONENTIAL = 20  # multiplications that take as long as one value of a kernel
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Bound a training: at most so many nodes, and about so many seconds of one core where that is said."""
+    """Bound a training: at most so many nodes, or about so many seconds of one core. None where nobody has said."""
 
-    nodes: int = 3000
+    nodes: int | None = None
     seconds: float | None = None
 
+    @property
+    def said(self) -> bool:
+        """Tell whether a user has said what the training may cost."""
+        return self.nodes is not None or self.seconds is not None
+
     def largest(self, n_rows: int, n_machines: int = 1) -> int:
-        """Return the largest L of each machine: what all of them cost must fit into the seconds."""
+        """Return the largest L of each machine by a Gram: what all of them cost must fit into the seconds."""
+        return self._fit(self.nodes or MOST_BY_GRAM, lambda L: n_machines * L**2 * (n_rows + SOLVES * L))
+
+    def largest_by_passes(self, n_rows: int, width: int, n_machines: int = 1) -> int:
+        """Return the largest L of each machine on landmarks by passes.
+
+        width : multiplications of a row and a landmark in a pass, for the distance and the products with vectors.
+        """
+        return self._fit(min(self.nodes or MOST_BY_PASSES, MOST_BY_PASSES), lambda L: n_machines * L * (
+            PASSES * n_rows * (width + EXPONENTIAL) + (SAMPLE['nystrom'] + 1 / 3) * L**2))
+
+    def _fit(self, most: int, count: Callable[[Floats], Floats]) -> int:
+        """Return the largest L up to `most` that the seconds allow. count : multiplications for some L."""
         if self.seconds is None:
-            return self.nodes
-        sizes = np.arange(50, max(51, self.nodes + 1))
-        seconds = n_machines * sizes**2 * (n_rows + SOLVES * sizes) / SPEED
-        return min(self.nodes, int(sizes[max(int(np.searchsorted(seconds, SHARE * self.seconds)) - 1, 0)]))
+            return most
+        sizes = np.arange(50.0, max(51, most + 1))
+        return min(most, int(sizes[max(int(np.searchsorted(count(sizes) / SPEED, SHARE * self.seconds)) - 1, 0)]))

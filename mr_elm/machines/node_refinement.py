@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpotrs
 
 from mr_elm.features.landmarks import hash_rows, scramble
 from mr_elm.machines.metric import SampleRows
-from mr_elm.machines.node_choice import Candidate, climb, judge, round_scale
+from mr_elm.machines.node_choice import Candidate, climb, judge, round_scale, square_errors
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.increment import largest_nu
@@ -27,7 +27,7 @@ HELD, HOLD_KEY = 5, 7  # one row of five, by a hash with a key of its own
 
 def refine_candidate(problem: NodeProblem, rows: SampleRows, candidate: Candidate) -> Candidate:
     """Return a candidate with the width and the nu that suit the number of nodes of a problem."""
-    held = None if len(rows) <= FEW_ROWS else hold_out(rows, problem.options.seed + HOLD_KEY)
+    held = choose_held(problem, rows)
     options = replace(candidate.options, n_hidden=problem.options.n_hidden)
     start = replace(candidate, options=options)
 
@@ -36,6 +36,22 @@ def refine_candidate(problem: NodeProblem, rows: SampleRows, candidate: Candidat
         return score_nus(problem, rows, replace(start, options=replace(options, weight_scale=scale)), held)
 
     return climb(score, (0, 1)) if options.map == 'nystrom' else score(0)
+
+
+def choose_held(problem: NodeProblem, rows: SampleRows) -> np.ndarray | None:
+    """Tell which rows are held out, (n,) bool; None where each is left out in turn."""
+    return None if len(rows) <= FEW_ROWS else hold_out(rows, problem.options.seed + HOLD_KEY)
+
+
+def held_out_ratio(problem: NodeProblem, rows: SampleRows, candidate: Candidate) -> float:
+    """Return the squared error of a candidate divided by that of its first half of nodes, both on rows held out."""
+    held = choose_held(problem, rows)
+    judged = slice(None) if held is None else held
+    half = candidate.layer.take(max(1, candidate.layer.n_hidden // 2))
+    found = [Regression.of(expand(layer, rows.X), rows, held).solve(candidate.options.nu)
+             for layer in (candidate.layer, half)]
+    errors = [np.inf if values is None else square_errors(values, rows)[judged].mean() for values in found]
+    return float(errors[0] / errors[1]) if 0 < errors[1] < np.inf else 1.0
 
 
 def hold_out(rows: SampleRows, seed: int) -> np.ndarray:

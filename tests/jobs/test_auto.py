@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
+from mr_elm.drivers import auto, auto_passes
+from mr_elm.machines import node_choice
+from mr_elm.machines.budget import Budget
 from mr_elm.models import read_model
 
 N = 300
@@ -114,3 +117,63 @@ def test_a_budget_of_nodes_is_kept(trained, packed_classes):
 def test_auto_and_what_it_chooses_are_wrong_usage(elm, packed_classes, options, tmp_path):
     assert elm('train', 'pesvm', packed_classes, '--auto', *options, '--model', tmp_path / 'm').status == 2
     assert elm('train', 'pesvm', packed_classes, '--budget', 10, '--model', tmp_path / 'm').status == 2
+
+
+@pytest.fixture
+def small_grams(monkeypatch):
+    """Compare landmarks of 20 nodes, and let a Gram have 40: as with many thousand rows, passes could have more."""
+    monkeypatch.setattr(node_choice, 'FAMILIES', node_choice.FAMILIES[:1])
+    monkeypatch.setattr(node_choice, 'NODES', 20)
+    monkeypatch.setattr(auto, 'CHEAP', 1)
+    monkeypatch.setattr(auto, 'STEEP', ((np.inf, 40),))
+
+
+@pytest.fixture
+def curved(elm, write, csv_of, rng, tmp_path):
+    """Pack rows whose boundary wants many landmarks."""
+    X = rng.uniform(-2, 2, size=(N, 2))
+    path = write('curved.csv', csv_of((np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]) > 0) * 1, X))
+    elm('pack', path, '-o', tmp_path / 'curved', '--block-rows', 40, '-q')
+    return tmp_path / 'curved'
+
+
+def test_passes_train_more_landmarks_than_a_gram_where_a_budget_allows_them(
+        elm, small_grams, curved, tmp_path, maps, model_of):
+    done = elm('train', 'pesvm', curved, '--auto', '--budget', 150, '--model', tmp_path / 'm')
+    assert done.status == 0 and 'solving by passes: 40 landmarks have 0.' in done.err
+    assert 'and the budget allows 150' in done.err
+    for member in read_model(tmp_path / 'm').members:
+        assert member.layer.n_hidden == 150 and member.header.parameters['solver'] == 'passes'
+    done = elm('update', tmp_path / 'm', curved, '--model', tmp_path / 'x', '-q')
+    assert done.status == 1 and 'a training by passes keeps none' in done.err and '--like' in done.err
+    elm('train', 'pesvm', curved, '--auto', '--budget', 150, '--model', tmp_path / 'again', '-q', *maps(3), *LOCAL)
+    demand_same_bits(model_of, tmp_path / 'm', tmp_path / 'again')
+
+
+def test_passes_have_probabilities_of_a_fold_held_out(elm, trained, small_grams, curved, monkeypatch):
+    monkeypatch.setattr(auto, 'choose_metric', lambda *_: None)
+    model = trained(curved, '--budget', 80, '--probabilities')
+    assert read_model(model).header.calibration['scored'] == 'folds'
+    assert json.loads(elm('evaluate', model, curved, '--json').out)['log_loss'] < 0.6
+
+
+@pytest.mark.parametrize(('words', 'reason'), [
+    ((), ''), (('--budget', 70), 'rows and budget allow 70 landmarks by passes, expected at least 80')])
+def test_a_gram_trains_where_passes_would_not_pay(elm, small_grams, curved, tmp_path, words, reason):
+    done = elm('train', 'pesvm', curved, '--auto', *words, '--model', tmp_path / 'm')
+    assert done.status == 0 and reason in done.err and 'by passes:' not in done.err
+    assert all('gram' in member.arrays for member in read_model(tmp_path / 'm').members)
+
+
+def test_a_gram_trains_where_the_error_does_not_fall(elm, small_grams, curved, tmp_path, monkeypatch):
+    monkeypatch.setattr(auto_passes, 'FALLS', 0.0)
+    done = elm('train', 'pesvm', curved, '--auto', '--budget', 150, '--model', tmp_path / 'm')
+    assert 'solving by a Gram: 40 landmarks have 0.' in done.err and 'expected at most 0' in done.err
+
+
+def test_seconds_allow_more_landmarks_by_passes_than_by_a_gram_of_many_rows():
+    assert Budget().largest(10**6) == 3000 and not Budget().said
+    budget = Budget(seconds=3600)
+    assert budget.largest_by_passes(10**6, 60) > 2 * budget.largest(10**6)
+    assert budget.largest_by_passes(10**6, 60) > budget.largest_by_passes(10**6, 60, 3)
+    assert Budget(seconds=10**9).largest_by_passes(10**6, 60) == 20000
