@@ -3,8 +3,10 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+
+from scipy.sparse import issparse
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.problems import run_problem
@@ -14,8 +16,8 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import Kernel
 from mr_elm.io.json_file import write_json
-from mr_elm.machines.gathering import GatheredRows, gather, gather_to_file
-from mr_elm.machines.kernel import KernelRowsTask, make_dense, rows_fit, settle, state_rows
+from mr_elm.machines.gathering import GatheredRows, count_bytes, gather, gather_to_file
+from mr_elm.machines.kernel import KernelRowsTask, memory_for_rows, settle, state_rows, stays_sparse
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.rows_task import RowsTask
@@ -33,7 +35,7 @@ class KernelData:
     """Hold what the kernel ELM is trained on.
 
     source : where the rows came from. options : all of them chosen.
-    rows : scaled, in input order; on disk unless they fit. fit : whether they fit into the driver's memory.
+    rows : scaled, in input order; on disk unless they surely fit. fit : whether they fit into the driver's memory.
     task : RowsTask of these rows. kernel : Kernel. classes : None where labels are targets.
     summary : of the first pass. folder : where files for tasks are. learned : the metric, None without --metric.
     """
@@ -98,15 +100,19 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
         task, kernel, learned = state_rows(options, summary, classes)
     say_metric(engine.reporter, learned)
     options = settle(plan.name, options, summary.n_rows, task.n_features)
-    sparse = summary.sparse and not task.arrays['feature_offset'].any()
-    fit = sparse or rows_fit(options, summary.n_rows, task.n_features)
+    sparse, room = stays_sparse(summary, task), memory_for_rows(options, summary.n_rows)
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         pieces = (value for _, value in run_problem(source, MRPlace, task, 'rows'))
-        rows = make_dense(gather(pieces)) if fit else gather_to_file(pieces, os.path.join(folder, 'rows'))
+        if not sparse and 8 * summary.n_rows * task.n_features <= room:
+            rows = gather(pieces)
+            rows = replace(rows, X=rows.X.toarray()) if issparse(rows.X) else rows
+        else:
+            rows = gather_to_file(pieces, os.path.join(folder, 'rows'), dense=not sparse)
         if len(rows) != summary.n_rows:
             raise AccountingError(f'{plan.name}: expected {summary.n_rows} rows, found {len(rows)}')
-        data = KernelData(source, options, rows, fit, task, kernel, classes, summary, folder, learned)
-        if not fit:
-            data.reporter.say(f'rows: {rows.X.nbytes / 1e6:,.3g} MB do not fit into --memory {options.memory:g} MB, '
+        size = count_bytes(rows.X)
+        data = KernelData(source, options, rows, size <= room, task, kernel, classes, summary, folder, learned)
+        if not data.fit:
+            data.reporter.say(f'rows: {size / 1e6:,.3g} MB do not fit into --memory {options.memory:g} MB, '
                               'they are kept on disk')
         yield data

@@ -1,5 +1,6 @@
 """Send rows through the shuffle and put them back in input order."""
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -91,29 +92,68 @@ def gather(pieces: Iterable[list[np.ndarray]]) -> GatheredRows:
     return rows if (order[:-1] < order[1:]).all() else rows.take(order)
 
 
-def gather_to_file(pieces: Iterable[list[np.ndarray]], path: str) -> GatheredRows:
-    """Join pieces of dense rows as `gather` does, with all features in a file: X is its memory map.
+def gather_to_file(pieces: Iterable[list[np.ndarray]], path: str, dense: bool = False) -> GatheredRows:
+    """Join pieces as `gather` does, with all features on disk: X is a memory map, dense or CSR.
 
-    path : of a new file; there may be a second one, `path`.sorted.
+    path : what the names of new files begin with. dense : whether sparse rows are kept as dense ones.
     """
-    parts, width = [], 0
-    with open(path, 'wb') as stream:
+    parts, stored = [], RowsOnDisk(path)
+    with stored:
         for piece in map(read_piece, pieces):
-            stream.write(piece.X.tobytes())
+            stored.add(piece.X.toarray() if dense and sp.issparse(piece.X) else piece.X)
             parts.append(piece.without_features())
-            width = piece.X.shape[1]
-    rows = join_rows(parts)
-    X = map_file(path, len(rows), width)
+    rows, X = join_rows(parts), stored.rows
     order = np.lexsort(rows.places.T[::-1])
     if (order[:-1] < order[1:]).all():
         return replace(rows, X=X)
-    path, step = f'{path}.sorted', max(1, RECORD_BYTES // (8 * width))
-    with open(path, 'wb') as stream:
+    ordered, step = RowsOnDisk(f'{path}.sorted'), max(1, RECORD_BYTES * len(rows) // max(count_bytes(X), 1))
+    with ordered:
         for start in range(0, len(order), step):
-            stream.write(X[order[start:start + step]].tobytes())
-    return replace(rows.take(order), X=map_file(path, len(rows), width))
+            ordered.add(X[order[start:start + step]])
+    return replace(rows.take(order), X=ordered.rows)
 
 
-def map_file(path: str, n_rows: int, n_features: int) -> Floats:
-    """Return the float64 numbers of a file as an array that stays on disk; it outlives the name of the file."""
-    return np.asarray(np.memmap(path, float, 'r', shape=(n_rows, n_features)))
+class RowsOnDisk:
+    """Write rows, dense or CSR, to files while the context lasts; then `rows` are memory maps of them."""
+
+    def __init__(self, path: str) -> None:
+        self.paths = f'{path}.numbers', f'{path}.columns'
+        self.n_rows = self.width = 0
+        self.lengths: list[np.ndarray] | None = None  # of CSR rows: how many numbers they have
+
+    def __enter__(self) -> None:
+        self.files = ExitStack()
+        self.numbers = self.files.enter_context(open(self.paths[0], 'wb'))
+        self.columns = self.files.enter_context(open(self.paths[1], 'wb'))
+
+    def __exit__(self, *_: object) -> None:
+        self.files.close()
+
+    def add(self, X: Rows) -> None:
+        """Write some rows."""
+        self.n_rows, self.width = self.n_rows + X.shape[0], X.shape[1]
+        if sp.issparse(X):
+            self.lengths = [*(self.lengths or []), np.diff(X.indptr)]
+            self.columns.write(X.indices.astype(np.int32).tobytes())
+        self.numbers.write((X.data if sp.issparse(X) else X).tobytes())
+
+    @property
+    def rows(self) -> Rows:
+        """Return all rows, (n, d): arrays that stay on disk; they outlive the names of the files."""
+        shape = self.n_rows, self.width
+        if self.lengths is None:
+            return map_file(self.paths[0], float, shape)
+        ends = np.cumsum(np.concatenate([[0], *self.lengths]))
+        data, columns = (map_file(path, kind, (int(ends[-1]),))
+                         for path, kind in zip(self.paths, (float, np.int32), strict=True))
+        return sp.csr_matrix((data, columns, ends), shape=shape, copy=False)
+
+
+def map_file(path: str, kind: type, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the numbers of a file as an array that stays on disk."""
+    return np.asarray(np.memmap(path, kind, 'r', shape=shape)) if np.prod(shape) else np.empty(shape, kind)
+
+
+def count_bytes(X: Rows) -> int:
+    """Return how much memory rows take, dense or CSR."""
+    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes

@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.kernel_rows import DENSE_BYTES
@@ -161,14 +160,13 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
     return replace(options, solver=solver, emit=emit)
 
 
-def rows_fit(options: KELMOptions, n_rows: int, n_features: int) -> bool:
-    """Tell whether dense rows fit into the memory beside the matrices, or the vectors, of the solver.
+def memory_for_rows(options: KELMOptions, n_rows: int) -> float:
+    """Return how many bytes of rows fit into the memory beside the matrices, or the vectors, of the solver.
 
     options : as `settle` returns them.
     """
     whole = count_matrices(options)
-    kept = whole * 8 * n_rows**2 if whole else options.memory * 1e6 / 2
-    return kept + 8 * n_rows * n_features <= options.memory * 1e6
+    return options.memory * 1e6 - (whole * 8 * n_rows**2 if whole else options.memory * 1e6 / 2)
 
 
 def count_matrices(options: KELMOptions) -> int:
@@ -203,11 +201,10 @@ def state_rows(options: KELMOptions, summary: Summary,
                        arrays=scaling_arrays(offset, scale, learned.metric if learned else None)), kernel, learned
 
 
-def make_dense(rows: GatheredRows) -> GatheredRows:
-    """Make sparse rows dense where they fit."""
-    if not sp.issparse(rows.X) or 8 * rows.X.shape[0] * rows.X.shape[1] > DENSE_BYTES:
-        return rows
-    return replace(rows, X=rows.X.toarray())
+def stays_sparse(summary: Summary, task: RowsTask) -> bool:
+    """Tell whether rows remain sparse: those that their scaling leaves so, and that are too many as dense ones."""
+    size = 8 * summary.n_rows * task.n_features
+    return summary.sparse and not task.arrays['feature_offset'].any() and size > DENSE_BYTES
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block
 from mr_elm.io.packed import decode_block, decode_end
-from mr_elm.machines.gathering import GatheredRows, gather_to_file
+from mr_elm.machines.gathering import GatheredRows, count_bytes, gather_to_file
 from mr_elm.machines.kernel import ColumnsTask
 from mr_elm.rows.inputs import plan_blocks
 from mr_elm.streaming.mr_columns import MRColumns
@@ -33,11 +33,17 @@ def test_the_stage_of_columns_transposes_scaled_rows_of_any_splits(by_hand, tmp_
     assert sum(end['used'] for end in ends) == 9
 
 
-def test_rows_gathered_into_a_file_stand_in_input_order(tmp_path, rng):
-    X, places = rng.normal(size=(50, 3)), np.c_[np.zeros(50), np.repeat([0, 10], 25), np.tile(np.arange(25), 2)]
-    rows = GatheredRows(places.astype(int), np.arange(50.0), np.ones(50), X)
+@pytest.mark.parametrize('kind', [np.asarray, sp.csr_matrix])
+def test_rows_gathered_into_a_file_stand_in_input_order(tmp_path, rng, kind):
+    X = rng.normal(size=(50, 3)) * (rng.random((50, 3)) < 0.5)
+    places = np.c_[np.zeros(50), np.repeat([0, 10], 25), np.tile(np.arange(25), 2)]
+    rows = GatheredRows(places.astype(int), np.arange(50.0), np.ones(50), kind(X))
     for name, starts in ('in order', (0, 20, 40)), ('out of order', (40, 0, 20)):
         pieces = [piece for start in starts for piece, _ in rows.take(slice(start, start + 20)).cut()]
         found = gather_to_file(pieces, str(tmp_path / name))
-        assert found.X.tobytes() == X.tobytes()
+        assert type(found.X) is type(rows.X) and count_bytes(found.X) == count_bytes(rows.X)
+        for part in ('data', 'indices', 'indptr') if kind is sp.csr_matrix else ():
+            assert (getattr(found.X, part) == getattr(rows.X, part)).all()
+        dense = gather_to_file(pieces, str(tmp_path / f'{name}, dense'), dense=True).X
+        assert (dense == X).all()
         assert (found.numbers == rows.numbers).all() and (found.places == rows.places).all()

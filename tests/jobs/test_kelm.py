@@ -200,6 +200,14 @@ def test_rows_that_stay_sparse_are_the_dense_ones(fit, write, libsvm_of, table, 
         assert np.abs(values((header, arrays), table[0]) - one).max() < 1e-6
 
 
+@pytest.mark.parametrize('most', [1, 1 << 29])
+def test_sparse_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, write, libsvm_of, rng, monkeypatch, most):
+    monkeypatch.setattr('mr_elm.machines.kernel.DENSE_BYTES', most)
+    path = write('wide.libsvm', libsvm_of(rng.integers(0, 2, N).tolist(), rng.normal(size=(N, 40))))
+    options = ('--solver', 'cg', '--rank', 20, '--C', 1e-2)
+    demand_same_bits(*(fit(path, *options, '--memory', memory)[1] for memory in (4000, 0.036)))
+
+
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_a_row_of_weight_two_is_two_rows(fit, write, csv_of, table, solver):
     X, labels = table
