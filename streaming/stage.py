@@ -18,24 +18,21 @@ from mrjob.step import MRStep
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.engines.mrjob_private import ProofArguments
 from mr_elm.errors import DataFormatError
-from mr_elm.files.ranges import open_ranges
 from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.encoded_rows import spread
 from mr_elm.io.encoding import read_encoding
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.json_file import read_json
-from mr_elm.io.kinds import find_kind
-from mr_elm.io.lines import LineReader
 from mr_elm.io.packed import END_MARK, decode_end
-from mr_elm.io.parsed_rows import ParsedRows
-from mr_elm.io.parts import read_parts
+from mr_elm.io.parsed_rows import open_kept
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import CHUNK, read_whole_lines
 from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.rows.pulse import report_alive
 from mr_elm.rows.reduced_input import ReducedInput
 from mr_elm.rows.row_arguments import add_stage_arguments, row_options
-from mr_elm.rows.splits import find_file, read_lines
+from mr_elm.rows.split_reader import SplitReader
+from mr_elm.rows.splits import find_file
 from mr_elm.typing import Rows
 
 Pair = tuple[str, Any]  # key and value
@@ -67,6 +64,7 @@ class MRRows(ProofArguments, MRJob):
     ENCODED = False
     ADDER: type[MRJob] | None = None
     ADDS = False
+    kept: Iterable[bytes] | None = None  # records of the rows, see `parsed_rows`, where the engine has kept them
 
     def __init__(self, args: list[str] | None = None) -> None:
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
@@ -173,25 +171,12 @@ class MRRows(ProofArguments, MRJob):
 
     def read_blocks(self) -> Iterator[tuple[Block, Place]]:
         """Yield (block, place) for all splits of the task, and keep account of each."""
-        files = self.plan['files']
-        for number, start, length, chunks in self.splits(files):
-            reader = self.make_reader(files[number], number, start, length)
+        for number, length, reader, chunks in self.splits():
             try:
                 yield from self.read_split(reader, chunks, number)
             except DataFormatError as error:
-                self.record_error(error, number, start)
+                self.record_error(error, number, reader.counts.start)
             self.record_counts(reader, number, length)
-
-    def make_reader(self, file: dict[str, Any], number: int, start: int, length: int) -> Any:
-        """Return the reader of a split of a file, in the format of the plan."""
-        form = RowFormat.from_json(file['format'])
-        reader = (find_kind(form.kind).reader or LineReader)(
-            form, file=file['path'], start=start, stop=self.options.bad_rows == 'stop',
-            block_rows=self.options.block_rows, encoding=self.encoding)
-        folder = self.plan.get('parsed')
-        if folder is None:
-            return reader
-        return ParsedRows(reader, os.path.join(folder, f'{number}-{start}-{length}'), self.add_bytes)
 
     def add_bytes(self, n: int) -> None:
         """Report that so many bytes were read."""
@@ -224,29 +209,20 @@ class MRRows(ProofArguments, MRJob):
                   'packing': getattr(reader, 'packing', [])}
         self.records.append((make_key('counts', number, reader.counts.start), counts))
 
-    def splits(self, files: list[dict[str, Any]]) -> Iterator[tuple[int, int, int, Iterable[bytes]]]:
-        """Yield (file number, start, length, chunks of whole lines) for each split of the task."""
-        if self.options.planned_splits:
+    def splits(self) -> Iterator[tuple[int, int, Any, Iterable[Any]]]:
+        """Yield (file number, length, reader, what it reads) for each split of the task."""
+        source = SplitReader(self.plan, self.encoding, self.options.bad_rows == 'stop', self.options.block_rows)
+        if self.kept is not None:
+            yield from open_kept(self.kept, source.plan['files'], self.add_bytes)
+        elif self.options.planned_splits:
             for line in self.stdin:
                 for number, start, length in json.loads(line):
-                    yield number, start, length, self.open_split(files[number], start, length)
+                    yield number, length, *source.open(number, start, length, self.add_bytes)
         else:
             start, length = (int(os.environ[f'mapreduce_map_input_{name}']) for name in ('start', 'length'))
-            number = find_file(files, os.environ['mapreduce_map_input_file'])
-            yield number, start, length, chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
-
-    def open_split(self, file: dict[str, Any], start: int, length: int) -> Iterator[Any]:
-        """Yield the chunks of whole lines of a split, or its batches where rows are no lines."""
-        form = RowFormat.from_json(file['format'])
-        kind = find_kind(form.kind)
-        if not kind.magic:
-            yield from self.count_bytes(read_lines(file, start, length))
-            return
-        with open_ranges(file['uri']) as source:
-            parts = kind.open(source, file['path'])
-            for n_bytes, batch in read_parts(source, parts, form, (start, length), self.options.block_rows):
-                self.increment_counter('mr_elm', 'bytes', n_bytes)
-                yield batch
+            number = find_file(self.plan['files'], os.environ['mapreduce_map_input_file'])
+            chunks = chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
+            yield number, length, source.make_reader(number, start), chunks
 
     def count_bytes(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Pass chunks on and report how many bytes were read."""

@@ -14,7 +14,7 @@ import zlib
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -83,10 +83,19 @@ def join_parts(block: Block, header: dict) -> bytes:
                     for part, part_kind in zip(list_parts(block, header), list_dtypes(header), strict=True))
 
 
-def read_parts(stream: IO[bytes], header: dict) -> Block:
-    """Read the block whose bytes `join_parts` has made from an open file."""
-    return assemble(header, [np.fromfile(stream, kind, size) for kind, size in
-                             zip(list_dtypes(header), list_sizes(header), strict=True)])
+def count_bytes(header: dict) -> int:
+    """Return how many bytes `join_parts` makes of the block that a header describes."""
+    return sum(np.dtype(kind).itemsize * size for kind, size in
+               zip(list_dtypes(header), list_sizes(header), strict=True))
+
+
+def read_parts(header: dict, payload: Any) -> Block:
+    """Read the block whose bytes `join_parts` has made. Raises ValueError when it is cut short or altered."""
+    parts, offset = [], 0
+    for kind, size in zip(list_dtypes(header), list_sizes(header), strict=True):
+        parts.append(np.frombuffer(payload, kind, size, offset))
+        offset += parts[-1].nbytes
+    return assemble(header, parts)
 
 
 def list_parts(block: Block, header: dict) -> list[np.ndarray]:
@@ -138,17 +147,14 @@ def decode_block(line: bytes) -> Block:
         header, payload = json.loads(text), decode_base64(data)
         if b''.join(more).strip() or len(data) != -(-len(payload) // 3) * 4:  # such as the next line, run into this one
             raise ValueError('expected only base64 after the header')
-        kinds, sizes = list_dtypes(header), list_sizes(header)
+        if len(payload) < count_bytes(header):
+            raise ValueError(f'expected {count_bytes(header):,} bytes, found {len(payload):,}')
         intact = header['crc32'] == checksum(header, payload)
     except DAMAGE as error:
         raise ValueError(f'a packed block is cut short or damaged ({error})') from None
     if not intact:
         raise ValueError('a packed block was altered: its checksum does not match')
-    parts, offset = [], 0
-    for kind, size in zip(kinds, sizes, strict=True):
-        parts.append(np.frombuffer(payload, kind, size, offset))
-        offset += parts[-1].nbytes
-    return assemble(header, parts)
+    return read_parts(header, payload)
 
 
 def decode_base64(data: bytes) -> bytes:

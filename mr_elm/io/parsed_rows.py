@@ -1,77 +1,148 @@
-"""Keep the rows of a split in a file of this machine when they are parsed: later passes need not parse them again.
+"""Keep the rows of a split when they are parsed: later passes need not parse them again.
 
-The file holds the blocks, each as a line of JSON and the bytes of its arrays (see `packed`). Its last line is JSON too:
-the counts of the split and its rejected rows.
+A record is a line of JSON and the bytes behind it: for each block what `packed` says of it, and its arrays. The last
+record of a split has no arrays: it holds the counts of the split and its rejected rows. Records stand in a file of this
+machine, or wherever an engine keeps them.
 """
 import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import IO
+from itertools import groupby
+from typing import IO, Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import Block, widen
-from mr_elm.io.lines import LineReader, RejectedRow
-from mr_elm.io.packed import describe_block, join_parts, read_parts
+from mr_elm.io.blocks import Block, RejectedRow, RowCounts, widen
+from mr_elm.io.formats import RowFormat
+from mr_elm.io.packed import count_bytes, describe_block, join_parts, read_parts
 from mr_elm.io.store import replace_file
 
+ALIGNMENT = 8  # bytes: the arrays of a record begin at a multiple, or numpy would copy them
+Record = tuple[dict, memoryview]  # the line of JSON, and the bytes behind it
 
-class ParsedRows:
-    """Read the rows of a split as its LineReader does; the second time from the file `path`.
 
-    counts, rejected : those of the reader. count : called with the bytes of text that each kept block stands for.
-    """
+class RowKeeper:
+    """Make the records of a split. reader : reads the split. split : (file number, start, length)."""
 
-    def __init__(self, reader: LineReader, path: str, count: Callable[[int], object]) -> None:
-        self.reader, self.path, self.count = reader, path, count
-        self.counts, self.rejected = reader.counts, reader.rejected
+    def __init__(self, reader: Any, split: tuple[int, ...]) -> None:
+        self.reader, self.split = reader, split
+        self.rejected: dict[int, dict] = {}
         self.n_bytes = 0
 
-    def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
-        """Yield the blocks of the split. chunks : its text, which stays unread where its rows are kept."""
-        if not os.path.exists(self.path):
-            yield from self._keep(chunks)
-            return
-        with open(self.path, 'rb') as stream:
-            yield from self._read(stream)
+    def count(self, n: int) -> None:
+        """Count bytes that the reader was given for its next block."""
+        self.n_bytes += n
 
-    def _keep(self, chunks: Iterable[bytes]) -> Iterator[Block]:
-        rejected: dict[int, dict] = {}  # the caller may empty the list of the reader, or not
-        with replace_file(self.path) as stream:
-            for block in self.reader.blocks(self._measure(chunks)):
-                rejected |= self._describe_rejected()
-                header = {**describe_block(block), 'bytes': self.n_bytes}
-                self.n_bytes = 0
-                stream.write(json.dumps(header).encode() + b'\n')
-                stream.write(join_parts(block, header))
-                yield block
-            rejected |= self._describe_rejected()
-            end = {'bytes': self.n_bytes, 'counts': self.counts.to_json(), 'rejected': list(rejected.values())}
-            stream.write(json.dumps(end).encode() + b'\n')
+    def keep(self, block: Block) -> bytes:
+        """Return the record of a block that the reader has just read."""
+        self._note_rejected()  # the caller may empty the list of the reader, or not
+        header = describe_block(block)
+        return self._write(header) + join_parts(block, header)
 
-    def _describe_rejected(self) -> dict[int, dict]:
-        return {row.ordinal: vars(row) for row in self.rejected}
+    def close(self, error: str | None = None) -> bytes:
+        """Return the last record. error : what made the split unreadable, if anything."""
+        self._note_rejected()
+        return self._write({'counts': self.reader.counts.to_json(), 'rejected': list(self.rejected.values()),
+                            'packing': getattr(self.reader, 'packing', []), 'error': error})
 
-    def _measure(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        for chunk in chunks:
-            self.n_bytes += len(chunk)
-            yield chunk
+    def _note_rejected(self) -> None:
+        self.rejected |= {row.ordinal: vars(row) for row in self.reader.rejected}
 
-    def _read(self, stream: IO[bytes]) -> Iterator[Block]:
-        while line := stream.readline():
-            header = json.loads(line)
+    def _write(self, header: dict) -> bytes:
+        text = json.dumps({'split': self.split, 'bytes': self.n_bytes, **header}).encode()
+        self.n_bytes = 0
+        return text.ljust(-(-(len(text) + 1) // ALIGNMENT) * ALIGNMENT - 1) + b'\n'
+
+
+class KeptRows:
+    """Read the records of a split; the same interface as the reader that has read it first.
+
+    form : RowFormat. count : called with the bytes of the input that each record stands for.
+    """
+
+    def __init__(self, form: RowFormat, file: str, start: int, count: Callable[[int], object]) -> None:
+        self.form, self.count = form, count
+        self.counts = RowCounts(file, start)
+        self.rejected: list[RejectedRow] = []
+        self.packing: list[dict] = []
+
+    def blocks(self, records: Iterable[Any]) -> Iterator[Block]:
+        """Yield the blocks. Raises DataFormatError when the split could not be read, or its end is missing."""
+        for header, data in records:
             self.count(header['bytes'])
             if 'counts' in header:
                 self._close(header)
                 return
-            block = read_parts(stream, header)
+            block = read_parts(header, data)
             self.counts.used += len(block)
-            yield replace(block, X=widen(block.X, self.reader.form.n_features or 0))
-        raise DataFormatError(f'{self.path}: expected the end of the parsed rows, the file was changed')
+            yield replace(block, X=widen(block.X, self.form.n_features or 0))
+        raise DataFormatError(f'{self.counts.file}: expected the end of the parsed rows, they were changed')
 
     def _close(self, end: dict) -> None:
         """Take over the counts of the split, except the rows used: these were counted as they were read."""
         kept = {**end['counts'], 'used': self.counts.used, 'rejected': Counter(end['counts']['rejected'])}
         vars(self.counts).update(kept)
         self.rejected.extend(RejectedRow(**row) for row in end['rejected'])
+        self.packing.extend(end['packing'])
+        if end['error'] is not None:
+            raise DataFormatError(end['error'])
+
+
+class ParsedRows(KeptRows):
+    """Read the rows of a split by a reader; the second time from the file `path`.
+
+    reader, split : as in `RowKeeper`. count : as in `KeptRows`.
+    """
+
+    def __init__(self, reader: Any, split: tuple[int, ...], path: str, count: Callable[[int], object]) -> None:
+        super().__init__(reader.form, reader.counts.file, reader.counts.start, count)
+        self.reader, self.split, self.path = reader, split, path
+        self.counts, self.rejected = reader.counts, reader.rejected
+
+    def blocks(self, chunks: Iterable[Any]) -> Iterator[Block]:
+        """Yield the blocks of the split. chunks : its text, which stays unread where its rows are kept."""
+        if not os.path.exists(self.path):
+            yield from self._keep(chunks)
+            return
+        with open(self.path, 'rb') as stream:
+            yield from super().blocks(read_records(stream))
+
+    def _keep(self, chunks: Iterable[bytes]) -> Iterator[Block]:
+        keeper = RowKeeper(self.reader, self.split)
+        with replace_file(self.path) as stream:
+            for block in self.reader.blocks(measure(chunks, keeper.count)):
+                stream.write(keeper.keep(block))
+                yield block
+            stream.write(keeper.close())
+
+
+def measure(chunks: Iterable[bytes], count: Callable[[int], object]) -> Iterator[bytes]:
+    """Pass chunks on, and count their bytes."""
+    for chunk in chunks:
+        count(len(chunk))
+        yield chunk
+
+
+def read_records(stream: IO[bytes]) -> Iterator[Record]:
+    """Yield the records of an open file."""
+    while line := stream.readline():
+        header = json.loads(line)
+        yield header, memoryview(stream.read(0 if 'counts' in header else count_bytes(header)))
+
+
+def read_record(record: bytes) -> Record:
+    """Cut a record behind its line of JSON."""
+    start = record.index(b'\n') + 1
+    return json.loads(record[:start]), memoryview(record)[start:]
+
+
+def open_kept(records: Iterable[bytes], files: list[dict], count: Callable[[int], object]) -> Iterator[tuple]:
+    """Yield (file number, length, reader, what it reads) for each split whose records these are.
+
+    files : those of the plan. count : as in `KeptRows`.
+    """
+    whole = map(read_record, records)
+    for (number, start, length), some in groupby(whole, lambda record: record[0]['split']):
+        file = files[number]
+        yield number, length, KeptRows(RowFormat.from_json(file['format']), file['path'], start, count), some

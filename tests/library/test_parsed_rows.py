@@ -17,7 +17,7 @@ TEXTS = {
 
 
 def reader_of(form, path, count=lambda n: None, **options):
-    return ParsedRows(LineReader(form, 'f', stop=False, block_rows=2, **options), str(path), count)
+    return ParsedRows(LineReader(form, 'f', stop=False, block_rows=2, **options), (0, 0, 99), str(path), count)
 
 
 def read(form, path, chunks, **options):
@@ -72,7 +72,7 @@ def test_a_file_that_was_cut_is_an_error(tmp_path):
     form, text = TEXTS['csv']
     read(form, tmp_path / 'rows', [text])
     kept = (tmp_path / 'rows').read_bytes()
-    (tmp_path / 'rows').write_bytes(kept[:kept.rindex(b'{"bytes"')])
+    (tmp_path / 'rows').write_bytes(kept[:kept.rindex(b'{"split"')])
     with pytest.raises(DataFormatError, match='expected the end of the parsed rows'):
         read(form, tmp_path / 'rows', [text])
 
