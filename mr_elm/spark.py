@@ -127,13 +127,14 @@ def load(path: str | os.PathLike) -> SparkModel:
 
 
 def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None = None, encode: str = 'refuse',
-          **options: Any) -> SparkModel:
+          cache: bool = False, **options: Any) -> SparkModel:
     """Train a model on the rows of a DataFrame.
 
     df : DataFrame. All columns but label and weight are features: numbers, text, vectors, arrays of numbers.
     method : as in `mr-elm train METHOD`.
     label, weight : names of columns; without a weight every row counts once.
     encode : refuse, or auto: text becomes categories, and values may be missing.
+    cache : whether the parsed rows stay in the memory of the executors between passes.
     options : those of `mr-elm train METHOD`, with _ for -, such as hidden=200 or task='regression'; and bad_rows:
         stop, or skip the rows that cannot be used.
 
@@ -150,7 +151,7 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
     demand = partial(demand_labels, label=label, skips=settings.bad_rows == 'skip')
     root = df.sparkSession.conf.get(STAGING, ROOT)
     with (stage_rows(table, root, demand) as folder, tempfile.TemporaryDirectory(prefix='mr_elm-') as local,
-          make_engine('spark', ('-D', f'{STAGING}={root}')) as engine):
+          make_engine('spark', ('-D', f'{STAGING}={root}', *(['--cache'] if cache else []))) as engine):
         header, arrays, _ = import_named(METHODS[method].driver)(plan_inputs([folder], rows), settings, engine)
         path = os.path.join(local, 'model.npz')
         save_model(path, header, arrays)

@@ -34,10 +34,12 @@ def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
 def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
     """Return the Summary of a DataSet, whose sparse rows have from then on the width that was found.
 
-    Packed rows need a pass only for landmarks and a sample. Raises DataFormatError when no row can be used.
+    Packed rows need a pass only for landmarks and a sample. Later passes may find the rows parsed.
+    Raises DataFormatError when no row can be used.
     """
     if data.plan.needs_encoding:
         data.encode(learn_encoding(data))
+    data.plan = data.engine.keep_parsed(data.plan)
     manifest = data.plan.manifest
     if manifest and not landmarks and not n_sampled:
         summary = Summary.of_manifest(manifest)
@@ -83,8 +85,7 @@ def describe(encoding: Encoding) -> str:
 
 
 def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
-    """Run the statistics job: the Summary of a DataSet, which may be empty. Later passes may find the rows parsed."""
-    data.plan = data.engine.keep_parsed(data.plan)
+    """Run the statistics job: the Summary of a DataSet, which may be empty."""
     wanted = {'landmarks': landmarks, 'sample': n_sampled}
     job = data.run(MRStats, [*chain(*((f'--{name}', str(n)) for name, n in wanted.items())), '--seed', str(seed)],
                    'statistics')

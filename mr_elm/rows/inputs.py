@@ -52,7 +52,8 @@ class InputPlan:
     encoding : Encoding of rows that are tables, None where it is yet to be chosen, or rows hold only numbers.
     max_categories : values of a column that have a feature of their own, when it is chosen.
     n_rows : how many rows every pass uses, or None before the first one.
-    parsed : the folder of this machine where tasks keep the rows that they have parsed for the next pass, else None.
+    parsed : where the rows are kept that a pass has parsed, for the next one: a folder of this machine, or a name that
+        the engine knows; else None.
     n_tasks : how many map tasks read the files, or None where the engine decides that.
     """
 

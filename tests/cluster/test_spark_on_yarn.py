@@ -53,7 +53,7 @@ def test_rows_on_hdfs_give_the_bits_of_one_process(cluster, yarn, environ, packe
 
 def test_an_executor_that_is_killed_changes_nothing(cluster, yarn, environ, packed, inline, tmp_path, model_of):
     words = ['train', 'pesvm', packed, '--hidden', 600, '--nu', 10, '--model', tmp_path / 'm.npz', *yarn,
-             '--partitions-of-rows', 8]
+             '--partitions-of-rows', 8, '--cache']
     with cluster.started(*words, runner='spark', **environ) as process:
         os.kill(cluster.until(executors)[0], signal.SIGKILL)
         _, err = process.communicate(timeout=300)

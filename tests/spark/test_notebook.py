@@ -57,7 +57,7 @@ def collect(df, name='prediction'):
 def test_model_and_predictions_are_those_of_the_command(session, spark, here, table, tmp_path, method, options, words):
     df = session.read.parquet(str(table))
     df = df if 'encode' in options else df.drop('city')
-    model = notebook.train(df, method, **options)
+    model = notebook.train(df, method, cache=method == 'elm', **options)
     model.save(tmp_path / 'notebook.npz')
     spark(2, 'train', method, table, '--label-column', 'y', *words, '--model', tmp_path / 'command.npz', '-q')
     assert arrays_of(tmp_path / 'notebook.npz') == arrays_of(tmp_path / 'command.npz')

@@ -3,6 +3,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -23,7 +24,9 @@ from mr_elm.io.formats import RowOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.runs import read_runs
+from mr_elm.streaming.mr_stats import MRStats
 
+MANY_PASSES = 'passes', 'conjugate gradients'
 LISTENING, LOOPBACK = '0A', '0100007F'  # as the kernel writes them
 TRAININGS = {
     'pesvm': ['pesvm', '--hidden', '12', '--nu', '10', '--probabilities'],
@@ -48,7 +51,7 @@ def test_a_model_has_the_bits_of_one_process(spark, here, folder, tmp_path, name
     options = TRAININGS[name]
     train = ['train', options[0], folder / 'packed', *options[1:], '-q', '--model']
     here(*train, tmp_path / 'inline.npz')
-    spark(n, *train, tmp_path / 'spark.npz')
+    spark(n, *train, tmp_path / 'spark.npz', *(['--cache'] if n > 1 and name in MANY_PASSES else []))
     demand_same_arrays(tmp_path / 'inline.npz', tmp_path / 'spark.npz')
 
 
@@ -106,14 +109,16 @@ def bad(tmp_path):
     return tmp_path / 'bad.csv'
 
 
-def test_a_bad_row_is_named(context, bad, tmp_path):
+@pytest.mark.parametrize('words', [[], ['--cache']])
+def test_a_bad_row_is_named(context, bad, tmp_path, words):
     done = elm('train', 'pesvm', bad, '--hidden', 4, '--model', tmp_path / 'm.npz', '-q', '-r', 'spark',
-               '--partitions-of-rows', 3)
+               '--partitions-of-rows', 3, *words)
     assert done.status == 1 and 'bad.csv, line 50: ' in done.err and done.err.count('\n') == 1
 
 
-def test_bad_rows_are_skipped_and_counted(spark, bad, tmp_path, model_of):
-    spark(3, 'train', 'pesvm', bad, '--bad-rows', 'skip', '--hidden', 4, '--model', tmp_path / 'm.npz', '-q')
+@pytest.mark.parametrize('words', [[], ['--cache']])
+def test_bad_rows_are_skipped_and_counted(spark, bad, tmp_path, model_of, words):
+    spark(3, 'train', 'pesvm', bad, '--bad-rows', 'skip', '--hidden', 4, '--model', tmp_path / 'm.npz', '-q', *words)
     header, _ = model_of(tmp_path / 'm.npz')
     assert (header['n_rows_used'], header['n_rows_rejected']) == (98, 1)
     assert 'bad.csv\t50\t' in (tmp_path / 'm.npz.rejected').read_text()
@@ -134,6 +139,36 @@ def test_a_killed_worker_changes_nothing(run, tmp_path):
     pairs = run(MRKilled, '--mark', tmp_path / 'mark', reporter=Reporter(stream=said))
     assert (tmp_path / 'mark').exists() and sum(value['rows'] for _, value in pairs) == 300
     assert said.getvalue().startswith('counting: ')
+
+
+@pytest.fixture
+def read_again(context, folder, monkeypatch):
+    """Run passes over rows that are kept in memory, in two partitions: (engine, function that runs one)."""
+    monkeypatch.setattr('mr_elm.engines.spark.engine.demand_unchanged', lambda plan: None)
+    with make_engine('spark', ('--partitions-of-rows', '2', '--cache')) as engine:
+        shutil.copytree(folder / 'packed', folder / 'kept')
+        data = DataSet(engine.keep_parsed(plan_inputs([str(folder / 'kept')], RowOptions())), engine)
+        yield engine, lambda stage, *words: sorted(data.run(stage, [*map(str, words)], 'pass'), key=str)
+        shutil.rmtree(folder / 'kept')
+
+
+def test_rows_in_memory_are_read_once(read_again, run, folder):
+    _, read = read_again
+    first = read(MRStats)
+    assert str(first) == str(sorted(run(MRStats), key=str))
+    (folder / 'kept' / 'part-00000').write_bytes(b'')
+    assert str(read(MRStats)) == str(first)
+
+
+def test_rows_that_are_lost_from_memory_are_read_again(read_again, tmp_path):
+    engine, read = read_again
+    first = read(MRStats)
+    kept, = engine.cache.kept.values()
+    level = kept.getStorageLevel()
+    kept.unpersist(blocking=True).persist(level)
+    assert sum(value['rows'] for _, value in read(MRKilled, '--mark', tmp_path / 'mark')) == 300
+    assert (tmp_path / 'mark').exists()
+    assert str(read(MRStats)) == str(first)
 
 
 def test_the_user_hears_how_many_tasks_of_a_cluster_have_ended(context, monkeypatch):

@@ -4,12 +4,15 @@ mrjob has a harness for Spark, but it starts Java once a job, and gives tasks li
 """
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 from mr_elm.engines.base import Engine
@@ -17,6 +20,7 @@ from mr_elm.engines.bundle import UNPACKED
 from mr_elm.engines.copies import LocalCopies
 from mr_elm.engines.mrjob_engine import TaskError, pairs_of
 from mr_elm.engines.remote import Remote
+from mr_elm.engines.spark.cache import ParseTask, RowCache
 from mr_elm.engines.spark.failures import explain_failure
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
 from mr_elm.engines.spark.progress import follow_tasks
@@ -39,7 +43,7 @@ from mr_elm.passes.work import ROOT, Work, new_staging
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 
-OPTIONS = ('--master', '--partitions-of-rows', '-D', '--jobconf')
+OPTIONS = ('--master', '--partitions-of-rows', '--cache', '-D', '--jobconf')
 
 
 class Spark(Engine):
@@ -64,7 +68,9 @@ class Spark(Engine):
         try:
             super().__exit__(kind, error, trace)
         finally:
-            if self.context is not self.found_context:
+            if self.context is self.found_context:
+                self.cache.clear()
+            else:
                 self.context.stop()
 
     @cached_property
@@ -78,6 +84,16 @@ class Spark(Engine):
         if self.found_context is not None:
             return self.found_context
         return open_context(self.master, self.properties, self.python_of_workers())
+
+    @cached_property
+    def cache(self) -> RowCache:
+        """Return what keeps rows in the memory of the executors."""
+        return RowCache(self.context)
+
+    @property
+    def caches(self) -> bool:
+        """Tell whether rows are kept in memory between passes."""
+        return self.option('--cache') is not None
 
     @cached_property
     def master(self) -> str:
@@ -127,6 +143,24 @@ class Spark(Engine):
         wanted = self.option('--partitions-of-rows')
         return None if wanted is None else int(wanted)
 
+    def keep_parsed(self, plan: InputPlan) -> InputPlan:
+        """Return the plan for a data set of more than one pass: with --cache, with a name for its rows in memory."""
+        if not self.caches:
+            return super().keep_parsed(plan)
+        return replace(plan, parsed=sha256(json.dumps(plan.to_record()).encode()).hexdigest())
+
+    def find_kept(self, plan: InputPlan, options: Any, splits: list[list[list[int]]]) -> Any:
+        """Return the RDD of the rows of splits, which are parsed when they are needed first; None without --cache.
+
+        options : those of the stage.
+        """
+        if plan.parsed is None or not self.caches:
+            return None
+        encoding = plan.encoding if options.encoding else None
+        task = ParseTask(json.dumps(plan.to_json()), json.dumps(encoding and encoding.to_json()),
+                         options.bad_rows == 'stop', options.block_rows)
+        return self.cache.find(plan.parsed, task, [json.dumps(split) for split in splits])
+
     def write(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str, stage: str) -> str:
         """Run a job that writes to a folder, `output` unless the arguments name another one; returns which.
 
@@ -138,7 +172,7 @@ class Spark(Engine):
                     write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments]
             made = job_class(args=argv)
             splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
-            job = SparkJob(self.context, made, argv, splits)
+            job = SparkJob(self.context, made, argv, splits, self.find_kept(plan, made.options, splits))
             target = made.options.output_dir or output
             with (self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(stage),
                   trace_job(self, job, stage, plan.size)):

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from mr_elm.engines.mrjob_private import file_options, split_words
-from mr_elm.engines.spark.task import JoinLists, StageTask, choose_partition, key_lines, map_lines, reduce_lines
+from mr_elm.engines.spark.task import (
+    JoinLists,
+    StageTask,
+    choose_partition,
+    key_lines,
+    map_kept,
+    map_lines,
+    reduce_lines,
+)
 from mr_elm.sums.gram import merge_pairs
 
 FAN_IN = 16  # tasks whose sums one task adds up
@@ -24,22 +32,30 @@ class SparkJob:
     """Run a stage over splits.
 
     context : SparkContext. stage : the stage, made with all its options. argv : these options.
-    splits : those of each map task, as [file number, start, length].
+    splits : those of each map task, as [file number, start, length]. kept : RDD of their records, see `RowCache`, or
+        None.
     """
 
-    def __init__(self, context: Any, stage: Any, argv: list[str], splits: list[list[list[int]]]) -> None:
-        self.context, self.stage, self.argv, self.splits = context, stage, argv, splits
+    def __init__(self, context: Any, stage: Any, argv: list[str], splits: list[list[list[int]]],
+                 kept: Any = None) -> None:
+        self.context, self.stage, self.argv, self.splits, self.kept = context, stage, argv, splits, kept
         self.times: list[tuple[str, float, float, int]] = []
 
     def write(self, output: str, folder: str | None) -> None:
         """Run the job. output : URI of a new folder. folder : see `StageTask`."""
         with self.prepare_task(folder) as task:
-            texts = [json.dumps(split) for split in self.splits]
-            lines = self.context.parallelize(texts, len(texts)).mapPartitionsWithIndex(partial(map_lines, task))
+            lines = self.map(task)
             if not self.stage.MAP_ONLY:
                 lines = self.reduce(lines, task)
             lines.saveAsTextFile(output)
             self.times = task.times.value
+
+    def map(self, task: StageTask) -> Any:
+        """Return the lines that the map tasks write."""
+        if self.kept is not None:
+            return self.kept.mapPartitionsWithIndex(partial(map_kept, task))
+        texts = [json.dumps(split) for split in self.splits]
+        return self.context.parallelize(texts, len(texts)).mapPartitionsWithIndex(partial(map_lines, task))
 
     @contextmanager
     def prepare_task(self, folder: str | None) -> Iterator[StageTask]:

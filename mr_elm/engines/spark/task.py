@@ -43,10 +43,8 @@ class StageTask:
             words = [os.path.join(folder, word) if word in files else word for word in self.words]
             stage = getattr(import_module(self.module), self.name)(args=words)
             stage.sandbox(stdin=lines, stdout=io.BytesIO(), stderr=log)
-            try:
+            with name_task(kind, number):
                 yield stage
-            except Exception as error:
-                raise StageError(f'{kind} {number} on {describe_place()}: {type(error).__name__}: {error}') from error
 
     def open_log(self, kind: str, number: int) -> Any:
         """Open the file to which a task writes its counters, as Streaming's standard error."""
@@ -81,6 +79,15 @@ class JoinLists:
         return value1 + value2
 
 
+@contextmanager
+def name_task(kind: str, number: int) -> Iterator[None]:
+    """Turn what is raised inside into a StageError."""
+    try:
+        yield
+    except Exception as error:
+        raise StageError(f'{kind} {number} on {describe_place()}: {type(error).__name__}: {error}') from error
+
+
 def describe_place() -> str:
     """Name this machine, and the executor where the cluster tells it."""
     executor = os.environ.get('CONTAINER_ID') or os.environ.get('SPARK_EXECUTOR_ID')
@@ -89,7 +96,18 @@ def describe_place() -> str:
 
 def map_lines(task: StageTask, number: int, splits: Iterable[str]) -> Iterator[bytes]:
     """Run a map task over planned splits: the lines that it writes."""
-    with task.open('mapper', number, io.BytesIO('\n'.join(splits).encode())) as stage:
+    return run_map(task, number, '\n'.join(splits).encode(), None)
+
+
+def map_kept(task: StageTask, number: int, records: Iterable[bytes]) -> Iterator[bytes]:
+    """Run a map task over rows that were parsed before: the lines that it writes."""
+    return run_map(task, number, b'', records)
+
+
+def run_map(task: StageTask, number: int, text: bytes, records: Iterable[bytes] | None) -> Iterator[bytes]:
+    """Run a map task: the lines that it writes. text : its standard input. records : its rows if they are kept."""
+    with task.open('mapper', number, io.BytesIO(text)) as stage:
+        stage.kept = records
         _, write = stage.pick_protocols(0, 'mapper')
         yield from task.measure('mapper', (write(*pair) for pair in stage.map_pairs(())))
 
