@@ -3,8 +3,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib import import_module
 
 from mr_elm.errors import ConvergenceWarning, NumericalWarning, describe_error
@@ -45,6 +44,10 @@ FIRST_STEPS = """first steps:
 """
 
 
+class Elsewhere(Exception):
+    """Tell that the options of a command are right, and that it is to run on EMR Serverless."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status: 0 done, 1 failed, 2 wrong usage."""
     argv = list(sys.argv[1:] if argv is None else argv)
@@ -68,7 +71,7 @@ def run_command(argv: Sequence[str]) -> int:
     warnings.showwarning = show_warning
     try:
         with terminable():
-            return find_action(argv)() or 0
+            return perform(argv) or 0
     except BrokenPipeError:
         drop_output()
         return 1
@@ -84,13 +87,13 @@ def run_command(argv: Sequence[str]) -> int:
         return 1
 
 
-def find_action(argv: Sequence[str]) -> Callable[[], int | None]:
-    """Return the function that runs a command here, or sends it to EMR Serverless."""
-    if any('emr-serverless' in word for word in argv):
-        from mr_elm.cli import serverless
-        if serverless.is_wanted(argv):
-            return partial(serverless.submit, argv)
-    return partial(getattr(import_module(f'{__name__}.{COMMANDS[argv[0]][0]}'), argv[0]), argv[1:])
+def perform(argv: Sequence[str]) -> int | None:
+    """Run a command here, or send it to EMR Serverless once its options are checked; returns its status."""
+    try:
+        return getattr(import_module(f'{__name__}.{COMMANDS[argv[0]][0]}'), argv[0])(argv[1:])
+    except Elsewhere:
+        from mr_elm.cli.serverless import submit
+        return submit(argv)
 
 
 def drop_output() -> None:

@@ -15,6 +15,7 @@ from mr_elm.cli.options import (
     choose_engine,
     copy_standard_input,
     demand_targets,
+    leave_if_elsewhere,
     write_rejected,
 )
 from mr_elm.cli.score import fetched_model, rows_for
@@ -47,9 +48,10 @@ def pack(argv: Sequence[str]) -> None:
     add_resume_option(parser)
     args, passed = parser.parse(argv)
     rejected = f'{args.output.rstrip("/")}.rejected'
+    demand_targets(parser, args, args.task == 'regression')
+    leave_if_elsewhere(args)
     if args.bad_rows == 'skip':
         demand_free(rejected)
-    demand_targets(parser, args, args.task == 'regression')
     labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}
     options = row_options(args, **labels) if args.like is None else options_like(args, **labels)
     with choose_engine(args, passed, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:

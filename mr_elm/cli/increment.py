@@ -11,6 +11,7 @@ from mr_elm.cli.options import (
     add_resume_option,
     add_runner_options,
     choose_engine,
+    leave_if_elsewhere,
 )
 from mr_elm.cli.score import fetched_model, rows_for
 from mr_elm.cli.training import Output, output_of
@@ -66,6 +67,7 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     add_resume_option(parser)
     add_fan_in_option(parser)
     args, passed = parser.parse(argv)
+    leave_if_elsewhere(args)
     output = output_of(args)
     output.demand_free()
     with living_model(args.known) as (_, model), choose_engine(args, passed, args.model) as engine:

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from textwrap import fill
 from typing import Any
 
+from mr_elm.cli import Elsewhere
 from mr_elm.cli.examples import examples_of, usage_of
-from mr_elm.engines import DEFAULT_ENGINE, ENGINES, make_engine
+from mr_elm.engines import DEFAULT_ENGINE, ENGINES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import LogLines, Reporter
@@ -79,7 +80,11 @@ class Parser(argparse.ArgumentParser):
 
     def check_runner(self, args: argparse.Namespace, passed: list[str]) -> None:
         """Raise ValueError where the runner does not take an option, or cannot read the inputs."""
-        make_engine(args.runner, tuple(passed)).prepare(args.inputs)
+        if args.runner == SERVERLESS:
+            from mr_elm.cli.serverless import demand_options
+            demand_options(passed)
+        else:
+            make_engine(args.runner, tuple(passed)).prepare(args.inputs)
 
     def take_spark_options(self, runner: str, master: str | None = None, partitions_of_rows: int | None = None,
                            cache: bool = False, **_: object) -> list[str]:
@@ -87,7 +92,7 @@ class Parser(argparse.ArgumentParser):
         given = {'--master': master, '--partitions-of-rows': partitions_of_rows}
         words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
         words += ['--cache'] if cache else []
-        if words and runner != 'spark':
+        if words and runner not in ('spark', SERVERLESS):
             self.error(f'{words[0]}: expected -r spark, found -r {runner}')
         return words
 
@@ -227,7 +232,7 @@ def add_label_options(parser: Parser) -> None:
 def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
-    group.add_argument('-r', '--runner', choices=tuple(ENGINES), default=DEFAULT_ENGINE, metavar='NAME',
+    group.add_argument('-r', '--runner', choices=(*ENGINES, SERVERLESS), default=DEFAULT_ENGINE, metavar='NAME',
                        help='inline (this process), local (all cores), hadoop, spark, emr or emr-serverless '
                        '(default: %(default)s)')
     group.add_argument('--master', metavar='URL', help=AdvancedHelp(
@@ -270,6 +275,12 @@ def add_fan_in_option(parser: Parser) -> None:
     parser.add_argument('--fan-in', type=positive, metavar='N', help=AdvancedHelp(
         "a second job adds up the sums of N map tasks each before they are reduced; 1: no such job (default: on a "
         'cluster with so many map tasks that it is faster)'))
+
+
+def leave_if_elsewhere(args: argparse.Namespace) -> None:
+    """Raise Elsewhere when a command, whose options are checked by now, is to run on EMR Serverless."""
+    if args.runner == SERVERLESS:
+        raise Elsewhere
 
 
 def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:

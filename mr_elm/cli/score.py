@@ -17,6 +17,7 @@ from mr_elm.cli.options import (
     add_runner_options,
     choose_engine,
     copy_standard_input,
+    leave_if_elsewhere,
     write_rejected,
 )
 from mr_elm.drivers import compose, score
@@ -50,6 +51,9 @@ def predict(argv: Sequence[str]) -> None:
     add_resume_option(parser)
     args, passed = parser.parse(argv)
     check_output(parser, args)
+    leave_if_elsewhere(args)
+    if args.output != STANDARD:
+        demand_free(args.output, args.overwrite)
     if args.inputs == [STANDARD]:
         if passed:
             parser.error(f'{passed[0]}: expected no option of mrjob with standard input, which runs no job')
@@ -72,7 +76,7 @@ def predict(argv: Sequence[str]) -> None:
 
 
 def check_output(parser: Parser, args: argparse.Namespace) -> None:
-    """Find out where predictions go, and exit with 2 when the user must say it. Raises OSError when they cannot."""
+    """Find out where predictions go, and exit with 2 when the user must say it."""
     answers = args.inputs == [STANDARD]
     if args.output is None and not answers:
         parser.error('the following arguments are required: -o/--output')
@@ -81,10 +85,10 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
                      'line')
     args.output = args.output or STANDARD
     if args.output != STANDARD:
-        demand_free(args.output, args.overwrite)
-    elif args.resume:
+        return
+    if args.resume:
         parser.error('--resume: expected the name of a file after -o, standard output cannot be continued')
-    elif args.bad_rows == 'skip' and not answers:
+    if args.bad_rows == 'skip' and not answers:
         parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
 
 
@@ -154,6 +158,7 @@ def evaluate(argv: Sequence[str]) -> None:
     args, passed = parser.parse(argv)
     if args.no_label:
         parser.error('--no-label: labels are needed to evaluate')
+    leave_if_elsewhere(args)
     with (fetched_model(args.model) as (path, model), choose_engine(args, passed) as engine,
           copy_standard_input(args.inputs) as inputs):
         if args.leave_one_out:

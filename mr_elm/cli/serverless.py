@@ -6,22 +6,16 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import cast
 
-from mr_elm.engines.mrjob_engine import pairs_of
+from mr_elm.engines import SERVERLESS
 from mr_elm.engines.progress import Reporter
+from mr_elm.engines.spark.engine import demand_options as demand_spark_options
 from mr_elm.files.storage import scheme_of, write_file
 
-RUNNER = 'emr-serverless'
-COMMANDS = ('train', 'tune', 'update', 'forget', 'predict', 'evaluate', 'pack')
 # options of a value for the service, those of mrjob for EMR, and not for the command
 SERVICE = ('-c', '--conf-path', '--cloud-tmp-dir', '--cloud-log-dir', '--region', '--release-label',
            '--extra-cluster-param', '--check-cluster-every')
 REFUSED = ('--resume', '--script', '--trace', '--python', '--master', '--fan-in')
 OUTPUTS = ('--model', '-o', '--output', '--table', '--figure')
-
-
-def is_wanted(argv: Sequence[str]) -> bool:
-    """Tell whether a command is to run on EMR Serverless."""
-    return argv[0] in COMMANDS and any(pair in (('-r', RUNNER), ('--runner', RUNNER)) for pair in pairs_of(tuple(argv)))
 
 
 def submit(argv: Sequence[str]) -> int:
@@ -32,8 +26,9 @@ def submit(argv: Sequence[str]) -> int:
     demand_known(words)
     demand_s3(words, bundle)
     named = () if {'-c', '--conf-path'} & set(service) else ('--no-conf',)
-    out, failure = Serverless(read_options((*named, *service)), bundle, Reporter(
-        bool({'-q', '--quiet'} & set(argv)))).run([word.replace('s3://', 's3a://', 1) for word in words])
+    there = [word.replace('s3://', 's3a://', 1) for word in (*words, '-r', 'spark')]
+    reporter = Reporter(bool({'-q', '--quiet'} & set(argv)))
+    out, failure = Serverless(read_options((*named, *service)), bundle, reporter).run(there)
     sys.stdout.write(out)
     if failure:
         raise OSError(failure)
@@ -55,7 +50,7 @@ def perform(output: str, argv: Sequence[str]) -> int:
 
 
 def separate(argv: Sequence[str]) -> tuple[list[str], list[str], str]:
-    """Separate the words of a command that runs on Spark, the options of the service, and the archive."""
+    """Separate the words of a command, without its runner, the options of the service, and the archive."""
     words, service, bundle = [], [], ''
     tokens = iter(argv)
     for token in tokens:
@@ -68,23 +63,29 @@ def separate(argv: Sequence[str]) -> tuple[list[str], list[str], str]:
             service += [name, value if equals else next(tokens, '')]
         else:
             words.append(token)
-    return [*words, '-r', 'spark'], service, bundle
+    return words, service, bundle
+
+
+def demand_options(passed: Sequence[str]) -> None:
+    """Raise ValueError where an option of mrjob is neither for the service nor for Spark. passed : these options."""
+    words, _, _ = separate(passed)
+    demand_spark_options(tuple(words), SERVERLESS)
 
 
 def demand_known(words: Sequence[str]) -> None:
     """Raise ValueError where an option makes no sense for a command that runs elsewhere, on machines of its own."""
     for word in words:
         if word.partition('=')[0] in REFUSED:
-            raise ValueError(f'{word.partition("=")[0]}: cannot be used with -r {RUNNER}')
+            raise ValueError(f'{word.partition("=")[0]}: cannot be used with -r {SERVERLESS}')
 
 
 def demand_s3(words: Sequence[str], bundle: str) -> None:
     """Raise ValueError where the archive or an output is not on S3."""
     if not scheme_of(bundle).startswith('s3'):
-        raise ValueError(f'-r {RUNNER}: expected an archive of `mr-elm bundle` on S3, by --bundle s3://bucket/...')
+        raise ValueError(f'-r {SERVERLESS}: expected an archive of `mr-elm bundle` on S3, by --bundle s3://bucket/...')
     for path in find_outputs(words):
         if not scheme_of(path).startswith('s3'):
-            raise ValueError(f'{path}: -r {RUNNER} expects a path on S3')
+            raise ValueError(f'{path}: -r {SERVERLESS} expects a path on S3')
 
 
 def find_outputs(words: Sequence[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from mr_elm.cli.options import (
     add_resume_option,
     add_runner_options,
     demand_targets,
+    leave_if_elsewhere,
 )
 from mr_elm.cli.training import add_model_options
 from mr_elm.methods import GRAM, METHODS, Method, load
@@ -34,6 +35,7 @@ def train_method(perform: Callable[..., None], name: str, method: Method, argv: 
     demand_targets(parser, args, options.numeric)
     given = {token.partition('=')[0] for token in argv}
     driver = auto_driver(parser, method, given, args) if method.auto else None
+    leave_if_elsewhere(args)
     if method.living and args.like is not None:
         train_like(parser, perform, name, given, args, passed)
     else:

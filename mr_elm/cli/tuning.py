@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mr_elm.cli.method_options import add_options, read_options
-from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options
+from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options, leave_if_elsewhere
 from mr_elm.cli.training import add_model_options, output_of
 from mr_elm.files.storage import demand_free, write_file
 from mr_elm.machines.search_options import GRID
@@ -21,6 +21,7 @@ def read_tuning(name: str, method: Method, tuning: Tuning,
                            **search.of_training)
     if search.figure and options.numeric and not search.draws_targets:
         parser.error('--figure: cannot be drawn with --task regression, expected classes')
+    leave_if_elsewhere(args)
     if args.model is not None:
         output_of(args).demand_free()
     for path in (search.table, search.figure):

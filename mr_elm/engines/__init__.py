@@ -22,6 +22,7 @@ ENGINES = {
 }
 
 DEFAULT_ENGINE = 'inline'
+SERVERLESS = 'emr-serverless'  # runs a whole command, whose engine there is Spark
 
 
 def find_engine(name: str) -> type[Engine]:

@@ -149,3 +149,25 @@ def test_what_a_run_there_needs_is_asked_for_before_it(account, words, message):
     before = account.left()
     done = elm(*words)
     assert done.status == 1 and message in done.err and account.left() == before
+
+
+MODEL = ('--model', 's3://bucket/m.npz')
+
+
+@pytest.mark.parametrize('words, status, message', [
+    (('train', 'pesvm', READ, *MODEL, '--hiden', 9), 2, 'unrecognized arguments: --hiden'),
+    (('train', 'pesvm', READ, *MODEL, '--nu', -1), 2, '--nu: expected a number above 0'),
+    (('train', 'pesvm', READ, *MODEL, '--auto', '--hidden', 9), 2, '--hidden: cannot be used with --auto'),
+    (('train', 'pesvm', READ, *MODEL, '-D', 'mapreduce.job.maps=8'), 1, 'expects a property spark.NAME=VALUE'),
+    (('train', 'pesvm', READ, *MODEL, '--num-cores', 2), 1, '--num-cores: -r emr-serverless does not take this option'),
+    (('tune', 'pesvm', READ, '--nu', '1,two'), 2, '--nu'),
+    (('update', 's3://bucket/m.npz', READ), 2, 'required: --model'),
+    (('forget', 's3://bucket/m.npz', READ, *MODEL, '--fan-in', 'few'), 2, '--fan-in'),
+    (('predict', 's3://bucket/m.npz', READ), 2, 'required: -o/--output'),
+    (('evaluate', 's3://bucket/m.npz', READ, '--no-label'), 2, 'labels are needed'),
+    (('pack', READ, *PACKED, '--dtype', 'float16'), 2, "invalid choice: 'float16'"),
+])
+def test_wrong_options_are_refused_before_anything_starts(account, monkeypatch, words, status, message):
+    monkeypatch.setattr('mr_elm.cli.serverless.submit', lambda argv: pytest.fail('it was sent'))
+    done = elm(*words, *SETTINGS)
+    assert done.status == status and message in done.err

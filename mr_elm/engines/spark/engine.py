@@ -116,11 +116,7 @@ class Spark(Engine):
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError when there is no pyspark or no master, or an option is none of Spark's."""
         import_pyspark()
-        for flag, value in pairs_of(self.arguments):
-            if flag.startswith('-') and flag not in OPTIONS:
-                raise ValueError(f'{flag}: -r spark does not take this option of mrjob')
-            if flag in ('-D', '--jobconf') and not (value.startswith('spark.') and '=' in value):
-                raise ValueError(f'{flag} {value}: -r spark expects a property spark.NAME=VALUE')
+        demand_options(self.arguments, self.name)
         named = self.option('--master')
         if not self.master:
             raise ValueError('-r spark: expected --master, such as local[*] or yarn; no session and no spark-submit '
@@ -284,6 +280,15 @@ class ClusterSpark(Spark, Remote):
     def maps_over(self, n_bytes: int) -> int:
         """Return how many map tasks there are: one for each of Hadoop's usual splits, and for each core."""
         return max(super().maps_over(n_bytes), self.n_maps)
+
+
+def demand_options(arguments: tuple[str, ...], runner: str) -> None:
+    """Raise ValueError when an option is none of Spark's. runner : as the user named it."""
+    for flag, value in pairs_of(arguments):
+        if flag.startswith('-') and flag not in OPTIONS:
+            raise ValueError(f'{flag}: -r {runner} does not take this option of mrjob')
+        if flag in ('-D', '--jobconf') and not (value.startswith('spark.') and '=' in value):
+            raise ValueError(f'{flag} {value}: -r {runner} expects a property spark.NAME=VALUE')
 
 
 def is_local_master(arguments: tuple[str, ...]) -> bool:
