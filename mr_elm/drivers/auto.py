@@ -1,8 +1,9 @@
 """Train PESVM without options: a sample chooses the machines, one pass over all rows trains them.
 
 The sample, rows chosen by a keyed hash, comes to the driver. There leave-one-out and held-out rows choose a machine of
-each kind of nodes and one with a learned metric, and drop those that are clearly worse than the best. One Gram job sums
-up all rows for each machine that is left, or passes train them, see `auto_passes`. The model averages the machines.
+each kind of nodes and one with a learned metric, drop those that are clearly worse than the best, and where rows are
+many those that the average does not need. One Gram job sums up all rows for each machine that is left, or passes train
+them, see `auto_passes`. The model averages the machines.
 """
 import time
 from dataclasses import replace
@@ -24,6 +25,7 @@ from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.metric_choice import choose_metric
 from mr_elm.machines.node_choice import (
     Candidate,
+    choose_average,
     choose_candidates,
     find_right,
     keep_members,
@@ -85,9 +87,11 @@ def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list
         inputs.data.engine.reporter.say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
         refined = inputs.with_options(n_hidden=min(n_hidden, REFINED_NODES))
         candidates, few = [refine_candidate(refined, rows, each) for each in candidates], rows
-    members = keep_members(candidates, few)
+    good = keep_members(candidates, few)
+    members = choose_average(good, few) if n_rows > len(rows) else good  # where each costs a pass over further rows
     for each in candidates:
-        inputs.data.engine.reporter.say(describe(each, few) + ('' if each in members else ': clearly worse, left out'))
+        verdict = '' if each in members else f': {"not needed" if each in good else "clearly worse"}, left out'
+        inputs.data.engine.reporter.say(describe(each, few) + verdict)
     return [replace(each, options=replace(each.options, n_hidden=n_hidden)) for each in members]
 
 

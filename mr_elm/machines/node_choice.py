@@ -2,7 +2,7 @@
 
 One machine of each family is chosen: its width starts at the median distance of two rows and moves on while the best
 one lies at an edge; leave-one-out scores choose width and nu. A further machine has a learned metric, see
-`machines.metric_choice`. `keep_members` says which of the machines are worth averaging.
+`machines.metric_choice`. `keep_members` and `choose_average` say which of the machines are worth averaging.
 """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -151,6 +151,32 @@ def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: f
         if worse.mean() <= tolerance * worse.std() / np.sqrt(len(worse)):
             kept.append(candidates[k])
     return kept
+
+
+def choose_average(members: Sequence[Candidate], rows: SampleRows, tolerance: float = 1.0) -> list[Candidate]:
+    """Return the few candidates whose average is as good as a larger one. members : the best first.
+
+    Starting from the best one, the candidate that helps most joins, as long as the average gets better by it: its
+    squared errors fall, by more than `tolerance` standard errors of the difference.
+
+    Source: Caruana et al., Ensemble selection from libraries of models, 2004; the standard error is ours.
+    """
+    judged = np.all([each.judged for each in members], axis=0)
+    common = rows.take(judged)
+
+    def average(some: Sequence[Candidate]) -> Floats:
+        return np.mean([each.values[judged] for each in some], axis=0)
+
+    chosen, left = list(members[:1]), list(members[1:])
+    while left:
+        best = max(left, key=lambda each: judge(average([*chosen, each]), common))
+        before, after = average(chosen), average([*chosen, best])
+        gain = square_errors(before, common) - square_errors(after, common)
+        if judge(after, common) <= judge(before, common) or gain.mean() <= tolerance * gain.std() / np.sqrt(len(gain)):
+            break
+        chosen.append(best)
+        left.remove(best)
+    return chosen
 
 
 def measure_loss(values: Floats, rows: SampleRows) -> Floats:

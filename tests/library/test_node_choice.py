@@ -8,6 +8,7 @@ from mr_elm.features.metric import measure_importance
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.metric_choice import choose_metric
 from mr_elm.machines.node_choice import (
+    choose_average,
     choose_candidates,
     climb,
     find_right,
@@ -79,6 +80,14 @@ def test_a_machine_is_dropped_only_where_it_is_clearly_worse(rng):
     many[right[:60]] *= -1
     others = [replace(best, values=values, value=judge(values, rows)) for values in (few, many)]
     assert keep_members([others[1], others[0], best], rows) == [best, others[0]]
+
+
+def test_a_machine_joins_the_average_only_where_its_errors_are_others(rng):
+    problem, rows = prepare(*draw_squares(300, rng))
+    best = choose_candidates(problem, rows)[0]
+    one, other = (replace(best, values=rows.T + noise) for noise in rng.normal(size=(2, *rows.T.shape)))
+    assert choose_average([one, replace(one), other], rows) == [one, other]
+    assert choose_average([one, replace(one)], rows) == choose_average([one], rows) == [one]
 
 
 def test_a_metric_is_learned_where_most_features_are_noise(rng):
