@@ -241,7 +241,9 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
         for name in here:
             measure_set(comparison, name, n_trials, Run(results, tuning, clock, left_out))
     if clock.n_left:
-        left_out.append(f'{clock.n_left:,} trials have not run yet: run the same command again to measure them')
+        unfinished = ', '.join(name for name, n in clock.waiting.items() if n)
+        left_out.append(f'{clock.n_left:,} trials have not run yet, on the sets {unfinished}: run the same command '
+                        'again to measure them')
     rows = summarise_all(results, here, comparison.methods(2, 2))
     return Table(rows, comparison.notes, left_out, list(comparison.claims), results.sessions.known,
                  list(comparison.sections)).write(Path(out))
