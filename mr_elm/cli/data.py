@@ -16,8 +16,8 @@ from mr_elm.cli.options import (
     copy_standard_input,
     demand_targets,
     leave_if_elsewhere,
-    write_rejected,
 )
+from mr_elm.cli.rejected import write_rejected
 from mr_elm.cli.score import fetched_model, rows_for
 from mr_elm.data import download as registry
 from mr_elm.data.generators import GENERATORS, replicate, write_rows

@@ -16,8 +16,7 @@ from mr_elm.engines import DEFAULT_ENGINE, ENGINES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import LogLines, Reporter
-from mr_elm.files.storage import COPY, STANDARD, Entry, write_file
-from mr_elm.rows.accounting import Accounts
+from mr_elm.files.storage import COPY, STANDARD, Entry
 from mr_elm.rows.row_arguments import (
     AdvancedHelp,
     add_encode_arguments,
@@ -292,13 +291,3 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
     return make_engine(args.runner, passed, reporter, python=args.python, bundle=args.bundle, output=output,
                        resume=output is not None and args.resume, trace=args.trace,
                        fan_in=getattr(args, 'fan_in', None))
-
-
-def write_rejected(path: str, accounts: Accounts, engine: Engine) -> None:
-    """Write the rows that were left out: file, line, reason, the bytes of the row, tab between."""
-    with write_file(path) as local, open(local, 'wb') as stream:
-        for row in accounts.rejected():
-            why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
-            stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
-    reasons = ', '.join(f'{n} {reason}' for reason, n in sorted(accounts.reasons.items()))
-    engine.reporter.say(f'rows left out: {reasons}; see {path}')

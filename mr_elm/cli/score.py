@@ -18,8 +18,8 @@ from mr_elm.cli.options import (
     choose_engine,
     copy_standard_input,
     leave_if_elsewhere,
-    write_rejected,
 )
+from mr_elm.cli.rejected import write_rejected
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import Layout

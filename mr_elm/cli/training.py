@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.cli.options import Parser, choose_engine, write_rejected
+from mr_elm.cli.options import Parser, choose_engine
+from mr_elm.cli.rejected import write_rejected
 from mr_elm.engines.base import Engine
 from mr_elm.files.storage import demand_free, store_of, write_file
 from mr_elm.header import ModelHeader
