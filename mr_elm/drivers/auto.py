@@ -45,7 +45,7 @@ COMPARED_ROWS = 1500  # of the sample, by which kinds, widths and metrics are co
 STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
 CHEAP = 1e11  # rows times squared nodes: up to this the training costs about as much as choosing the machines
 COMPARE_KEY = 9  # of the hash that chooses them
-REFINED_NODES = 2000  # by which width and nu are chosen again
+REFINED_NODES = 1000  # by which width and nu are chosen again, at most: more take longer and choose no better
 
 
 def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget | None = None) -> tuple:
