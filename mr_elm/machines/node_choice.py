@@ -156,8 +156,9 @@ def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: f
 def choose_average(members: Sequence[Candidate], rows: SampleRows, tolerance: float = 1.0) -> list[Candidate]:
     """Return the few candidates whose average is as good as a larger one. members : the best first.
 
-    Starting from the best one, the candidate that helps most joins, as long as the average gets better by it: its
-    squared errors fall, by more than `tolerance` standard errors of the difference.
+    The best one begins, and the candidate that helps most joins, again and again. From the third on it joins only if
+    the average gets better by it: its squared errors fall, by more than `tolerance` standard errors of the difference.
+    The second one always joins: the best machine of a sample is not always the best one of all rows.
 
     Source: Caruana et al., Ensemble selection from libraries of models, 2004; the standard error is ours.
     """
@@ -172,7 +173,9 @@ def choose_average(members: Sequence[Candidate], rows: SampleRows, tolerance: fl
         best = max(left, key=lambda each: judge(average([*chosen, each]), common))
         before, after = average(chosen), average([*chosen, best])
         gain = square_errors(before, common) - square_errors(after, common)
-        if judge(after, common) <= judge(before, common) or gain.mean() <= tolerance * gain.std() / np.sqrt(len(gain)):
+        helps = judge(after, common) > judge(before, common) and (
+            gain.mean() > tolerance * gain.std() / np.sqrt(len(gain)))
+        if len(chosen) > 1 and not helps:
             break
         chosen.append(best)
         left.remove(best)
