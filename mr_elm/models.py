@@ -201,11 +201,11 @@ class KernelModel(Model):
         scores[:] = self.arrays['intercept']
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
-            Z, part = separate(self.scale(X[start:start + step]), self.support_vectors), scores[start:start + step]
+            Z, part = self.scale(X[start:start + step]), scores[start:start + step]
             if pairs:
                 pairs.add_product(Z, part)
             else:
-                self.tiles.add_product(Z, self.arrays['dual_coef'], part)
+                self.tiles.add_product(separate(Z, self.support_vectors), self.arrays['dual_coef'], part)
         return scores
 
     @cached_property
@@ -235,7 +235,7 @@ class KernelModel(Model):
 
 def separate(A: Rows, B: Rows) -> Rows:
     """Return A, or a copy if it shares memory with B: BLAS has a routine for A @ A.T that rounds differently."""
-    shared = not sp.issparse(A) and not sp.issparse(B) and np.may_share_memory(A, B)
+    shared = type(A) is np.ndarray and type(B) is np.ndarray and np.may_share_memory(A, B)
     return A.copy() if shared else A
 
 

@@ -28,7 +28,10 @@ def decide(model: Model, X: Rows, n_jobs: int | None) -> Floats:
 
 def choose_classes(model: Model, X: Rows, n_jobs: int | None) -> np.ndarray:
     """Return the class numbers of rows, (n,), a block at a time."""
-    return map_blocks(model.predict, X, min(max(DECISIONS // model.n_scores, 1), BLOCK_ROWS), count_threads(n_jobs))
+    n_rows = min(max(DECISIONS // model.n_scores, 1), BLOCK_ROWS)
+    if n_jobs is None and X.shape[0] <= n_rows:
+        return model.predict(X)  # to ask joblib takes as long as to predict a few rows
+    return map_blocks(model.predict, X, n_rows, count_threads(n_jobs))
 
 
 def map_blocks(function: Callable[[Rows], np.ndarray], X: Rows, n_rows: int, n_threads: int | None) -> np.ndarray:

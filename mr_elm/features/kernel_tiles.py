@@ -20,7 +20,7 @@ class KernelTiles:
     """Serve K(A, B), B (n, d) dense or CSR."""
 
     def __init__(self, B: Rows, kernel: Kernel) -> None:
-        self.rows, self.kernel = B, kernel
+        self.rows, self.kernel, self.is_sparse = B, kernel, sp.issparse(B)
         self.n_rows = B.shape[0]
 
     @cached_property
@@ -31,7 +31,7 @@ class KernelTiles:
     @cached_property
     def single(self) -> np.ndarray | None:
         """Return B in float32 where its products are exact in it, else None."""
-        exact = not sp.issparse(self.rows) and multiplies_exactly(self.rows)
+        exact = not self.is_sparse and multiplies_exactly(self.rows)
         return self.rows.astype(np.float32) if exact else None
 
     def parts(self, A: Rows, stop: int | None = None) -> Iterator[tuple[slice, Floats]]:
@@ -39,7 +39,7 @@ class KernelTiles:
         own, rows, stop = row_squares(A), self.rows, self.n_rows if stop is None else stop
         if self.single is not None and not sp.issparse(A) and multiplies_exactly(A):
             A, rows = A.astype(np.float32), self.single
-        if sp.issparse(rows) and not sp.issparse(A):
+        if self.is_sparse and not sp.issparse(A):
             A = np.asfortranarray(A)  # else scipy copies it for each part
         for left in range(0, stop, COLUMNS_AT_ONCE):
             part = slice(left, min(left + COLUMNS_AT_ONCE, stop))

@@ -187,6 +187,8 @@ def check_parameter(name: str, value: float | None) -> float:
 
 def multiply_transposed(A: Rows, B: Rows) -> np.ndarray:
     """Return A B' as a dense array; either factor may be sparse."""
+    if type(A) is np.ndarray and type(B) is np.ndarray:  # asked first: to ask scipy takes as long as a small product
+        return A @ B.T
     if sp.issparse(B) and not sp.issparse(A):
         return np.ascontiguousarray((B @ A.T).T)
     value = A @ B.T
@@ -195,7 +197,7 @@ def multiply_transposed(A: Rows, B: Rows) -> np.ndarray:
 
 def row_squares(A: Rows) -> Floats:
     """Return the squared norms of the rows, (m,) float64."""
-    if sp.issparse(A):
+    if type(A) is not np.ndarray and sp.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1), dtype=float).ravel()
     return np.einsum('ij,ij->i', A, A, dtype=float)
 

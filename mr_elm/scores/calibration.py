@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, votes_and_sums
+from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, count_votes
 from mr_elm.typing import Floats
 
 LEAST = 1e-9  # slope on scores of size 1: scores that say nothing, or the contrary, are ignored
@@ -35,8 +35,8 @@ def class_scores(decisions: Floats, n_classes: int, scheme: str = ONE_VS_ALL) ->
         return np.column_stack([np.zeros(len(decisions)), decisions[:, 0]])
     if scheme != ONE_VS_ONE:
         return decisions
-    votes, sums = votes_and_sums(decisions, n_classes)
-    return votes + sums / (3 * (np.abs(sums) + 1))
+    votes, sums, _ = count_votes(decisions, n_classes)
+    return (votes + sums / (3 * (np.abs(sums) + 1))).T
 
 
 def normalise_logits(logits: Floats) -> Floats:

@@ -16,9 +16,6 @@ from mr_elm.typing import Floats
 ONE_VS_ONE, ONE_VS_ALL = SCHEMES = 'one-vs-one', 'one-vs-all'
 
 
-FEW_CLASSES = 10  # up to which votes are counted by one product
-
-
 @cache
 def class_pairs(n_classes: int) -> tuple[tuple[int, int], ...]:
     """Return the pairs (i, j) of class numbers, i < j, in the order of their machines."""
@@ -59,35 +56,21 @@ def group_coefficients(dual_coef: Floats, n_classes: int) -> list[tuple[np.ndarr
     return [(np.flatnonzero(numbers == k), np.flatnonzero(of_class[:, k])) for k in range(n_classes)]
 
 
-@cache
-def pair_signs(n_classes: int) -> Floats:
-    """Return (P, n_classes): -1 for the first class of each pair, 1 for its second."""
-    return np.array([np.eye(n_classes)[j] - np.eye(n_classes)[i] for i, j in class_pairs(n_classes)])
+def count_votes(decisions: Floats, n_classes: int) -> tuple[np.ndarray, Floats, np.ndarray]:
+    """Return the votes of each class and its sum of decision values, (n_classes, n) each, and the class of each row.
 
-
-def votes_and_sums(decisions: Floats, n_classes: int) -> tuple[Floats, Floats]:
-    """Return the votes of each class, and its sum of decision values, (n, n_classes) each, from those of pairs."""
-    if n_classes <= FEW_CLASSES:
-        signs = pair_signs(n_classes)
-        return (decisions > 0) @ signs + np.arange(n_classes)[::-1], decisions @ signs
-    votes, sums = np.zeros((2, n_classes, len(decisions))).transpose(0, 2, 1)  # their columns are contiguous
-    start = 0
-    for i in range(n_classes - 1):  # the pairs (i, j) stand side by side
-        values = decisions[:, start:start + n_classes - 1 - i]
-        won = values > 0
-        votes[:, i + 1:] += won
-        votes[:, i] += values.shape[1] - np.count_nonzero(won, axis=1)
-        sums[:, i + 1:] += values
-        sums[:, i] -= values.sum(axis=1)
-        start += values.shape[1]
-    return votes, sums
+    decisions : of pairs, (n, P). The class of a row has most votes, then the largest sum.
+    """
+    from mr_elm.solvers.shared import vote_loops
+    votes, sums = np.zeros((2, n_classes, len(decisions)))
+    found = np.empty(len(decisions), np.int64)
+    vote_loops.count_votes(np.ascontiguousarray(decisions.T), votes, sums, found)
+    return votes, sums, found
 
 
 def vote(decisions: Floats, n_classes: int) -> np.ndarray:
     """Return class numbers, (n,), from decision values of pairs, (n, P): most votes, then the largest sum."""
-    votes, sums = votes_and_sums(decisions, n_classes)
-    tied = votes == votes.max(axis=1, keepdims=True)
-    return np.where(tied, sums, -np.inf).argmax(axis=1)
+    return count_votes(decisions, n_classes)[2]
 
 
 def class_numbers(decisions: Floats, n_classes: int, scheme: str) -> np.ndarray:
