@@ -15,7 +15,7 @@ from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles, PairProduct
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
-from mr_elm.features.single import SingleLayer, takes_single
+from mr_elm.features.single import SingleMachine, takes_single
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.store import load_arrays
@@ -72,11 +72,11 @@ class HiddenNodeModel(Model):
         return np.concatenate(parts) if parts else np.zeros((0, B.shape[1]))
 
     @cached_property
-    def single(self) -> SingleLayer | None:
+    def single(self) -> SingleMachine | None:
         """Return the layer in float32, None where that does not pay, or where decision values themselves count."""
         if self.numeric or self.multilabel or 'calibration' in self.arrays or not takes_single(self.layer):
             return None
-        return SingleLayer(self.layer, self.arrays['output_weights'])
+        return SingleMachine(self.layer, self.arrays['output_weights'])
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return a class number a row, (n,) int; for a regression a number a row.

@@ -3,8 +3,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mr_elm.errors import AccountingError
+from mr_elm.features.single import SingleLayer
 from mr_elm.io.blocks import Block, take_rows, widen
 from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key, split_key
@@ -38,7 +40,8 @@ class MRPass(MRRows):
             <sum LABEL, [high, low]>    sums of the rows of E, see mr_gram
 
     With --folds, products and sums are of the rows that are not held out. The file
-    of D says whether they are output weights.
+    of D says whether they are output weights, and whether E of dense rows may be of
+    float32: products with D are of float32 then, and their sums of float64.
 
     Map:     add E_b'(E_b D) of some rows of a block to the sums of the task, write
              them at its end.
@@ -68,11 +71,12 @@ class MRPass(MRRows):
         steps = GridSteps(*read_json(self.options.grid))
         self.targets = TargetSums(steps, self.numeric, self.separator)
         self.folds = None if self.options.folds is None else Folds(**read_json(self.options.folds))
-        self.product = self.held = None
+        self.product = self.held = self.single = None
         if self.options.vectors is not None:
             header, arrays = load_arrays(self.options.vectors)
             self.product = ProductSum(arrays['vectors'], steps)
-            if self.folds is not None and header['weights']:
+            self.single = SingleLayer(self.layer) if header.get('single') else None
+            if self.folds is not None and header.get('weights'):
                 self.held = HeldOutSums(arrays['vectors'], self.folds.n_classes, steps)
 
     def map_block(self, block: Block, place: list[int]) -> None:
@@ -95,6 +99,9 @@ class MRPass(MRRows):
 
     def add_rows(self, block: Block) -> None:
         """Add rows to the sums."""
+        if self.product is not None and self.single is not None and not issparse(block.X):
+            self.product.add_single(self.single, block.X, row_weights(block, self.class_weights))
+            return
         for E, part, weights in self.expand(block):
             if self.product is not None:
                 self.product.add(E, weights)

@@ -17,6 +17,7 @@ from mr_elm.drivers.pass_report import PassReport
 from mr_elm.drivers.sample import gather_sample
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.single import takes_single
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import split_key
@@ -85,7 +86,8 @@ class PassProblem:
         limits = PassLimits(passes.tolerance, passes.max_passes, report)
         known = None if start is None or start.shape[1:] != T.shape[1:] else start[:len(T)]
         M = self.gram.factor(nu * (self.folds.share_trained if self.folds else 1))  # a multiple of M is as good
-        B, n_passes, residual = solve_positive(lambda D: self.multiply(D) + D / nu, T, M.apply, limits, known)
+        rough = (lambda D: self.multiply_rough(D) + D / nu) if takes_single(self.layer) else None
+        B, n_passes, residual = solve_positive(lambda D: self.multiply(D) + D / nu, T, M.apply, limits, known, rough)
         if residual > passes.tolerance:
             warnings.warn(f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
                           f'most {passes.tolerance:g}: raise --precondition-rows, lower --nu, or allow more '
@@ -108,11 +110,13 @@ class PassProblem:
     def multiply(self, D: Floats) -> Floats:
         """Run a pass: E'E D, (n_columns, K). The product of the last pass is known."""
         if not self.last or not np.array_equal(D, self.last[0]):
-            path, padded = os.path.join(self.folder, 'vectors.npz'), self.pad(D)
-            save_arrays(path, {'weights': D.shape == self.targets.shape}, {'vectors': padded})
-            pairs = self._run(['--vectors', path], 'pass')
-            self.last = D, read_product(pairs, padded.shape)[:len(D)], read_held_out(pairs)
+            pairs = self._pass(D, {'weights': D.shape == self.targets.shape})
+            self.last = D, read_product(pairs, (self.layer.n_hidden + 1, D.shape[1]))[:len(D)], read_held_out(pairs)
         return self.last[1]
+
+    def multiply_rough(self, D: Floats) -> Floats:
+        """Run a pass in float32: about E'E D, (n_columns, K)."""
+        return read_product(self._pass(D, {'single': True}), (self.layer.n_hidden + 1, D.shape[1]))[:len(D)]
 
     def pad(self, D: Floats) -> Floats:
         """Return vectors with a row for the bias, which is 0 where there is none: (L + 1, K)."""
@@ -126,6 +130,11 @@ class PassProblem:
         parameters = {**known, 'solver': PASSES, 'passes': found.n_passes, 'residual': found.residual,
                       'tolerance': self.passes.tolerance, 'precondition_rows': self.n_sample}
         return replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': found.B}
+
+    def _pass(self, D: Floats, header: dict[str, bool]) -> list:
+        path = os.path.join(self.folder, 'vectors.npz')
+        save_arrays(path, header, {'vectors': self.pad(D)})
+        return self._run(['--vectors', path], 'pass')
 
     def _run(self, vectors: list[str], stage: str) -> list:
         return list(self.inputs.data.run(MRPass, [*self.files, *vectors], stage))

@@ -4,6 +4,8 @@ From rows, the distance is a sum of squared differences, not |u|^2 + |v|^2 - 2 u
 costs no more than the rounding of the features. Throughout, squares = (|u|^2 (m,), |v|^2 (n,)) of a tile, and
 exponential = (gamma, root), where `root` says p = 1, else p = 2.
 """
+from typing import Any
+
 import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
@@ -19,7 +21,13 @@ def _exp(x: float) -> float:
 
     Written out, because LLVM vectorises it and not a call of exp.
     """
-    z = max(x * np.float32(1.44269504), np.float32(-126.0))
+    return _power(x * np.float32(1.44269504))
+
+
+@inline
+def _power(x: Any) -> float:
+    """Return 2^x for x <= 0, as `_exp`."""
+    z = max(x, np.float32(-126.0))
     n = np.floor(z + np.float32(0.5))
     r = z - n
     p = np.float32(1.535336188319500e-4)
@@ -113,6 +121,33 @@ def fill_single_tile(products: np.ndarray, squares: Pair, exponential: tuple[flo
         for j in range(n):
             distance[j] = max(own + column[j] - np.float32(2) * row[j], np.float32(0))
         _finish(distance, g, root, out[r, start:start + n])
+
+
+@fast
+def exponentiate(products: np.ndarray, squares: Pair, gammas: Floats, root: bool) -> None:
+    """Turn inner products (m, n), float64, into kernel values in their place. gammas : (n,), of each column."""
+    a_squares, b_squares = squares
+    m, n = products.shape
+    for r in range(m):
+        row, own = products[r], a_squares[r]
+        for j in range(n):
+            both = own + b_squares[j]
+            d = both - 2.0 * row[j]
+            d = d if d > 1e-14 * both else 0.0
+            row[j] = -gammas[j] * (np.sqrt(d) if root else d)
+        for j in range(n):
+            row[j] = exp_double(row[j])
+
+
+@fast
+def exponentiate_single(products: np.ndarray, squares: tuple) -> None:
+    """Turn inner products (m, n) of u and -2 v into 2^-|u - v|^2 in their place; all arrays of float32."""
+    a_squares, b_squares = squares
+    m, n = products.shape
+    for r in range(m):
+        row, own = products[r], a_squares[r]
+        for j in range(n):
+            row[j] = _power(-max(own + b_squares[j] + row[j], np.float32(0)))
 
 
 @inner

@@ -4,18 +4,20 @@
 """
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from mr_elm.features.kernels import ROUNDING
 from mr_elm.features.metric import apply_metric
-from mr_elm.features.nodes import NODES
+from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.typing import Floats, Rows
 
 CACHE = 1 << 20  # bytes of pre-activations worked on at a time, so that they stay in a core's cache
 FEWEST = 128  # rows, below which a matrix product is slow
+MANY = 4096  # landmarks of a layer, from which on a compiled loop pays for loading the compiler
+WIDTH = 512  # landmarks that such a loop works on together
 DENSE_ENOUGH = 0.2  # a CSR block fuller than this is multiplied faster as a dense one
 
 
@@ -102,25 +104,28 @@ class HiddenLayer:
 
     def evaluate(self, X: Rows, out: Floats) -> Floats:
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
-        return self._fill(X, out, NODES[self.kind].activate)
+        if self.kind in LANDMARK_NODES.values() and self.n_hidden >= MANY:
+            return self._fill(X, out, self._exponentiate)
+        return self._fill(X, out, partial(self._apply, NODES[self.kind].activate))
 
     def evaluate_slopes(self, X: Rows, out: Floats) -> Floats:
         """Write the slope of each node, see `NodeKind`, into out, (n, L). Raises ValueError where a kind has none."""
         slope = NODES[self.kind].slope
         if slope is None:
             raise ValueError(f'expected nodes with a slope to learn a metric by, found {self.kind}')
-        return self._fill(X, out, slope)
+        return self._fill(X, out, partial(self._apply, slope))
 
-    def _fill(self, X: Rows, out: Floats, function: Callable) -> Floats:
+    def _fill(self, X: Rows, out: Floats, compute: Callable) -> Floats:
         if X.shape[1] != self.n_features:
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
-        place = self._project if NODES[self.kind].family == 'projection' else self._squared_distances
         step = max(FEWEST, CACHE // (8 * self.n_hidden))
         for start in range(0, X.shape[0], step):
-            part = out[start:start + step]
-            place(X[start:start + step], part)
-            function(part, self.biases)
+            compute(X[start:start + step], out[start:start + step])
         return out
+
+    def _apply(self, function: Callable, X: Rows, out: Floats) -> None:
+        (self._project if NODES[self.kind].family == 'projection' else self._squared_distances)(X, out)
+        function(out, self.biases)
 
     def _project(self, X: Rows, out: Floats) -> None:
         if sp.issparse(X):
@@ -134,23 +139,33 @@ class HiddenLayer:
             np.matmul(Z, self.augmented.T, out=out)
 
     def _squared_distances(self, X: Rows, out: Floats) -> None:
-        """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a, with z and a both moved by offset * factors for sparse rows."""
-        if sp.issparse(X) and (self.metric is None or self.metric.ndim == 1):
-            centres, centre_norms = self.shifted_centres
-            Z = X.multiply(self.factors).tocsr()
-            norms = np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
-            multiply(Z, centres, out)
-        else:
-            centres, centre_norms = self.centres
-            Z = self.place_rows(X)
-            norms = np.einsum('ij,ij->i', Z, Z)
-            np.matmul(Z, centres, out=out)
+        """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a."""
+        Z, norms, centres, centre_norms = self._place(X)
+        multiply(Z, centres, out)
         out *= -2.0
         out += norms[:, None]
         out += centre_norms
         np.maximum(out, 0.0, out=out)
         if NODES[self.kind].takes_root:
             out[out <= ROUNDING * np.add.outer(norms, centre_norms)] = 0.0
+
+    def _exponentiate(self, X: Rows, out: Floats) -> None:
+        """Write the values of landmarks by one compiled pass over products that stay in a core's cache."""
+        from mr_elm.features import fused
+        Z, norms, centres, centre_norms = self._place(X)
+        for first in range(0, self.n_hidden, WIDTH):
+            nodes = slice(first, min(first + WIDTH, self.n_hidden))
+            tile = multiply(Z, centres[:, nodes], np.empty((len(norms), nodes.stop - first)))
+            fused.exponentiate(tile, (norms, centre_norms[nodes]), 1 / self.biases[nodes], NODES[self.kind].takes_root)
+            out[:, nodes] = tile
+
+    def _place(self, X: Rows) -> tuple[Rows, Floats, Floats, Floats]:
+        """Return z, |z|^2, centres (d, L), |a|^2: of sparse rows z and a are both moved by offset * factors."""
+        if sp.issparse(X) and (self.metric is None or self.metric.ndim == 1):
+            Z = X.multiply(self.factors).tocsr()
+            return Z, np.asarray(Z.multiply(Z).sum(axis=1)).ravel(), *self.shifted_centres
+        Z = self.place_rows(X)
+        return Z, np.einsum('ij,ij->i', Z, Z), *self.centres
 
     def place_rows(self, X: Rows) -> Floats:
         """Return A z, dense, (n, d or r)."""
@@ -169,9 +184,11 @@ class HiddenLayer:
         return float(max(1.0, np.sqrt(farthest + self.biases**2).max()))
 
 
-def multiply(X: Rows, W: Floats, out: Floats) -> None:
-    """Write X W into out for CSR rows X; crowded blocks are multiplied as dense ones."""
+def multiply(X: Rows, W: Floats, out: Floats) -> Floats:
+    """Write X W into out for dense or CSR rows X, and return it; crowded CSR blocks are multiplied as dense ones."""
+    if not sp.issparse(X):
+        return np.matmul(X, W, out=out)
     if X.nnz > DENSE_ENOUGH * X.shape[0] * X.shape[1]:
-        np.matmul(X.toarray(), W, out=out)
-    else:
-        out[:] = X @ W
+        return np.matmul(X.toarray(), W, out=out)
+    out[:] = X @ W
+    return out

@@ -1,7 +1,8 @@
-"""Evaluate f(x) = [Phi(x), -1] B of many nodes in float32, tile by tile, with a bound of its error for each row.
+"""Evaluate many nodes in float32, tile by tile; and f(x) = [Phi(x), -1] B with a bound of its error for each row.
 
 float32 halves the bytes and doubles the numbers of an instruction. Products of tiles are added in float64.
 """
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -22,52 +23,82 @@ def takes_single(layer: HiddenLayer) -> bool:
 
 
 class SingleLayer:
-    """Hold a layer and output weights B, (L + 1, K), in float32."""
+    """Evaluate a layer on dense rows in float32, a tile of rows and nodes at a time.
 
-    def __init__(self, layer: HiddenLayer, B: Floats) -> None:
+    Landmarks are 2^-|u - v|^2 in units in which their width is 1: rounded constants would have the same error, all of
+    one sign, in every value.
+    """
+
+    def __init__(self, layer: HiddenLayer) -> None:
         self.layer, self.node = layer, NODES[layer.kind]
-        self.B, self.bias = B[:-1].astype(np.float32), B[-1]
-        self.size = float(np.abs(B).sum(axis=0).max())
         self.of_distance = self.node.family == 'distance'
+        self.of_landmarks = layer.kind == 'nystrom' and bool((layer.biases == layer.biases[0]).all())
+        self.unit = float(np.sqrt(np.log2(np.e) / layer.biases[0])) if self.of_landmarks else 1.0
 
     @cached_property
     def weights(self) -> np.ndarray:
         """Return the weights of projections, or -2 times the centres, (L, d or r)."""
-        W = -2 * self.layer.weights if self.of_distance else self.node.gain * self.layer.projections
+        W = -2 * self.unit * self.layer.weights if self.of_distance else self.node.gain * self.layer.projections
         return W.astype(np.float32)
 
     @cached_property
     def constants(self) -> tuple[np.ndarray, np.ndarray]:
         """Return what is added to the products, (L,), and the biases, (L,)."""
-        added = self.layer.centres[1] if self.of_distance else self.node.gain * self.layer.biases
+        added = self.unit**2 * self.layer.centres[1] if self.of_distance else self.node.gain * self.layer.biases
         return added.astype(np.float32), self.layer.biases.astype(np.float32)
+
+    def place(self, X: Floats) -> tuple[np.ndarray, np.ndarray]:
+        """Return scaled rows, (n, d or r), and their squared norms, (n,), in float32."""
+        Z = self.unit * self.layer.place_rows(X) if self.of_distance else (X - self.layer.offset) * self.layer.scale
+        return Z.astype(np.float32), np.einsum('ij,ij->i', Z, Z).astype(np.float32)
+
+    def evaluate(self, Z: np.ndarray, squares: np.ndarray, nodes: slice) -> np.ndarray:
+        """Return the values of some nodes on rows that `place` has returned, (n, nodes)."""
+        added, biases = self.constants
+        tile = Z @ self.weights[nodes].T
+        if self.of_landmarks:
+            from mr_elm.features import fused
+            fused.exponentiate_single(tile, (squares, added[nodes]))
+            return tile
+        tile += added[nodes]
+        if self.of_distance:
+            tile += squares[:, None]
+            np.maximum(tile, 0, out=tile)
+        self.node.activate(tile, biases[nodes])
+        return tile
+
+    def cut(self) -> Iterator[slice]:
+        """Yield the nodes of each tile."""
+        for start in range(0, self.layer.n_hidden, WIDTH):
+            yield slice(start, min(start + WIDTH, self.layer.n_hidden))
+
+
+class SingleMachine:
+    """Hold a layer and output weights B, (L + 1, K), in float32."""
+
+    def __init__(self, layer: HiddenLayer, B: Floats) -> None:
+        self.layer, self.single = layer, SingleLayer(layer)
+        self.B, self.bias = B[:-1].astype(np.float32), B[-1]
+        self.size = float(np.abs(B).sum(axis=0).max())
 
     def evaluate(self, X: Floats) -> tuple[Floats, Floats]:
         """Return decision values (n, K) of dense rows, and a bound of their errors, (n,)."""
-        Z = self.layer.place_rows(X) if self.of_distance else (X - self.layer.offset) * self.layer.scale
-        squares = np.einsum('ij,ij->i', Z, Z)
+        Z, squares = self.single.place(X)
         values = np.tile(-self.bias, (len(X), 1))
         for start in range(0, len(X), ROWS):
             rows = slice(start, start + ROWS)
-            self.add_products(Z[rows].astype(np.float32), squares[rows].astype(np.float32), values[rows])
+            for nodes in self.single.cut():
+                values[rows] += self.single.evaluate(Z[rows], squares[rows], nodes) @ self.B[nodes]
         return values, SAFETY * 2.0**-24 * self.size * (1 + self.measure_size(squares))
 
-    def add_products(self, Z: np.ndarray, squares: np.ndarray, values: Floats) -> None:
-        """Add the products of some rows, scaled and of float32, with B to their decision values."""
-        added, biases = self.constants
-        for start in range(0, self.layer.n_hidden, WIDTH):
-            nodes = slice(start, start + WIDTH)
-            tile = Z @ self.weights[nodes].T
-            tile += added[nodes]
-            if self.of_distance:
-                tile += squares[:, None]
-                np.maximum(tile, 0, out=tile)
-            self.node.activate(tile, biases[nodes])
-            values += tile @ self.B[nodes]
-
     def measure_size(self, squares: Floats) -> Floats:
-        """Return how large the terms of a pre-activation get, beside the width of its node, (n,)."""
-        if self.of_distance:
+        """Return how large the terms of a pre-activation get, beside the width of its node, (n,).
+
+        squares : of rows that `SingleLayer.place` has returned.
+        """
+        if self.single.of_landmarks:
+            return squares + self.single.constants[0].max()
+        if self.single.of_distance:
             return (squares + self.layer.centres[1].max()) / np.abs(self.layer.biases).min()
         longest = np.sqrt(np.einsum('ij,ij->i', self.layer.projections, self.layer.projections).max())
         return longest * np.sqrt(squares) + np.abs(self.layer.biases).max()

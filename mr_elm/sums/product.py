@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.single import SingleLayer
 from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
 from mr_elm.sums.gram import GridSteps, expand
 from mr_elm.typing import Floats, Rows
@@ -42,3 +43,22 @@ class ProductSum:
             product *= row_weights[:, None]
         add_values(self.high, self.low, E.T @ product, self.step)
         self.n_rows += len(E)
+
+    def add_single(self, layer: SingleLayer, X: Floats, row_weights: Floats | None = None) -> None:
+        """Add dense rows, (n, d): E and its products with vectors are of float32, and sums of these of float64."""
+        D, total = self.D.astype(np.float32), np.zeros(self.D.shape)
+        Z, squares = layer.place(X)
+        step = max(1, EXPANDED // layer.layer.n_hidden)
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            tiles = [(nodes, layer.evaluate(Z[rows], squares[rows], nodes)) for nodes in layer.cut()]
+            product = np.tile(-self.D[-1], (len(Z[rows]), 1))
+            for nodes, tile in tiles:
+                product += tile @ D[nodes]
+            if row_weights is not None:
+                product *= row_weights[rows, None]
+            for nodes, tile in tiles:
+                total[nodes] += tile.T @ product.astype(np.float32)
+            total[-1] -= product.sum(axis=0)
+        add_values(self.high, self.low, total, self.step)
+        self.n_rows += len(X)

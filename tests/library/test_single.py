@@ -3,11 +3,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
-from mr_elm.features import single
+from mr_elm.features import hidden, single
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import NODES, draw_nodes
-from mr_elm.features.single import SingleLayer, takes_single
+from mr_elm.features.single import SingleMachine, takes_single
 from mr_elm.header import ModelHeader
 from mr_elm.models import HiddenNodeModel
 from mr_elm.sums.gram import expand
@@ -37,7 +38,7 @@ def layer(request, rng, monkeypatch):
 def test_errors_stay_within_their_bound(layer, metric, rng):
     layer = layer.pass_metric(metric)
     B, X = rng.normal(size=(L + 1, 3)) * 100, rng.normal(size=(200, D)) * rng.choice([1, 1e3], size=(200, 1))
-    values, errors = SingleLayer(layer, B).evaluate(X)
+    values, errors = SingleMachine(layer, B).evaluate(X)
     assert (np.abs(values - expand(layer, X) @ B).max(axis=1) <= errors).all()
     assert np.median(errors) < 1e-3 * np.abs(values).max()
 
@@ -54,6 +55,18 @@ def test_labels_are_those_of_float64_even_at_a_tie(layer, n_classes, rng):
         B[-1] = np.median(model.decision_function(X))
     assert model.single is not None
     assert np.array_equal(model.predict(X), model.decide(model.decision_function(X)))
+
+
+@pytest.mark.parametrize('kind', ['nystrom', 'laplacian'])
+def test_many_landmarks_are_those_of_a_few(kind, rng, monkeypatch):
+    layer, X = make_layer(kind, rng), rng.normal(size=(200, D))
+    X[:5] = (layer.weights[:5] / layer.scale) + layer.offset
+    for rows in X, csr_matrix(X):
+        wanted = layer.evaluate(rows, np.empty((200, L)))
+        with monkeypatch.context() as patch:
+            patch.setattr(hidden, 'MANY', L)
+            found = layer.evaluate(rows, np.empty((200, L + 1))[:, :L])
+        assert np.allclose(found, wanted, rtol=1e-12, atol=1e-15)
 
 
 def test_steps_roots_and_small_layers_stay_in_float64(layer, rng, monkeypatch):

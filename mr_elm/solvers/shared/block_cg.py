@@ -8,7 +8,8 @@ are kept as Q rho with Q' M^-1 Q = I; directions in which they vanish are droppe
 Source: O'Leary, The block conjugate gradient algorithm, 1980; Dubrulle, Retooling the method of block conjugate
 gradients, 2001 (BCGrQ).
 """
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,9 @@ from scipy.linalg import eigh
 from mr_elm.typing import Floats
 
 VANISHED = 1e-14  # of the largest squared residual: a direction with no more is dropped
+ROUGH = 1e-4  # of a residual: what iterations by a rough product are asked to leave of it
+ENOUGH = 0.9  # of the tolerance: what they are asked for at most, so that the true residual meets it too
+GAIN = 10  # times that a residual must fall, for a rough product to be used again
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,13 @@ class CountedProduct:
         self.count += 1
         return self.multiply(V)
 
+    @contextmanager
+    def using(self, multiply: Callable[[Floats], Floats]) -> Iterator[None]:
+        """Multiply by another function while the context lasts."""
+        self.multiply, own = multiply, self.multiply
+        yield
+        self.multiply = own
+
     def tell(self, residual: float) -> None:
         """Report a pass."""
         if self.report is not None:
@@ -52,11 +63,13 @@ class CountedProduct:
 
 
 def solve_positive(multiply: Callable[[Floats], Floats], T: Floats, precondition: Callable[[Floats], Floats],
-                   limits: PassLimits = LIMITS, start: Floats | None = None) -> tuple[Floats, int, float]:
+                   limits: PassLimits = LIMITS, start: Floats | None = None,
+                   rough: Callable[[Floats], Floats] | None = None) -> tuple[Floats, int, float]:
     """Return (X, passes, relative residual), the largest of any target, computed anew at the end.
 
     multiply : function V (n, k) -> A V, one pass. precondition : function R -> M^-1 R. start : X to begin with, or
-    None for 0.
+    None for 0. rough : the same as multiply, faster and less accurate: iterations take it as long as the residual,
+    which `multiply` measures, falls by them.
     """
     sizes = np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
     product = CountedProduct(multiply, limits.max_passes - 1, limits.report)  # one is for the end
@@ -64,8 +77,12 @@ def solve_positive(multiply: Callable[[Floats], Floats], T: Floats, precondition
     if start is not None:
         X, rest, residual = measure(product, start, T, sizes)
     while residual > limits.tolerance and product.count < limits.max_passes:
-        X, rest, residual = measure(product, X + iterate(product, rest, sizes, precondition, limits.tolerance), T,
-                                    sizes)
+        before, wanted = residual, limits.tolerance if rough is None else max(ENOUGH * limits.tolerance,
+                                                                              ROUGH * residual)
+        with product.using(rough or multiply):
+            X = X + iterate(product, rest, sizes, precondition, wanted)
+        X, rest, residual = measure(product, X, T, sizes)
+        rough = rough if residual * GAIN <= before else None
     return X, product.count, residual
 
 
