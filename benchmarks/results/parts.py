@@ -68,6 +68,14 @@ ABOUT = {
     'calibration error in 15 bins.',
     'threads/fit': 'This part compares fits with `n_jobs=2` and with `n_jobs=1`, by wall clock.',
     'threads/predict': 'This part compares predictions with `n_jobs=2` and with `n_jobs=1`, by wall clock.',
+    'spark/commands': 'This part compares a whole training on Spark, on two cores, with `-r local` on as many. The '
+    'first row includes the start of Java.',
+    'spark/passes': 'This part compares ten passes of `mr_pass` over the same rows. Spark has been started and keeps '
+    'the rows in memory (`--cache`). The arithmetic is that of a short script in two processes which hold the rows as '
+    'arrays.',
+    'spark/products': 'This part compares ten passes of `mr_product`, with Spark started and the rows in memory.',
+    'spark/scripts': 'This part compares the Gram job, on packed rows, with what a user of Spark would write by hand. '
+    'The scripts read the rows as arrays of numpy.',
     'hadoop/bare': 'This part compares a training on Hadoop with the same map and reduce tasks in a Streaming job that '
     'is submitted by hand.',
     'hadoop/local': 'This part compares a training on Hadoop with the time of an empty job plus 1.5 times the time of '
