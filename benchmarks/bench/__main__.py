@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.bench import auto, dual, hadoop, kelm, pesvm, probabilities, spark, sphere, threads
+from benchmarks.bench import auto, dual, hadoop, kelm, passes, pesvm, probabilities, spark, sphere, threads
 from benchmarks.bench.context import NORMAL, QUICK, SIZES, Bench
 from mr_elm.arithmetic import one_thread
 from mr_elm.scaling.machine import describe, describe_in_a_line
 from mr_elm.scaling.verdict import MISSED, RULES, Claim, count_verdicts, read_claim, tabulate
 
-TOPICS = {'pesvm': pesvm, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto,
+TOPICS = {'pesvm': pesvm, 'passes': passes, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto,
           'probabilities': probabilities, 'threads': threads, 'spark': spark, 'hadoop': hadoop}
 ON_A_CLUSTER = ('hadoop',)
 PARTS = {f'{topic}/{name}': part for topic, module in TOPICS.items() for name, part in module.PARTS.items()}
