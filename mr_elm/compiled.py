@@ -12,7 +12,7 @@ from numba.core import event
 LOG = logging.getLogger(__name__)
 ONCE = 'compiling loops once for this computer: up to 10 s'  # the solvers of the duals, on a processor of 2020
 
-INNER = {'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}  # of loops that only other loops call
+INNER = {'no_cpython_wrapper': True}  # of loops that only other loops call
 LOOPS: list = []  # all that `jit` has compiled
 
 
@@ -40,10 +40,11 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
     Division by zero gives infinity, as LLVM must see to vectorise it.
     """
     def decorate(function: Callable) -> Callable:
+        said = {'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True, **options}
         try:
-            loop = numba.njit(cache=True, nogil=True, error_model='numpy', **options)(function)
+            loop = numba.njit(cache=True, **said)(function)
         except RuntimeError:  # code in an archive, on a node without a folder to write to
-            loop = numba.njit(nogil=True, error_model='numpy', **options)(function)
+            loop = numba.njit(**said)(function)
         LOOPS.append(loop)
         return loop
     return decorate

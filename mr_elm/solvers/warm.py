@@ -22,6 +22,7 @@ from mr_elm.solvers.box.node_dual import solve_node_dual
 from mr_elm.solvers.box.path import ready_rows, walk_folds
 from mr_elm.solvers.box.small_machines import solve_small_machines
 from mr_elm.solvers.rules import RULES, solve_dual
+from mr_elm.solvers.shared.multiclass import vote
 from mr_elm.solvers.shared.split_cache import SplitCache
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.solvers.sphere import sphere_search, sphere_svm
@@ -54,7 +55,9 @@ def warm() -> None:
         list(walk_folds(ready, targets, [1.0, 10.0], np.arange(N) % 2))
         for rule in RULES:
             solve_dual(BoxQP(ready, targets, 1.0), rule, Settings(max_iter=20))
-        solve_small_machines(kernel_rows(X, kernels[0]), np.arange(N) % 3, np.full(N, 1e4), Settings())
+        small = solve_small_machines(kernel_rows(X, kernels[0]), np.arange(N) % 3, np.full(N, 1e4), Settings())
+        if small is not None:
+            vote(np.zeros((N, small.join()[1].shape[1])), 3)
         solve_node_dual(X, targets, 1.0, settings=Settings(max_iter=20))
         for rule in sphere_svm.RULES:
             for rows in (ready, kernel_rows(X, kernels[0])):

@@ -79,7 +79,9 @@ def plan_machines(counts: np.ndarray, most_rows: int) -> tuple:
     for i in range(n_classes):
         for j in range(i + 1, n_classes):
             if counts[i] + counts[j] <= most_rows:
-                tasks[n_small] = (p, counts[i], counts[j], offsets[p], squares[i], squares[j], starts[i], starts[j])
+                task = tasks[n_small]  # number by number: a line at once takes numba long to compile
+                task[0], task[1], task[2], task[3] = p, counts[i], counts[j], offsets[p]
+                task[4], task[5], task[6], task[7] = squares[i], squares[j], starts[i], starts[j]
                 n_small += 1
             p += 1
     return starts, offsets, squares, taken, tasks
@@ -115,13 +117,19 @@ def begin_machines(counts: np.ndarray, order: np.ndarray, diagonal: Floats, uppe
 @strict
 def join_machines(alpha: Floats, targets: Floats, members: np.ndarray, offsets: np.ndarray) -> tuple:
     """Return (support, dual_coef): the rows that any machine uses, in increasing order, and t_i alpha_i, (., P)."""
-    place = np.zeros(members.max() + 1, np.int64)
+    last, n_support = 0, 0
     for v in range(len(alpha)):
-        if alpha[v] != 0:
+        last = max(last, members[v])
+    place = np.zeros(last + 1, np.int64)
+    for v in range(len(alpha)):
+        if alpha[v] != 0 and place[members[v]] == 0:
             place[members[v]] = 1
-    support = place.nonzero()[0]
-    for k in range(len(support)):
-        place[support[k]] = k
+            n_support += 1
+    support, n_support = np.empty(n_support, np.int64), 0
+    for row in range(len(place)):
+        if place[row]:
+            support[n_support], place[row] = row, n_support
+            n_support += 1
     dual_coef = np.zeros((len(support), len(offsets) - 1))
     for p in range(len(offsets) - 1):
         for v in range(offsets[p], offsets[p + 1]):

@@ -76,6 +76,9 @@ class SmallMachines:
     def join(self) -> tuple[np.ndarray, Floats]:
         """Return the rows that any machine uses, in increasing order, and t_i alpha_i of each machine, (n_support, P).
         """
+        if self.n_machines == 1:
+            used = self.alpha.nonzero()[0]
+            return used, (self.alpha * self.targets)[used, None]
         return join_machines(self.alpha, self.targets, self.members, self.offsets)
 
     @cached_property
