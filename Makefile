@@ -138,10 +138,10 @@ bench-hadoop: $(STAMP) ## measure on a local Hadoop of its own too (rows of buil
 	@HADOOP_HOME=build/hadoop-bench/home $(BENCH) build/bench.json hadoop; \
 	  status=$$?; $(BENCH_CLUSTER) down; exit $$status
 
-# NODES, SIZES, FEATURES, HIDDEN and REPEATS where they are said; EXTRA for more, such as EXTRA=--resume
+# NODES, SIZES, FEATURES, HIDDEN, REPEATS and PARTITIONS where they are said; EXTRA for more, such as EXTRA=--resume
 SCALE = $(BIN)/mr-elm $@ -r $(or $(RUNNER),local) --method $(or $(METHOD),pesvm) $(if $(NODES),--nodes $(NODES)) \
   $(if $(SIZES),--sizes $(SIZES)) $(if $(FEATURES),--features $(FEATURES)) $(if $(HIDDEN),--hidden $(HIDDEN)) \
-  $(if $(REPEATS),--repeats $(REPEATS)) $(EXTRA)
+  $(if $(REPEATS),--repeats $(REPEATS)) $(if $(PARTITIONS),--partitions $(PARTITIONS)) $(EXTRA)
 
 speedup: $(STAMP) ## measure how much faster more nodes train (RUNNER=local METHOD=pesvm NODES="1 2" SIZES=2e6 REPEATS=3)
 	$(SCALE)

@@ -8,8 +8,10 @@ from benchmarks.bench.context import FULL, QUICK
 from benchmarks.results.parts import ABOUT
 from benchmarks.results.store import FIGURES, TABLES, Measured
 from benchmarks.tables.sparse_elm_figures import show_all
+from mr_elm.scaling.forecast_report import tabulate_errors
 from mr_elm.scaling.machine import HARDWARE, PASSING, describe_difference, describe_in_a_line, list_machines
 from mr_elm.scaling.report import describe_runs, write_row
+from mr_elm.scaling.simulate import ERROR
 from mr_elm.scaling.verdict import RULES, VERDICTS, Claim, count_verdicts, tabulate
 
 WIDTH = 120
@@ -37,6 +39,11 @@ SPEED_COUNTS_TEXT = ('"Times faster" is the time of the second method divided by
                      'above 1, the first method is faster. Each data set gives one value; for the rules of `oelm`, '
                      'each data set and each C gives one. The last four columns show how many values have each '
                      'verdict.')
+SIMULATION = ('`mr-elm simulate` predicts the time of a training on a larger cluster. Its cost model is fitted '
+              'to measured runs. We check it with the runs on this page: for each setting (nodes, rows, map tasks), we '
+              'fit the model to the runs of all other settings and predict the seconds of this setting. The error is '
+              'the difference from the measured seconds, relative to them. The target is a median error of at most '
+              f'{ERROR:.0%}. "Fitted" is the same for a model that knows all settings.')
 SEEDS = {
     'random nodes and landmarks': '0; in the tables of accuracy, the number of the trial',
     'generated rows': '1; rows of an update: 2; comparison of the kernel ELM with bare arithmetic: 0 and 1',
@@ -158,11 +165,16 @@ def describe_gap(name: str) -> str:
 
 
 def write_scaling(measured: Measured) -> str:
-    """Write the page of speedup, sizeup and scaleup."""
+    """Write the page of speedup, sizeup and scaleup, and of what the simulation says of these runs."""
     parts = [RULES]
     for experiment, runs in measured.runs.items():
         lines = describe_runs(experiment, runs, measured.sessions[experiment], f'{experiment}.png')
         parts += [f'## {experiment.capitalize()}', '\n'.join(lines)]
+    if measured.simulations:
+        parts += ['## Simulation', SIMULATION, tabulate(one.claim for one in measured.simulations)]
+    for one in measured.simulations:
+        parts += [f'### Simulated and measured seconds, {one.method}, {one.runner}',
+                  '\n'.join(tabulate_errors(one.comparisons))]
     return write_page('Scaling', *parts, '' if measured.runs else 'Nothing was measured yet.')
 
 

@@ -2,6 +2,7 @@
 import csv
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from benchmarks.bench.__main__ import PARTS
@@ -11,6 +12,7 @@ from mr_elm.scaling.aims import judge_curves
 from mr_elm.scaling.ratios import make_curves
 from mr_elm.scaling.report import MEANING
 from mr_elm.scaling.runs import Run, group_by, read_runs
+from mr_elm.scaling.simulate import Check, check_model, group_runs
 from mr_elm.scaling.verdict import Claim, read_claim
 
 BENCH = 'bench.json'
@@ -68,8 +70,14 @@ class Measured:
         return group_by(claims, lambda claim: claim.group)
 
     def judge_scaling(self) -> list[Claim]:
-        """Return the claims of speedup, sizeup and scaleup."""
-        return [claim for name, runs in self.runs.items() for claim in judge_curves(name, make_curves(name, runs))]
+        """Return the claims of speedup, sizeup and scaleup, and of the simulation."""
+        curves = [claim for name, runs in self.runs.items() for claim in judge_curves(name, make_curves(name, runs))]
+        return curves + [one.claim for one in self.simulations]
+
+    @cached_property
+    def simulations(self) -> list[Check]:
+        """Return what the simulation says of the runs of each method and runner."""
+        return [check_model(group) for group in group_runs(run for runs in self.runs.values() for run in runs)]
 
     def differences(self) -> dict[str, list[float]]:
         """Return comparison -> points of accuracy above the peer, one a data set, as the figure of accuracy shows."""

@@ -49,6 +49,8 @@ def measure(argv: Sequence[str], experiment: str, description: str | None) -> No
                              '(default: depends on the method)')
     parser.add_argument('--features', type=positive, metavar='D', help='features of a row')
     parser.add_argument('--hidden', type=positive, metavar='L', help='hidden nodes, for methods that have them')
+    parser.add_argument('--partitions', nargs='+', type=positive, default=[1], metavar='N',
+                        help='spark: numbers of map tasks for each core (default: 1)')
     parser.add_argument('--repeats', type=positive, metavar='K',
                         help='how often each run is made (default: ' + ', '.join(
                             f'{testbed.repeats} on {alias}' for alias, testbed in TESTBEDS.items()) + ')')
@@ -64,6 +66,8 @@ def measure(argv: Sequence[str], experiment: str, description: str | None) -> No
     add_debug_option(parser)
     parser.set_defaults(inputs=())
     args, passed = parser.parse(argv)
+    if args.partitions != [1] and args.runner != 'spark':
+        parser.error(f'--partitions: expected -r spark, found -r {args.runner}')
     args.repeats = args.repeats or TESTBEDS[args.runner].repeats
     for path in run_study(experiment, args, passed):
         print(path)

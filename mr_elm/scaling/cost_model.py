@@ -2,12 +2,15 @@
 
     seconds = jobs * (job_start + 8 broadcast / bandwidth)                 a job starts and ends; nodes get the rows
             + makespan of M tasks of task_start + operation * work / M     on the slots of n nodes, list scheduling
-            + jobs * reduce_start + (byte + 1/bandwidth) * sent / R + reduce_operation * reduce / R
+            + jobs * reduce_start + (byte + 1/bandwidth) * queued + reduce_operation * reduce / R
             + driver_start + driver_operation * solve + driver_number * gather
 
-With a tree of sums (`rows/sum_tree.py`) fewer tasks send sums to the reducers, after one more job that adds them up.
+queued = sent / R are the bytes that one reduce task gets, R = min(slots, reducers that can share). With a tree of sums
+(`rows/sum_tree.py`) fewer tasks send sums to the reducers, after one more job that adds them up. Spark adds up inside
+the job: each step of its tree costs another reduce_start, and queues the sums of `FAN_IN` tasks. A session of Spark
+starts once for all jobs, in driver_start; between two tasks of a slot there are task_gap seconds.
 
-work, sent, reduce, solve, gather and broadcast are the formulas of methods.py, R = min(slots, reducers that can share).
+work, sent, reduce, solve, gather and broadcast are the formulas of methods.py.
 The rest, an operation's seconds and a start's, is fitted to the measured runs by non-negative least squares on relative
 errors; what these cannot determine is assumed. The tasks' spread is measured too. Bandwidth, stragglers and splits are
 properties of the simulated cluster.
@@ -20,6 +23,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from mr_elm.engines import find_engine
+from mr_elm.engines.spark.job import ALL, FAN_IN
 from mr_elm.io.wire import NUMBER_BYTES
 from mr_elm.rows.sum_tree import SumCosts, predict_sum_seconds
 from mr_elm.scaling.methods import METHODS, MeasuredMethod, Problem
@@ -77,6 +81,7 @@ class Costs:
     driver_start: float
     driver_operation: float
     driver_number: float
+    task_gap: float = 0.0
 
 
 def fit(runs: list[Run]) -> Costs:
@@ -87,6 +92,7 @@ def fit(runs: list[Run]) -> Costs:
                                           * run.jobs / run.maps))
     shared = collect(runs, count_reducers)
     sent = collect(runs, lambda run: run.shuffle_bytes)
+    steps, queued = np.array([measure_queue(run) for run in runs], dtype=float).T
     emitted = collect(runs, lambda run: method.emit(run.problem, run.maps / run.jobs))
     reducing, solving, gathered = (collect(runs, lambda run, part=part: part(run.problem))
                                    for part in (method.reduce, method.solve, method.gather))
@@ -94,9 +100,10 @@ def fit(runs: list[Run]) -> Costs:
     fitted = [*fit_non_negative(tasks, [(jobs, 0), (per_task, OPERATION)], seconds), measure_spread(runs),
               float(np.median(sent / emitted)) if emitted.all() else 0.0,
               *fit_non_negative(collect(runs, lambda run: run.reduce_seconds),
-                                [(jobs, 0), (sent / shared, BYTE), (reducing / shared, OPERATION)], seconds),
+                                [(jobs + steps, 0), (queued, BYTE), (reducing / shared, OPERATION)], seconds),
               *fit_non_negative(collect(runs, lambda run: run.driver_seconds),
-                                [(np.ones(len(runs)), 0), (solving, OPERATION), (gathered, NUMBER)], seconds)]
+                                [(np.ones(len(runs)), 0), (solving, OPERATION), (gathered, NUMBER)], seconds),
+              measure_gap(runs)]
     job_start = float(np.median(collect(runs, lambda run: run.start_seconds) / jobs))
     return Costs(runs[0].method, runs[0].runner, round(np.median(jobs)), job_start, *fitted)
 
@@ -107,10 +114,37 @@ def collect(runs: list[Run], part: Callable) -> Floats:
 
 
 def count_reducers(run: Run) -> float:
-    """Return how many reduce tasks worked at once in a measured run: without a cluster, mrjob has as many as it may."""
-    if not find_engine(run.runner).is_cluster:
+    """Return how many reduce tasks worked at once in a measured run: mrjob has as many as it may on one machine."""
+    if not find_engine(run.runner).is_cluster and not adds_in_steps(run.runner):
         return run.nodes
     return min(run.nodes, METHODS[run.method].reducers(run.problem, run.maps / run.jobs))
+
+
+def adds_in_steps(runner: str) -> bool:
+    """Tell whether a runner adds up sums in a tree inside a job."""
+    return find_engine(runner).adds_in_steps
+
+
+def measure_queue(run: Run) -> tuple[float, float]:
+    """Return how many steps a tree of sums inside a run had, and the bytes that came to one task after another."""
+    share = 1 / count_reducers(run)
+    if not adds_in_steps(run.runner) or METHODS[run.method].fan_in is None or not run.maps:
+        return 0, run.shuffle_bytes * share
+    return queue_sums(round(run.maps / run.jobs), run.shuffle_bytes / run.maps * run.jobs, run.nodes, lambda n: share)
+
+
+def queue_sums(maps: int, one: float, slots: int, find_share: Callable[[int], float],
+               fan_in: int = FAN_IN) -> tuple[float, float]:
+    """Return the steps of a tree inside a job, and the bytes that come to one task after another.
+
+    one : bytes of the sums of a map task. find_share : tasks that send sums -> share of all bytes that a reducer gets.
+    """
+    steps, queued, senders = 0, 0.0, maps
+    while senders > fan_in:
+        groups = ceil(senders / fan_in)
+        queued += ceil(groups / slots) * fan_in * one
+        steps, senders = steps + 1, groups
+    return steps, queued + senders * one * find_share(senders)
 
 
 def count_working_jobs(method: MeasuredMethod, jobs: int) -> int:
@@ -145,6 +179,14 @@ def measure_spread(runs: list[Run]) -> float:
     return max(LEAST_SPREAD, float(np.sqrt(np.mean(np.concatenate(logs)**2)))) if logs else LEAST_SPREAD
 
 
+def measure_gap(runs: list[Run]) -> float:
+    """Return the seconds between two tasks of a slot; 0 where no run had more tasks than slots."""
+    gaps = [(run.map_seconds - sum(makespan(np.array(tasks), run.nodes) for tasks in run.tasks))
+            / sum(ceil(len(tasks) / run.nodes) - 1 for tasks in run.tasks)
+            for run in runs if any(len(tasks) > run.nodes for tasks in run.tasks)]
+    return max(0.0, float(np.median(gaps))) if gaps else 0.0
+
+
 def predict(costs: Costs, problem: Problem, nodes: int, cluster: SimulatedCluster = MEASURED,
             seed: int = 0) -> dict[str, float]:
     """Return the seconds of a run by stage: start, map, reduce, driver."""
@@ -170,7 +212,7 @@ def predict_map(costs: Costs, problem: Problem, maps: int, slots: int, cluster: 
     method = METHODS[costs.method]
     worked = count_working_jobs(method, costs.jobs)
     usual = costs.task_start + costs.operation * method.work(problem) / maps
-    idle = (costs.jobs - worked) * costs.task_start
+    idle = (costs.jobs - worked) * costs.task_start + costs.jobs * (ceil(maps / slots) - 1) * costs.task_gap
     rng = np.random.default_rng(seed)
     spans = [makespan(draw_durations(maps, usual, costs.spread, rng, cluster.stragglers, cluster.slowdown), slots,
                       usual if cluster.speculate else None) for _ in range(DRAWS if maps < 1000 else 1)]
@@ -186,6 +228,9 @@ def predict_reduce(costs: Costs, problem: Problem, maps: int, slots: int, cluste
         return 1 / min(slots, cluster.reducers or method.reducers(problem, n_maps))
 
     one = costs.bytes_a_number * method.emit(problem, maps) / maps
+    if method.fan_in is not None and adds_in_steps(costs.runner):
+        steps, queued = queue_sums(maps, one, slots, find_share, ALL if cluster.tree == 1 else cluster.tree or FAN_IN)
+        return (costs.jobs + steps) * costs.reduce_start + byte * queued
     fan_in = 1 if method.fan_in is None else cluster.tree or method.fan_in(problem, maps)
     summing = SumCosts(costs.job_start + costs.task_start, byte)
     return (costs.jobs * costs.reduce_start + predict_sum_seconds(maps, one, fan_in, slots, summing, find_share)
@@ -213,6 +258,6 @@ def validate(runs: list[Run]) -> list[tuple]:
 
 def predict_run(costs: Costs, run: Run) -> float:
     """Return what the model says of a measured run."""
-    waves = max(1, round(run.maps / run.jobs / run.nodes))
-    cluster = replace(MEASURED, waves=waves, reducers=count_reducers(run))
+    waves, tree = max(1, round(run.maps / run.jobs / run.nodes)), None if adds_in_steps(run.runner) else 1
+    cluster = replace(MEASURED, waves=waves, reducers=count_reducers(run), tree=tree)
     return add_stages(predict(costs, run.problem, run.nodes, cluster))

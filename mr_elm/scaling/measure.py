@@ -22,7 +22,7 @@ def measure(point: Point, testbed: LocalTestbed, rows: GeneratedRows, options: S
     method = METHODS[point.method]
     packed = rows.packed(method.kind, point.problem)
     size = sum(file.stat().st_size for file in packed.iterdir())
-    on_nodes = testbed.provide(point.nodes, size)
+    on_nodes = testbed.provide(point.nodes, size, point.maps_per_node)
     names = {'data': testbed.put(packed), 'hidden': point.problem.hidden}
     if '{base}' in method.words:
         names['base'] = rows.base(method.kind, point.problem)

@@ -27,7 +27,8 @@ class Ratio:
 
 def make_curves(experiment: str, runs: list[Run]) -> dict[tuple, list[Ratio]]:
     """Return the curves of an experiment: what all runs of one have in common -> list of Ratio; see `name_of`."""
-    curves = group_by(runs, lambda run: (run.runner, run.method, FIXED[experiment](run), run.features, run.hidden))
+    curves = group_by(runs, lambda run: (run.runner, run.method, FIXED[experiment](run), run.features, run.hidden,
+                                         run.maps_per_node))
     return {key: make_curve(experiment, curve) for key, curve in curves.items()}
 
 
@@ -70,8 +71,9 @@ def stage_medians(group: list[Run]) -> dict[str, float]:
 
 def name_of(experiment: str, key: tuple) -> str:
     """Name a curve."""
-    runner, method, fixed, features, hidden = key
-    return f'{method}, {runner}, {NAMED[experiment](fixed)}, d = {features}' + (f', L = {hidden}' if hidden else '')
+    runner, method, fixed, features, hidden, maps = key
+    return (f'{method}, {runner}, {NAMED[experiment](fixed)}, d = {features}' + (f', L = {hidden}' if hidden else '')
+            + (f', {maps} map tasks a node' if maps > 1 else ''))
 
 
 def abbreviate(number: float) -> str:

@@ -11,13 +11,14 @@ from mr_elm.scaling.methods import Problem
 
 @dataclass(frozen=True)
 class Point:
-    """Name a run."""
+    """Name a run. maps_per_node : map tasks of a job for each node."""
 
     experiment: str
     method: str
     nodes: int
     problem: Problem
     repeat: int
+    maps_per_node: int = 1
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Run:
     @property
     def key(self) -> tuple:
         """Tell runs of one plan apart."""
-        return self.experiment, self.runner, self.method, self.nodes, self.problem, self.repeat
+        return self.experiment, *self.setting, self.repeat
 
     @property
     def problem(self) -> Problem:
@@ -65,7 +66,12 @@ class Run:
     @property
     def setting(self) -> tuple:
         """Return what repeats have in common."""
-        return self.runner, self.method, self.nodes, self.problem
+        return self.runner, self.method, self.nodes, self.problem, self.maps_per_node
+
+    @property
+    def maps_per_node(self) -> int:
+        """Return how many map tasks of a job there were for each node. Only on Spark it is the user who says that."""
+        return max(1, round(self.maps / self.jobs / self.nodes)) if self.runner == 'spark' else 1
 
     @property
     def tasks(self) -> list[list[float]]:

@@ -5,7 +5,7 @@ from typing import Any
 from mr_elm.figures.figure import open_figure
 from mr_elm.scaling.figures import COLOURS, STAGE_COLOURS, clean
 from mr_elm.scaling.ratios import STAGES, abbreviate, name_nodes
-from mr_elm.scaling.simulate import TIMES, Forecast, list_remedies
+from mr_elm.scaling.simulate import TIMES, Forecast
 
 DASHED = {'linestyle': '--', 'color': '#9aa0a6', 'linewidth': 1.2}
 
@@ -28,16 +28,16 @@ def draw_speedup(axes: Any, forecast: Forecast) -> None:
     axes.loglog(forecast.nodes, forecast.nodes, label='ideal', **DASHED)
     for colour, rows in zip(COLOURS, forecast.rows, strict=False):
         axes.loglog(forecast.nodes, forecast.speedup(rows), color=colour, linewidth=2, label=f'{abbreviate(rows)} rows')
-    if measured := list_measured(forecast.comparisons):
+    if measured := list_measured(forecast.check.comparisons):
         axes.plot(*zip(*measured, strict=True), 'kx', markersize=9, markeredgewidth=2, label='measured')
     axes.set(title='speedup: T(1, D) / T(n, D)', xlabel='nodes', ylabel='times faster')
 
 
 def list_measured(comparisons: list[tuple]) -> list[tuple[int, float]]:
     """Return (nodes, ratio) for the measured settings that differ in nodes alone."""
-    ones = {problem: seconds for (_, _, nodes, problem), seconds, _, _ in comparisons if nodes == 1}
-    return [(nodes, ones[problem] / seconds) for (_, _, nodes, problem), seconds, _, _ in comparisons
-            if problem in ones and nodes > 1]
+    ones = {(problem, maps): seconds for (_, _, nodes, problem, maps), seconds, _, _ in comparisons if nodes == 1}
+    return [(nodes, ones[problem, maps] / seconds) for (_, _, nodes, problem, maps), seconds, _, _ in comparisons
+            if (problem, maps) in ones and nodes > 1]
 
 
 def draw_sizeup(axes: Any, forecast: Forecast) -> None:
@@ -66,8 +66,7 @@ def draw_wall(axes: Any, forecast: Forecast) -> None:
     if forecast.default.hidden:
         one = forecast.seconds(rows, 1)
         axes.loglog(forecast.nodes, [one / n for n in forecast.nodes], label='ideal', **DASHED)
-        remedies = list_remedies(forecast.default, forecast.cluster)
-        for colour, (name, other) in zip(COLOURS, remedies.items(), strict=False):
+        for colour, (name, other) in zip(COLOURS, forecast.remedies.items(), strict=False):
             axes.loglog(forecast.nodes, [forecast.seconds(rows, n, **other) for n in forecast.nodes], color=colour,
                         linewidth=2, label=name)
         axes.set(title=f'moving the wall, {abbreviate(rows)} rows')

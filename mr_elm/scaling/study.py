@@ -32,8 +32,8 @@ def plan_points(experiment: str, options: Namespace) -> list[Point]:
 
     options : see `run_study`. A cluster is not restarted between two repeats: every other one has the reverse order.
     """
-    return [Point(experiment, method, n, problem, repeat)
-            for repeat in range(options.repeats) for method in options.method
+    return [Point(experiment, method, n, problem, repeat, maps)
+            for repeat in range(options.repeats) for method in options.method for maps in options.partitions
             for n, problem in list_settings(experiment, method, options)[::-1 if repeat % 2 else 1]]
 
 
@@ -55,8 +55,9 @@ def run_study(experiment: str, options: Namespace, passed: Sequence[str] = ()) -
     """Measure all points of an experiment, then draw and report; the paths that were written.
 
     options : namespace with runner, method (a list), nodes (a list; sizeup takes the last), sizes (numbers of rows, the
-    first for one node; or () for those of the method), repeats, features, hidden, output, resume, quiet and what a
-    testbed needs. passed : more words of mr-elm. Raises ValueError where runs over the same rows made different models.
+    first for one node; or () for those of the method), partitions (numbers of map tasks for each node), repeats,
+    features, hidden, output, resume, quiet and what a testbed needs. passed : more words of mr-elm. Raises ValueError
+    where runs over the same rows made different models.
     """
     folder = Path(options.output)
     rows, path = GeneratedRows(folder / 'scale-data'), folder / f'{experiment}.csv'
@@ -88,7 +89,8 @@ def start_file(path: Path, runner: str, methods: Sequence[str]) -> list[Run]:
 
 def key_of(point: Point, testbed: LocalTestbed) -> tuple:
     """Return the key that the Run of a Point will have."""
-    return point.experiment, testbed.alias, point.method, point.nodes, point.problem, point.repeat
+    return (point.experiment, testbed.alias, point.method, point.nodes, point.problem, point.maps_per_node,
+            point.repeat)
 
 
 def show_progress(points: list[Point], quiet: bool) -> Iterator[Point]:

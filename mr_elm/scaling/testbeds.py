@@ -26,8 +26,11 @@ class LocalTestbed:
     def __init__(self, folder: str | Path, options: Any) -> None:
         self.folder = str(folder)
 
-    def provide(self, nodes: int, size: int) -> list[str]:
-        """Return the words of mr-elm that make it run on so many nodes; size : bytes of its input."""
+    def provide(self, nodes: int, size: int, maps_per_node: int = 1) -> list[str]:
+        """Return the words of mr-elm that make it run on so many nodes; size : bytes of its input.
+
+        maps_per_node : map tasks for each node; only Spark has more than one.
+        """
         return ['-r', 'local', '--num-cores', str(nodes)]
 
     def put(self, packed: Path) -> str:
@@ -43,9 +46,9 @@ class SparkTestbed(LocalTestbed):
 
     alias = 'spark'
 
-    def provide(self, nodes: int, size: int) -> list[str]:
+    def provide(self, nodes: int, size: int, maps_per_node: int = 1) -> list[str]:
         """Return the words of mr-elm that make it run on so many cores."""
-        return ['-r', 'spark', '--master', f'local[{nodes}]', '--partitions-of-rows', str(nodes)]
+        return ['-r', 'spark', '--master', f'local[{nodes}]', '--partitions-of-rows', str(maps_per_node * nodes)]
 
 
 class RemoteTestbed(LocalTestbed):
@@ -77,7 +80,7 @@ class HadoopTestbed(RemoteTestbed):
             raise FileNotFoundError(f'{CLUSTER}: expected the launcher of a local Hadoop, found none: run in a '
                                     'checkout, or name a cluster by HADOOP_HOME')
 
-    def provide(self, nodes: int, size: int) -> list[str]:
+    def provide(self, nodes: int, size: int, maps_per_node: int = 1) -> list[str]:
         """Start so many NodeManagers."""
         if self.own and nodes != self.nodes:
             self.nodes = nodes
@@ -127,7 +130,7 @@ class EMRTestbed(RemoteTestbed):
             raise ValueError(f'--store: -r emr expects a folder on S3 for the rows, found {options.store}')
         super().__init__(options.store.rstrip('/'), options)
 
-    def provide(self, nodes: int, size: int) -> list[str]:
+    def provide(self, nodes: int, size: int, maps_per_node: int = 1) -> list[str]:
         """Ask for a cluster with so many core instances; mrjob joins one of that size, or starts it."""
         return ['-r', 'emr', '--num-core-instances', str(nodes), *write_properties({'mapreduce.job.maps': nodes})]
 

@@ -119,7 +119,8 @@ def test_runs_survive_a_file(tmp_path):
     ('speedup', [(1, 800), (2, 800), (4, 800)]), ('scaleup', [(1, 800), (2, 1600), (4, 3200)]),
     ('sizeup', [(4, 800)])])
 def test_what_is_run(experiment, expected):
-    options = Namespace(method=['pesvm'], nodes=[1, 2, 4], sizes=[800], repeats=2, features=None, hidden=None)
+    options = Namespace(method=['pesvm'], nodes=[1, 2, 4], sizes=[800], repeats=2, features=None, hidden=None,
+                        partitions=[1])
     points = plan_points(experiment, options)
     assert [(point.nodes, point.problem.rows) for point in points] == expected + expected[::-1]
     assert {(point.problem.features, point.problem.hidden) for point in points} == {(50, 1000)}

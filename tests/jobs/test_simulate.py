@@ -1,16 +1,26 @@
 """The model of clusters that are not here: schedules, fits and forecasts."""
 import re
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from mr_elm.cli import main
-from mr_elm.scaling.cost_model import MEASURED, Costs, SimulatedCluster, add_stages, fit, predict, validate
+from mr_elm.scaling.cost_model import (
+    MEASURED,
+    Costs,
+    SimulatedCluster,
+    add_stages,
+    fit,
+    predict,
+    queue_sums,
+    validate,
+)
 from mr_elm.scaling.methods import METHODS, Problem
 from mr_elm.scaling.runs import Run, write_runs
 from mr_elm.scaling.schedule import draw_durations, list_schedule, makespan
-from mr_elm.scaling.simulate import list_remedies, make_forecasts, space_evenly
+from mr_elm.scaling.simulate import check_model, list_remedies, make_forecasts, space_evenly
 
 QUIET = SimulatedCluster(stragglers=0.0, speculate=False)
 
@@ -62,6 +72,38 @@ def costs_of(method, jobs):
                  driver_operation=1e-10, driver_number=1e-8)
 
 
+@pytest.fixture(scope='module')
+def spark_runs():
+    """Make runs on Spark that the model predicts, with 1, 2 and 20 map tasks a core: the last have a tree of sums."""
+    costs, runs = replace(costs_of('pesvm', 1), runner='spark', task_gap=0.05), []
+    for nodes, maps, rows in product((1, 2), (1, 2, 20), (10**5, 10**6)):
+        problem, waves = Problem(rows, 50, 1000), replace(MEASURED, tree=None, waves=maps, reducers=1)
+        stages, n_maps = predict(costs, problem, nodes, waves), maps * nodes
+        long = costs.task_start + costs.operation * METHODS['pesvm'].work(problem) / n_maps
+        runs.append(Run('speedup', 'spark', 'pesvm', nodes, rows, 50, 1000, 0, add_stages(stages),
+                        *(stages[name] for name in ('start', 'map', 'reduce', 'driver')), 1,
+                        round(10 * METHODS['pesvm'].emit(problem, n_maps)), 1, 1, n_maps,
+                        ';'.join([str(long)] * n_maps), 'm'))
+    return costs, runs
+
+
+def test_runs_on_spark_that_obey_the_model_are_predicted(spark_runs):
+    costs, runs = spark_runs
+    assert len({run.setting for run in runs}) == len(runs) == 12
+    assert [found for _, _, _, found in validate(runs)] == pytest.approx([run.seconds for run in runs], rel=0.03)
+    fitted = fit(runs)
+    assert (fitted.task_gap, fitted.reduce_start) == pytest.approx((costs.task_gap, costs.reduce_start), rel=0.05)
+    assert check_model(runs).claim.value < 0.03 and check_model(runs).claim.verdict == 'unsteady'  # one run each
+
+
+def test_a_tree_inside_a_job_queues_the_sums_of_few_tasks():
+    assert queue_sums(16, 1.0, 4, lambda n: 1.0) == (0, 16)
+    assert queue_sums(17, 1.0, 1, lambda n: 1.0) == (1, 2 * 16 + 2)
+    assert queue_sums(17, 1.0, 2, lambda n: 0.5) == (1, 16 + 1)
+    assert queue_sums(300, 1.0, 300, lambda n: 1.0) == (2, 16 + 16 + 2)
+    assert queue_sums(300, 1.0, 300, lambda n: 1.0, 300) == (0, 300)
+
+
 def made_up(costs, nodes, problem, factor=1.0, experiment='speedup'):
     """Make the run that the model predicts, all seconds times a factor."""
     method, stages = METHODS[costs.method], predict(costs, problem, nodes, replace(MEASURED, reducers=nodes))
@@ -103,7 +145,7 @@ def test_more_nodes_are_never_slower_without_stragglers_while_tasks_are_many():
 def test_a_wall_stands_where_one_reducer_is_busy_and_moves():
     runs = [made_up(costs_of('pesvm', 1), nodes, Problem(10**6, 50, 1000)) for nodes in (1, 2)]
     forecast, = make_forecasts(runs, space_evenly(1, 1000), [1e9], QUIET, print)
-    ways = list(list_remedies(Problem(10**6, 50, 1000), QUIET).values())
+    ways = list(list_remedies(QUIET).values())
     nodes, stage = forecast.wall(1e9, **ways[0])
     assert stage == 'reduce' and nodes < 1000
     assert all(forecast.wall(1e9, **way)[0] > nodes for way in ways[1:])
