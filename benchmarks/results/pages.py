@@ -16,8 +16,8 @@ from mr_elm.scaling.verdict import RULES, VERDICTS, Claim, count_verdicts, tabul
 
 WIDTH = 120
 HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
-TOPICS = {'pesvm': 'PESVM', 'dual': 'Sparse ELM and OELM', 'sphere': 'SphereSVM', 'kelm': 'Kernel ELM',
-          'auto': 'Choosing parameters, and updates', 'probabilities': 'Probabilities',
+TOPICS = {'pesvm': 'PESVM', 'passes': 'PESVM by passes', 'dual': 'Sparse ELM and OELM', 'sphere': 'SphereSVM',
+          'kelm': 'Kernel ELM', 'auto': 'Choosing parameters, and updates', 'probabilities': 'Probabilities',
           'spark': 'On Spark', 'hadoop': 'On Hadoop'}
 MARKS = '<!-- `make results` writes this table -->', '<!-- end of the table -->'
 SPEED_TEXT = ('how many times faster each method trains than its peers (other programs or solvers), on a logarithmic '

@@ -22,6 +22,10 @@ ABOUT = {
     'rows, and with a fixed number of megabytes.',
     'pesvm/linear': 'This part trains `pesvm` on three numbers of rows, and checks that each additional row takes the '
     'same time.',
+    'passes/landmarks': 'This part compares `mr-elm train pesvm --solver passes` with `--solver gram`, on 8,000 '
+    'landmarks and 200,000 generated rows of the kind `ringnorm`, with `-r local` on two cores. The time of '
+    '`--solver gram` is estimated from its times on an eighth and on a quarter of the rows. Each side runs once, in '
+    'processor seconds of all processes.',
     'dual/a9a': f'This part compares the fit and the prediction of `SparseELMClassifier` with those of {SVC}, on the '
     'data set a9a.',
     'dual/sets': f'This part compares the fit of `SparseELMClassifier` with the fit of {SVC}, {SETS}, with the same '
