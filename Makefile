@@ -40,7 +40,7 @@ test: $(STAMP) lint ## run all tests, on up to four cores
 test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (about 25 minutes; needs java and mvn)
 	$(BIN)/python -m pytest -m long tests/cluster --ignore=tests/cluster/test_spark_on_yarn.py
 
-test-spark: $(STAMP) ## test Spark on YARN and HDFS, on a local Hadoop (about 5 minutes; needs java and mvn)
+test-spark: $(STAMP) ## test Spark on YARN and HDFS, on a local Hadoop whose machines fail (up to 20 minutes; needs java and mvn)
 	$(BIN)/python -m pytest -m long tests/cluster/test_spark_on_yarn.py
 
 soak: $(STAMP) ## attack with random rows, models and killed tasks for a while (MINUTES=30)
