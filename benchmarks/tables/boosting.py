@@ -13,8 +13,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks.public_sets import find_set, list_sets
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.harness import OF_HALVES, SECONDS, Comparison, main, sort_by_size, split_halves
+from benchmarks.tables.harness import SECONDS, Comparison, main, sort_by_size
 from benchmarks.tables.peers import AutoClassifier
+from benchmarks.tables.split import OF_HALVES, split_halves
 from mr_elm.typing import Labels
 
 AUTO, HISTOGRAM, LIGHTGBM = '--auto', 'HistGradientBoosting', 'LightGBM'

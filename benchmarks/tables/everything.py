@@ -15,8 +15,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.public_sets import list_sets
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.harness import CHOSEN_ONCE, OF_HALVES, SECONDS, Comparison, main, sort_by_size, split_halves
+from benchmarks.tables.harness import CHOSEN_ONCE, SECONDS, Comparison, main, sort_by_size
 from benchmarks.tables.peers import HPELM
+from benchmarks.tables.split import OF_HALVES, split_halves
 from mr_elm.estimators import ESVMClassifier, KernelELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.scores.selection import COARSE_C, COARSE_WIDTHS
 

@@ -17,7 +17,8 @@ from functools import partial
 from sklearn.svm import SVC
 
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.harness import CHOSEN_ONCE, N_GENES, OF_HALVES, SECONDS, Comparison, main, split_halves
+from benchmarks.tables.harness import CHOSEN_ONCE, SECONDS, Comparison, main
+from benchmarks.tables.split import N_GENES, OF_HALVES, split_halves
 from mr_elm.estimators import ELMClassifier, SparseELMClassifier
 from mr_elm.features.kernels import KERNELS
 from mr_elm.scores.selection import candidates

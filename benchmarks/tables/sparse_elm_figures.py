@@ -18,9 +18,10 @@ import numpy as np
 from sklearn.svm import SVC
 
 from benchmarks.public_sets import read_set
-from benchmarks.tables.harness import download_sets, find_lack, make_parser, prepare, quiet, seed, split_halves
+from benchmarks.tables.harness import download_sets, find_lack, make_parser, quiet, seed
 from benchmarks.tables.results import KeptRows, round_numbers
 from benchmarks.tables.sparse_elm import SVC_STEPS
+from benchmarks.tables.split import prepare, split_halves
 from mr_elm.estimators import ELMClassifier, ESVMClassifier, OELMClassifier, SparseELMClassifier
 from mr_elm.figures.figure import open_figure
 from mr_elm.figures.heatmap import draw_cells

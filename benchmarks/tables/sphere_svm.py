@@ -12,8 +12,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.harness import MOST, TUNED_ON, Comparison, main
+from benchmarks.tables.harness import TUNED_ON, Comparison, main
 from benchmarks.tables.peers import L2SVC
+from benchmarks.tables.split import MOST
 from mr_elm.estimators import SphereSVMClassifier
 from mr_elm.typing import Labels
 

@@ -9,7 +9,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from benchmarks.public_sets import read_set
 from benchmarks.tables import sparse_elm_figures as figures
-from benchmarks.tables.harness import split_halves
+from benchmarks.tables.split import split_halves
 from mr_elm.estimators import SparseELMClassifier
 
 

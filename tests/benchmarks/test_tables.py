@@ -16,10 +16,11 @@ from sklearn.svm import SVC
 
 from benchmarks.tables import boosting, everything, harness, sparse_elm, sphere_svm
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.harness import Comparison, download_sets, permute_parts, run, split_halves
+from benchmarks.tables.harness import Comparison, download_sets, run
 from benchmarks.tables.results import KeptRows, Table
 from benchmarks.tables.sizes import measure_model
 from benchmarks.tables.sphere_svm import split_outer
+from benchmarks.tables.split import permute_parts, split_halves
 from benchmarks.tables.tuning import TimeIsUp, Tuning
 from mr_elm.data.registry import DATA_SETS
 from mr_elm.estimators import SparseELMClassifier
