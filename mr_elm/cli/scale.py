@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
-from mr_elm.rows.row_arguments import positive
+from mr_elm.rows.row_arguments import AdvancedHelp, positive
 from mr_elm.scaling.methods import METHODS
 from mr_elm.scaling.study import run_study
 from mr_elm.scaling.testbeds import TESTBEDS
@@ -50,7 +50,7 @@ def measure(argv: Sequence[str], experiment: str, description: str | None) -> No
     parser.add_argument('--features', type=positive, metavar='D', help='features of a row')
     parser.add_argument('--hidden', type=positive, metavar='L', help='hidden nodes, for methods that have them')
     parser.add_argument('--partitions', nargs='+', type=positive, default=[1], metavar='N',
-                        help='spark: numbers of map tasks for each core (default: 1)')
+                        help=AdvancedHelp('spark: numbers of map tasks for each core (default: 1)'))
     parser.add_argument('--repeats', type=positive, metavar='K',
                         help='how often each run is made (default: ' + ', '.join(
                             f'{testbed.repeats} on {alias}' for alias, testbed in TESTBEDS.items()) + ')')

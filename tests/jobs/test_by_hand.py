@@ -198,11 +198,12 @@ def test_a_stage_keeps_to_the_same_splits_as_training(elm, folder, maps):
 
 
 def without(path, beginning):
-    """Write a file without the lines that have some beginning, of which there must be some, as `damaged`."""
+    """Write a file without the lines that have some beginning, of which there must be some, to the folder `damaged`."""
     lines = Path(path).read_text().splitlines(keepends=True)
     kept = [line for line in lines if not line.startswith(beginning)]
     assert len(kept) < len(lines)
-    Path('damaged').write_text(''.join(kept))
+    Path('damaged').mkdir(exist_ok=True)
+    Path('damaged', path).write_text(''.join(kept))
 
 
 @pytest.mark.parametrize('name, noun, beginning, what', [
@@ -219,7 +220,7 @@ def test_a_line_that_is_missing_from_an_output_leaves_no_model(run_stages, name,
         last = 'mr-elm finish m.training.json m.dual m.check.1' + ''.join(
             f' {path}' for path in sorted(Path().glob('m.check.*')) if path.name != 'm.check.1')
     assert f' m.{noun}' in last
-    done = run_script(last.replace(f' m.{noun}', ' damaged'), os.getcwd())
+    done = run_script(last.replace(f' m.{noun}', f' damaged/m.{noun}'), os.getcwd())
     assert done.returncode == 1 and what in done.stderr.splitlines()[-1] and not os.path.exists('m.npz')
 
 
