@@ -39,8 +39,8 @@ TRAININGS = {
     'probabilities': ['pesvm', 'packed', '--hidden', '12', '--class-weight', 'balanced', '--probabilities'],
     'folds': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--probabilities'],
     'passes over nodes': ['pesvm', 'packed', '--map', 'nystrom', '--hidden', '9', '--nu', '10', '--solver', 'passes',
-                          '--tolerance', '0.5', '--probabilities'],
-    'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '0.1',
+                          '--tolerance', '0.9', '--probabilities'],
+    'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '0.9',
                '--probabilities']}
 STAGES = ('check', 'columns', 'dual', 'dual_folds', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel',
           'kernel_rows', 'leave_one_out', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'scores',

@@ -52,7 +52,7 @@ def collect(df, name='prediction'):
     ('pesvm', {'hidden': 9, 'encode': 'auto'}, ['--hidden', 9, '--encode', 'auto']),
     ('elm', {'hidden': 9, 'C': 10, 'task': 'regression'}, ['--hidden', 9, '--C', 10, '--task', 'regression', '--drop',
                                                            'city']),
-    ('sparse-elm', {'sigma': 2}, ['--sigma', 2, '--drop', 'city']),
+    ('mr-kelm', {'sigma': 2, 'task': 'classification'}, ['--sigma', 2, '--task', 'classification', '--drop', 'city']),
 ], ids=['classes', 'category', 'regression', 'kernel'])
 def test_model_and_predictions_are_those_of_the_command(session, spark, here, table, tmp_path, method, options, words):
     df = session.read.parquet(str(table))
