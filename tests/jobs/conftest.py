@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.by_hand import fill_folder
 from reference.files import GOOD
 
 from mr_elm.cli import main
@@ -29,6 +30,14 @@ def elm(capsys):
             status = stop.code
         return Result(status, *capsys.readouterr())
     return run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder of rows, see `fill_folder`."""
+    folder = fill_folder(tmp_path)
+    monkeypatch.chdir(folder)
+    return folder
 
 
 @pytest.fixture

@@ -1,0 +1,195 @@
+"""A stage alone: what it takes, what it says of itself, and what it writes."""
+import inspect
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference.by_hand import run_stage
+
+from mr_elm.engines.by_hand import main
+from mr_elm.engines.replay import noun_of
+from mr_elm.passes.finished import Finished
+from mr_elm.streaming import mr_stats
+from mr_elm.streaming.mr_stats import MRStats
+from mr_elm.streaming.stage import MRRows
+
+STAGES = ('check', 'columns', 'dual', 'dual_folds', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel',
+          'kernel_rows', 'leave_one_out', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'scores',
+          'stats', 'sum')
+NEED_NOTHING = 'pack', 'stats', 'sum'
+
+# commands that together make every stage write every kind of record that it can write
+COMMANDS = [
+    ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--model', 'm.npz'],
+    ['train', 'pesvm', 'packed', '--hidden', '5', '--fan-in', '2', '--model', 'tree.npz'],
+    ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
+    ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--metric-rows', 'all', '--model', 'a.npz'],
+    ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--metric', 'full', '--model', 'n.npz'],
+    ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--solver', 'passes', '--model',
+     'rp.npz'],
+    ['train', 'pesvm', 'packed', '--hidden', '5', '--solver', 'passes', '--model', 'cp.npz'],
+    ['train', 'sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2', '--model', 'parts.npz'],
+    ['train', 'oelm', 'packed', '--kernel', 'sigmoid', '--hidden', '5', '--probabilities', '--model', 'nodes.npz'],
+    *(['train', 'mr-kelm', 'packed', '--solver', 'svd', '--emit', emit, '--model', f'{emit}.npz']
+      for emit in ('rows', 'tiles', 'entries')),
+    ['train', 'mr-kelm', 'packed', '--solver', 'cg', '--rank', '20', '--model', 'cg.npz'],
+    ['train', 'mr-kelm', 'packed', '--emit', 'tiles', '--memory', '0.03', '--model', 'columns.npz', '--output-dir',
+     'out'],
+    ['tune', 'pesvm', 'rows.csv', '--map', 'tanh', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
+    ['tune', 'pesvm', 'packed', '--hidden', '5', '--weight-scale', '1', '--nu', '1,10', '--solver', 'passes'],
+    ['train', 'pesvm', 'sets.csv', '--labels-separator', ';', '--hidden', '5', '--model', 'sets.npz'],
+    ['evaluate', 'sets.npz', 'sets.csv'],
+    ['tune', 'sparse-elm', 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2'],
+    ['tune', 'mr-kelm', 'rows.csv', '--sigma', '1,2', '--C', '1'],
+    ['evaluate', 'm.npz', 'rows.csv'], ['evaluate', 'r.npz', 'weighted.csv'], ['evaluate', 'nodes.npz', 'packed'],
+    ['predict', 'm.npz', 'rows.csv', '-o', 'labels']]
+
+
+def class_of(noun):
+    """Return the class of a stage."""
+    return next(kind for kind in vars(import_module(f'mr_elm.streaming.mr_{noun}')).values()
+                if isinstance(kind, type) and kind.__module__.endswith(f'.mr_{noun}') and issubclass(kind, MRRows))
+
+
+def documented_kinds(noun):
+    """Return the kinds of keys that the docstring of a stage names as its output."""
+    outputs = inspect.getdoc(class_of(noun)).partition('Output:')[2].partition('\nMap:')[0]
+    return set(re.findall(r'<([a-z_-]+)[ ,]', outputs))
+
+
+def kinds_of(paths):
+    """Return the first words of the lines of some files that have a tab."""
+    lines = chain.from_iterable(Path(path).read_bytes().splitlines() for path in paths)
+    return {line.partition(b'\t')[0].split(b' ')[0].decode() for line in lines if b'\t' in line}
+
+
+def watch_outputs(monkeypatch):
+    """Return a dictionary that gains, as jobs run, the kinds of keys in the output of each stage."""
+    written, parts = defaultdict(set), Finished.parts
+
+    def watch(finished):
+        written[noun_of(finished.job_class)] |= kinds_of(parts(finished))
+        return parts(finished)
+
+    monkeypatch.setattr(Finished, 'parts', watch)
+    return written
+
+
+@pytest.mark.parametrize('noun', sorted({*STAGES} - {*NEED_NOTHING}))
+def test_a_stage_without_its_required_options_is_wrong_usage(noun, rows):
+    done = run_stage(noun, rows)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and f'mr_{noun}: --' in done.stderr
+    assert done.stdout == ''
+
+
+@pytest.mark.parametrize('noun', STAGES)
+def test_the_help_of_a_stage_states_its_input_and_its_output(noun, capsys, monkeypatch):
+    monkeypatch.setenv('COLUMNS', '80')
+    assert main(class_of(noun), ['--help']) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f'usage: python -m mr_elm.streaming.mr_{noun} [options] INPUT...\n')
+    assert re.search(r'^Input: .*<', text, re.MULTILINE) and re.search(r'^Output: .*<', text, re.MULTILINE)
+    assert re.search(r'^Map: ', text, re.MULTILINE)
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert all(f'<{kind} FILE START' in text for kind in ('counts', 'rejected', 'error'))
+
+
+def test_every_option_of_a_stage_says_what_it_is():
+    jobs = [class_of(noun)(args=[]) for noun in STAGES]
+    assert [action.option_strings for job in jobs for action in job.arg_parser._actions
+            if action.dest in job._passthru_arg_dests | job._file_arg_dests and not action.help] == []
+
+
+def test_the_help_of_a_stage_names_the_kinds_of_records_that_it_writes(elm, folder, monkeypatch):
+    np.savetxt('weighted.csv', np.abs(np.loadtxt('rows.csv', delimiter=',')), delimiter=',')
+    Path('sets.csv').write_text(''.join(f'{label},{n % 7},{n % 5}\n' for n, label in enumerate(['a;b', 'b', ''] * 9)))
+    written = watch_outputs(monkeypatch)
+    for words in COMMANDS:
+        assert elm(*words, '-q').status == 0, words
+    for noun, parts in ('pack', 'packed'), ('columns', 'out/MRColumns'):
+        written[noun] = kinds_of(Path(parts).glob('part-*'))
+    assert {noun: kinds - {'counts', 'rejected', 'error'} for noun, kinds in written.items()} == {
+        noun: documented_kinds(noun) for noun in STAGES}
+
+
+def test_a_stage_without_input_is_wrong_usage():
+    done = run_stage('stats')
+    assert done.returncode == 2 and done.stderr.startswith('mr_stats: expected an INPUT')
+
+
+def test_a_stage_with_an_unknown_option_is_wrong_usage(rows):
+    done = run_stage('stats', rows, '--hidden', 3)
+    assert done.returncode == 2 and 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize('content, what', [
+    ('0,1\n1,x\n', 'rows.csv, line 2: not a number'), ('0,1\n1,2,3\n', 'rows.csv, line 2: wrong width'),
+    ('', 'rows.csv: expected rows, the file is empty'), (b'\x1f\x8b\x08 not gzip', 'rows.csv')])
+def test_rows_that_cannot_be_used_end_a_stage_with_a_sentence(write, content, what):
+    done = run_stage('stats', write('rows.csv', content), '-q')
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and what in done.stderr
+
+
+def test_an_input_that_is_not_there_ends_a_stage_with_a_sentence(tmp_path):
+    done = run_stage('stats', tmp_path / 'nothing.csv')
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and 'nothing.csv' in done.stderr
+
+
+def test_bad_rows_may_be_skipped_and_are_counted(write):
+    done = run_stage('stats', write('rows.csv', '0,1\n1,x\n1,2\n'), '--bad-rows', 'skip', '-q')
+    assert done.returncode == 0 and done.stderr == ''
+    counts = json.loads(next(line for line in done.stdout.splitlines() if line.startswith('counts')).split('\t')[1])
+    assert counts['used'] == 2 and counts['rejected'] == {'not a number': 1}
+
+
+@pytest.mark.parametrize('alias', ['inline', 'local'])
+def test_a_file_is_run_as_a_program_like_any_job_of_mrjob(rows, alias):
+    command = [sys.executable, mr_stats.__file__, rows, '-r', alias, '-q']
+    done = subprocess.run(command, capture_output=True, timeout=60)
+    labels = [line for line in run_stage('stats', rows, '-q').stdout.splitlines() if line.startswith('labels')]
+    assert done.returncode == 0 and [line for line in done.stdout.decode().splitlines() if line in labels] == labels
+
+
+def test_an_output_folder_is_new_and_goes_when_the_stage_fails(write, rows, tmp_path):
+    out = tmp_path / 'out'
+    done = run_stage('stats', write('bad.csv', '0,1\n1,x\n'), '--output-dir', out, '-q')
+    assert done.returncode == 1 and not out.exists()
+    out.mkdir()
+    done = run_stage('stats', rows, '--output-dir', out, '-q')
+    assert done.returncode == 1 and f'{out}: expected a new folder' in done.stderr
+
+
+def test_an_output_folder_holds_the_lines(rows, tmp_path):
+    done = run_stage('stats', rows, '--output-dir', tmp_path / 'out', '-q')
+    assert done.returncode == 0 and done.stdout == ''
+    parts = b''.join(Finished(MRStats, str(tmp_path / 'out')).chunks())
+    assert parts.decode() == run_stage('stats', rows, '-q').stdout
+
+
+def test_a_task_without_a_plan_reads_lines_as_hadoop_hands_them_out(by_hand_alone, rows, read_pairs):
+    """`hadoop jar hadoop-streaming.jar` runs the mapper and the reducer of a stage without any driver of ours."""
+    text = rows.read_bytes()
+    cut = text.index(b'\n', len(text) // 2) + 1
+    mapped = [line for start, part in ((0, text[:cut]), (cut, text[cut:])) for line in
+              by_hand_alone(MRStats, part, file=str(rows), start=start)]
+    reduced = by_hand_alone(MRStats, b'\n'.join(sorted(mapped)) + b'\n', task='reducer')
+    labels = {kind: value for kind, _, value in read_pairs(reduced)}['labels']
+    lines = text.decode().splitlines()
+    assert {name: entry[0] for name, entry in labels.items()} == {
+        name: sum(line.split(',')[0] == name for line in lines) for name in labels}
+
+
+def test_the_plan_that_a_step_leaves_tells_tasks_which_of_several_files_they_read(
+        elm, folder, by_hand_alone, read_pairs):
+    text = (folder / 'rows.csv').read_bytes()
+    (folder / 'second.csv').write_bytes(text)
+    assert elm('layer', 'pesvm', 'rows.csv', 'second.csv', '--model', 'm.npz', '-q').status == 0
+    mapped = by_hand_alone(MRStats, text, '--plan', 'm.plan.json', file=f'file:{folder}/second.csv')
+    assert [int(place[0]) for kind, place, _ in read_pairs(mapped) if kind == 'counts'] == [1]
