@@ -7,7 +7,7 @@ from typing import Any
 from mr_elm.errors import DataFormatError
 from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import Block
-from mr_elm.io.splits import read_whole_lines
+from mr_elm.io.splits import count_chunks, read_whole_lines
 from mr_elm.io.wire import WireProtocol, demand_arrays, split_key
 from mr_elm.rows.row_arguments import positive
 from mr_elm.streaming.stage import MRRows, Place
@@ -72,7 +72,7 @@ class MRSum(MRRows):
         """Yield the chunks of a whole file. Raises DataFormatError when it has another length than planned."""
         n_bytes = 0
         with store_of(file['uri']).open(file['uri']) as stream:
-            for chunk in self.count_bytes(read_whole_lines(stream)):
+            for chunk in count_chunks(read_whole_lines(stream), self.add_bytes):
                 n_bytes += len(chunk)
                 yield chunk
         if n_bytes != length:

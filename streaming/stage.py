@@ -224,12 +224,6 @@ class MRRows(ProofArguments, MRJob):
             chunks = chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
             yield number, length, source.make_reader(number, start), chunks
 
-    def count_bytes(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Pass chunks on and report how many bytes were read."""
-        for chunk in chunks:
-            self.add_bytes(len(chunk))
-            yield chunk
-
     @cached_property
     def reduced(self) -> ReducedInput:
         """Return the input of a reduce task, which counts the bytes that are reduced."""

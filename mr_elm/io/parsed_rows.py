@@ -16,6 +16,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block, RejectedRow, RowCounts, widen
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.packed import count_bytes, describe_block, join_parts, read_parts
+from mr_elm.io.splits import count_chunks
 from mr_elm.io.store import replace_file
 
 ALIGNMENT = 8  # bytes: the arrays of a record begin at a multiple, or numpy would copy them
@@ -111,17 +112,10 @@ class ParsedRows(KeptRows):
     def _keep(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         keeper = RowKeeper(self.reader, self.split)
         with replace_file(self.path) as stream:
-            for block in self.reader.blocks(measure(chunks, keeper.count)):
+            for block in self.reader.blocks(count_chunks(chunks, keeper.count)):
                 stream.write(keeper.keep(block))
                 yield block
             stream.write(keeper.close())
-
-
-def measure(chunks: Iterable[bytes], count: Callable[[int], object]) -> Iterator[bytes]:
-    """Pass chunks on, and count their bytes."""
-    for chunk in chunks:
-        count(len(chunk))
-        yield chunk
 
 
 def read_records(stream: IO[bytes]) -> Iterator[Record]:

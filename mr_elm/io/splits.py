@@ -7,7 +7,7 @@ import bz2
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 from mr_elm.errors import DataFormatError
@@ -113,3 +113,10 @@ def read_plain_split(stream: BinaryIO, start: int, length: int | None) -> Iterat
     limit = None if length is None else length + 1 - skipped
     if limit is None or limit > 0:
         yield from read_whole_lines(stream, limit)
+
+
+def count_chunks(chunks: Iterable[bytes], count: Callable[[int], object]) -> Iterator[bytes]:
+    """Pass chunks on, and count the bytes of each as it is read."""
+    for chunk in chunks:
+        count(len(chunk))
+        yield chunk

@@ -11,6 +11,7 @@ from mr_elm.io.kinds import find_kind
 from mr_elm.io.lines import LineReader
 from mr_elm.io.parsed_rows import ParsedRows
 from mr_elm.io.parts import read_parts
+from mr_elm.io.splits import count_chunks
 from mr_elm.rows.splits import read_lines
 
 Count = Callable[[int], object]  # called with so many bytes when they are read
@@ -53,9 +54,7 @@ class SplitReader:
         form = RowFormat.from_json(file['format'])
         kind = find_kind(form.kind)
         if not kind.magic:
-            for chunk in read_lines(file, start, length):
-                count(len(chunk))
-                yield chunk
+            yield from count_chunks(read_lines(file, start, length), count)
             return
         with open_ranges(file['uri']) as source:
             parts = kind.open(source, file['path'])
