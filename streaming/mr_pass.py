@@ -75,8 +75,8 @@ class MRPass(MRRows):
         if self.options.vectors is not None:
             header, arrays = load_arrays(self.options.vectors)
             self.product = ProductSum(arrays['vectors'], steps)
-            self.single = SingleLayer(self.layer) if header.get('single') else None
-            if self.folds is not None and header.get('weights'):
+            self.single = SingleLayer(self.layer) if header['single'] else None
+            if self.folds is not None and header['weights']:
                 self.held = HeldOutSums(arrays['vectors'], self.folds.n_classes, steps)
 
     def map_block(self, block: Block, place: list[int]) -> None:

@@ -110,13 +110,13 @@ class PassProblem:
     def multiply(self, D: Floats) -> Floats:
         """Run a pass: E'E D, (n_columns, K). The product of the last pass is known."""
         if not self.last or not np.array_equal(D, self.last[0]):
-            pairs = self._pass(D, {'weights': D.shape == self.targets.shape})
-            self.last = D, read_product(pairs, (self.layer.n_hidden + 1, D.shape[1]))[:len(D)], read_held_out(pairs)
+            product, pairs = self._pass(D, weights=D.shape == self.targets.shape, single=False)
+            self.last = D, product, read_held_out(pairs)
         return self.last[1]
 
     def multiply_rough(self, D: Floats) -> Floats:
         """Run a pass in float32: about E'E D, (n_columns, K)."""
-        return read_product(self._pass(D, {'single': True}), (self.layer.n_hidden + 1, D.shape[1]))[:len(D)]
+        return self._pass(D, weights=False, single=True)[0]
 
     def pad(self, D: Floats) -> Floats:
         """Return vectors with a row for the bias, which is 0 where there is none: (L + 1, K)."""
@@ -131,10 +131,12 @@ class PassProblem:
                       'tolerance': self.passes.tolerance, 'precondition_rows': self.n_sample}
         return replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': found.B}
 
-    def _pass(self, D: Floats, header: dict[str, bool]) -> list:
+    def _pass(self, D: Floats, **kinds: bool) -> tuple[Floats, list]:
+        """Run a pass: E'E D, and the pairs that it has written. kinds : what the header says of D, see `MRPass`."""
         path = os.path.join(self.folder, 'vectors.npz')
-        save_arrays(path, header, {'vectors': self.pad(D)})
-        return self._run(['--vectors', path], 'pass')
+        save_arrays(path, kinds, {'vectors': self.pad(D)})
+        pairs = self._run(['--vectors', path], 'pass')
+        return read_product(pairs, (self.layer.n_hidden + 1, D.shape[1]))[:len(D)], pairs
 
     def _run(self, vectors: list[str], stage: str) -> list:
         return list(self.inputs.data.run(MRPass, [*self.files, *vectors], stage))
