@@ -36,7 +36,5 @@ def choose_classes(model: Model, X: Rows, n_jobs: int | None) -> np.ndarray:
 
 def map_blocks(function: Callable[[Rows], np.ndarray], X: Rows, n_rows: int, n_threads: int | None) -> np.ndarray:
     """Return function(X), computed for so many rows at a time in threads; see `map_in_threads`."""
-    if X.shape[0] <= n_rows and n_threads is None:
-        return function(X)
     return np.concatenate(map_in_threads(
         function, [X[start:start + n_rows] for start in range(0, X.shape[0], n_rows)], n_threads))
