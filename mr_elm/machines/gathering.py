@@ -119,7 +119,7 @@ class RowsOnDisk:
     def __init__(self, path: str) -> None:
         self.paths = f'{path}.numbers', f'{path}.columns'
         self.n_rows = self.width = 0
-        self.lengths: list[np.ndarray] | None = None  # of CSR rows: how many numbers they have
+        self.lengths: list[np.ndarray] = []  # of CSR rows: how many numbers they have; dense rows have none
 
     def __enter__(self) -> None:
         self.files = ExitStack()
@@ -133,7 +133,7 @@ class RowsOnDisk:
         """Write some rows."""
         self.n_rows, self.width = self.n_rows + X.shape[0], X.shape[1]
         if sp.issparse(X):
-            self.lengths = [*(self.lengths or []), np.diff(X.indptr)]
+            self.lengths.append(np.diff(X.indptr))
             self.columns.write(X.indices.astype(np.int32).tobytes())
         self.numbers.write((X.data if sp.issparse(X) else X).tobytes())
 
@@ -141,7 +141,7 @@ class RowsOnDisk:
     def rows(self) -> Rows:
         """Return all rows, (n, d): arrays that stay on disk; they outlive the names of the files."""
         shape = self.n_rows, self.width
-        if self.lengths is None:
+        if not self.lengths:
             return map_file(self.paths[0], float, shape)
         ends = np.cumsum(np.concatenate([[0], *self.lengths]))
         data, columns = (map_file(path, kind, (int(ends[-1]),))
