@@ -62,7 +62,8 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget
         members = choose_members(inputs, rows, budget)
         large = choose_for_passes(inputs, members, rows, budget)
     made = train_by_passes(inputs, large, options) if large else train_by_gram(inputs, members, options)
-    machines = f'averages {len(large or members)} machines' if len(large or members) > 1 else 'is one machine'
+    n_machines = len(large or members)
+    machines = f'averages {n_machines} machines' if n_machines > 1 else 'is one machine'
     engine.reporter.say(f'the model {machines}, chosen and trained in {time.monotonic() - began:.1f} s')
     return *made, inputs.data.first
 

@@ -57,7 +57,8 @@ def warm() -> None:
             solve_dual(BoxQP(ready, targets, 1.0), rule, Settings(max_iter=20))
         small = solve_small_machines(kernel_rows(X, kernels[0]), np.arange(N) % 3, np.full(N, 1e4), Settings())
         if small is not None:
-            vote(np.zeros((N, small.join()[1].shape[1])), 3)
+            small.join()
+            vote(np.zeros((N, 3)), 3)
         solve_node_dual(X, targets, 1.0, settings=Settings(max_iter=20))
         for rule in sphere_svm.RULES:
             for rows in (ready, kernel_rows(X, kernels[0])):

@@ -77,8 +77,9 @@ def solve_positive(multiply: Callable[[Floats], Floats], T: Floats, precondition
     if start is not None:
         X, rest, residual = measure(product, start, T, sizes)
     while residual > limits.tolerance and product.count < limits.max_passes:
-        before, wanted = residual, limits.tolerance if rough is None else max(ENOUGH * limits.tolerance,
-                                                                              ROUGH * residual)
+        before, wanted = residual, limits.tolerance
+        if rough is not None:
+            wanted = max(ENOUGH * wanted, ROUGH * residual)
         with product.using(rough or multiply):
             X = X + iterate(product, rest, sizes, precondition, wanted)
         X, rest, residual = measure(product, X, T, sizes)
