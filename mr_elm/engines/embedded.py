@@ -14,11 +14,9 @@ from functools import cached_property
 from itertools import count
 from typing import IO, Any
 
-from mrjob.local import LocalMRJobRunner
-
 from mr_elm.engines.copies import LocalCopies
 from mr_elm.engines.mrjob_engine import MRJobEngine, plan_tasks
-from mr_elm.engines.mrjob_private import ThreadedTasks, failed_input, runner_arguments, task_files
+from mr_elm.engines.mrjob_private import ThreadedTasks, failed_input, import_lightly, runner_arguments, task_files
 from mr_elm.engines.task_logs import describe_failure, find_cause
 from mr_elm.engines.trace import account
 from mr_elm.engines.worker import Worker
@@ -128,7 +126,7 @@ def finished_tasks(running: Any, kind: str) -> Iterator[tuple[float, float, int]
         yield os.path.getmtime(given), max(map(os.path.getmtime, (log, output))), os.path.getsize(output)
 
 
-class LocalRunner(ThreadedTasks, LocalMRJobRunner):
+class LocalRunner(ThreadedTasks, import_lightly('mrjob.local').LocalMRJobRunner):  # type: ignore[misc]
     """Start each task from the driver itself.
 
     mrjob's own starts them from a pool of processes: when one of these is killed, as by a machine that is short of

@@ -37,28 +37,27 @@ class NumberedVersion:
         return hash(tuple(self.numbers))
 
 
-def import_without_distutils(*names: str) -> None:
-    """Import modules of mrjob with the two names that they need of distutils.
+def import_lightly(name: str) -> ModuleType:
+    """Import a module of mrjob without packages that take longer to import than mrjob and numpy; returns the module.
 
-    Where setuptools is installed, distutils is a part of it, which takes longer to import than mrjob and numpy.
+    Of distutils, a part of setuptools, mrjob needs two names, and of pyspark none for the jobs that it runs here.
     """
-    contents: dict[str, dict[str, object]] = {
-        'distutils': {}, 'distutils.spawn': {'find_executable': shutil.which},
-        'distutils.version': {'LooseVersion': NumberedVersion}}
-    known = {name: sys.modules[name] for name in contents if name in sys.modules}
-    for name, content in contents.items():
-        sys.modules[name] = ModuleType(name)
-        vars(sys.modules[name]).update(content)
+    stubs: dict[str, Any] = {'distutils': ModuleType('distutils'), 'distutils.spawn': ModuleType('distutils.spawn'),
+                             'distutils.version': ModuleType('distutils.version'), 'pyspark': None}
+    stubs['distutils.spawn'].find_executable = shutil.which
+    stubs['distutils.version'].LooseVersion = NumberedVersion
+    known = {package: sys.modules[package] for package in stubs if package in sys.modules}
+    sys.modules.update(stubs)
     try:
-        for name in names:
-            import_module(name)
+        return import_module(name)
     finally:
-        for name in contents:
-            del sys.modules[name]
+        for package in stubs:
+            del sys.modules[package]
         sys.modules.update(known)
 
 
-import_without_distutils('mrjob.util', 'mrjob.compat')
+import_lightly('mrjob.util')
+import_lightly('mrjob.compat')
 
 
 class ProofArguments:

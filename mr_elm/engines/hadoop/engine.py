@@ -11,14 +11,13 @@ from typing import Any
 from mrjob.fs.composite import CompositeFilesystem
 from mrjob.fs.hadoop import HadoopFilesystem
 from mrjob.fs.local import LocalFilesystem
-from mrjob.hadoop import HadoopJobRunner
 
 from mr_elm.engines.cluster import Cluster
 from mr_elm.engines.hadoop.failures import explain_step
 from mr_elm.engines.hadoop.history import read_task_times
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.hadoop.yarn import Yarn
-from mr_elm.engines.mrjob_private import last_step, options_of, runner_arguments
+from mr_elm.engines.mrjob_private import import_lightly, last_step, options_of, runner_arguments
 from mr_elm.files.hadoop import find_command, is_local_cluster, make_hdfs_client
 from mr_elm.files.webhdfs import WebHDFS
 from mr_elm.passes.work import Work, new_staging
@@ -72,7 +71,7 @@ class Hadoop(Cluster):
         return super().python_arguments(folder)
 
 
-class HadoopRunner(HadoopJobRunner):
+class HadoopRunner(import_lightly('mrjob.hadoop').HadoopJobRunner):  # type: ignore[misc]
     """Run jobs like mrjob's own runner, but speak to HDFS over HTTP where possible: one JVM a job, not twelve."""
 
     @cached_property
