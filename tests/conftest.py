@@ -3,6 +3,7 @@ import io
 import json
 import os
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -17,7 +18,12 @@ SHARED = ('emr', 'cluster', 'spark')  # folders of tests
 
 
 def pytest_configure():
-    """Let tests interrupt programs also where a shell runs pytest in the background, and has SIGINT ignored."""
+    """Let tests interrupt programs also where a shell runs pytest in the background, and has SIGINT ignored.
+
+    Programs keep their bytecode, whatever the environment says: without it each of hundreds compiles the package.
+    """
+    os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
+    sys.dont_write_bytecode = False
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
