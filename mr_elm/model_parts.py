@@ -3,8 +3,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel

@@ -7,8 +7,8 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import DENSE_ENOUGH, HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles, PairProduct

@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import TypeVar
 
-import scipy.linalg  # noqa: F401 - it brings a BLAS of its own, which `find_blas` must see
 from threadpoolctl import ThreadpoolController
 
 Item = TypeVar('Item')
@@ -34,4 +33,5 @@ def one_blas_thread() -> AbstractContextManager:
 @cache
 def find_blas() -> ThreadpoolController:
     """Find the libraries that are loaded, once: to look for them takes longer than a small fit."""
+    import scipy.linalg  # noqa: F401 - it brings a BLAS of its own, which must be found too
     return ThreadpoolController()

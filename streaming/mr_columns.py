@@ -2,8 +2,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import scipy.sparse as sp
-
+from mr_elm import sparse as sp
 from mr_elm.io.blocks import Block
 from mr_elm.io.packed import encode_block
 from mr_elm.io.wire import make_key

@@ -9,10 +9,10 @@ from mr_elm.io.blocks import BLOCK_ROWS, Block, widen
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.models import load_layer
 from mr_elm.rows.row_arguments import positive
-from mr_elm.solvers.ridge.esvm import row_weights
 from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
+from mr_elm.sums.weights import row_weights
 
 ROOM = 16  # columns for targets that the first buffer has
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key

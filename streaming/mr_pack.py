@@ -3,9 +3,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from mrjob.protocol import RawValueProtocol
 
+from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
 from mr_elm.io.packed import cut_to_records, encode_block, encode_end

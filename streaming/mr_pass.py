@@ -3,7 +3,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mr_elm.errors import AccountingError
 from mr_elm.features.single import SingleLayer
@@ -14,10 +13,11 @@ from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import Folds
 from mr_elm.models import load_layer
 from mr_elm.scores.held_out import HeldOutScore, HeldOutSums
-from mr_elm.solvers.ridge.esvm import row_weights
+from mr_elm.sparse import issparse
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GridSteps, TargetSums, merge_pairs
 from mr_elm.sums.product import ProductSum, expand_slices
+from mr_elm.sums.weights import row_weights
 from mr_elm.typing import Floats
 
 

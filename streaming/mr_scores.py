@@ -6,8 +6,8 @@ from mr_elm.io.json_file import read_json
 from mr_elm.io.wire import make_key
 from mr_elm.machines.calibrating import ScoreSample, cut
 from mr_elm.machines.fold_machines import load_scorer
-from mr_elm.solvers.ridge.esvm import row_weights
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
+from mr_elm.sums.weights import row_weights
 
 
 class MRScores(MRRows):

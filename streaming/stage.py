@@ -10,11 +10,11 @@ from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
-import scipy.sparse as sp
 from mrjob.job import MRJob
 from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
 
+from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.engines.mrjob_private import ProofArguments
 from mr_elm.errors import DataFormatError

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from scipy.sparse import issparse
-
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import learn_rows, say_metric
@@ -24,6 +22,7 @@ from mr_elm.machines.rows_task import RowsTask
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.sparse import issparse
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary

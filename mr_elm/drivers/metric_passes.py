@@ -13,9 +13,9 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import say_metric
 from mr_elm.errors import DataFormatError
-from mr_elm.features.gradients import combine_slopes
+from mr_elm.features.gradients import combine_slopes, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.metric import choose_kind, make_metric
+from mr_elm.features.metric import choose_kind
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.metric import MOST_STEPS, LearnedMetric
 from mr_elm.solvers.ridge.esvm import Sums, finish

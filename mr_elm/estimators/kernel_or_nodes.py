@@ -2,10 +2,10 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from mr_elm import sparse as sp
 from mr_elm.estimators.conversion import Convertible, describe
 from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.metric import MetricLearner

@@ -1,4 +1,6 @@
-"""Compute the average gradient outer product of a machine on hidden nodes: where, and how much, its outputs change.
+"""Compute the average gradient outer product of a machine on hidden nodes, and the metric of it.
+
+It tells where, and how much, the outputs change:
 
     f_k(z) = sum_j B_jk phi_j(A z),    G = 1/N sum_i sum_k grad f_k(z_i) grad f_k(z_i)',    z before the metric A
 
@@ -10,8 +12,9 @@ Source: as in `features.metric`; the second Gram is ours.
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.sparse as sp
+from scipy.linalg import eigh
 
+from mr_elm import sparse as sp
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import NODES
 from mr_elm.typing import Floats, Rows
@@ -19,6 +22,7 @@ from mr_elm.typing import Floats, Rows
 BLOCK = 1 << 22  # slopes, or gradients, in memory together
 MOST_WORK = 1e10  # multiplications for gradients at distance nodes: fewer of the rows are taken beyond it
 FEWEST = 500  # rows that are taken all the same
+KEPT = 0.999  # of the trace of G: a full metric leaves out directions that hold less
 
 
 def average_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None = None) -> Floats:
@@ -95,3 +99,20 @@ def evaluate_blocks(layer: HiddenLayer, X: Rows,
         rows = X[start:start + step]
         slopes = layer.evaluate_slopes(rows, np.empty((rows.shape[0], layer.n_hidden)))
         yield rows, slopes, None if weights is None else weights[start:start + step]
+
+
+def make_metric(gradients: Floats) -> Floats | None:
+    """Return the metric of an average gradient outer product, or None where that is 0.
+
+    gradients : G, (d, d), or its diagonal, (d,). A full metric (r, d) keeps the leading eigenvectors of G that hold
+    99.9 % of its trace.
+    """
+    if gradients.ndim == 1:
+        metric = np.sqrt(np.maximum(gradients, 0.0))
+    else:
+        values, vectors = eigh(gradients)
+        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+        n_kept = 1 + int(np.searchsorted(np.cumsum(values), KEPT * values.sum()))
+        metric = np.sqrt(values[:n_kept, None]) * vectors[:, :n_kept].T
+    size = float((metric**2).sum())
+    return metric * np.sqrt(gradients.shape[-1] / size) if 0 < size < np.inf else None

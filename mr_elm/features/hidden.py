@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.features.kernels import ROUNDING
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import LANDMARK_NODES, NODES

@@ -7,9 +7,9 @@ rounding; float32 rows differ from them by about 1e-7, where SAFE_EXPONENT in `d
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
+from mr_elm import sparse as sp
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, KernelSource, deliver
 from mr_elm.features.kernels import Kernel, multiplies_exactly, multiply_transposed, row_squares

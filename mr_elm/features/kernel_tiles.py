@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.features.kernels import Kernel, multiplies_exactly, multiply_transposed, row_squares
 from mr_elm.parallel import map_in_threads
 from mr_elm.typing import Floats, Rows

@@ -9,8 +9,8 @@ from functools import cached_property
 from math import isfinite
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.typing import Floats, Rows
 
 ROUNDING = 1e-14  # of |u|^2 + |v|^2: a squared distance below this is 0

@@ -2,8 +2,8 @@
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import stack
 from mr_elm.io.wire import demand_arrays

@@ -5,8 +5,8 @@ A label that is text travels as a whole number, a hash of it; whoever knows the 
 import hashlib
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.io.blocks import Block
 from mr_elm.typing import Floats, Rows

@@ -2,8 +2,8 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.typing import Floats, Rows
 
 SCALES = ('standard', 'minmax', 'none')

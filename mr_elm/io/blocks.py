@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.io.columns import Table, stack_tables
 from mr_elm.io.encoded_rows import EncodedRows, stack_encoded
 from mr_elm.io.formats import RowError

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.typing import Floats, Rows
 
 WIDE = 256  # features, up to which rows are spread to a dense matrix: 4,096 rows take 8 MB

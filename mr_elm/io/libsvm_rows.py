@@ -2,8 +2,8 @@
 import re
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.csv_rows import decode_label, split_white
 from mr_elm.io.formats import RowError, RowFormat, RowOptions

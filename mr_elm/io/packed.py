@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.encoded_rows import EncodedRows
 from mr_elm.io.labels import join_targets

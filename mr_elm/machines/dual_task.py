@@ -21,9 +21,9 @@ from mr_elm.machines.pairs import ClassScheme, join_columns
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.model_parts import layer_arrays, layer_of, scaling_arrays
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Settings
-from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
+from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
 
 CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')

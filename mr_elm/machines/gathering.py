@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.features.landmarks import rows_from_arrays, rows_to_arrays
 from mr_elm.io.blocks import Block, stack
 from mr_elm.typing import Floats, Rows

@@ -40,11 +40,11 @@ from mr_elm.solvers.kernel.kelm_cg import (
     approximate_well,
     solve_cg,
 )
-from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.solvers.shared.block_cg import PassLimits
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
+from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
 
 WHOLE = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps

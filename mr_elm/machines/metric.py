@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.features.gradients import average_gradients
+from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
-from mr_elm.features.metric import KINDS, choose_kind, make_metric
+from mr_elm.features.metric import KINDS, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
 from mr_elm.features.sample import number_label, part_labels
 from mr_elm.io.blocks import widen
@@ -25,13 +25,13 @@ from mr_elm.machines.options import KernelOptions
 from mr_elm.model_parts import landmark_widths
 from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.selection import fold_numbers, score_values
-from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.solvers.ridge.nu_path import decompose
 from mr_elm.solvers.ridge.regularized import solve_regularized
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
+from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
 
 MOST_STEPS = 4

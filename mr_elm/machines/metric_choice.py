@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mr_elm.features.gradients import average_gradients
+from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.metric import choose_kind, make_metric
+from mr_elm.features.metric import choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.machines.metric import FOLD_KEY, N_FOLDS, LearnedMetric, SampleRows
 from mr_elm.machines.node_choice import NUS, Candidate, judge, median_scale, round_scale

@@ -16,10 +16,10 @@ from mr_elm.machines.metric import LearnedMetric, learn_from_sample, sample_rows
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.model_parts import describe_map, landmark_widths
 from mr_elm.scores.selection import NodeCandidate
-from mr_elm.solvers.ridge.esvm import class_weights
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
+from mr_elm.sums.weights import class_weights
 
 Self = TypeVar('Self', bound='NodeProblem')
 

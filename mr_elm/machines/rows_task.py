@@ -10,8 +10,8 @@ from mr_elm.features.scaling import scale_rows
 from mr_elm.io.blocks import Block
 from mr_elm.io.labels import mark_labels
 from mr_elm.io.store import load_arrays, save_arrays
-from mr_elm.solvers.ridge.esvm import row_weights
 from mr_elm.sums.statistics import Classes
+from mr_elm.sums.weights import row_weights
 from mr_elm.typing import Floats, Rows
 
 Task = TypeVar('Task', bound='RowsTask')

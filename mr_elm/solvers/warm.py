@@ -9,8 +9,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.compiled import LOOPS
 from mr_elm.features import fused
 from mr_elm.features.kernel_rows import kernel_rows

@@ -4,8 +4,8 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.encoded_rows import EncodedRows
 from mr_elm.io.labels import split_label

@@ -100,6 +100,15 @@ def test_a_training_on_nodes_does_not_wait_for_compiled_loops(rows, tmp_path):
     assert 'mrjob' in loaded
 
 
+def test_a_task_that_sums_dense_rows_does_not_wait_for_scipy(rows):
+    """Hadoop starts a process for each task: scipy would be a third of what it imports."""
+    code = ('import sys; from mr_elm.engines.by_hand import main; from mr_elm.streaming import mr_gram, mr_stats; '
+            'main(mr_stats.MRStats, sys.argv[1:]); print(*sorted(sys.modules))')
+    done = subprocess.run([sys.executable, '-c', code, rows, '-q'], capture_output=True, text=True, check=True)
+    loaded = {name.partition('.')[0] for name in done.stdout.splitlines()[-1].split()}
+    assert loaded & {'scipy', 'numba', 'pyspark', 'distutils'} == set() and 'mrjob' in loaded
+
+
 @pytest.mark.parametrize('lines', OF_METHODS.values(), ids=list(OF_METHODS))
 def test_the_line_of_a_method_is_clear_without_the_line_above(lines):
     assert [name for name, what in lines.items() if 'the same' in what or len(what.split()) < 4] == []

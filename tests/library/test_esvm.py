@@ -10,18 +10,10 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.io.blocks import Block
 from mr_elm.solvers.ridge import esvm
-from mr_elm.solvers.ridge.esvm import (
-    TrainingRows,
-    class_weights,
-    collect_sums,
-    expand,
-    finish,
-    fit_esvm,
-    leading_sums,
-    row_weights,
-)
+from mr_elm.solvers.ridge.esvm import TrainingRows, collect_sums, expand, finish, fit_esvm, leading_sums
 from mr_elm.sums.gram import SQUARES, TARGETS
 from mr_elm.sums.statistics import Classes, LabelTable
+from mr_elm.sums.weights import class_weights, row_weights
 
 N, D, L = 150, 4, 12
 RNG = np.random.default_rng(0)

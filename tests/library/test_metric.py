@@ -6,9 +6,9 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.features.gradients import average_gradients
+from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.metric import apply_metric, choose_kind, make_metric, measure_importance
+from mr_elm.features.metric import apply_metric, choose_kind, measure_importance
 from mr_elm.features.nodes import NODES, draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.io.encoding import CATEGORY, Column, Encoding

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from mr_elm import sparse as sp
 from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.features.kernels import multiply_transposed, row_squares
 from mr_elm.solvers.box import node_loops

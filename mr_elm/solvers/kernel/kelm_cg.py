@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import cho_factor, eigh
 from scipy.linalg.blas import dtrsm
 
+from mr_elm import sparse as sp
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel

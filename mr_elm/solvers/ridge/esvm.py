@@ -100,22 +100,6 @@ def leading_sums(sums: Sums, n_hidden: int) -> Sums:
                    class_sums_low=sums.class_sums_low[:, kept])
 
 
-def class_weights(kind: str | None, classes: Classes | None) -> dict[str, float] | None:
-    """Return label -> weight for 'balanced', W / (K W_k) with W_k the weight of a class and W of all; None for None."""
-    if kind is None or classes is None:
-        return None
-    total = sum(classes.weights)
-    return {name: total / (len(classes.names) * classes.weights[k]) for name, k in classes.index.items()}
-
-
-def row_weights(block: Block, weight_of_label: Mapping[str, float] | None = None) -> Floats | None:
-    """Return the weight of each row, (n,), or None when all count once."""
-    if weight_of_label is None:
-        return block.weights
-    weights = block.look_up(weight_of_label)
-    return weights if block.weights is None else weights * block.weights
-
-
 @dataclass(frozen=True)
 class TrainingRows:
     """Hold labelled rows that fit in memory.
