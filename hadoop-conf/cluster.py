@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from pseudo import daemons, health, install, ports, processes, settings
+from pseudo import daemons, health, install, ports, processes, settings, sharing
 from pseudo.daemons import Daemon
 from pseudo.errors import ClusterError
 from pseudo.folders import Folders, user
@@ -44,6 +44,9 @@ def up(folders: Folders, options: argparse.Namespace) -> int:
     health.wait_live(folders, chosen, START_SECONDS)
     if missing:
         health.make_user_folder(chosen, user())
+        java = install.find_java()
+        if not sharing.is_fresh(folders, java):
+            sharing.make(folders, chosen, java, say)
     _report_up(folders, chosen, bool(missing), time.monotonic() - began)
     return 0
 
@@ -54,6 +57,8 @@ def _start(missing: list[Daemon], folders: Folders, chosen: ClusterSettings, ins
     ports.demand_free(missing)
     folders.prepare()
     install.build_home(folders, java, say)
+    if not sharing.is_fresh(folders, java):
+        sharing.forget(folders)
     install.write_site_files(folders, daemons.site_values(folders, chosen))
     settings.save(chosen, folders.settings)
     if not (folders.hdfs / 'namenode' / 'current' / 'VERSION').exists():

@@ -72,12 +72,15 @@ def site_values(folders: Folders, settings: ClusterSettings) -> dict[str, object
     """Return the values of the @names@ in the site files."""
     values = {f'{daemon.kind}.{use}': port for daemon in plan(settings) for use, port in daemon.ports.items()}
     agent = folders.home / 'lib' / AGENT_JAR
+    archive = shared(folders)
     values.update({
         'state': folders.state, 'home': folders.home, 'user': user(),
         'replication': settings.replication, 'vcores': settings.vcores, 'memory': max(settings.memory, AM_MEMORY),
         'am.memory': AM_MEMORY, 'task.memory': TASK_MEMORY, 'log.seconds': LOG_SECONDS,
         'jvm.quick': ' '.join(QUICK),
         'jvm.loopback': f'-javaagent:{folders.home}/lib/{AGENT_JAR}' if agent.exists() else '',
+        # In a container CLASSPATH is what Hadoop made for it; the jars before it are those of the archive.
+        'jvm.shared': ' '.join([*archive, '-cp', f'{folders.home}/lib/*:$CLASSPATH']) if archive else '',
     })
     return values
 
@@ -105,8 +108,16 @@ def jvm(folders: Folders, java: Path) -> list[str]:
     """Return the start of every daemon's command line."""
     home = folders.home
     agent = [f'-javaagent:{home}/lib/{AGENT_JAR}'] if (home / 'lib' / AGENT_JAR).exists() else []
-    return [str(java / 'bin' / 'java'), '-Xmx384m', *QUICK, *agent, f'-Djava.io.tmpdir={folders.state}/tmp',
-            '-cp', f'{home}/etc/hadoop:{home}/lib/*']
+    return [str(java / 'bin' / 'java'), '-Xmx384m', *QUICK, *shared(folders), *agent,
+            f'-Djava.io.tmpdir={folders.state}/tmp', '-cp', f'{home}/lib/*:{home}/etc/hadoop']
+
+
+def shared(folders: Folders) -> list[str]:
+    """Return the option by which a JVM takes its classes from the archive, where there is one.
+
+    Java demands that the class path begins with that of the archive, and that this one has jars only.
+    """
+    return [f'-XX:SharedArchiveFile={folders.classes}'] if folders.classes.exists() else []
 
 
 def _own_properties(daemon: Daemon, folders: Folders, settings: ClusterSettings) -> dict[str, object]:

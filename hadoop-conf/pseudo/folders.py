@@ -29,6 +29,7 @@ class Folders:
         self.named = named.parent.resolve() / named.name
         self.state = self.named if _PLAIN_PATH.fullmatch(str(self.named)) else _in_cache(self.named)
         self.home = self.state / 'home'
+        self.classes = self.home / 'classes.jsa'
         self.logs = self.state / 'logs'
         self.pids = self.state / 'pids'
         self.hdfs = self.state / 'hdfs'

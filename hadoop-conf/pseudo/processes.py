@@ -38,13 +38,14 @@ def start(daemon: Daemon, folders: Folders, settings: ClusterSettings, java: Pat
         time.sleep(0.01)
 
 
-def run(words: list[str], folders: Folders, java: Path, log: str) -> None:
-    """Run a command of Hadoop to its end; its output goes to the file `log`."""
+def run(words: list[str], folders: Folders, java: Path, log: str, seconds: float | None = None) -> None:
+    """Run a command of Hadoop to its end, for at most some seconds; its output goes to the file `log`."""
     with open(folders.logs / log, 'w') as out:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=folders.state,
-                              env=_environment(folders, java))
-    if done.returncode:
-        raise ClusterError(f'{words[-3]} failed; see {folders.logs / log}.')
+        try:
+            subprocess.run(words, check=True, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=folders.state,
+                           env=_environment(folders, java), timeout=seconds)
+        except subprocess.SubprocessError:
+            raise ClusterError(f'A command of Hadoop failed; see {folders.logs / log}.') from None
 
 
 def stop(daemons: list[Daemon], folders: Folders, seconds: float = 10) -> None:
