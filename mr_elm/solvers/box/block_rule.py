@@ -137,7 +137,7 @@ class BlockSearch:
         """Return about what the rounding of kernel values makes of the running gradient, 0 where it does not matter."""
         if self.cache.is_matrix:
             return 0.0
-        noise = 0.5 * np.finfo(self.cache.slab.dtype).eps * float(np.linalg.norm(self.alpha))
+        noise = 0.5 * float(np.finfo(self.cache.slab.dtype).eps) * float(np.linalg.norm(self.alpha))
         return noise if noise > self.pace.noise * self.eps else 0.0
 
     def certify(self) -> None:

@@ -23,12 +23,14 @@ def _forward(L: Floats, n: int, right: Floats) -> Floats:
 @strict
 def _drop_row(L: Floats, n: int, k: int) -> None:
     """Delete row k of the leading n x n factor: what is below moves up and takes in the column that leaves."""
-    gone = L[k + 1:n, k].copy()
-    for i in range(k + 1, n):
-        L[i - 1, :k] = L[i, :k]
+    m = n - 1 - k
+    gone = np.empty(m)
+    for i in range(k + 1, n):  # number by number: slices take seconds to compile
+        gone[i - k - 1] = L[i, k]
+        for j in range(k):
+            L[i - 1, j] = L[i, j]
         for j in range(k + 1, i + 1):
             L[i - 1, j - 1] = L[i, j]
-    m = n - 1 - k
     for j in range(m):
         d, x = L[k + j, k + j], gone[j]
         r = np.sqrt(d * d + x * x)
