@@ -15,7 +15,7 @@ from mr_elm.typing import Floats, Pair
 ROWS_AT_ONCE = 256
 COLUMNS_AT_ONCE = 1024  # the memory of a tile is small enough not to be given back to the system after each
 FEW_FEATURES = 64    # up to here a compiled loop over differences beats a product followed by exp
-FEW_ON_DEMAND = 50   # up to here single rows are computed in float64 fast enough not to compute all together
+FEW_ON_DEMAND = 100  # up to here single rows are computed in float64 fast enough not to compute all together
 MIRROR_SHARE = 0.25  # of the rows: with fewer of them weighted, reordering costs more than the mirrored half saves
 EXPONENTIAL = 2.5e-7  # error of exp in float32, see `fused`
 SAFE_EXPONENT = 4.0  # gamma |x|^2 up to which float32 products cost about 1e-6 (root mean square) in the kernel

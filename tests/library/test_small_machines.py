@@ -29,9 +29,11 @@ def machines_alone(source, codes, machine, weights=None):
 
 
 @pytest.mark.parametrize('C', [0.5, 10, 1000])
-@pytest.mark.parametrize('tile', [1, 100, 512])
+@pytest.mark.parametrize('tile', [None, 1, 100, 512])
 def test_every_machine_has_the_certificate_that_float64_values_give(rows, C, tile, monkeypatch):
-    monkeypatch.setattr(small_machines, 'TILE', tile)
+    if tile:
+        monkeypatch.setattr(small_machines, 'ROWS_A_FEATURE', np.inf)
+        monkeypatch.setattr(small_machines, 'TILE', tile)
     X, codes = rows
     found = solve_small_machines(kernel_rows(X, make_kernel('gaussian', gamma=0.2)), codes, np.full(len(X), float(C)),
                                  Settings())
@@ -85,7 +87,7 @@ def test_rows_of_one_class_and_rows_that_do_not_train_are_left_to_another_solver
 def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monkeypatch):
     X, codes = rows
     source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), BoxMachine(5.0, 'block', Settings())
-    monkeypatch.setattr(small_machines, 'MOST_ROWS', 200)
+    monkeypatch.setattr(small_machines, 'MOST_OF_FEW', (200, 24))
     small = machine.solve_pairs(source, codes)
     sizes = [COUNTS[i] + COUNTS[j] for i in range(6) for j in range(i + 1, 6)]
     assert small.unsolved.tolist() == [p for p, size in enumerate(sizes) if size > 200]
@@ -121,28 +123,27 @@ def test_the_machine_of_two_classes_has_the_certificate_that_float64_values_give
     assert result.objective == pytest.approx(twin.objective(Q, result.alpha), rel=1e-9)
 
 
-def test_rows_on_demand_and_rows_together_give_one_machine(rows, monkeypatch):
+@pytest.mark.parametrize('n_threads', [None, 2])
+@pytest.mark.parametrize('kind', [BoxMachine, SphereMachine])
+def test_rows_on_demand_and_rows_together_give_one_machine(rows, kind, n_threads, monkeypatch):
     X, codes = rows
-    two = codes >= 4
-    source, found = kernel_rows(X[two], make_kernel('gaussian', gamma=0.2)), []
-    for cheap, trial in ((50, 6), (0, 6), (0, 1000)):  # on demand, on demand while few are needed, together
-        monkeypatch.setattr(small_machines, 'CHEAP', cheap)
-        monkeypatch.setattr(small_machines, 'TRIAL', trial)
-        found.append(solve_small_machines(source, codes[two] - 4, np.full(two.sum(), 10.0), Settings(eps=1e-9)))
-    for one in found:
-        assert np.allclose(one.gradient, found[0].gradient, rtol=0, atol=1e-7) and not len(one.unsolved)
+    monkeypatch.setattr(small_machines, 'WORTH_THREADS', 0)
+    machine = kind(10.0, 'block' if kind is BoxMachine else 'exact', Settings(eps=1e-9, n_threads=n_threads))
+    for some in (codes >= 4, codes >= 0):  # two classes, all classes
+        source, found = kernel_rows(X[some], make_kernel('gaussian', gamma=0.2)), []
+        for few, share in ((52, 0), (0, 1000)):
+            monkeypatch.setattr(small_machines, 'FEW_ALONE', few)
+            monkeypatch.setattr(small_machines, 'ROWS_A_FEATURE', share)
+            found.append(machine.solve_pairs(source, codes[some] - codes[some].min()))
+        assert np.allclose(found[0].gradient, found[1].gradient, rtol=0, atol=1e-7)
+        assert not any(len(one.unsolved) for one in found)
 
 
-@pytest.mark.parametrize('noise, left', [(0.0, []), (10.0, [0])])
-def test_of_larger_machines_only_those_that_need_few_rows_are_solved_at_once(noise, left, monkeypatch):
-    monkeypatch.setattr(small_machines, 'MOST_SINGLE', 100)
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 3))
-    codes = (X[:, 0] + noise * rng.standard_normal(400) > 0).astype(int)
-    kernel, upper = make_kernel('gaussian', gamma=0.1), np.full(400, 1e3)
-    K = kernel.tile(X, X)
-    found = solve_small_machines(kernel_rows(X, kernel), codes, upper, Settings())
-    assert found.unsolved.tolist() == left
-    if not left:
-        assert twin.kkt_residual(twin.signed(K, 2.0 * codes - 1), found.make_result(0).alpha, upper) <= 1e-3
-    assert solve_small_machines(PrecomputedRows(K), codes, upper, Settings()) is None
+def test_machines_are_larger_where_few_features_give_their_rows():
+    X = np.random.default_rng(0).standard_normal((2000, 28))
+    codes, kernel, upper = (X[:, 0] > 0).astype(int), make_kernel('gaussian', gamma=0.01), np.full(2000, 1e3)
+    assert solve_small_machines(kernel_rows(X, kernel), codes, upper, Settings()) is None
+    found = solve_small_machines(kernel_rows(X[:, :20], kernel), codes, upper, Settings())
+    K = kernel.tile(X[:, :20], X[:, :20])
+    assert not len(found.unsolved)
+    assert twin.kkt_residual(twin.signed(K, 2.0 * codes - 1), found.make_result(0).alpha, upper) <= 1e-3

@@ -43,25 +43,24 @@ class PairProblem(NamedTuple):
     """State the machines: Q_ij = t_i t_j (K_ij + shift) + delta_ij ridge_i, 0 <= a_i <= upper_i.
 
     squares : the kernel values of each class with itself, flat; those of two classes are Q of their machine.
-    features, targets, exponential : of a single machine whose kernel values are computed from features, see `PairRows`.
+    features, known, targets, exponential : of machines whose kernel values are computed from features, see `PairRows`.
     ridge : of all variables of all machines, flat. eps, limit : where to stop, and after how many rounds at the latest.
-    trial : after so many rows that are computed from features, a machine is left, with 0 rounds, while half of its
-        variables violate: it will need most rows. 0 for never.
     """
 
     squares: Floats
     features: np.ndarray
+    known: np.ndarray
     targets: Floats
     exponential: tuple[float, bool]
     ridge: Floats
     shift: float
     eps: float
     limit: int
-    trial: int
 
 
 @inline
-def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, ready: np.ndarray) -> PairRows:
+def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, ready: np.ndarray,
+              room: Floats) -> PairRows:
     """Return the rows of a machine, to be filled; values : room for them.
 
     ready : room for as many; of a single machine, which rows of Q are in values already.
@@ -75,8 +74,8 @@ def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: 
     return PairRows(values[:size**2].reshape(size, size), ready[:size],
                     problem.squares[first:first + m * m].reshape(m, m),
                     problem.squares[second:second + n * n].reshape(n, n), tile[top:top + m, left:left + n],
-                    problem.features, problem.targets, problem.exponential, problem.shift, problem.ridge[o:o + size],
-                    np.empty(len(problem.targets)))
+                    problem.features, problem.known, top, left, problem.targets, problem.exponential, problem.shift,
+                    problem.ridge[o:o + size], room[:size])
 
 
 @inline
@@ -102,15 +101,16 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
     buffers : three arrays, (most rows^2,), of the largest machine. fresh : (2, most rows) of True; for a single machine
         the first line says which rows of Q are in its buffer already.
     """
-    part, face = np.empty((10, fresh.shape[1])), np.empty(fresh.shape[1], np.int64)
+    computed = len(problem.features) > 0
+    part, face = np.empty((11, fresh.shape[1])), np.empty(fresh.shape[1], np.int64)
     for task in range(len(tasks)):
         p, o, size = tasks[task, 0], tasks[task, 3], tasks[task, 1] + tasks[task, 2]
-        rows = view_rows(tile, tasks[task], problem, buffers[0], fresh[0])
+        rows = view_rows(tile, tasks[task], problem, buffers[0], fresh[0], part[10])
         a, g, upper = state[A, o:o + size], state[G, o:o + size], state[UPPER, o:o + size]
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
         width, whole, newton, made, most = size, True, size <= FEW, 0, size if size <= FEW else size // FIRST
-        filled, wanted = 0, size if size <= COPIED else 0
+        wanted = 0 if computed or size > COPIED else size
         for i in range(wanted):
             face[i] = i
         while True:
@@ -128,10 +128,6 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
                                      tolerance, most)
             made, most = made + steps, most - steps
             if said >= 0:
-                filled += 1
-                if filled == problem.trial and 2 * find_face(a, g, upper, tolerance, face)[0] > size:
-                    found[1][p] = 0
-                    return
                 face[0], wanted = said, 1
                 continue
             newton = newton if whole else said != SETTLED

@@ -32,6 +32,11 @@ class PairPlan:
         """Return how many rows the largest small machine has."""
         return int((self.tasks[:, 1] + self.tasks[:, 2]).max())
 
+    @property
+    def mean_rows(self) -> float:
+        """Return how many rows a small machine has, in the mean."""
+        return self.tasks[:, 1:3].sum() / len(self.tasks)
+
     def list_tasks(self) -> Iterator[tuple[Group, Group, np.ndarray]]:
         """Yield (classes of its rows, classes of its columns, tasks for `solve_pairs`) of each tile.
 

@@ -1,9 +1,12 @@
 """Solve the small machines of all pairs of classes in one compiled loop, on kernel values that pairs share.
 
-Rows are put in class order. The tile of two classes serves one machine, the tile of a class with itself all machines
-of this class. So half of the kernel matrix is computed, each value once, and only the tiles on the diagonal are kept.
-Small classes share a tile: Python is called once a tile, not once a pair. Where there is one machine, its rows of K are
-computed when a step first needs them, unless most of them are needed.
+Rows are put in class order. Few rows of K are ever needed: they are computed from features when a step first needs
+them, and what a row has within its class serves all machines of this class.
+
+Where features are many beside rows, or kernel values come from elsewhere, a product computes tiles of K: the tile of
+two classes serves one machine, the tile of a class with itself all machines of this class. So half of the kernel matrix
+is computed, each value once, and only the tiles on the diagonal are kept. Small classes share a tile: Python is called
+once a tile, not once a pair.
 
 Machines that are too large (`plan_pairs`) or not solved after ROUNDS are left to `block_rule`.
 """
@@ -26,19 +29,17 @@ from mr_elm.typing import Floats
 TILE = 512   # rows, up to which small classes share a tile: its values take 2 MB, as much as the second cache holds
 WORTH_THREADS = 5000  # rows of all machines of a tile, from which threads save more than starting them takes
 ROUNDS = 50  # steps of Newton, after which a machine is left to blocks
-# A machine is small up to ROWS_A_CLASS rows for each other class of the problem, as the machines of a class share its
-# kernel values, and up to MOST_ROWS. Measured on machines of two equal classes of pendigits, optdigits, yeast, covtype
-# and wine-quality-white, and on 16 sets of 3 to 10 classes, gamma 0.3/d C 1, 1/d C 10, 3/d C 100 and 1/d C 1000, in
-# processor seconds on one thread: solved together, they take as long as one by one at about 350 rows with 3 classes,
-# 1,000 with 5 and 1,200 with 8.
-ROWS_A_CLASS, MOST_ROWS = 180, 1200
-# The machine of two classes shares nothing. Measured as above on the sets of two classes and 60 to 2,600 rows.
-MOST_SINGLE = 1100  # rows: at 1,300, `block_rule` is as fast as on all rows of K
-MOST_ON_DEMAND = 2500  # rows, up to which an easy machine of few features is faster on rows that are computed on demand
-CHEAP = 12          # features, up to which a row is computed on demand as fast as among others
-TRIAL = 6           # after 1 / TRIAL of the rows, a machine that seems to need most of them is solved in another way
-FLAT, SQUARE = np.empty(0), np.empty((0, 0))  # for what a machine has not
-
+# Measured at gamma 0.3/d C 1, 1/d C 10, 3/d C 100 and 1/d C 1000, in processor seconds on one thread. With rows of K on
+# demand, on 22 sets of 3 to 26 classes and on 16 sets of two: machines of up to 2,500 rows gain, of 4,500 they lose.
+MOST_ROWS = 1200        # of a small machine
+MOST_OF_FEW = 2500, 24  # rows where features are few, and how many are few: with 40, `block_rule` is a third faster
+ROWS_A_FEATURE = 2      # of a machine, in the mean, from which rows on demand pay; tiles where a machine has fewer
+FEW_ALONE = 52          # features of the machine of two classes, up to which rows on demand pay
+# With tiles, a machine is small up to ROWS_A_CLASS rows for each other class of the problem, as the machines of a class
+# share its kernel values: solved together, machines of two equal classes of pendigits, optdigits, yeast, covtype and
+# wine-quality-white take as long as one by one at about 350 rows with 3 classes, 1,000 with 5 and 1,200 with 8.
+ROWS_A_CLASS = 180
+FLAT, SQUARE, NONE = np.empty(0), np.empty((0, 0)), np.empty(0, bool)  # for what a machine has not
 
 @dataclass
 class SmallMachines:
@@ -116,7 +117,8 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     started = time.process_time()
     if max(n_classes, codes.max() + 1) == 2:
         return solve_single_machine(rows, codes, upper, settings, ridge)
-    plan = plan_pairs(np.bincount(codes), settings, n_classes)
+    features = rows.features()
+    plan = plan_pairs(np.bincount(codes), settings, n_classes, features)
     if not len(plan.tasks):
         return None
     order, diagonal, shift = codes.argsort(kind='stable'), rows.diagonal(), 0.0
@@ -128,8 +130,12 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     n_machines = len(plan.offsets) - 1
     found = SmallMachines(plan.offsets, members, targets, state[UPPER], extra, state[A], state[G],
                           np.zeros(n_machines), np.zeros(n_machines, np.int64), settings.eps)
-    problem = PairProblem(FLAT, SQUARE, FLAT, (0.0, False), extra, shift, settings.eps, limit(settings), 0)
-    solve_tiles(rows, order, plan, (problem, state, (found.violation, found.n_iter)), settings.n_threads)
+    problem = PairProblem(FLAT, SQUARE, NONE, FLAT, (0.0, False), extra, shift, settings.eps, limit(settings))
+    machines = problem, state, (found.violation, found.n_iter)
+    if features is not None and plan.mean_rows >= ROWS_A_FEATURE * len(features[0]):
+        solve_on_demand(features, order, plan, machines, settings.n_threads)
+    else:
+        solve_tiles(rows, order, plan, machines, settings.n_threads)
     found.seconds = time.process_time() - started
     return found
 
@@ -155,11 +161,9 @@ def limit(settings: Settings) -> int:
 
 def solve_single_machine(rows: Any, codes: np.ndarray, upper: Floats, settings: Settings,
                          ridge: Floats | None) -> SmallMachines | None:
-    """Do what `solve_small_machines` does for two classes: where features are few, rows of K are computed on demand."""
-    n, started = len(codes), time.process_time()
-    features = rows.features() if n <= MOST_ON_DEMAND else None
-    few = features is not None and len(features[0]) <= 2 * CHEAP  # with 40 features, `block_rule` is a third faster
-    if (n > MOST_SINGLE and not few) or 32 * n**2 > settings.cache_bytes:
+    """Do what `solve_small_machines` does for two classes, where there is nothing to share."""
+    n, started, features = len(codes), time.process_time(), rows.features()
+    if n > limit_rows(features) or 32 * n**2 > settings.cache_bytes:
         return None
     t, shift = 2.0 * codes - 1, 0.0 if ridge is None else 1.0
     extra = np.zeros(n) if ridge is None else ridge
@@ -167,36 +171,37 @@ def solve_single_machine(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     found = SmallMachines(np.array([0, n]), np.arange(n), t, state[UPPER], extra, state[A], state[G], np.zeros(1),
                           np.zeros(1, np.int64), settings.eps)
     with borrowed() as space:
-        buffers = tuple(space.array('buffers', (3, n**2), float))
-        Q, ready = buffers[0].reshape(n, n), np.ones((2, n), bool)
-        ready[0] = False
-
-        def solve(features: Floats, exponential: tuple[float, bool]) -> None:
-            tries = len(features) > (0 if n > MOST_SINGLE else CHEAP)
-            problem = PairProblem(FLAT, features, t, exponential, extra, shift, settings.eps, limit(settings),
-                                  n // TRIAL if tries else 0)
-            solve_pairs(SQUARE, np.array([[0, n, 0, 0, 0, 0, 0, 0]]), problem, state,
-                        (found.violation, found.n_iter), buffers, ready)
-
-        if features is not None:
-            solve(*features)
-        if not found.n_iter[0] and n <= MOST_SINGLE:
+        buffers, ready = tuple(space.array('buffers', (3, n**2), float)), np.ones((2, n), bool)
+        if features is not None and len(features[0]) <= FEW_ALONE:
+            columns, exponential = features
+            ready[0] = False
+        else:
+            columns, exponential = SQUARE, (0.0, False)
+            Q = buffers[0].reshape(n, n)
             K = rows.square(Q)
             if K is not Q:
                 Q[...] = K
             finish_square(Q, t, shift, extra)
-            ready[:] = True
-            solve(SQUARE, (0.0, False))
+        problem = PairProblem(FLAT, columns, NONE, t, exponential, extra, shift, settings.eps, limit(settings))
+        solve_pairs(SQUARE, np.array([[0, n, 0, 0, 0, 0, 0, 0]]), problem, state, (found.violation, found.n_iter),
+                    buffers, ready)
     found.seconds = time.process_time() - started
     return found
 
 
-def plan_pairs(counts: np.ndarray, settings: Settings, n_classes: int = 0) -> PairPlan:
+def limit_rows(features: tuple | None) -> int:
+    """Return up to how many rows a machine is small whose rows of K may be computed on demand; see `rows.features`."""
+    return MOST_OF_FEW[0] if features is not None and len(features[0]) <= MOST_OF_FEW[1] else MOST_ROWS
+
+
+def plan_pairs(counts: np.ndarray, settings: Settings, n_classes: int = 0, features: tuple | None = None) -> PairPlan:
     """Choose up to how many rows a machine is small, so that what is kept fits into the cache.
 
-    counts : rows of each class. n_classes : of the whole problem.
+    counts : rows of each class. n_classes : of the whole problem. features : see `limit_rows`.
     """
-    most = min(ROWS_A_CLASS * (max(n_classes, len(counts)) - 1), MOST_ROWS)
+    most = limit_rows(features)
+    if features is None:
+        most = min(ROWS_A_CLASS * (max(n_classes, len(counts)) - 1), most)
     most = int(min(most, sqrt(settings.cache_bytes / 32)))  # two squares of a machine take half of the cache
     plan = PairPlan(counts, most, TILE)
     return plan if 8 * plan.squares[-1] <= settings.cache_bytes / 2 else PairPlan(counts, 0, TILE)
@@ -225,6 +230,30 @@ def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, machines: tuple, n
                 keep_squares(tile, one, plan, problem.squares)
             n_tasks = n_parts if n_parts > 1 and tasks[:, 1:3].sum() >= WORTH_THREADS else 1
             map_in_threads(solve, range(min(n_tasks, len(tasks))), n_threads if n_tasks > 1 else None)
+
+
+def solve_on_demand(features: tuple[Floats, tuple[float, bool]], order: np.ndarray, plan: PairPlan, machines: tuple,
+                    n_threads: int | None) -> None:
+    """Solve the machines, in place, on rows of K that are computed when a step first needs them.
+
+    What a row has within its class is computed once for all machines of the class; a thread shares with no other.
+    features : see `rows.features`. Other parameters as of `solve_tiles`.
+    """
+    (columns, exponential), (problem, state, found) = features, machines
+    most, n_tasks = plan.most_rows, 1
+    if n_threads and plan.tasks[:, 1:3].sum() >= WORTH_THREADS:
+        n_tasks = min(n_threads, len(plan.tasks))
+    problem = problem._replace(features=np.ascontiguousarray(columns[:, order]), exponential=exponential)
+    with borrowed() as space:
+        squares = space.array('squares', (n_tasks, plan.squares[-1]), float)
+        buffers = space.array('buffers', (n_tasks, 3, most**2), float)
+
+        def solve(number: int) -> None:
+            mine = problem._replace(squares=squares[number], known=np.zeros(len(order), bool))
+            solve_pairs(SQUARE, np.ascontiguousarray(plan.tasks[number::n_tasks]), mine, state, found,
+                        tuple(buffers[number]), np.ones((2, most), bool))
+
+        map_in_threads(solve, range(n_tasks), n_threads if n_tasks > 1 else None)
 
 
 def keep_squares(tile: Floats, group: Group, plan: PairPlan, squares: Floats) -> None:

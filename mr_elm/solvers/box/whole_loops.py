@@ -25,9 +25,11 @@ class PairRows(NamedTuple):
     easy machine.
 
     Q : (n, n), to be filled. ready : (n,) bool, which rows of Q are filled.
-    own, other, cross : values of K of rows of one class, whose targets are -1, of another, and between them; (0, 0)
-        where K is computed from features.
-    features : (d, n), d a multiple of 4, with targets (n,) and exponential, see `fused`; (0, 0) where K is there.
+    own, other, cross : values of K of rows of one class, whose targets are -1, of another, and between them; cross is
+        (0, 0) where K is computed from features, all are where there is one machine.
+    features : (d, N), d a multiple of 4, with exponential, see `fused`; (0, 0) where K is there.
+    known : (N,) bool, of which rows K of their own class is there already. first, second : where in features the rows
+        of both classes begin. targets : (n,), where there is one machine; (0,) else.
     shift : what is added to K. ridge : (n,), what is added to the diagonal. room : (n,), for a row.
     """
 
@@ -37,6 +39,9 @@ class PairRows(NamedTuple):
     other: np.ndarray
     cross: np.ndarray
     features: np.ndarray
+    known: np.ndarray
+    first: int
+    second: int
     targets: Floats
     exponential: tuple[float, bool]
     shift: float
@@ -47,8 +52,11 @@ class PairRows(NamedTuple):
 @inline
 def fill_row(rows: PairRows, i: int) -> None:
     """Fill row i of Q."""
-    if len(rows.features):
-        compute_row(rows, i)
+    if len(rows.targets):
+        out, t, shift = rows.Q[i], rows.targets, rows.shift
+        compute_values(rows.features, i, 0, rows.exponential, out)
+        for j in range(len(t)):
+            out[j] = t[i] * t[j] * (out[j] + shift)
     else:
         copy_row(rows, i)
     rows.Q[i, i] += rows.ridge[i]
@@ -57,40 +65,45 @@ def fill_row(rows: PairRows, i: int) -> None:
 
 @inline
 def copy_row(rows: PairRows, i: int) -> None:
-    """Fill row i of Q from values of K."""
-    out, m, shift = rows.Q[i], len(rows.own), rows.shift
+    """Fill row i of Q from values of K, those that are not there from features."""
+    m, size, shift, out = len(rows.own), len(rows.Q), rows.shift, rows.Q[i]
     if i < m:
-        own, cross = rows.own[i], rows.cross[i]
-        for c in range(m):
-            out[c] = own[c] + shift
-        for c in range(len(cross)):
-            out[m + c] = -(cross[c] + shift)
+        own, cross, at, start, far, there = rows.own[i], rows.room[m:size], 0, rows.first, m, rows.second
     else:
-        other = rows.other[i - m]
-        for c in range(m):
-            out[c] = -(rows.cross[c, i - m] + shift)
-        for c in range(len(other)):
-            out[m + c] = other[c] + shift
+        own, cross, at, start, far, there = rows.other[i - m], rows.room[:m], m, rows.second, 0, rows.first
+    if len(rows.features):
+        row = start + i - at
+        if not rows.known[row]:
+            compute_values(rows.features, row, start, rows.exponential, own)
+            rows.known[row] = True
+        compute_values(rows.features, row, there, rows.exponential, cross)
+    elif i < m:
+        for c in range(len(cross)):
+            cross[c] = rows.cross[i, c]
+    else:
+        for c in range(len(cross)):
+            cross[c] = rows.cross[c, i - m]
+    for c in range(len(own)):
+        out[at + c] = own[c] + shift
+    for c in range(len(cross)):
+        out[far + c] = -(cross[c] + shift)
 
 
 @inner
-def compute_row(rows: PairRows, i: int) -> None:
-    """Fill row i of Q from features, by sums of squared differences, four features a pass."""
-    out, X, t, (gamma, root), shift, part = (
-        rows.Q[i], rows.features, rows.targets, rows.exponential, rows.shift, rows.room)
-    part[:] = 0.0
+def compute_values(X: np.ndarray, i: int, start: int, exponential: tuple[float, bool], out: Floats) -> None:
+    """Fill out with K between row i and those from start on, by sums of squared differences, four features a pass."""
+    (gamma, root), stop = exponential, start + len(out)
+    out[:] = 0.0
     for f in range(0, len(X), 4):
-        x0, x1, x2, x3 = X[f], X[f + 1], X[f + 2], X[f + 3]
-        u0, u1, u2, u3 = x0[i], x1[i], x2[i], x3[i]
-        for j in range(len(t)):
+        x0, x1, x2, x3 = X[f, start:stop], X[f + 1, start:stop], X[f + 2, start:stop], X[f + 3, start:stop]
+        u0, u1, u2, u3 = X[f, i], X[f + 1, i], X[f + 2, i], X[f + 3, i]
+        for j in range(len(out)):
             a, b, c, e = u0 - x0[j], u1 - x1[j], u2 - x2[j], u3 - x3[j]
-            part[j] += a * a + b * b + c * c + e * e
-    for j in range(len(t) if root else 0):
-        part[j] = np.sqrt(part[j])
-    for j in range(len(t)):
-        part[j] = exp_double(-gamma * part[j])
-    for j in range(len(t)):
-        out[j] = t[i] * t[j] * (part[j] + shift)
+            out[j] += a * a + b * b + c * c + e * e
+    for j in range(len(out) if root else 0):
+        out[j] = np.sqrt(out[j])
+    for j in range(len(out)):
+        out[j] = exp_double(-gamma * out[j])
 
 
 @fast
