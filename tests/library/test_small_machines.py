@@ -139,11 +139,14 @@ def test_rows_on_demand_and_rows_together_give_one_machine(rows, kind, n_threads
         assert not any(len(one.unsolved) for one in found)
 
 
-def test_machines_are_larger_where_few_features_give_their_rows():
-    X = np.random.default_rng(0).standard_normal((2000, 28))
+def test_machines_are_larger_where_few_features_give_their_rows_unless_many_variables_are_free():
+    rng = np.random.default_rng(0)
+    X, noise = rng.standard_normal((2000, 28)), rng.standard_normal(2000)
     codes, kernel, upper = (X[:, 0] > 0).astype(int), make_kernel('gaussian', gamma=0.01), np.full(2000, 1e3)
     assert solve_small_machines(kernel_rows(X, kernel), codes, upper, Settings()) is None
-    found = solve_small_machines(kernel_rows(X[:, :20], kernel), codes, upper, Settings())
-    K = kernel.tile(X[:, :20], X[:, :20])
+    rows, K = kernel_rows(X[:, :20], kernel), kernel.tile(X[:, :20], X[:, :20])
+    found = solve_small_machines(rows, codes, upper, Settings())
     assert not len(found.unsolved)
     assert twin.kkt_residual(twin.signed(K, 2.0 * codes - 1), found.make_result(0).alpha, upper) <= 1e-3
+    noisy = solve_small_machines(rows, (X[:, 0] + 3 * noise > 0).astype(int), upper, Settings())
+    assert noisy.unsolved.tolist() == [0] and noisy.n_iter.tolist() == [0]

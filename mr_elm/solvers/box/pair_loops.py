@@ -16,6 +16,7 @@ from mr_elm.solvers.box.whole_loops import (
     A,
     G,
     PairRows,
+    count_free,
     fill_row,
     find_face,
     move,
@@ -36,6 +37,8 @@ SWEEPS = 2    # pair steps a variable after each Newton step; 4 take 2 % longer 
 WORTH = 50    # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
 COPIED = 256  # rows, up to which all rows of Q are filled at once; 0 takes 13 % longer, 600 2 % (glass, vowel, segment)
 MOST_FACE = 600   # free variables; beyond, `block_rule` and its LAPACK in float32 is faster (wine-quality-white)
+LARGE, TRIAL = 1200, 6  # rows: when it used 1 / TRIAL of them, a larger machine is left if half of these have free
+# variables: its face will be too large (abalone, pendigits, car)
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 
 
@@ -110,7 +113,7 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
         width, whole, newton, made, most = size, True, size <= FEW, 0, size if size <= FEW else size // FIRST
-        wanted = 0 if computed or size > COPIED else size
+        filled, wanted = 0, 0 if computed or size > COPIED else size
         for i in range(wanted):
             face[i] = i
         while True:
@@ -128,6 +131,9 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
                                      tolerance, most)
             made, most = made + steps, most - steps
             if said >= 0:
+                filled += 1
+                if size > LARGE and filled == size // TRIAL and 2 * count_free(a, upper) > filled:
+                    break
                 face[0], wanted = said, 1
                 continue
             newton = newton if whole else said != SETTLED

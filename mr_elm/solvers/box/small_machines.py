@@ -33,7 +33,7 @@ ROUNDS = 50  # steps of Newton, after which a machine is left to blocks
 # demand, on 22 sets of 3 to 26 classes and on 16 sets of two: machines of up to 2,500 rows gain, of 4,500 they lose.
 MOST_ROWS = 1200        # of a small machine
 MOST_OF_FEW = 2500, 24  # rows where features are few, and how many are few: with 40, `block_rule` is a third faster
-ROWS_A_FEATURE = 2      # of a machine, in the mean, from which rows on demand pay; tiles where a machine has fewer
+ROWS_A_FEATURE = 3      # of a machine, in the mean, from which rows on demand pay; tiles where a machine has fewer
 FEW_ALONE = 52          # features of the machine of two classes, up to which rows on demand pay
 # With tiles, a machine is small up to ROWS_A_CLASS rows for each other class of the problem, as the machines of a class
 # share its kernel values: solved together, machines of two equal classes of pendigits, optdigits, yeast, covtype and

@@ -218,6 +218,15 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float, face: np.nd
 
 
 @inline
+def count_free(a: Floats, upper: Floats) -> int:
+    """Return how many variables are off their bounds."""
+    free = 0
+    for i in range(len(a)):
+        free += 0 < a[i] < upper[i]
+    return free
+
+
+@inline
 def take_face(Q: np.ndarray, face: np.ndarray, state: Floats, o: int, inside: np.ndarray, part: Floats) -> None:
     """Fill in the matrix of a face, and what is known of its variables; those of the machine begin at o."""
     for r in range(len(face)):
