@@ -54,7 +54,7 @@ def fill_row(rows: PairRows, i: int) -> None:
     """Fill row i of Q."""
     if len(rows.targets):
         out, t, shift = rows.Q[i], rows.targets, rows.shift
-        compute_values(rows.features, i, 0, rows.exponential, out)
+        compute_values(rows.features, i, rows.first, rows.exponential, out)
         for j in range(len(t)):
             out[j] = t[i] * t[j] * (out[j] + shift)
     else:
