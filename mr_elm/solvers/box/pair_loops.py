@@ -37,8 +37,7 @@ SWEEPS = 2    # pair steps a variable after each Newton step; 4 take 2 % longer 
 WORTH = 50    # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
 COPIED = 256  # rows, up to which all rows of Q are filled at once; 0 takes 13 % longer, 600 2 % (glass, vowel, segment)
 MOST_FACE = 600   # free variables; beyond, `block_rule` and its LAPACK in float32 is faster (wine-quality-white)
-LARGE, TRIAL = 1200, 6  # rows: when it used 1 / TRIAL of them, a larger machine is left if half of these have free
-# variables: its face will be too large (abalone, pendigits, car)
+LARGE, MANY = 1200, 2 * MOST_FACE // 3  # a machine of more rows is left as soon as so many variables are free
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 
 
@@ -132,7 +131,7 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
             made, most = made + steps, most - steps
             if said >= 0:
                 filled += 1
-                if size > LARGE and filled == size // TRIAL and 2 * count_free(a, upper) > filled:
+                if size > LARGE and filled > MANY and count_free(a, upper) > MANY:
                     break
                 face[0], wanted = said, 1
                 continue
