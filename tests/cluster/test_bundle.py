@@ -38,11 +38,10 @@ def test_an_archive_that_is_there_is_not_made_again(cluster, bundle):
     assert bundle == f'{FOLDER}/{bundle_name()}'
 
 
-def test_tasks_in_the_bundle_give_the_same_bits(cluster, bundle, rows, model_of, tmp_path):
-    cluster.done('pack', rows, '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
-    cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', tmp_path / 'inline.npz', runner=None)
+def test_tasks_in_the_bundle_give_the_same_bits(cluster, here, bundle, packed_rows, model_of, tmp_path):
+    here('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / 'inline.npz', '-q')
     for name, words in (('bundle', ('--bundle', bundle)), ('python', ('--python', sys.executable))):
-        cluster.done('train', 'pesvm', tmp_path / 'packed', *OPTIONS, '--model', tmp_path / name, *words)
+        cluster.done('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / name, *words)
         inline, arrays = model_of(tmp_path / 'inline.npz')[1], model_of(tmp_path / name)[1]
         assert [key for key in inline if inline[key].tobytes() != arrays[key].tobytes()] == []
 

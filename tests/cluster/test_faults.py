@@ -108,11 +108,11 @@ def test_a_mapper_killed_in_a_pass_of_conjugate_gradients_does_not_show(cluster,
 
 
 @pytest.fixture(scope='module')
-def one_block(cluster, tmp_path_factory):
+def one_block(cluster, here, tmp_path_factory):
     """Train inline on one block of rows: the folder of rows.csv, packed and inline.npz."""
     folder = tmp_path_factory.mktemp('one-block')
-    cluster.done('generate', 'ndc', '--rows', 16_000, '--features', 5, '-o', folder / 'rows.csv', runner=None)
-    cluster.done('pack', folder / 'rows.csv', '-o', folder / 'packed', '--block-rows', 16_000, runner=None)
+    here('generate', 'ndc', '--rows', 16_000, '--features', 5, '-o', folder / 'rows.csv')
+    here('pack', folder / 'rows.csv', '-o', folder / 'packed', '--block-rows', 16_000, '-q')
     cluster.done('train', 'pesvm', folder / 'packed', *MANY_NODES, '--model', folder / 'inline.npz', runner=None)
     return folder
 

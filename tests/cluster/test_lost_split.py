@@ -26,11 +26,12 @@ def silent(tmp_path):
 
 
 @pytest.mark.parametrize('command', ['train', 'predict'])
-def test_a_split_that_a_task_says_nothing_of_is_noticed(cluster, rows, silent, tmp_path, command):
+def test_a_split_that_a_task_says_nothing_of_is_noticed(cluster, here, rows, silent, tmp_path, command):
     model, out = tmp_path / 'm.npz', tmp_path / 'out'
-    cluster.done('train', 'elm', rows, '--hidden', 5, '--model', model, runner=None)
-    words = ['predict', model, rows, '-o', out] if command == 'predict' else [
-        'train', 'elm', rows, '--hidden', 5, '--model', out]
+    words = ['train', 'elm', rows, '--hidden', 5, '--model', out]
+    if command == 'predict':
+        here('train', 'elm', rows, '--hidden', 5, '--model', model, '-q')
+        words = ['predict', model, rows, '-o', out]
     process = cluster.elm(*words, '--python', silent, '-D', 'mapreduce.job.maps=2', '-q')
     assert process.returncode == 1 and len(process.stderr.splitlines()) == 1, process.stderr
     assert 'every byte must be read once' in process.stderr and rows.name in process.stderr

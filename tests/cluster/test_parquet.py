@@ -38,8 +38,7 @@ def inline(here, folder, tmp_path_factory):
 
 @pytest.mark.long
 def test_a_data_set_on_hdfs_gives_the_model_that_it_gives_inline(cluster, folder, inline, tmp_path):
-    cluster.hadoop('fs', '-mkdir', '-p', '/tests')
-    cluster.hadoop('fs', '-put', folder, '/tests/set')
+    cluster.put(folder, '/tests/set')
     cluster.done('train', 'pesvm', 'hdfs:///tests/set', *OPTIONS, '--model', tmp_path / 'm.npz',
                  '-D', 'mapreduce.job.maps=3')
     cluster.done('predict', tmp_path / 'm.npz', 'hdfs:///tests/set', '--scores', '-q', '-o', tmp_path / 'scores')

@@ -21,7 +21,7 @@ def reader(cluster, tmp_path, monkeypatch):
         return run_script(script, tmp_path, HADOOP_HOME=str(cluster.home), PORT_BASE=str(cluster.port),
                           HADOOP_STATE=str(tmp_path / 'another'))
     yield run
-    cluster.hadoop('fs', '-rm', '-r', '-f', '-skipTrash', '/data', '/models')
+    cluster.remove('/data', '/models')
 
 
 def scripts_of(page):
@@ -34,8 +34,8 @@ def test_the_readme_prints_the_first_run_of_the_page_on_hadoop():
     assert scripts_of('README.md')[0] == scripts_of('docs/hadoop.md')[0]
 
 
-def test_the_steps_on_a_cluster_run_as_printed(cluster, reader, tmp_path):
-    cluster.done('generate', 'twonorm', '--rows', 5000, '--features', 20, '-o', 'rows.csv', runner=None)
+def test_the_steps_on_a_cluster_run_as_printed(here, reader, tmp_path):
+    here('generate', 'twonorm', '--rows', 5000, '--features', 20, '-o', 'rows.csv')
     for script in scripts_of('docs/hadoop.md'):
         done = reader(script)
         assert done.returncode == 0, done.stderr
@@ -43,8 +43,8 @@ def test_the_steps_on_a_cluster_run_as_printed(cluster, reader, tmp_path):
 
 
 @pytest.mark.parametrize('page', ['docs/hadoop.md', 'docs/trouble.md'])
-def test_commands_on_a_cluster_print_what_is_shown(page, cluster, reader, tmp_path):
-    cluster.done('generate', 'blobs', '--rows', 1000, '--features', 4, '--classes', 3, '-o', 'rows.csv', runner=None)
+def test_commands_on_a_cluster_print_what_is_shown(page, cluster, here, reader, tmp_path):
+    here('generate', 'blobs', '--rows', 1000, '--features', 4, '--classes', 3, '-o', 'rows.csv')
     with cluster.started('train', 'pesvm', 'rows.csv', '--model', 'stopped.npz') as process:
         cluster.until((tmp_path / 'stopped.npz.work').exists)
         process.kill()

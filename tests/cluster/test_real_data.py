@@ -15,8 +15,8 @@ def rows(request):
     return demand_set(request.param)
 
 
-def test_packed_rows_give_the_same_bits(cluster, rows, model_of, tmp_path):
-    cluster.done('pack', rows, '-o', tmp_path / 'packed', runner=None)
+def test_packed_rows_give_the_same_bits(cluster, here, rows, model_of, tmp_path):
+    here('pack', rows, '-o', tmp_path / 'packed', '-q')
     models = []
     for runner, words in RUNNERS.items():
         path = tmp_path / f'{runner}.npz'
@@ -27,18 +27,18 @@ def test_packed_rows_give_the_same_bits(cluster, rows, model_of, tmp_path):
 
 
 @pytest.mark.parametrize('rows', ['letter', 'a9a'], indirect=True)
-def test_text_gives_the_same_predictions(cluster, rows, tmp_path):
+def test_text_gives_the_same_predictions(cluster, here, rows, tmp_path):
     scores = []
     for runner, words in RUNNERS.items():
         model, out = tmp_path / f'{runner}.npz', tmp_path / runner
         cluster.done('train', 'pesvm', rows, *OPTIONS, '--model', model, *words, runner=runner)
-        cluster.done('predict', model, rows, '-o', out, '--scores', runner='local')
+        here('predict', model, rows, '-o', out, '--scores', '-q')
         scores.append(np.loadtxt(out, dtype=str)[:, 1:].astype(float))
     assert max(np.abs(other - scores[0]).max() for other in scores[1:]) < 1e-8
 
 
-def test_parts_and_grids_on_the_cluster_are_those_inline(cluster, tmp_path, model_of):
-    cluster.done('pack', demand_set('australian'), '-o', tmp_path / 'packed', runner=None)
+def test_parts_and_grids_on_the_cluster_are_those_inline(cluster, here, tmp_path, model_of):
+    here('pack', demand_set('australian'), '-o', tmp_path / 'packed', '-q')
     said, models = [], []
     for runner in ('inline', 'hadoop'):
         path = tmp_path / f'{runner}.npz'
@@ -52,9 +52,9 @@ def test_parts_and_grids_on_the_cluster_are_those_inline(cluster, tmp_path, mode
         assert abs(header['parameters']['certificates']['objective'][0] + 1803.944304) < 0.002
 
 
-def test_a_kernel_machine_from_columns_of_the_driver_or_of_a_job_is_the_one_inline(cluster, tmp_path, model_of):
+def test_a_kernel_machine_from_columns_of_the_driver_or_of_a_job_is_the_one_inline(cluster, here, tmp_path, model_of):
     """Omega takes 42.7 MB: beside it there is no room for the rows, 0.35 MB, and a job makes the columns."""
-    cluster.done('pack', demand_set('segment'), '-o', tmp_path / 'packed', '--block-rows', 500, runner=None)
+    here('pack', demand_set('segment'), '-o', tmp_path / 'packed', '--block-rows', 500, '-q')
     models = []
     for number, (runner, *more) in enumerate([('inline',), ('hadoop',), ('hadoop', '--memory', 42.9)]):
         path = tmp_path / f'{number}.npz'

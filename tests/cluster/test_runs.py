@@ -22,8 +22,7 @@ from reference.hadoop_jobs import (
 )
 
 from mr_elm.engines.hadoop.yarn import Yarn
-from mr_elm.files.hadoop import make_web_hdfs, read_configuration
-from mr_elm.files.storage import HDFSStore
+from mr_elm.files.hadoop import read_configuration
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures('nothing_is_left')]
 
@@ -31,7 +30,7 @@ pytestmark = [pytest.mark.long, pytest.mark.usefixtures('nothing_is_left')]
 FULL = r'DSQuotaExceededException|The DiskSpace quota of'
 
 
-def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, rows, model_of, tmp_path):
+def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, here, rows, model_of, tmp_path):
     words = ('train', 'pesvm', rows, '--hidden', 40, '--model', tmp_path / 'm.npz')
     before = jobs(cluster)
     with cluster.started(*words) as process:
@@ -47,7 +46,7 @@ def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, rows, mod
     assert done.returncode == 0 and 'statistics: finished in the earlier run' in done.stderr, done.stderr
     assert len(jobs(cluster) - before) == 2
     assert [path.name for path in tmp_path.iterdir()] == ['m.npz']
-    cluster.done('train', 'pesvm', rows, '--hidden', 40, '--model', tmp_path / 'inline.npz', runner=None)
+    here('train', 'pesvm', rows, '--hidden', 40, '--model', tmp_path / 'inline.npz', '-q')
     (header, arrays), (expected, inline) = map(model_of, (tmp_path / 'm.npz', tmp_path / 'inline.npz'))
     assert {**header, 'parameters': 0} == {**expected, 'parameters': 0}
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
@@ -104,22 +103,22 @@ def test_an_interrupt_ends_the_job_and_leaves_nothing(cluster, training, tmp_pat
 
 def test_a_full_hdfs_costs_no_finished_job(cluster, training, tmp_path, inline, model_of):
     """The folder of the model fills up while the job runs."""
-    cluster.hadoop('fs', '-mkdir', '-p', '/tests/full')
+    cluster.hdfs.client.mkdir('hdfs:///tests/full')
     model = 'hdfs:///tests/full/m.npz'
     with training(model=model) as process:
         application(process)
         quota(cluster, '/tests/full', 1)
         last = failed(process, FULL)
         assert model in last and '--resume' in last
-    assert cluster.listing('/tests/full').split()[-1] == '/tests/full/m.npz.work'
+    assert cluster.listing('/tests/full') == ['m.npz.work']
     quota(cluster, '/tests/full', -1)
     before = jobs(cluster)
     with training('--resume', model=model) as process:
         assert 'Gram: finished in the earlier run' in process.communicate(timeout=60)[1]
     assert jobs(cluster) == before
-    cluster.hadoop('fs', '-get', '/tests/full/m.npz', tmp_path / 'm.npz')
+    cluster.get(model, tmp_path / 'm.npz')
     demand_same_bits(inline, model_of(tmp_path / 'm.npz')[1])
-    assert cluster.listing('/tests/full').split()[-1] == '/tests/full/m.npz'
+    assert cluster.listing('/tests/full') == ['m.npz']
 
 
 def test_a_task_that_finds_no_room_says_so(cluster, training, tmp_path):
@@ -133,7 +132,7 @@ def test_a_task_that_finds_no_room_says_so(cluster, training, tmp_path):
 
 @pytest.mark.parametrize('folder, problem', [('/tests/narrow', FULL), ('/tests/foreign', 'AccessControlException')])
 def test_where_no_model_can_be_written_no_job_is_started(cluster, training, folder, problem):
-    cluster.hadoop('fs', '-mkdir', '-p', folder)
+    cluster.hdfs.client.mkdir(f'hdfs://{folder}')
     if folder == '/tests/narrow':
         quota(cluster, folder, 1)
     before = jobs(cluster)
@@ -152,10 +151,9 @@ def test_lines_that_hadoop_counts_otherwise_are_no_model(cluster, rows, tmp_path
 
 
 def test_a_file_that_grows_between_two_passes_is_no_model(cluster, rows, tmp_path):
-    cluster.hadoop('fs', '-mkdir', '-p', '/tests/grows')
     shutil.copy(rows, tmp_path / 'rows.csv')
     (tmp_path / 'more.csv').write_text('1,0,0,0,0,0\n')
-    cluster.hadoop('fs', '-put', '-f', tmp_path / 'rows.csv', '/tests/grows')
+    cluster.put(tmp_path / 'rows.csv', '/tests/grows/rows.csv')
     words = ('train', 'pesvm', 'hdfs:///tests/grows/rows.csv', '--hidden', 40, '--model', tmp_path / 'm.npz')
     with cluster.started(*words) as process:
         assert any(line.startswith('statistics: ') and 'MB/s' in line for line in process.stderr)
@@ -164,7 +162,7 @@ def test_a_file_that_grows_between_two_passes_is_no_model(cluster, rows, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ['more.csv', 'rows.csv']
 
 
-def test_arguments_reach_the_tasks_as_they_are(cluster, tmp_path, model_of):
+def test_arguments_reach_the_tasks_as_they_are(cluster, here, tmp_path, model_of):
     """Names of classes are arguments of a job; so is the name of a file."""
     names = ["it's", '$(touch /tmp/executed)', 'a; touch /tmp/executed', '"`id`" \\ *']
     rng = np.random.default_rng(0)
@@ -172,12 +170,10 @@ def test_arguments_reach_the_tasks_as_they_are(cluster, tmp_path, model_of):
     with open(rows, 'w', newline='') as stream:
         csv.writer(stream).writerows([names[i % 4], *rng.standard_normal(3) + i % 4] for i in range(400))
     folder = f'/tests/awkward/{names[0]} {names[1].replace("/", "_")} [1] {{2}}'
-    cluster.done('pack', rows, '-o', tmp_path / 'packed', runner=None)
+    here('pack', rows, '-o', tmp_path / 'packed', '-q')
     words = ('--hidden', 20, '--class-weight', 'balanced', '--model')
-    cluster.done('train', 'pesvm', tmp_path / 'packed', *words, tmp_path / 'inline.npz', runner=None)
-    store = HDFSStore(make_web_hdfs(read_configuration(cluster.home)))
-    for path in (tmp_path / 'packed').iterdir():
-        store.put(path, f'hdfs://{folder}/{path.name}')
+    here('train', 'pesvm', tmp_path / 'packed', *words, tmp_path / 'inline.npz', '-q')
+    cluster.put(tmp_path / 'packed', folder)
     cluster.done('train', 'pesvm', f'hdfs://{folder}', *words, tmp_path / 'm.npz')
     (header, arrays), (expected, inline) = map(model_of, (tmp_path / 'm.npz', tmp_path / 'inline.npz'))
     demand_same_bits(inline, arrays)

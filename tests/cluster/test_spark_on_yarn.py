@@ -102,8 +102,7 @@ def node_of(folder):
 
 
 def test_rows_on_hdfs_give_the_bits_of_one_process(cluster, yarn, environ, packed, inline, tmp_path, model_of):
-    cluster.hadoop('fs', '-mkdir', '-p', '/tests')
-    cluster.hadoop('fs', '-put', packed, '/tests/for-spark')
+    cluster.put(packed, '/tests/for-spark')
     words = ['hdfs:///tests/for-spark', *yarn, '--partitions-of-rows', 3]
     cluster.done('train', 'pesvm', '--hidden', 600, '--nu', 10, '--model', tmp_path / 'm.npz', *words, runner='spark',
                  **environ)
@@ -170,9 +169,7 @@ session.stop()
 
 
 def test_a_notebook_trains_and_predicts_on_yarn(cluster, properties, environ, here, rows, tmp_path, model_of):
-    cluster.hadoop('fs', '-mkdir', '-p', '/tests')
-    (tmp_path / 'rows.csv').write_bytes(rows.read_bytes())
-    cluster.hadoop('fs', '-put', '-f', tmp_path / 'rows.csv', '/tests/notebook.csv')
+    cluster.put(rows, '/tests/notebook.csv')
     command = [sys.executable, '-c', NOTEBOOK, json.dumps(properties), tmp_path / 'm.npz', tmp_path / 'found.json']
     known = {**cluster.env, **environ, 'PYSPARK_PYTHON': sys.executable}
     subprocess.run(command, check=True, timeout=PATIENCE, env=known)

@@ -27,14 +27,13 @@ def shell(cluster, tmp_path, monkeypatch):
     try:
         yield run
     finally:
-        cluster.hadoop('fs', '-rm', '-r', '-f', '-skipTrash', '/data')
+        cluster.remove('/data')
 
 
 @pytest.fixture(scope='module')
 def packed_there(cluster, packed_rows):
     """Copy packed rows to HDFS; returns the folder."""
-    cluster.hadoop('fs', '-mkdir', '-p', '/tests')
-    cluster.hadoop('fs', '-put', packed_rows, '/tests/scripted')
+    cluster.put(packed_rows, '/tests/scripted')
     return 'hdfs:///tests/scripted'
 
 
