@@ -22,7 +22,7 @@ from mr_elm.typing import Floats
 
 
 class MRPass(MRRows):
-    """Multiply E'E with vectors D, or sum up E'T: a pass of PESVM without a Gram.
+    """Multiply E'E with vectors D, and sum up E'T: a pass of PESVM without a Gram.
 
     E = [Phi(X), -e] has a row for each row of X and m = L + 1 columns: the outputs
     of the L hidden nodes, and -1. Each task gets D, shape (m, K), by --vectors. It
@@ -36,29 +36,30 @@ class MRPass(MRRows):
             with --folds, where D are output weights:
             <held, [high, low]>         of the held-out rows: the squared error of
                 E D, the weight, how many rows E D labels right, how many there are
-            without --vectors:
+            where E'T is wanted:
             <sum LABEL, [high, low]>    sums of the rows of E, see mr_gram
 
     With --folds, products and sums are of the rows that are not held out. The file
-    of D says whether they are output weights, and whether E of dense rows may be of
-    float32: products with D are of float32 then, and their sums of float64.
+    of D says whether they are output weights, whether E'T is wanted too, and
+    whether E of dense rows may be of float32: its products are of float32 then, and
+    their sums of float64. For E'T alone D has no column.
 
-    Map:     add E_b'(E_b D) of some rows of a block to the sums of the task, write
-             them at its end.
+    Map:     add E_b'(E_b D) and E_b'T_b of some rows of a block to the sums of the
+             task, write them at its end.
     Reduce:  add the pairs of a key.
 
     All sums are exact on a grid (--grid): their order does not change a bit.
     Source: Rudi et al., FALKON: an optimal large scale kernel method, 2017.
     """
 
-    REQUIRED = 'layer', 'grid'
+    REQUIRED = 'layer', 'grid', 'vectors'
     MERGE = {'product': merge_pairs, 'sum': merge_pairs, 'held': merge_pairs}
 
     def configure_args(self) -> None:
         """Add the hidden layer, the vectors and what decides the sums."""
         super().configure_args()
         self.add_file_arg('--layer', help='npz: the hidden layer')
-        self.add_file_arg('--vectors', help="npz: the vectors D (default: sum up E'T)")
+        self.add_file_arg('--vectors', help='npz: the vectors D')
         self.add_file_arg('--grid', help='JSON: the three grids of the exact sums')
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
         self.add_file_arg('--folds', help='JSON: the rows that are held out (default: none)')
@@ -69,15 +70,14 @@ class MRPass(MRRows):
         weights = self.options.class_weights
         self.class_weights = None if weights is None else read_json(weights)
         steps = GridSteps(*read_json(self.options.grid))
-        self.targets = TargetSums(steps, self.numeric, self.separator)
         self.folds = None if self.options.folds is None else Folds(**read_json(self.options.folds))
-        self.product = self.held = self.single = None
-        if self.options.vectors is not None:
-            header, arrays = load_arrays(self.options.vectors)
-            self.product = ProductSum(arrays['vectors'], steps)
-            self.single = SingleLayer(self.layer) if header['single'] else None
-            if self.folds is not None and header['weights']:
-                self.held = HeldOutSums(arrays['vectors'], self.folds.n_classes, steps)
+        header, arrays = load_arrays(self.options.vectors)
+        self.product = ProductSum(arrays['vectors'], steps)
+        self.targets = TargetSums(steps, self.numeric, self.separator) if header['targets'] else None
+        self.single = SingleLayer(self.layer) if header['single'] else None
+        self.held = None
+        if self.folds is not None and header['weights']:
+            self.held = HeldOutSums(arrays['vectors'], self.folds.n_classes, steps)
 
     def map_block(self, block: Block, place: list[int]) -> None:
         """Add the rows of a block to the sums, and score those that are held out."""
@@ -99,21 +99,23 @@ class MRPass(MRRows):
 
     def add_rows(self, block: Block) -> None:
         """Add rows to the sums."""
-        if self.product is not None and self.single is not None and not issparse(block.X):
-            self.product.add_single(self.single, block.X, row_weights(block, self.class_weights))
+        if self.single is not None and not issparse(block.X):
+            weights = row_weights(block, self.class_weights)
+            T = None if self.targets is None else self.targets.make_targets(block)
+            sums = self.product.add_single(self.single, block.X, weights, T)
+            if self.targets is not None and sums is not None:
+                self.targets.add_products(sums, block, weights)
             return
         for E, part, weights in self.expand(block):
-            if self.product is not None:
-                self.product.add(E, weights)
-            else:
+            self.product.add(E, weights)
+            if self.targets is not None:
                 self.targets.add_targets(E, part, weights)
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums, nothing when there was no row."""
-        if self.product is None:
+        if self.targets is not None:
             for name, sums in sorted(self.targets.sums.items()):
                 yield make_key('sum', name), list(sums)
-            return
         if self.product.n_rows:
             for first, part in cut_columns(*self.product.D.shape):
                 yield make_key('product', first), [self.product.high[part], self.product.low[part]]
@@ -122,9 +124,9 @@ class MRPass(MRRows):
 
 
 def cut_columns(m: int, k: int) -> Iterator[tuple[int, slice]]:
-    """Yield (first column, slice) of the parts of a product (m, k), each small enough for a record."""
-    step = max(1, RECORD_BYTES // (16 * k))
-    for first in range(0, m, step):
+    """Yield (first column, slice) of the parts of a product (m, k), each small enough for a record; none if k is 0."""
+    step = max(1, RECORD_BYTES // (16 * max(k, 1)))
+    for first in range(0, m if k else 0, step):
         yield first, slice(first, first + step)
 
 
@@ -138,6 +140,11 @@ def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, int]) -> Fl
     if expected:
         raise AccountingError(f'expected every part of a product once, {len(expected)} are missing')
     return product
+
+
+def read_targets(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Read the output pairs: the sums that E'T follows from, by label."""
+    return {split_key(key)[1][0]: pair for key, pair in pairs if split_key(key)[0] == 'sum'}
 
 
 def read_held_out(pairs: Iterable[tuple[str, Any]]) -> HeldOutScore | None:

@@ -113,7 +113,7 @@ def compare_passes(bench: Bench) -> list[Claim]:
         return []
     session, n = bench.shared(Session), bench.pick(20_000, 200_000)
     path, V = bench.shared(Files).packed(n), np.random.default_rng(1).standard_normal((L + 1, 1))
-    save_arrays(session.folder / 'vectors.npz', {'weights': False, 'single': False}, {'vectors': V})
+    save_arrays(session.folder / 'vectors.npz', {'weights': False, 'targets': False, 'single': False}, {'vectors': V})
     words = [*session.options(), '--vectors', str(session.folder / 'vectors.npz')]
     passes = [partial(run_passes, open_rows(path, engine), words) for engine in session.engines]
     bare = partial(run_bare_passes, session.pool, session.arrays(path), V)

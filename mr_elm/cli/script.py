@@ -174,8 +174,8 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
 
 def add_passes(script: Script, which: str, words: list[str]) -> None:
     """Add the stages of conjugate gradients. which : of which rows, if not of all. words : their options."""
-    script.add(f"sum up E'T{which}", 'pass', words)
-    script.loop(f"compute products of E'E with vectors{which}", ('pass', [*words, *script.files(vectors='npz')]))
+    script.loop(f"sum up E'T, and compute products of E'E with vectors{which}",
+                ('pass', [*words, *script.files(vectors='npz')]))
 
 
 def takes_passes(plan: InputPlan, options: PESVMOptions) -> bool:

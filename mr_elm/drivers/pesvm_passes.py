@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -20,9 +19,9 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.single import takes_single
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
-from mr_elm.io.wire import split_key
 from mr_elm.machines.calibrating import Made, demand_every_class, keep_held_out
 from mr_elm.machines.fold_machines import FOLDS
+from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.passes import Passes
@@ -30,9 +29,9 @@ from mr_elm.model_parts import layer_arrays
 from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.held_out import HeldOutScore
 from mr_elm.solvers.ridge.esvm import collect_targets, right_side
-from mr_elm.solvers.ridge.sample_factor import Sample, SampleGram
-from mr_elm.solvers.shared.block_cg import PassLimits, solve_positive
-from mr_elm.streaming.mr_pass import MRPass, read_held_out, read_product
+from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, SampleGram
+from mr_elm.solvers.shared.block_cg import Approximation, PassLimits, solve_positive
+from mr_elm.streaming.mr_pass import MRPass, read_held_out, read_product, read_targets
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 
@@ -69,7 +68,8 @@ class PassProblem:
     folder: str
     files: list[str]
     folds: Folds | None = None
-    last: tuple = field(default=(), init=False)  # D, E'E D and the score of the last pass
+    T: Floats | None = field(default=None, init=False)  # E'T, (m, K), as a float64 pass has summed it up
+    last: tuple = field(default=(), init=False)  # B, E'E B and the score of the last float64 pass over output weights
 
     def hold_out(self, folds: Folds) -> 'PassProblem':
         """Return the same problem on some of the rows, and with others held out."""
@@ -79,44 +79,66 @@ class PassProblem:
     def solve(self, nu: float, start: Floats | None = None) -> PassSolution:
         """Solve (I/nu + E'E) B = E'T by conjugate gradients.
 
-        start : output weights (L + 1, K) to begin with, None for zeros. Warns when the passes allowed do not suffice.
+        start : output weights (L + 1, K) to begin with, None for those of the sample. Warns when the passes allowed do
+        not suffice.
         """
-        passes, T = self.passes, self.targets
+        passes = self.passes
         report = PassReport(self.inputs.data.engine.reporter, 'passes', passes.tolerance, passes.max_passes)
-        limits = PassLimits(passes.tolerance, passes.max_passes, report)
-        known = None if start is None or start.shape[1:] != T.shape[1:] else start[:len(T)]
         M = self.gram.factor(nu * (self.folds.share_trained if self.folds else 1))  # a multiple of M is as good
-        rough = (lambda D: self.multiply_rough(D) + D / nu) if takes_single(self.layer) else None
-        B, n_passes, residual = solve_positive(lambda D: self.multiply(D) + D / nu, T, M.apply, limits, known, rough)
+        found, n_begun = self.begin(nu, self.choose_start(M, start))
+        limits = PassLimits(passes.tolerance, passes.max_passes - n_begun, report.after(n_begun))
+        rough = (lambda D: self.multiply(D, single=True) + D / nu) if takes_single(self.layer) else None
+        found, n_passes = solve_positive(lambda D: self.multiply(D) + D / nu, lambda B: self.measure(B, nu), found,
+                                         M.apply, limits, rough)
+        n_passes, residual = n_begun + n_passes, found.residual
         if residual > passes.tolerance:
             warnings.warn(f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
                           f'most {passes.tolerance:g}: raise --precondition-rows, lower --nu, or allow more '
                           '--max-passes', ConvergenceWarning, stacklevel=2)
-        return PassSolution(nu, self.pad(B), n_passes, residual, self.last[-1])
+        return PassSolution(nu, self.pad(found.X), n_passes, residual, self.last[-1])
 
-    @cached_property
-    def targets(self) -> Floats:
-        """Run the first pass: E'T, (n_columns, K)."""
+    def choose_start(self, M: SampleFactor, start: Floats | None) -> Floats:
+        """Return output weights to begin with, (m, K): those given where they fit, else those of the sample.
+
+        Where rows are held out the sample may have some of them: 0 then.
+        """
+        shape = self.gram.ET.shape
+        if start is not None and start.shape[1:] == shape[1:]:
+            return start[:len(self.gram.M)]
+        return M.apply(self.gram.ET) if self.folds is None else np.zeros(shape)
+
+    def begin(self, nu: float, B: Floats) -> tuple[Approximation, int]:
+        """Return the Approximation B, which may be of float32, and the passes that it took: E'E B may be known."""
+        if self.T is not None and self.last and np.array_equal(B, self.last[0]):
+            return Approximation.of(B, self.T, self.last[1] + B / nu), 0
+        single = takes_single(self.layer)
+        product, pairs = self._pass(B if B.any() else B[:, :0], targets=True, single=single)
+        T = self.read_targets(pairs)
+        if not single:
+            self.T = T
+        return Approximation.of(B, T, product + B / nu if B.any() else B), 1
+
+    def measure(self, B: Floats, nu: float) -> Approximation:
+        """Run a pass in float64 over output weights B, (m, K); the first one sums up E'T too."""
+        product, pairs = self._pass(B, weights=True, targets=self.T is None)
+        if self.T is None:
+            self.T = self.read_targets(pairs)
+        self.last = B, product, read_held_out(pairs)
+        return Approximation.of(B, self.T, product + B / nu)
+
+    def multiply(self, D: Floats, single: bool = False) -> Floats:
+        """Run a pass: E'E D, (m, K). single : in float32."""
+        return self._pass(D, single=single)[0]
+
+    def read_targets(self, pairs: list) -> Floats:
+        """Return E'T, (m, K), of the output of a pass, which must have seen the rows that the first one saw."""
         inputs = self.inputs
-        sums = {split_key(key)[1][0]: pair for key, pair in self._run([], 'targets')}
-        class_sums, _, counts, _ = collect_targets(sums, self.layer.n_hidden + 1, inputs.classes)
+        class_sums, _, counts, _ = collect_targets(read_targets(pairs), self.layer.n_hidden + 1, inputs.classes)
         if self.folds is None:
             check_counts(inputs.plan, inputs.classes, counts)
         elif inputs.classes and inputs.options.probabilities:
             demand_every_class(inputs.classes.names, counts, f'of {inputs.plan.name} outside the fold that is held out')
-        has_targets = inputs.options.numeric or inputs.summary.separator is not None
-        return right_side(class_sums, has_targets)[:len(self.gram.M)]
-
-    def multiply(self, D: Floats) -> Floats:
-        """Run a pass: E'E D, (n_columns, K). The product of the last pass is known."""
-        if not self.last or not np.array_equal(D, self.last[0]):
-            product, pairs = self._pass(D, weights=D.shape == self.targets.shape, single=False)
-            self.last = D, product, read_held_out(pairs)
-        return self.last[1]
-
-    def multiply_rough(self, D: Floats) -> Floats:
-        """Run a pass in float32: about E'E D, (n_columns, K)."""
-        return self._pass(D, weights=False, single=True)[0]
+        return right_side(class_sums, has_targets(inputs))[:len(self.gram.M)]
 
     def pad(self, D: Floats) -> Floats:
         """Return vectors with a row for the bias, which is 0 where there is none: (L + 1, K)."""
@@ -131,28 +153,39 @@ class PassProblem:
                       'tolerance': self.passes.tolerance, 'precondition_rows': self.n_sample}
         return replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': found.B}
 
-    def _pass(self, D: Floats, **kinds: bool) -> tuple[Floats, list]:
-        """Run a pass: E'E D, and the pairs that it has written. kinds : what the header says of D, see `MRPass`."""
+    def _pass(self, D: Floats, *, weights: bool = False, targets: bool = False,
+              single: bool = False) -> tuple[Floats, list]:
+        """Run a pass: E'E D, and the pairs that it has written. The options go to the header of D, see `MRPass`."""
         path = os.path.join(self.folder, 'vectors.npz')
-        save_arrays(path, kinds, {'vectors': self.pad(D)})
-        pairs = self._run(['--vectors', path], 'pass')
+        save_arrays(path, {'weights': weights, 'targets': targets, 'single': single}, {'vectors': self.pad(D)})
+        pairs = list(self.inputs.data.run(MRPass, [*self.files, '--vectors', path], 'pass'))
         return read_product(pairs, (self.layer.n_hidden + 1, D.shape[1]))[:len(D)], pairs
 
-    def _run(self, vectors: list[str], stage: str) -> list:
-        return list(self.inputs.data.run(MRPass, [*self.files, *vectors], stage))
+
+def has_targets(inputs: NodeInputs) -> bool:
+    """Tell whether T holds targets, or a 1 where a row has a label, and no coding of classes."""
+    return inputs.options.numeric or inputs.summary.separator is not None
+
+
+def make_sample(inputs: NodeInputs, rows: GatheredRows) -> Sample:
+    """Return the Sample of rows of a training."""
+    T, classes = rows.numbers.reshape(len(rows), -1), inputs.classes
+    if classes is not None and not has_targets(inputs):
+        T = right_side(np.eye(len(classes.names))[rows.numbers.astype(int)].T, numeric=False)
+    return Sample(rows.X, T, rows.weights, len(rows) / inputs.summary.n_rows)
 
 
 @contextmanager
 def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterator[PassProblem]:
     """Gather and sum up the sample; the context's value is the PassProblem of all rows."""
-    options, reporter, n_rows = inputs.options, inputs.data.engine.reporter, inputs.summary.n_rows
+    options, reporter = inputs.options, inputs.data.engine.reporter
     passes = Passes.of_options(options, layer.n_hidden)
     inputs.data.fix_width(layer.n_features)
     with one_thread(), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         files = write_layer(folder, inputs, layer, steps)
         rows = gather_sample(inputs, passes.n_sample)
         reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {passes.dtype.__name__}')
-        gram = SampleGram.sum_up(layer, Sample(rows.X, rows.weights, len(rows) / n_rows), options.bias, passes.dtype,
+        gram = SampleGram.sum_up(layer, make_sample(inputs, rows), options.bias, passes.dtype,
                                  min(inputs.data.engine.n_maps, os.cpu_count() or 1))
         yield PassProblem(inputs, layer, steps, passes, gram, len(rows), folder, files)
 
@@ -160,8 +193,8 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> It
 def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> Made:
     """Solve for the output weights by passes: (header, arrays) of the model, which has no sums.
 
-    start : output weights (L + 1, K) to begin with, None for zeros. Warns when the passes allowed do not suffice.
-    Raises DataFormatError when a class has no row to fit probabilities to.
+    start : output weights (L + 1, K) to begin with, None for those of the sample. Warns when the passes allowed do not
+    suffice. Raises DataFormatError when a class has no row to fit probabilities to.
     """
     options = inputs.options
     with open_problem(inputs, layer, steps) as problem:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.errors import DataFormatError
+from mr_elm.features.single import FEWEST_NODES
 from mr_elm.machines.options import GRAM, MOST_GRAM_NODES, PASSES, PESVMOptions
 
 COPIES = 3  # of the Gram in the driver: high part, low part, factor
@@ -34,11 +35,11 @@ class Passes:
 
 
 def choose_type(memory: float, n_hidden: int) -> type:
-    """Return the type of the preconditioner: float64 where the memory in MB allows, else float32.
+    """Return the type of the preconditioner: float64 for few nodes, where the memory in MB allows it, else float32.
 
     Raises DataFormatError where neither fits.
     """
-    for dtype in (np.float64, np.float32):
+    for dtype in (np.float64, np.float32) if n_hidden < FEWEST_NODES else (np.float32,):
         if np.dtype(dtype).itemsize * (n_hidden + 1)**2 <= memory * 1e6:
             return dtype
     needed, most = 4 * (n_hidden + 1)**2 / 1e6, int(np.sqrt(memory * 1e6 / 4)) - 1

@@ -85,18 +85,35 @@ class TargetSums:
         """Add the rows of E, (n, m), of a block."""
         WE = E if row_weights is None else E * row_weights[:, None]
         if self.numeric:
-            targets = block.targets
-            weights = np.ones(len(E)) if row_weights is None else row_weights
-            self._add_sum(TARGETS, targets.T @ WE, self.steps.target)
-            self._add_sum(SQUARES, weights @ targets.reshape(len(E), -1)**2, self.steps.square)
+            self._add_numbers(block.targets.T @ WE, block, row_weights)
         else:
             names, holds = self.label_sets(block)
             self._add_classes(sum_by_label(WE, block, holds), names, block, holds)
         self.n_rows += len(E)
 
+    def make_targets(self, block: Block) -> Floats:
+        """Return T of a block: its targets, or a 1 where a row has a label."""
+        return block.targets.reshape(len(block), -1) if self.numeric else make_indicators(block,
+                                                                                          self.label_sets(block)[1])
+
+    def add_products(self, products: Floats, block: Block, row_weights: Floats | None = None) -> None:
+        """Add E'WT of a block, (m, K), where T is that of `make_targets`."""
+        if self.numeric:
+            self._add_numbers(products.T.reshape(*block.targets.shape[1:], -1), block, row_weights)
+        else:
+            names, holds = self.label_sets(block)
+            self._add_classes(products.T, names, block, holds)
+        self.n_rows += len(block)
+
     def label_sets(self, block: Block) -> tuple[tuple[str, ...], Floats | None]:
         """Return the labels of a block, and which of them each of its names holds; None where each holds itself."""
         return (block.names, None) if self.separator is None else find_labels(block.names, self.separator)
+
+    def _add_numbers(self, sums: Floats, block: Block, row_weights: Floats | None) -> None:
+        n_rows = len(block.targets)
+        weights = np.ones(n_rows) if row_weights is None else row_weights
+        self._add_sum(TARGETS, sums, self.steps.target)
+        self._add_sum(SQUARES, weights @ block.targets.reshape(n_rows, -1)**2, self.steps.square)
 
     def _add_classes(self, sums: Floats, names: Sequence[str], block: Block, holds: Floats | None) -> None:
         of_names = np.bincount(block.codes, minlength=len(block.names))

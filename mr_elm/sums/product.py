@@ -32,7 +32,7 @@ class ProductSum:
     """
 
     def __init__(self, D: Floats, steps: GridSteps) -> None:
-        self.D, self.step = D, choose_step(steps.gram * 2.0**STEP_BITS * float(np.abs(D).sum(axis=0).max()))
+        self.D, self.step = D, choose_step(steps.gram * 2.0**STEP_BITS * float(np.abs(D).sum(axis=0).max(initial=0)))
         self.high, self.low = np.zeros((2, *D.shape))
         self.n_rows = 0
 
@@ -44,9 +44,11 @@ class ProductSum:
         add_values(self.high, self.low, E.T @ product, self.step)
         self.n_rows += len(E)
 
-    def add_single(self, layer: SingleLayer, X: Floats, row_weights: Floats | None = None) -> None:
-        """Add dense rows, (n, d): E and its products with vectors are of float32, and sums of these of float64."""
-        D, total = self.D.astype(np.float32), np.zeros(self.D.shape)
+    def add_single(self, layer: SingleLayer, X: Floats, row_weights: Floats | None = None,
+                   T: Floats | None = None) -> Floats | None:
+        """Add dense rows, (n, d), and return E'WT of targets T (n, k): in float32, but sums of slices in float64."""
+        D = self.D.astype(np.float32)
+        total = np.zeros((len(D), D.shape[1] + (0 if T is None else T.shape[1])))
         Z, squares = layer.place(X)
         step = max(1, EXPANDED // layer.layer.n_hidden)
         for start in range(0, len(X), step):
@@ -55,10 +57,12 @@ class ProductSum:
             product = np.tile(-self.D[-1], (len(Z[rows]), 1))
             for nodes, tile in tiles:
                 product += tile @ D[nodes]
+            right = product if T is None else np.column_stack([product, T[rows]])
             if row_weights is not None:
-                product *= row_weights[rows, None]
+                right *= row_weights[rows, None]
             for nodes, tile in tiles:
-                total[nodes] += tile.T @ product.astype(np.float32)
-            total[-1] -= product.sum(axis=0)
-        add_values(self.high, self.low, total, self.step)
+                total[nodes] += tile.T @ right.astype(np.float32)
+            total[-1] -= right.sum(axis=0)
+        add_values(self.high, self.low, total[:, :D.shape[1]], self.step)
         self.n_rows += len(X)
+        return None if T is None else total[:, D.shape[1]:]

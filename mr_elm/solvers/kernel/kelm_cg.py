@@ -20,7 +20,7 @@ from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C
-from mr_elm.solvers.shared.block_cg import LIMITS, CountedProduct, PassLimits, iterate, solve_positive
+from mr_elm.solvers.shared.block_cg import LIMITS, Approximation, CountedProduct, PassLimits, iterate, solve_positive
 from mr_elm.typing import Floats, Rows
 
 FLAT = 1e-12  # of the largest eigenvalue: below it the approximation is rounding
@@ -151,10 +151,14 @@ def solve_cg(multiply: Callable[[Floats], Floats], T: Floats, C: float, precondi
     multiply : function V (N, k) -> Omega V, one pass. Warns when `limits.max_passes` do not suffice.
     """
     demand_C(C)
-    A, passes, residual = solve_positive(lambda V: multiply(V) + V / C, T, lambda R: preconditioner.apply(R, C), limits)
+    T = np.array(T, dtype=float)
+    found, passes = solve_positive(lambda V: multiply(V) + V / C,
+                                   lambda A: Approximation.of(A, T, multiply(A) + A / C),
+                                   Approximation.of(np.zeros(T.shape), T), lambda R: preconditioner.apply(R, C), limits)
+    residual = found.residual
     if residual > limits.tolerance:
         warnings.warn(f'conjugate gradients stopped after {passes} passes with a relative residual of '
                       f'{residual:.1e}, expected at most {limits.tolerance:g}: raise --rank, lower C, or allow more '
                       'passes',
                       ConvergenceWarning, stacklevel=2)
-    return KernelSolution(A), passes, residual
+    return KernelSolution(found.X), passes, residual

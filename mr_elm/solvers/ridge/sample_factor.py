@@ -1,9 +1,14 @@
-"""Precondition I/nu + E'WE by the same matrix of a sample of the rows, M = I/nu + c E_s'W_s E_s = U'U.
+"""Precondition I/nu + E'WE by the same matrix of a sample of the rows, M = I/nu + c E_s'W_s E_s.
 
-c is the number of all rows over that of the sample. The matrix, (m, m), is the only large one of a training by passes;
-it may be of float32, because M^-1 only guides conjugate gradients.
+c is the number of all rows over that of the sample. With the weighted mean e of the rows of E_s, and their weight w,
 
-Source: Rudi et al., FALKON: an optimal large scale kernel method, 2017; ours: any nodes, any sample, row weights.
+    c E_s'W_s E_s = c (E_s - 1 e')'W_s (E_s - 1 e') + v v'        v = sqrt(c w) e
+
+The factor is that of I/nu and the first term; v, whose eigenvalue is thousands of times the next one, follows by
+Sherman and Morrison's formula. So float32 is accurate enough: M^-1 only guides conjugate gradients, and begins them.
+
+Source: Rudi et al., FALKON: an optimal large scale kernel method, 2017; ours: any nodes, any sample, row weights, the
+rows centred.
 """
 import warnings
 from dataclasses import dataclass
@@ -17,43 +22,62 @@ from mr_elm.solvers.shared.tile_cholesky import WIDTH, add_gram, factor_upper
 from mr_elm.sums.product import expand_slices
 from mr_elm.typing import Floats, Rows
 
-JITTERS = (2.0, 2e3, 2e6)  # times the rounding error of the largest eigenvalue: what is added to the diagonal, in turn
+JITTERS = (0.125, 2.0, 2e3, 2e6)  # times the rounding error of the trace: what is added to the diagonal, in turn
+USUAL = 2.0  # the largest of them that hardly costs passes
 
 
 @dataclass(frozen=True)
 class SampleFactor:
-    """Hold the factor U (m, m) of M, in Fortran order."""
+    """Hold the factor U (m, m) of M - v v', in Fortran order, v (m, 1), and (M - v v')^-1 v."""
 
     U: Floats
+    v: Floats
+    solved: Floats
+
+    @classmethod
+    def of(cls, U: Floats, v: Floats) -> 'SampleFactor':
+        """Return the SampleFactor of U'U + v v'."""
+        return cls(U, v, solve(U, v))
 
     def apply(self, R: Floats) -> Floats:
         """Return M^-1 R, (m, K)."""
-        solve = get_blas_funcs('trsm', [self.U])
-        half = solve(1.0, self.U, np.asarray(R, self.U.dtype, order='F'), trans_a=1)
-        return solve(1.0, self.U, half, overwrite_b=1).astype(float)
+        Y = solve(self.U, R)
+        return Y - self.solved @ (self.v.T @ Y / (1 + self.v.T @ self.solved))
+
+
+def solve(U: Floats, R: Floats) -> Floats:
+    """Return (U'U)^-1 R, (m, K)."""
+    trsm = get_blas_funcs('trsm', [U])
+    half = trsm(1.0, U, np.asarray(R, U.dtype, order='F'), trans_a=1)
+    return trsm(1.0, U, half, overwrite_b=1).astype(float)
 
 
 @dataclass(frozen=True)
 class Sample:
     """Hold the rows of a sample.
 
-    X : (s, d) dense or CSR. weights : (s,). share : of all rows, that these are.
+    X : (s, d) dense or CSR. T : (s, K), targets, or a 1 where a row has a label. weights : (s,). share : of all rows,
+    that these are.
     """
 
     X: Rows
+    T: Floats
     weights: Floats
     share: float
 
 
 @dataclass(frozen=True)
 class SampleGram:
-    """Hold c E_s'W_s E_s, (m, m) in Fortran order, and factor I/nu and it for one nu after another, in its place.
+    """Hold c (E_s - 1 e')'W_s (E_s - 1 e'), (m, m), and factor I/nu and it for one nu after another, in its place.
 
-    M : the blocks below the diagonal stay as they are, the others take the factor. diagonal : the blocks there.
+    M : in Fortran order; the blocks below the diagonal stay as they are, the others take the factor. diagonal : the
+    blocks there. v : (m, 1), see above. ET : c E_s'W_s T, (m, K).
     """
 
     M: Floats
     diagonal: list[Floats]
+    v: Floats
+    ET: Floats
     n_threads: int = 1
 
     @classmethod
@@ -63,14 +87,20 @@ class SampleGram:
 
         bias : whether the last column of E belongs to the system.
         """
-        m = layer.n_hidden + bias
+        m, c, total = layer.n_hidden + bias, 1 / sample.share, sample.weights.sum()
         M: Floats = np.zeros((m, m), dtype, order='F')
+        mean, ET = np.zeros(m), np.zeros((m, sample.T.shape[1]))
         for rows, E in expand_slices(layer, sample.X):
-            E *= np.sqrt(sample.weights[rows])[:, None]
-            add_gram(M, np.ascontiguousarray(E[:, :m], dtype), 1 / sample.share, n_threads)
+            mean += sample.weights[rows] @ E[:, :m] / total
+            ET += c * (E[:, :m].T @ (sample.weights[rows, None] * sample.T[rows]))
+        for rows, E in expand_slices(layer, sample.X):
+            centred = E[:, :m] - mean
+            centred *= np.sqrt(sample.weights[rows])[:, None]
+            add_gram(M, centred.astype(dtype, copy=False), c, n_threads)
         for here, right in cut_blocks(m):
             M[right, here] = M[here, right].T
-        return cls(M, [M[here, here].copy() for here, _ in cut_blocks(m)], n_threads)
+        return cls(M, [M[here, here].copy() for here, _ in cut_blocks(m)], np.sqrt(c * total) * mean[:, None], ET,
+                   n_threads)
 
     def factor(self, nu: float) -> SampleFactor:
         """Return the SampleFactor of I/nu and this matrix; it lasts until the next one is asked for.
@@ -82,10 +112,11 @@ class SampleGram:
             diagonal = np.diag_indices_from(self.M)
             self.M[diagonal] += 1 / nu + jitter * np.finfo(self.M.dtype).eps * self.M[diagonal].sum(dtype=float)
             if not factor_upper(self.M, self.n_threads):
-                return SampleFactor(self.M)
-            warnings.warn('the Gram of the sample is not positive definite in floating point: more is added to its '
-                          'diagonal, which costs passes; a smaller nu would be more accurate', NumericalWarning,
-                          stacklevel=2)
+                return SampleFactor.of(self.M, self.v)
+            if jitter >= USUAL:
+                warnings.warn('the Gram of the sample is not positive definite in floating point: more is added to its '
+                              'diagonal, which costs passes; a smaller nu would be more accurate', NumericalWarning,
+                              stacklevel=2)
         raise ValueError("expected a smaller nu: I/nu + E'E of a sample is not positive definite in floating point")
 
     def restore(self) -> None:

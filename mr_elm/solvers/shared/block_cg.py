@@ -8,8 +8,7 @@ are kept as Q rho with Q' M^-1 Q = I; directions in which they vanish are droppe
 Source: O'Leary, The block conjugate gradient algorithm, 1980; Dubrulle, Retooling the method of block conjugate
 gradients, 2001 (BCGrQ).
 """
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +37,25 @@ class PassLimits:
 LIMITS = PassLimits()
 
 
+@dataclass(frozen=True)
+class Approximation:
+    """Hold X (n, K), the rest T - A X, and the length of each target, |T_k|, (K,)."""
+
+    X: Floats
+    rest: Floats
+    sizes: Floats
+
+    @classmethod
+    def of(cls, X: Floats, T: Floats, AX: Floats | float = 0.0) -> 'Approximation':
+        """Return the Approximation X of targets T, by its product A X."""
+        return cls(X, T - AX, np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny))
+
+    @property
+    def residual(self) -> float:
+        """Return the largest relative residual of any target."""
+        return float((np.linalg.norm(self.rest, axis=0) / self.sizes).max())
+
+
 class CountedProduct:
     """Multiply a matrix with vectors, count the passes that takes, and report each; `most` of them are allowed."""
 
@@ -49,50 +67,37 @@ class CountedProduct:
         self.count += 1
         return self.multiply(V)
 
-    @contextmanager
-    def using(self, multiply: Callable[[Floats], Floats]) -> Iterator[None]:
-        """Multiply by another function while the context lasts."""
-        self.multiply, own = multiply, self.multiply
-        yield
-        self.multiply = own
-
     def tell(self, residual: float) -> None:
         """Report a pass."""
         if self.report is not None:
             self.report(self.count, residual)
 
 
-def solve_positive(multiply: Callable[[Floats], Floats], T: Floats, precondition: Callable[[Floats], Floats],
-                   limits: PassLimits = LIMITS, start: Floats | None = None,
-                   rough: Callable[[Floats], Floats] | None = None) -> tuple[Floats, int, float]:
-    """Return (X, passes, relative residual), the largest of any target, computed anew at the end.
+def solve_positive(multiply: Callable[[Floats], Floats], measure: Callable[[Floats], Approximation],
+                   start: Approximation, precondition: Callable[[Floats], Floats], limits: PassLimits = LIMITS,
+                   rough: Callable[[Floats], Floats] | None = None) -> tuple[Approximation, int]:
+    """Return (Approximation as `measure` returns it at the end, passes).
 
-    multiply : function V (n, k) -> A V, one pass. precondition : function R -> M^-1 R. start : X to begin with, or
-    None for 0. rough : the same as multiply, faster and less accurate: iterations take it as long as the residual,
-    which `multiply` measures, falls by them.
+    multiply : function V (n, k) -> A V, one pass. measure : function X (n, K) -> Approximation, one pass.
+    start : where to begin; its rest may be inaccurate. precondition : function R -> M^-1 R. rough : the same as
+    multiply, faster and less accurate: iterations take it as long as the residual, which `measure` finds, falls by
+    them.
     """
-    sizes = np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
     product = CountedProduct(multiply, limits.max_passes - 1, limits.report)  # one is for the end
-    X, rest, residual = np.zeros(T.shape), np.array(T, dtype=float), 1.0
-    if start is not None:
-        X, rest, residual = measure(product, start, T, sizes)
-    while residual > limits.tolerance and product.count < limits.max_passes:
-        before, wanted = residual, limits.tolerance
-        if rough is not None:
-            wanted = max(ENOUGH * wanted, ROUGH * residual)
-        with product.using(rough or multiply):
-            X = X + iterate(product, rest, sizes, precondition, wanted)
-        X, rest, residual = measure(product, X, T, sizes)
-        rough = rough if residual * GAIN <= before else None
-    return X, product.count, residual
-
-
-def measure(product: CountedProduct, X: Floats, T: Floats, sizes: Floats) -> tuple[Floats, Floats, float]:
-    """Return (X, T - A X, the largest relative residual of any target)."""
-    rest = T - product(X)
-    residual = float((np.linalg.norm(rest, axis=0) / sizes).max())
-    product.tell(residual)
-    return X, rest, residual
+    found, measured = start, False
+    while not measured or found.residual > limits.tolerance and product.count < limits.max_passes:
+        X, before = found.X, found.residual
+        if before > limits.tolerance:
+            wanted = limits.tolerance
+            if rough is not None:
+                wanted = max(ENOUGH * wanted, ROUGH * before)
+            product.multiply = rough or multiply
+            X = X + iterate(product, found.rest, found.sizes, precondition, wanted)
+        found, measured = measure(X), True
+        product.count += 1
+        product.tell(found.residual)
+        rough = rough if found.residual * GAIN <= before else None
+    return found, product.count
 
 
 def iterate(product: CountedProduct, T: Floats, sizes: Floats, precondition: Callable[[Floats], Floats],
