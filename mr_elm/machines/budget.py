@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.features.single import FEWEST_NODES
 from mr_elm.machines.passes import SAMPLE
 from mr_elm.typing import Floats
 
@@ -11,8 +12,11 @@ SPEED = 1e10  # multiplications a second of a core: a reference, so that a model
 SHARE = 0.4  # of a budget of seconds, for the sums of all rows and what they are solved for
 SOLVES = 4  # factors of L^3 / 3, and shuffling the sums, in L^3
 MOST_BY_GRAM, MOST_BY_PASSES = 3000, 20000  # nodes, where a budget says no number
-PASSES = 20  # which a training on landmarks is expected to take at most
+PASSES = 15  # which a training on landmarks is expected to take at most; the last one is of float64
 EXPONENTIAL = 20  # multiplications that take as long as one value of a kernel
+# How long a multiplication takes, in those of a Gram, L^2 for each row. Measured in one run on 8,000 landmarks.
+SINGLE, DOUBLE = 1.4, 4.0  # in a pass of float32, and of float64
+SAMPLED, FACTORED = 0.5, 0.7  # in the Gram of a sample, L^2 for each row, and in its factor, L^3 / 3
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,16 @@ class Budget:
 
         width : multiplications of a row and a landmark in a pass, for the distance and the products with vectors.
         """
-        return self._fit(min(self.nodes or MOST_BY_PASSES, MOST_BY_PASSES), lambda L: n_machines * L * (
-            PASSES * n_rows * (width + EXPONENTIAL) + (SAMPLE['nystrom'] + 1 / 3) * L**2))
+        def count(L: Floats) -> Floats:
+            rough = np.where(L < FEWEST_NODES, DOUBLE, SINGLE)
+            passes = n_rows * (width + EXPONENTIAL) * ((PASSES - 1) * rough + DOUBLE)
+            return n_machines * L * (passes + (SAMPLED * SAMPLE['nystrom'] + FACTORED / 3) * L**2)
+
+        return self._fit(min(self.nodes or MOST_BY_PASSES, MOST_BY_PASSES), count)
 
     def _fit(self, most: int, count: Callable[[Floats], Floats]) -> int:
         """Return the largest L up to `most` that the seconds allow. count : multiplications for some L."""
         if self.seconds is None:
             return most
-        sizes = np.arange(50.0, max(51, most + 1))
-        return min(most, int(sizes[max(int(np.searchsorted(count(sizes) / SPEED, SHARE * self.seconds)) - 1, 0)]))
+        sizes = np.arange(50, max(51, most + 1))
+        return min(most, int(sizes[count(sizes.astype(float)) <= SHARE * self.seconds * SPEED].max(initial=50)))
