@@ -1,4 +1,4 @@
-"""Fetch public data sets as LIBSVM text: python -m mr_elm.data.download NAME... --to DIR."""
+"""Fetch public data sets as LIBSVM text, large ones as CSV: python -m mr_elm.data.download NAME... --to DIR."""
 import argparse
 import hashlib
 import http.client
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mr_elm.data.convert import to_libsvm
 from mr_elm.data.generators import write_whole
+from mr_elm.data.large_sets import LARGE_SETS, download_large
 from mr_elm.data.registry import DATA_SETS, PublicSet
 from mr_elm.errors import DataFormatError
 
@@ -45,15 +46,16 @@ def list_sets() -> list[str]:
     """Return the registry as lines of text: name, rows, features, classes and source."""
     heading = ('name', 'rows', 'features', 'classes', 'source')
     rows = [(s.name, s.n_rows, s.n_features, s.n_classes, s.source) for s in DATA_SETS.values()]
+    rows += [(s.name, s.n_rows, s.n_features, 2 if s.has_classes else 0, s.source) for s in LARGE_SETS.values()]
     width = max(len(row[0]) for row in rows)
-    return [f'{name:<{width}} {n:>6} {d:>8} {k:>7}  {source}' for name, n, d, k, source in [heading, *rows]]
+    return [f'{name:<{width}} {n:>8} {d:>8} {k:>7}  {source}' for name, n, d, k, source in [heading, *rows]]
 
 
 def main(argv: list[str] | None = None, prog: str = 'mr_elm.data.download') -> int:
     """Run the command and return its exit code: 0 done, 1 failed, 2 wrong usage."""
     parser = _parser(prog)
     options = parser.parse_args(argv)
-    unknown = [name for name in options.names if name not in DATA_SETS]
+    unknown = [name for name in options.names if name not in DATA_SETS and name not in LARGE_SETS]
     if unknown:
         parser.error(f'no data set is called {", ".join(unknown)}; --list shows the names')
     if not options.names and not options.list:
@@ -62,7 +64,7 @@ def main(argv: list[str] | None = None, prog: str = 'mr_elm.data.download') -> i
         print('\n'.join(list_sets()))
     try:
         for name in options.names:
-            print(download(name, options.to))
+            print(*download_large(name, options.to) if name in LARGE_SETS else [download(name, options.to)], sep='\n')
     except (ValueError, OSError) as error:
         print(f'{parser.prog}: {error}', file=sys.stderr)
         return 1
@@ -71,12 +73,13 @@ def main(argv: list[str] | None = None, prog: str = 'mr_elm.data.download') -> i
 
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=prog, description='Fetch public data sets as LIBSVM text, and check their digests.', allow_abbrev=False,
+        prog=prog, allow_abbrev=False, description='Fetch public data sets as LIBSVM text, and check their digests. '
+        'Large sets become CSV text, NAME-train.csv and NAME-test.csv; their rows and features are counted.',
         usage=f'{prog} NAME... [--to DIR]', formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f'examples:\n  {prog} --list\n  {prog} pendigits --to folder'
     )
     parser.add_argument('names', nargs='*', metavar='NAME', help='a data set of the registry')
-    parser.add_argument('--to', default='.', metavar='DIR', help='folder for NAME.libsvm (default: the current one)')
+    parser.add_argument('--to', default='.', metavar='DIR', help='folder for the files (default: the current one)')
     parser.add_argument('--list', action='store_true', help='print the registry')
     return parser
 

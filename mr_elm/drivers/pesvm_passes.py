@@ -86,6 +86,8 @@ class PassProblem:
         report = PassReport(self.inputs.data.engine.reporter, 'passes', passes.tolerance, passes.max_passes)
         M = self.gram.factor(nu * (self.folds.share_trained if self.folds else 1))  # a multiple of M is as good
         found, n_begun = self.begin(nu, self.choose_start(M, start))
+        if n_begun:
+            report(n_begun, found.residual)
         limits = PassLimits(passes.tolerance, passes.max_passes - n_begun, report.after(n_begun))
         rough = (lambda D: self.multiply(D, single=True) + D / nu) if takes_single(self.layer) else None
         found, n_passes = solve_positive(lambda D: self.multiply(D) + D / nu, lambda B: self.measure(B, nu), found,
