@@ -29,6 +29,7 @@ from reference.manual import (
 )
 
 from mr_elm.cli.examples import EXAMPLES
+from mr_elm.data.large_sets import LARGE_SETS
 from mr_elm.data.registry import DATA_SETS
 from mr_elm.engines import find_engine
 from mr_elm.files.storage import STORES
@@ -111,7 +112,7 @@ def test_blocks_that_need_more_are_understood(page, parse):
         if words[0] == 'make':
             assert {word for word in words[1:] if '=' not in word} <= set(targets)
         elif words[:2] == ['mr-elm', 'download']:
-            assert words[2] in DATA_SETS
+            assert words[2] in {**DATA_SETS, **LARGE_SETS}
         elif words[0] == 'mr-elm':
             parse(words[1:])
 
