@@ -73,8 +73,8 @@ def main(argv: list[str] | None = None, prog: str = 'mr_elm.data.download') -> i
 
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=prog, allow_abbrev=False, description='Fetch public data sets as LIBSVM text, and check their digests. '
-        'Large sets become CSV text, NAME-train.csv and NAME-test.csv; their rows and features are counted.',
+        prog=prog, allow_abbrev=False, description='Fetch public data sets as LIBSVM text, and check their digests.\n'
+        'Large sets become CSV text, NAME-train.csv and NAME-test.csv; their rows and\nfeatures are counted.',
         usage=f'{prog} NAME... [--to DIR]', formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f'examples:\n  {prog} --list\n  {prog} pendigits --to folder'
     )
