@@ -1,22 +1,16 @@
 """Fetch public data sets as LIBSVM text, large ones as CSV: python -m mr_elm.data.download NAME... --to DIR."""
 import argparse
 import hashlib
-import http.client
 import sys
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
 from mr_elm.data.convert import to_libsvm
+from mr_elm.data.fetching import open_url
 from mr_elm.data.generators import write_whole
 from mr_elm.data.large_sets import LARGE_SETS, download_large
 from mr_elm.data.registry import DATA_SETS, PublicSet
 from mr_elm.errors import DataFormatError
-
-_SCHEMES = ('https', 'file')
-_TIMEOUT_SECONDS = 60
 
 
 def download(name: str, folder: str | Path, urls: Sequence[str] = ()) -> Path:
@@ -85,15 +79,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _fetch(url: str) -> bytes:
-    scheme = urllib.parse.urlsplit(url).scheme
-    if scheme not in _SCHEMES:
-        raise ValueError(f'expected an https or a file URL, found {url!r}')
-    try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
-            return response.read()
-    except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, 'reason', error)
-        raise OSError(f'could not fetch {url}: {reason}') from error
+    with open_url(url) as response:
+        return response.read()
 
 
 def _digest(content: bytes) -> str:

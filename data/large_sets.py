@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO
-from urllib.request import urlopen
 
+from mr_elm.data.fetching import open_url
 from mr_elm.data.generators import write_whole
 from mr_elm.errors import DataFormatError
-
-TIMEOUT_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -63,11 +61,8 @@ def download_large(name: str, folder: str | Path) -> tuple[Path, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         packed = stack.enter_context(tempfile.TemporaryFile(dir=folder))
-        try:
-            with urlopen(data_set.url, timeout=TIMEOUT_SECONDS) as response:
-                shutil.copyfileobj(response, packed)
-        except OSError as error:
-            raise OSError(f'could not fetch {data_set.url}: {getattr(error, "reason", error)}') from error
+        with open_url(data_set.url) as response:
+            shutil.copyfileobj(response, packed)
         rows = enumerate(stack.enter_context(open_member(packed, data_set)), start=1)
         n_found = 0
         for path, n_rows in ((train, data_set.n_rows - data_set.n_test), (test, data_set.n_test)):
