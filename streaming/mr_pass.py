@@ -101,9 +101,9 @@ class MRPass(MRRows):
         """Add rows to the sums."""
         if self.single is not None and not issparse(block.X):
             weights = row_weights(block, self.class_weights)
-            T = None if self.targets is None else self.targets.make_targets(block)
-            sums = self.product.add_single(self.single, block.X, weights, T)
-            if self.targets is not None and sums is not None:
+            T = np.empty((len(block), 0)) if self.targets is None else self.targets.make_targets(block)
+            sums = self.product.add_single(self.single, block.X, T, weights)
+            if self.targets is not None:
                 self.targets.add_products(sums, block, weights)
             return
         for E, part, weights in self.expand(block):

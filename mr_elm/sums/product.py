@@ -44,11 +44,10 @@ class ProductSum:
         add_values(self.high, self.low, E.T @ product, self.step)
         self.n_rows += len(E)
 
-    def add_single(self, layer: SingleLayer, X: Floats, row_weights: Floats | None = None,
-                   T: Floats | None = None) -> Floats | None:
+    def add_single(self, layer: SingleLayer, X: Floats, T: Floats, row_weights: Floats | None = None) -> Floats:
         """Add dense rows, (n, d), and return E'WT of targets T (n, k): in float32, but sums of slices in float64."""
         D = self.D.astype(np.float32)
-        total = np.zeros((len(D), D.shape[1] + (0 if T is None else T.shape[1])))
+        total = np.zeros((len(D), D.shape[1] + T.shape[1]))
         Z, squares = layer.place(X)
         step = max(1, EXPANDED // layer.layer.n_hidden)
         for start in range(0, len(X), step):
@@ -57,7 +56,7 @@ class ProductSum:
             product = np.tile(-self.D[-1], (len(Z[rows]), 1))
             for nodes, tile in tiles:
                 product += tile @ D[nodes]
-            right = product if T is None else np.column_stack([product, T[rows]])
+            right = np.column_stack([product, T[rows]])
             if row_weights is not None:
                 right *= row_weights[rows, None]
             for nodes, tile in tiles:
@@ -65,4 +64,4 @@ class ProductSum:
             total[-1] -= right.sum(axis=0)
         add_values(self.high, self.low, total[:, :D.shape[1]], self.step)
         self.n_rows += len(X)
-        return None if T is None else total[:, D.shape[1]:]
+        return total[:, D.shape[1]:]
