@@ -41,6 +41,7 @@ FEW_ALONE = 52          # features of the machine of two classes, up to which ro
 ROWS_A_CLASS = 180
 FLAT, SQUARE, NONE = np.empty(0), np.empty((0, 0)), np.empty(0, bool)  # for what a machine has not
 
+
 @dataclass
 class SmallMachines:
     """Hold the machines of all pairs; flat arrays hold what is machine p's at offsets[p] to offsets[p + 1].
