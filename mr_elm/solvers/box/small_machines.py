@@ -229,7 +229,7 @@ def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, machines: tuple, n
             tile = rows.tile(here, there, space.array('tile', (len(here), len(there)), float))
             if one == other:
                 keep_squares(tile, one, plan, problem.squares)
-            n_tasks = n_parts if n_parts > 1 and tasks[:, 1:3].sum() >= WORTH_THREADS else 1
+            n_tasks = count_parts(tasks, n_threads)
             map_in_threads(solve, range(min(n_tasks, len(tasks))), n_threads if n_tasks > 1 else None)
 
 
@@ -241,9 +241,7 @@ def solve_on_demand(features: tuple[Floats, tuple[float, bool]], order: np.ndarr
     features : see `rows.features`. Other parameters as of `solve_tiles`.
     """
     (columns, exponential), (problem, state, found) = features, machines
-    most, n_tasks = plan.most_rows, 1
-    if n_threads and plan.tasks[:, 1:3].sum() >= WORTH_THREADS:
-        n_tasks = min(n_threads, len(plan.tasks))
+    most, n_tasks = plan.most_rows, count_parts(plan.tasks, n_threads)
     problem = problem._replace(features=np.ascontiguousarray(columns[:, order]), exponential=exponential)
     with borrowed() as space:
         squares = space.array('squares', (n_tasks, plan.squares[-1]), float)
@@ -255,6 +253,11 @@ def solve_on_demand(features: tuple[Floats, tuple[float, bool]], order: np.ndarr
                         tuple(buffers[number]), np.ones((2, most), bool))
 
         map_in_threads(solve, range(n_tasks), n_threads if n_tasks > 1 else None)
+
+
+def count_parts(tasks: np.ndarray, n_threads: int | None) -> int:
+    """Return into how many parts, one a thread, the tasks of machines are divided."""
+    return min(n_threads, len(tasks)) if n_threads and tasks[:, 1:3].sum() >= WORTH_THREADS else 1
 
 
 def keep_squares(tile: Floats, group: Group, plan: PairPlan, squares: Floats) -> None:
