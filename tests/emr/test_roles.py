@@ -1,8 +1,10 @@
 """Clusters get the tags and the roles that Amazon's policies demand, and a lost cluster is explained."""
 import json
+import re
 
 import boto3
 import pytest
+from moto.emr.responses import ElasticMapReduceResponse
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 from mrjob.job import MRJob
 
@@ -63,6 +65,26 @@ def test_a_cluster_has_its_tags_when_it_is_made(account, emr, monkeypatch):
     tags = emr.describe_cluster(ClusterId=cluster)['Cluster']['Tags']
     assert {'Key': TAG, 'Value': 'true'} in tags and {'Key': 'project', 'Value': 'mr-elm'} in tags
     emr.terminate_job_flows(JobFlowIds=[cluster])
+
+
+def use_fleets(text):
+    """Return a configuration whose instance fleets are no comment, without the settings that they replace."""
+    fleets = re.search(r'^    # instance_fleets:\n(    #  .*\n)+', text, re.MULTILINE)[0]
+    kept = re.sub(r'^    (master|core|num_core)_inst.*\n', '', text, flags=re.MULTILINE)
+    return kept.replace(fleets, fleets.replace('    # ', '    '))
+
+
+def test_a_cluster_may_have_the_instance_fleets_of_the_configuration(account, emr, monkeypatch, tmp_path):
+    asked, plain = [], ElasticMapReduceResponse.run_job_flow
+    monkeypatch.setattr(ElasticMapReduceResponse, 'run_job_flow',
+                        lambda response: asked.append(response._get_param('Instances')) or plain(response))
+    (tmp_path / 'mrjob.conf').write_text(use_fleets(CONF.read_text()))
+    words = ['-r', 'emr', '-c', str(tmp_path / 'mrjob.conf'), '--cloud-tmp-dir', TEMPORARY]
+    cluster = EMRRunner(**runner_arguments(MRJob(args=words))).make_persistent_cluster()  # boto3 knows the fields
+    emr.terminate_job_flows(JobFlowIds=[cluster])
+    fleets = {fleet['InstanceFleetType']: fleet for fleet in asked[0]['InstanceFleets']}
+    assert [*fleets] == ['MASTER', 'CORE', 'TASK'] and not {'InstanceGroups', 'MasterInstanceType'} & {*asked[0]}
+    assert fleets['TASK']['TargetSpotCapacity'] == 4 and len(fleets['CORE']['InstanceTypeConfigs']) == 2
 
 
 def test_steps_have_the_runtime_role_that_is_named(account, runtime_roles, inline_model, rows, here):
