@@ -1,4 +1,4 @@
-"""Measure trainings by passes against those by a Gram, on many landmarks.
+"""Measure trainings by passes against those by a Gram, on many landmarks, and against their arithmetic.
 
 Seconds are those of the processor. A Gram of all rows would take too long: its seconds follow from two trainings
 on an eighth and on a quarter of the rows, because they grow with the rows alone.
@@ -7,15 +7,22 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+from scipy.linalg.blas import ssyrk
+from scipy.linalg.lapack import spotrf
+
 from benchmarks.bench.context import Bench
+from mr_elm.arithmetic import one_thread
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.models import read_model
 from mr_elm.scaling.timing import measure_in_turn, processor_seconds, run_mr_elm, show_seconds
 from mr_elm.scaling.verdict import COUNTED, Claim, at_most
+from mr_elm.typing import Floats
 
 D = 50
 NUS = 1, 100
 SHARE, MOST_PASSES = 0.33, 15  # of the seconds of a Gram; passes to a residual of 1e-4
+ROWS_AT_ONCE = 1024
 
 
 def train(rows: Path, n_hidden: int, solver: str, nu: float) -> None:
@@ -52,4 +59,46 @@ def compare_solvers(bench: Bench) -> list[Claim]:
     return claims
 
 
-PARTS = {'landmarks': compare_solvers}
+def compare_arithmetic(bench: Bench) -> list[Claim]:
+    """Compare the seconds of a training by passes with those of its arithmetic, done by a script."""
+    n, n_hidden = bench.pick((8000, 4096), (200_000, 20_000))
+    rows = pack(bench, n)
+    ours = processor_seconds(partial(train, rows, n_hidden, 'passes', 1))
+    found = read_model(rows.with_suffix('.npz')).header.parameters
+    X = np.random.default_rng(1).standard_normal((n, D))
+    with one_thread():
+        bare = processor_seconds(partial(compute_bare, X, n_hidden, found['precondition_rows'], found['passes']))
+    return [Claim(f'{n_hidden:,} landmarks by passes on {n:,} x {D} ringnorm, processor seconds divided by those of '
+                  'their arithmetic', ours / bare, at_most(1.5), COUNTED,
+                  f'{show_seconds(ours)} against {show_seconds(bare)}; {found["passes"]} passes')]
+
+
+def compute_bare(X: Floats, n_landmarks: int, n_sample: int, n_passes: int) -> None:
+    """Do the arithmetic of a training as a script does: E_s'E_s of a sample, its factor, and E'(E v) of all rows.
+
+    All is of float32 but the last pass, which finds the residual in float64.
+    """
+    single = X.astype(np.float32)
+    M = np.eye(n_landmarks, dtype=np.float32, order='F')
+    for start in range(0, n_sample, ROWS_AT_ONCE):
+        E = expand_bare(single[start:min(start + ROWS_AT_ONCE, n_sample)], single[:n_landmarks])
+        M = ssyrk(1.0, E.T, beta=1.0, c=M, overwrite_c=1)
+    spotrf(M, overwrite_a=1)
+    for rows in [single] * (n_passes - 1) + [X]:
+        v = np.ones((n_landmarks, 1), rows.dtype)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            E = expand_bare(rows[start:start + ROWS_AT_ONCE], rows[:n_landmarks])
+            E.T @ (E @ v)
+
+
+def expand_bare(X: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+    """Return the Gaussian kernel of rows and landmarks, (n, L), of their type."""
+    E = X @ landmarks.T
+    E *= 2
+    E -= np.einsum('ij,ij->i', X, X)[:, None]
+    E -= np.einsum('ij,ij->i', landmarks, landmarks)
+    E /= D
+    return np.exp(E, out=E)
+
+
+PARTS = {'landmarks': compare_solvers, 'arithmetic': compare_arithmetic}

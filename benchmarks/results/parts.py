@@ -26,6 +26,10 @@ ABOUT = {
     'landmarks and 200,000 generated rows of the kind `ringnorm`, with `-r local` on two cores. The time of '
     '`--solver gram` is estimated from its times on an eighth and on a quarter of the rows. Each side runs once, in '
     'processor seconds of all processes.',
+    'passes/arithmetic': 'This part compares `mr-elm train pesvm --solver passes` on 20,000 landmarks and 200,000 '
+    'generated rows with a script that does the arithmetic of that training with numpy and scipy: the Gram matrix of '
+    'the sample and its factor in float32, and as many passes, the last one in float64. Each side runs once, in '
+    'processor seconds of all processes.',
     'dual/a9a': f'This part compares the fit and the prediction of `SparseELMClassifier` with those of {SVC}, on the '
     'data set a9a.',
     'dual/sets': f'This part compares the fit of `SparseELMClassifier` with the fit of {SVC}, {SETS}, with the same '
