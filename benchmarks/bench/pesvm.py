@@ -93,15 +93,22 @@ def train(path: Path, files: Files, *options: object) -> str:
 
 
 def run_bare_arithmetic(X: Floats, y: Floats, W: Floats) -> None:
-    """Do what any program must: multiply, apply tanh, update symmetrically."""
+    """Do what any program must: multiply, apply the sigmoid, update symmetrically."""
     G = np.zeros((L + 2, L + 2), order='F')
     for i in range(0, len(X), 4096):
         Z = np.empty((len(X[i:i + 4096]), L + 2))
         np.matmul(X[i:i + 4096], W, out=Z[:, :L])
-        Z[:, :L] *= 0.5
-        np.tanh(Z[:, :L], out=Z[:, :L])
+        apply_sigmoid(Z[:, :L])
         Z[:, L], Z[:, L + 1] = -1, y[i:i + 4096]
         dsyrk(1.0, Z.T, beta=1.0, c=G, overwrite_c=1)
+
+
+def apply_sigmoid(Z: Floats) -> None:
+    """Write 1 / (1 + exp(-z)) in the place of Z, as a short script does."""
+    np.negative(Z, out=Z)
+    np.exp(Z, out=Z)
+    Z += 1
+    np.reciprocal(Z, out=Z)
 
 
 def run_bare_script(path: Path, W: Floats) -> None:

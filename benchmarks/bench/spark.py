@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.bench.context import Bench
 from benchmarks.bench.kelm import CLASSES, draw, gather_rows, write_csv
-from benchmarks.bench.pesvm import D, Files, L, draw_layer, save_layer, train
+from benchmarks.bench.pesvm import D, Files, L, apply_sigmoid, draw_layer, save_layer, train
 from mr_elm.drivers.kelm_stages import make_product
 from mr_elm.engines import make_engine
 from mr_elm.engines.spark.session import demand_java, import_pyspark, open_context
@@ -167,8 +167,7 @@ def expand_bare(X: Floats) -> Floats:
     """Return E, (n, L + 1), as a short script does."""
     E = np.empty((len(X), L + 1))
     np.matmul(X, draw_weights(), out=E[:, :L])
-    E[:, :L] *= 0.5
-    np.tanh(E[:, :L], out=E[:, :L])
+    apply_sigmoid(E[:, :L])
     E[:, L] = -1
     return E
 
@@ -199,8 +198,9 @@ def compare_scripts(bench: Bench) -> list[Claim]:
     if not has_spark():
         return []
     session, claims = bench.shared(Session), []
-    for name, script, n in (('mapPartitions with numpy and treeAggregate', sum_by_hand, bench.pick(20_000, 200_000)),
-                            ("MLlib's RowMatrix.computeGramianMatrix", sum_by_mllib, bench.pick(2_000, 20_000))):
+    many, few = bench.pick((20_000, 2_000), (200_000, 20_000), (2_000_000, 20_000))
+    for name, script, n in (('mapPartitions with numpy and treeAggregate', sum_by_hand, many),
+                            ("MLlib's RowMatrix.computeGramianMatrix", sum_by_mllib, few)):
         path = bench.shared(Files).packed(n)
         data = DataSet(plan_inputs([str(path)], RowOptions()), session.engines[0])
         actions = [partial(run_gram, data, session.options()), partial(script, session.context, session.arrays(path))]

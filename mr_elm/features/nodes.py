@@ -12,10 +12,11 @@ from mr_elm.typing import Floats
 
 
 def sigmoid(Z: Floats, b: Floats) -> None:
-    """1 / (1 + exp(-z)) from z / 2, written with tanh, which cannot overflow."""
-    np.tanh(Z, out=Z)
+    """1 / (1 + exp(-z)) from -z: the exp of numpy takes a third of the time of its tanh. 1 / (1 + inf) is 0."""
+    with np.errstate(over='ignore'):
+        np.exp(Z, out=Z)
     Z += 1.0
-    Z *= 0.5
+    np.reciprocal(Z, out=Z)
 
 
 def tanh(Z: Floats, b: Floats) -> None:
@@ -67,9 +68,9 @@ def identity(Z: Floats, b: Floats) -> None:
 
 
 def sigmoid_slope(Z: Floats, b: Floats) -> None:
-    """(1 - tanh(z / 2)^2) / 4."""
-    tanh_slope(Z, b)
-    Z *= 0.25
+    """s (1 - s), where s is the sigmoid."""
+    sigmoid(Z, b)
+    Z -= np.square(Z)
 
 
 def tanh_slope(Z: Floats, b: Floats) -> None:
@@ -115,7 +116,7 @@ class NodeKind:
     """Say what a node computes.
 
     family : projection or distance. activate : its function, in place. bounded : whether values stay within [-1, 1].
-    gain : the function takes gain * z, a power of two folded into the weights without rounding.
+    gain : the function takes gain * z, a factor that is folded into the weights without rounding.
     slope : in place, the derivative by z, or for a distance node the number c with the gradient c (z - a). None where
         it is 0 almost everywhere: such nodes cannot learn a metric.
     takes_root : it is a function of |z - a|, whose root would turn the rounding between equal rows into 1e-8.
@@ -130,7 +131,7 @@ class NodeKind:
 
 
 NODES = {
-    'sigmoid': NodeKind('projection', sigmoid, gain=0.5, slope=sigmoid_slope),
+    'sigmoid': NodeKind('projection', sigmoid, gain=-1.0, slope=sigmoid_slope),
     'tanh': NodeKind('projection', tanh, slope=tanh_slope),
     'sine': NodeKind('projection', sine, slope=cosine),
     'rff': NodeKind('projection', cosine, slope=cosine_slope),
