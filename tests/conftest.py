@@ -28,6 +28,12 @@ def pytest_configure():
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """Take one process more than there are cores: one often waits for a cluster, or for Amazon."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Keep a file's tests in one process, and all that share a cluster; these are few and long, so they begin early."""
     from xdist.scheduler import LoadScopeScheduling

@@ -10,13 +10,13 @@ Result = namedtuple('Result', 'status out err')
 
 def elm(*words):
     """Run mr-elm; returns the status and what it wrote."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding='utf-8', write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             status = main([str(word) for word in words])
         except SystemExit as stop:
             status = stop.code
-    return Result(status, out.getvalue(), err.getvalue())
+    return Result(status, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
 def succeed(result):
