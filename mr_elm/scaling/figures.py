@@ -19,8 +19,9 @@ def draw(experiment: str, runs: list[Run], folder: Path, kinds: tuple = ('png', 
     """Draw the figure of an experiment; the paths of its files, one of each kind."""
     curves, paths = make_curves(experiment, runs), [folder / f'{experiment}.{kind}' for kind in kinds]
     n_bars = sum(map(len, curves.values()))
-    heights = 3.6, 1 + 0.35 * n_bars  # one below the other: readable on a narrow screen too
-    with open_figure(*paths, rows=2, figsize=(7, sum(heights)), height_ratios=heights) as (figure, (top, bottom)):
+    heights = 3.6 + 0.2 * len(curves), 1 + 0.35 * n_bars  # one below the other: readable on a narrow screen too
+    with open_figure(*paths, rows=2, dpi=100, figsize=(7, sum(heights)),
+                     height_ratios=heights) as (figure, (top, bottom)):
         draw_curves(top, experiment, curves)
         draw_stages(bottom, curves)
         figure.suptitle(f'{experiment.capitalize()}, measured', fontsize=13, x=0.02, ha='left', weight='bold')
@@ -48,7 +49,7 @@ def draw_curves(axes: Any, experiment: str, curves: dict[tuple, list[Ratio]]) ->
     axes.set_ylim(bottom=0)
     axes.set(xlabel=AXES[experiment][0], ylabel=AXES[experiment][1])
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend(frameon=False, fontsize=9, loc='upper right', bbox_to_anchor=(1.05, -0.2))
     clean(axes)
 
 
@@ -56,7 +57,8 @@ def draw_stages(axes: Any, curves: dict[tuple, list[Ratio]]) -> None:
     """Stack the seconds of the stages, a bar a setting."""
     several = [len(set(parts)) > 1 for parts in zip(*(key[:2] for key in curves), strict=True)]
     bars = [(', '.join([*compress(key[:2], several), f'{abbreviate(ratio.runs[0].rows)} rows',
-                        name_nodes(ratio.runs[0].nodes)]), stage_medians(ratio.runs))
+                        *([f'{key[-1]} tasks a node'] if key[-1] > 1 else []), name_nodes(ratio.runs[0].nodes)]),
+             stage_medians(ratio.runs))
             for key, curve in curves.items() for ratio in curve]
     at = list(range(len(bars)))[::-1]
     left = [0.0] * len(bars)
