@@ -16,15 +16,17 @@ from typing import IO, Any
 
 from mr_elm.engines.mrjob_engine import KERNELS, THREADS
 from mr_elm.engines.shipping import zip_code
+from mr_elm.engines.spark.class_archive import share_classes
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')
 STAGING = 'spark.mr_elm.staging'  # property: the folder of a cluster where a run keeps its files
 ATTEMPTS = 4  # of a task, as on a cluster
 OF_SPARK_SUBMIT = 'PYSPARK_GATEWAY_PORT'  # set where spark-submit has started this process
+JAVA_OPTIONS = 'spark.driver.extraJavaOptions'
 ON_THIS_MACHINE = {
     'spark.driver.host': '127.0.0.1', 'spark.driver.bindAddress': '127.0.0.1',
     # Java only moves bytes here: its second compiler takes more processor time than it saves
-    'spark.driver.extraJavaOptions': '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'}
+    JAVA_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'}
 
 
 def import_pyspark() -> Any:
@@ -66,15 +68,17 @@ def count_cores(master: str) -> int:
     return int(cores) if cores and cores != '*' else (os.cpu_count() or 1 if cores else 1)
 
 
-def choose_settings(master: str, given: dict[str, str]) -> dict[str, str]:
+def choose_settings(master: str, given: dict[str, str], java_option: str = '') -> dict[str, str]:
     """Return the properties of a new session; given : those of the user, which come first.
 
-    One BLAS thread a task, and no port that another machine could reach unless the master is on one.
+    java_option : one more for Java on this machine. One BLAS thread a task, and no port that another machine could
+    reach unless the master is on one.
     """
+    here = {**ON_THIS_MACHINE, JAVA_OPTIONS: f'{ON_THIS_MACHINE[JAVA_OPTIONS]} {java_option}'.rstrip()}
     values = {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
     return {
         'spark.app.name': 'mr_elm', 'spark.ui.enabled': 'false', 'spark.ui.showConsoleProgress': 'false',
-        'spark.driver.maxResultSize': '0', **(ON_THIS_MACHINE if LOCAL.fullmatch(master) else {}),
+        'spark.driver.maxResultSize': '0', **(here if LOCAL.fullmatch(master) else {}),
         **{f'spark.executorEnv.{name}': value for name, value in values.items()}, **given,
         'spark.master': add_attempts(master)}
 
@@ -86,8 +90,9 @@ def open_context(master: str, given: dict[str, str], python: str | None) -> Any:
     Raises ValueError where there is no Java, RuntimeError where Spark does not start.
     """
     pyspark = import_pyspark()
-    conf = pyspark.SparkConf(loadDefaults=False).setAll(choose_settings(master, given).items())
-    demand_java()
+    java = demand_java()
+    option = share_classes(java, pyspark.__version__, pyspark.__file__) if java and LOCAL.fullmatch(master) else ''
+    conf = pyspark.SparkConf(loadDefaults=False).setAll(choose_settings(master, given, option).items())
     with tempfile.TemporaryFile() as log, set_python(python):
         try:
             return pyspark.SparkContext(conf=conf, gateway=find_gateway(pyspark, conf, log))
@@ -104,14 +109,16 @@ def find_gateway(pyspark: Any, conf: Any, log: IO[bytes]) -> Any:
     return import_module('pyspark.java_gateway').launch_gateway(conf, {'stdout': target, 'stderr': target})
 
 
-def demand_java() -> None:
-    """Raise ValueError where there is no Java, unless one runs already."""
+def demand_java() -> str | None:
+    """Return the path of Java, None where one runs already. Raises ValueError where there is none."""
     if OF_SPARK_SUBMIT in os.environ:
-        return
+        return None
     home = os.environ.get('JAVA_HOME')
-    if shutil.which(os.path.join(home, 'bin', 'java') if home else 'java') is None:
+    found = shutil.which(os.path.join(home, 'bin', 'java') if home else 'java')
+    if found is None:
         where = f'JAVA_HOME is {home}' if home else 'on PATH'
         raise ValueError(f'-r spark: expected Java 17 or newer, found none ({where})')
+    return os.path.realpath(found)
 
 
 def read_reason(log: IO[bytes]) -> str:
