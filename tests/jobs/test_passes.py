@@ -117,9 +117,8 @@ def jobs_of(elm, command, jobs, out):
 @pytest.mark.parametrize('name', COMMANDS)
 def test_a_file_that_changes_before_any_job_is_noticed(elm, jobs_of, rows, out, jobs, name):
     (words, numbers), text = jobs_of(name), rows.read_text()
-    changes = [*CHANGES.values()]
     for number in numbers:
-        for change in changes if number == 0 else [changes[number % len(changes)]]:
+        for change in CHANGES.values():
             rows.write_text(text)
             jobs.before(number, partial(rows.write_text, change(text)))
             demand_refusal(elm(*words), out, f'{rows}: the file must stay the same')
