@@ -14,7 +14,9 @@ import numpy as np
 from mrjob.hadoop import HadoopJobRunner
 
 from benchmarks.bench.context import Bench
+from benchmarks.bench.kelm import draw, write_csv
 from benchmarks.bench.pesvm import D, L, draw_layer, save_layer
+from benchmarks.bench.spark import MASTER, has_spark
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.engines.bundle import UNPACKED, make_bundle
 from mr_elm.engines.hadoop.yarn import get_json
@@ -27,7 +29,7 @@ from mr_elm.rows.inputs import plan_inputs
 from mr_elm.scaling.data import put_pack
 from mr_elm.scaling.testbeds import write_properties
 from mr_elm.scaling.timing import judge_ratio, measure_in_turn, run_mr_elm
-from mr_elm.scaling.verdict import Claim, at_most
+from mr_elm.scaling.verdict import Claim, at_least, at_most
 from mr_elm.streaming import mr_gram
 from mr_elm.sums.gram import GridSteps
 
@@ -142,4 +144,30 @@ def compare_with_local(bench: Bench) -> list[Claim]:
                   f'{min(ours):.1f} s against {min(empty):.1f} s + 1.5 x {min(here):.1f} s')]
 
 
-PARTS = {'bare': compare_with_bare, 'local': compare_with_local}
+def compare_with_spark(bench: Bench) -> list[Claim]:
+    """Compare trainings by many passes on Spark, which keeps the rows in memory, with the same on the cluster."""
+    if not has_spark():
+        return []
+    n, n_kernel = bench.pick((20_000, 2_000), (200_000, 60_000))
+    rows, kernel_rows = bench.folder / 'passes.csv', bench.folder / 'kernel.csv'
+    write_rows(generate('ndc', n, D, 1), rows)
+    write_csv(kernel_rows, *draw(n_kernel))
+    return [race_spark(bench, f'{n:,} x {D} rows', rows, 'pesvm', '--hidden', L, '--solver', 'passes'),
+            race_spark(bench, f'{n_kernel:,} x {D} rows', kernel_rows, 'mr-kelm', '--solver', 'cg')]
+
+
+def race_spark(bench: Bench, size: str, rows: Path, *words: object) -> Claim:
+    """Time a training on a file on Spark and on the cluster, once each: on the cluster it takes minutes."""
+    cluster = bench.shared(HadoopBench)
+    folder = f'{cluster.remote}/{rows.stem}'
+    store_of(folder).put(str(rows), f'{folder}/{rows.name}')
+    model = '--model', bench.folder / 'model.npz', '--overwrite'
+    spark, hadoop = measure_in_turn([
+        lambda: run_mr_elm('train', *words, rows, *model, '-r', 'spark', '--master', MASTER, '--cache'),
+        lambda: run_mr_elm('train', *words, folder, *model, '-r', 'hadoop', '--bundle', cluster.bundle,
+                           *cluster.two_maps(folder))], 1)
+    return judge_ratio(f'train {" ".join(map(str, words))} on {size}: the cluster against {MASTER} with rows in memory',
+                       spark, hadoop, at_least(3.0))
+
+
+PARTS = {'bare': compare_with_bare, 'local': compare_with_local, 'spark': compare_with_spark}

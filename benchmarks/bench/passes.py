@@ -78,26 +78,30 @@ def compute_bare(X: Floats, n_landmarks: int, n_sample: int, n_passes: int) -> N
 
     All is of float32 but the last pass, which finds the residual in float64.
     """
-    single = X.astype(np.float32)
+    rows, landmarks = prepare(X, X[:n_landmarks])
+    single, single_landmarks = rows.astype(np.float32), landmarks.astype(np.float32)
     M = np.eye(n_landmarks, dtype=np.float32, order='F')
     for start in range(0, n_sample, ROWS_AT_ONCE):
-        E = expand_bare(single[start:min(start + ROWS_AT_ONCE, n_sample)], single[:n_landmarks])
+        E = expand_bare(single[start:min(start + ROWS_AT_ONCE, n_sample)], single_landmarks)
         M = ssyrk(1.0, E.T, beta=1.0, c=M, overwrite_c=1)
     spotrf(M, overwrite_a=1)
-    for rows in [single] * (n_passes - 1) + [X]:
-        v = np.ones((n_landmarks, 1), rows.dtype)
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            E = expand_bare(rows[start:start + ROWS_AT_ONCE], rows[:n_landmarks])
+    for Z, A in [(single, single_landmarks)] * (n_passes - 1) + [(rows, landmarks)]:
+        v = np.ones((n_landmarks, 1), Z.dtype)
+        for start in range(0, len(Z), ROWS_AT_ONCE):
+            E = expand_bare(Z[start:start + ROWS_AT_ONCE], A)
             E.T @ (E @ v)
 
 
-def expand_bare(X: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-    """Return the Gaussian kernel of rows and landmarks, (n, L), of their type."""
-    E = X @ landmarks.T
-    E *= 2
-    E -= np.einsum('ij,ij->i', X, X)[:, None]
-    E -= np.einsum('ij,ij->i', landmarks, landmarks)
-    E /= D
+def prepare(X: Floats, landmarks: Floats) -> tuple[Floats, Floats]:
+    """Return rows (n, d + 2) and landmarks (d + 2, L) whose product is -|x - a|^2 / d."""
+    squares, norms = (np.einsum('ij,ij->i', each, each) / D for each in (X, landmarks))
+    return (np.column_stack([X, -squares, np.ones(len(X))]),
+            np.vstack([2 / D * landmarks.T, np.ones(len(landmarks)), -norms]))
+
+
+def expand_bare(Z: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """Return the Gaussian kernel of rows and landmarks of `prepare`, (n, L), of their type."""
+    E = Z @ A
     return np.exp(E, out=E)
 
 

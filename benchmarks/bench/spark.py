@@ -34,7 +34,7 @@ from mr_elm.streaming.mr_pass import MRPass
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 
-CORES, PASSES, BLOCK = 2, 10, 4096
+CORES, PASSES, BLOCK, GROUPS = 2, 10, 4096, 4
 MASTER = f'local[{CORES}]'
 HERE = ('--num-cores', str(CORES), '-D', f'mapreduce.job.maps={CORES}')  # options of -r local
 ROOT = Path(__file__).parents[2]
@@ -68,6 +68,17 @@ class Session:
         for path, part in zip(paths, np.array_split(X, CORES), strict=True):
             np.save(path, part)
         return paths
+
+    @cache  # noqa: B019 - lives as long as the program
+    def table(self, packed: Path) -> Path:
+        """Write the rows of a packed folder as a Parquet file with some row groups for each core."""
+        arrow, parquet = import_module('pyarrow'), import_module('pyarrow.parquet')
+        X, path = np.concatenate(list(map(load, self.arrays(packed)))), packed.with_suffix('.parquet')
+        labels = np.zeros(len(X), np.int32)
+        columns = [labels, *X.T]
+        parquet.write_table(arrow.table(columns, ['label', *(f'x{j}' for j in range(D))]), path,
+                            row_group_size=-(-len(X) // (GROUPS * CORES)))
+        return path
 
     def options(self) -> list[str]:
         """Write layer and grid for tasks; the options that name them."""
@@ -199,19 +210,40 @@ def compare_scripts(bench: Bench) -> list[Claim]:
         return []
     session, claims = bench.shared(Session), []
     many, few = bench.pick((20_000, 2_000), (200_000, 20_000), (2_000_000, 20_000))
-    for name, script, n in (('mapPartitions with numpy and treeAggregate', sum_by_hand, many),
-                            ("MLlib's RowMatrix.computeGramianMatrix", sum_by_mllib, few)):
-        path = bench.shared(Files).packed(n)
+    for n, kind, name, script in (
+            (many, 'rows of Parquet', 'mapInArrow with numpy, of the same file', sum_by_arrow),
+            (many, 'packed rows', 'mapPartitions with numpy and treeAggregate, of bare arrays', sum_by_hand),
+            (few, 'packed rows', "MLlib's RowMatrix.computeGramianMatrix, of bare arrays", sum_by_mllib)):
+        packed = bench.shared(Files).packed(n)
+        path, rows = (session.table(packed),) * 2 if script is sum_by_arrow else (packed, session.arrays(packed))
         data = DataSet(plan_inputs([str(path)], RowOptions()), session.engines[0])
-        actions = [partial(run_gram, data, session.options()), partial(script, session.context, session.arrays(path))]
+        actions = [partial(run_gram, data, session.options()), partial(script, session.context, rows)]
         ours, theirs = measure_warm(actions, 2)
-        claims.append(judge_ratio(f"E'E of {n:,} x {D} rows by {MASTER}, against {name}", ours, theirs, at_most(1.0)))
+        claims.append(judge_ratio(f"E'E of {n:,} x {D} {kind} by {MASTER}, against {name}", ours, theirs,
+                                  at_most(1.0)))
     return claims
 
 
 def run_gram(data: DataSet, words: list[str]) -> None:
     """Run the Gram job."""
     list(data.run(MRGram, words, 'Gram'))
+
+
+def sum_by_arrow(context: Any, path: Path) -> Floats:
+    """Sum up E'E by numpy in the record batches of a DataFrame."""
+    frame = import_module('pyspark.sql').SparkSession(context).read.parquet(str(path))
+    return sum((np.frombuffer(row.sums) for row in frame.mapInArrow(sum_batches, 'sums binary').collect()),
+               np.zeros((L + 1)**2)).reshape(L + 1, L + 1)
+
+
+def sum_batches(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield E'E of the rows of some record batches, as bytes."""
+    arrow, total = import_module('pyarrow'), np.zeros((L + 1, L + 1))
+    for batch in batches:
+        X = np.column_stack([column.to_numpy() for column in batch.columns[1:]])
+        for E in map(expand_bare, cut(X)):
+            total += E.T @ E
+    yield arrow.RecordBatch.from_pydict({'sums': arrow.array([total.tobytes()], arrow.binary())})
 
 
 def sum_by_hand(context: Any, paths: list[str]) -> Floats:
