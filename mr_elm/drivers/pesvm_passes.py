@@ -24,12 +24,12 @@ from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.options import PASSES, PESVMOptions
-from mr_elm.machines.passes import Passes
+from mr_elm.machines.passes import Passes, choose_type
 from mr_elm.model_parts import layer_arrays
 from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.held_out import HeldOutScore
 from mr_elm.solvers.ridge.esvm import collect_targets, right_side
-from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, SampleGram
+from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, SampleGram, measure_rounding
 from mr_elm.solvers.shared.block_cg import Approximation, PassLimits, solve_positive
 from mr_elm.streaming.mr_pass import MRPass, read_held_out, read_product, read_targets
 from mr_elm.sums.gram import GridSteps
@@ -178,16 +178,23 @@ def make_sample(inputs: NodeInputs, rows: GatheredRows) -> Sample:
 
 
 @contextmanager
-def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterator[PassProblem]:
-    """Gather and sum up the sample; the context's value is the PassProblem of all rows."""
+def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
+                 largest_nu: float | None = None) -> Iterator[PassProblem]:
+    """Gather and sum up the sample; the context's value is the PassProblem of all rows.
+
+    largest_nu : of those that will be solved for; None for that of the options.
+    """
     options, reporter = inputs.options, inputs.data.engine.reporter
     passes = Passes.of_options(options, layer.n_hidden)
     inputs.data.fix_width(layer.n_features)
     with one_thread(), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         files = write_layer(folder, inputs, layer, steps)
         rows = gather_sample(inputs, passes.n_sample)
-        reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {passes.dtype.__name__}')
-        gram = SampleGram.sum_up(layer, make_sample(inputs, rows), options.bias, passes.dtype,
+        sample = make_sample(inputs, rows)
+        nu = options.nu if largest_nu is None else largest_nu
+        dtype = choose_type(passes.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
+        reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {dtype.__name__}')
+        gram = SampleGram.sum_up(layer, sample, options.bias, dtype,
                                  min(inputs.data.engine.n_maps, os.cpu_count() or 1))
         yield PassProblem(inputs, layer, steps, passes, gram, len(rows), folder, files)
 

@@ -47,20 +47,21 @@ def tune(inputs: NodeInputs, search: Search, folds: Folds) -> tuple[PathResult, 
     choose_type(inputs.options.memory, max(search.sizes))
     places, found = list(product(search.kinds, search.sizes)), []
     for place in places:
-        with open_place(inputs, place) as problem:
+        with open_place(inputs, place, max(search.nus)) as problem:
             found += walk(problem.hold_out(folds), place, search.nus)
             if len(places) == 1:
                 return train_best(problem, found, folds)
-    with open_place(inputs, choose_best(found).place) as problem:
+    best = choose_best(found)
+    with open_place(inputs, best.place, best.solution.nu) as problem:
         return train_best(problem, found, folds)
 
 
 @contextmanager
-def open_place(inputs: NodeInputs, place: Place) -> Iterator[PassProblem]:
-    """Give the PassProblem of a kind and number of nodes."""
+def open_place(inputs: NodeInputs, place: Place, largest_nu: float) -> Iterator[PassProblem]:
+    """Give the PassProblem of a kind and number of nodes. largest_nu : see `open_problem`."""
     inputs = inputs.take_candidate(*place)
     layer = inputs.make_layer()
-    with open_problem(inputs, layer, inputs.choose_grid(layer)) as problem:
+    with open_problem(inputs, layer, inputs.choose_grid(layer), largest_nu) as problem:
         yield problem
 
 

@@ -11,18 +11,19 @@ COPIES = 3  # of the Gram in the driver: high part, low part, factor
 TOLERANCES = {'classification': 1e-4, 'regression': 1e-6}
 SAMPLE = {'nystrom': 2}  # rows of the sample for each node; kernels need fewer than other nodes
 SAMPLE_OF_OTHERS = 4
+COARSE = 100.0  # times 1/nu: where float32 adds more to the diagonal of the preconditioner, it costs many passes
 
 
 @dataclass(frozen=True)
 class Passes:
     """Hold what a training by passes is given.
 
-    n_sample : about how many rows make the preconditioner. dtype : of its factor.
+    n_sample : about how many rows make the preconditioner. memory : for its factor, in MB.
     tolerance : relative residual at which to stop. max_passes : when to give up.
     """
 
     n_sample: int
-    dtype: type
+    memory: float
     tolerance: float
     max_passes: int
 
@@ -30,16 +31,18 @@ class Passes:
     def of_options(cls, options: PESVMOptions, n_hidden: int) -> 'Passes':
         """Choose what the options leave open. Raises DataFormatError where the factor does not fit into the memory."""
         n_sample = options.precondition_rows or SAMPLE.get(options.map, SAMPLE_OF_OTHERS) * n_hidden
-        return cls(n_sample, choose_type(options.memory, n_hidden), options.tolerance or TOLERANCES[options.task],
-                   options.max_passes)
+        choose_type(options.memory, n_hidden)
+        return cls(n_sample, options.memory, options.tolerance or TOLERANCES[options.task], options.max_passes)
 
 
-def choose_type(memory: float, n_hidden: int) -> type:
-    """Return the type of the preconditioner: float64 for few nodes, where the memory in MB allows it, else float32.
+def choose_type(memory: float, n_hidden: int, coarseness: float = 0.0) -> type:
+    """Return the type of the preconditioner, float32 or float64.
 
+    It is float64, where the memory in MB allows it, for few nodes, and where float32 is too coarse.
+    coarseness : nu times what float32 adds to the diagonal, see `measure_rounding`.
     Raises DataFormatError where neither fits.
     """
-    for dtype in (np.float64, np.float32) if n_hidden < FEWEST_NODES else (np.float32,):
+    for dtype in (np.float64, np.float32) if n_hidden < FEWEST_NODES or coarseness > COARSE else (np.float32,):
         if np.dtype(dtype).itemsize * (n_hidden + 1)**2 <= memory * 1e6:
             return dtype
     needed, most = 4 * (n_hidden + 1)**2 / 1e6, int(np.sqrt(memory * 1e6 / 4)) - 1

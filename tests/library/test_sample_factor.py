@@ -4,7 +4,7 @@ import pytest
 
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.solvers.ridge.sample_factor import Sample, SampleGram
+from mr_elm.solvers.ridge.sample_factor import JITTERS, Sample, SampleGram, measure_rounding
 from mr_elm.sums.gram import expand
 
 L, D, N = 40, 3, 200
@@ -41,3 +41,10 @@ def test_a_matrix_that_rounding_makes_negative_gets_a_diagonal_and_a_warning(rng
     block -= 1e-11 * np.trace(block) * np.eye(L + 1)
     with pytest.warns(NumericalWarning, match='costs passes'):
         assert np.isfinite(found.factor(1e20).apply(found.ET)).all()
+
+
+def test_the_rounding_of_float32_is_told_from_the_trace_of_the_matrix(rng):
+    layer = make_layer(rng)
+    sample = Sample(rng.normal(size=(N, D)), np.ones((N, 1)), np.full(N, 2.0), 0.5)
+    trace = sum(np.trace(block) for block in SampleGram.sum_up(layer, sample).diagonal)
+    assert measure_rounding(layer, sample) == pytest.approx(JITTERS[0] * np.finfo(np.float32).eps * trace)

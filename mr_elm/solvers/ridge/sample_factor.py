@@ -24,6 +24,7 @@ from mr_elm.typing import Floats, Rows
 
 JITTERS = (0.125, 2.0, 2e3, 2e6)  # times the rounding error of the trace: what is added to the diagonal, in turn
 USUAL = 2.0  # the largest of them that hardly costs passes
+FEW = 1000  # rows that tell the trace well enough
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,16 @@ class Sample:
     T: Floats
     weights: Floats
     share: float
+
+
+def measure_rounding(layer: HiddenLayer, sample: Sample) -> float:
+    """Return about what float32 adds to the diagonal of c (E_s - 1 e')'W_s (E_s - 1 e'), by the first rows of a sample.
+
+    Rows whose weights are 0 count as others do: the order of magnitude is enough.
+    """
+    variances = sum(E.var(axis=0).sum() * len(E) for _, E in expand_slices(layer, sample.X[:FEW]))
+    trace = variances / min(FEW, len(sample.weights)) * sample.weights.sum() / sample.share
+    return JITTERS[0] * float(np.finfo(np.float32).eps * trace)
 
 
 @dataclass(frozen=True)
