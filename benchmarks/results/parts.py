@@ -83,8 +83,10 @@ ABOUT = {
     'arrays.',
     'spark/products': 'This part compares ten passes of `mr_product`, with Spark started and the rows in memory.',
     'spark/scripts': 'This part compares the Gram job, on packed rows, with what a user of Spark would write by hand. '
-    'The scripts read the rows as arrays of numpy.',
+    'One script reads the same Parquet file as mr_elm does; the others read the rows as arrays of numpy.',
     'hadoop/bare': 'This part compares a training on Hadoop with the same map and reduce tasks in a Streaming job that '
     'is submitted by hand.',
     'hadoop/local': 'This part compares a training on Hadoop with the time of an empty job plus 1.5 times the time of '
-    '`-r local` on two cores.'}
+    '`-r local` on two cores.',
+    'hadoop/spark': 'This part compares trainings of many passes on Spark on two cores, with the rows in memory, with '
+    'the same trainings on Hadoop.'}

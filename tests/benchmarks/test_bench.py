@@ -64,8 +64,8 @@ def test_a_resumed_run_measures_only_what_is_not_there(tmp_path, parts):
 
 def test_without_names_all_is_measured_that_needs_no_cluster():
     chosen = bench.choose_parts([])
-    assert set(bench.PARTS) - set(chosen) == {'hadoop/bare', 'hadoop/local'}
-    assert bench.choose_parts(['hadoop', 'dual/grid']) == ['dual/grid', 'hadoop/bare', 'hadoop/local']
+    assert set(bench.PARTS) - set(chosen) == {'hadoop/bare', 'hadoop/local', 'hadoop/spark'}
+    assert bench.choose_parts(['hadoop', 'dual/grid']) == ['dual/grid', 'hadoop/bare', 'hadoop/local', 'hadoop/spark']
     with pytest.raises(ValueError, match='nothing'):
         bench.choose_parts(['nothing'])
 
