@@ -68,7 +68,7 @@ def train_by_passes(inputs: NodeInputs, members: list[Candidate], options: PESVM
     for each in members:
         machine = each.state(inputs).with_options(probabilities=options.probabilities)
         layer, start = machine.make_layer(), None
-        with open_problem(machine, layer, machine.choose_grid(layer), each.options.nu) as problem:
+        with open_problem(machine, layer, machine.choose_grid(layer)) as problem:
             if options.holds_out:
                 found = hold_out_fold(problem, options).solve(each.options.nu)
                 start = found.B

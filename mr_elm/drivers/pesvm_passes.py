@@ -192,7 +192,7 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
         rows = gather_sample(inputs, passes.n_sample)
         sample = make_sample(inputs, rows)
         nu = options.nu if largest_nu is None else largest_nu
-        dtype = choose_type(passes.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
+        dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
         reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {dtype.__name__}')
         gram = SampleGram.sum_up(layer, sample, options.bias, dtype,
                                  min(inputs.data.engine.n_maps, os.cpu_count() or 1))

@@ -18,12 +18,11 @@ COARSE = 100.0  # times 1/nu: where float32 adds more to the diagonal of the pre
 class Passes:
     """Hold what a training by passes is given.
 
-    n_sample : about how many rows make the preconditioner. memory : for its factor, in MB.
+    n_sample : about how many rows make the preconditioner.
     tolerance : relative residual at which to stop. max_passes : when to give up.
     """
 
     n_sample: int
-    memory: float
     tolerance: float
     max_passes: int
 
@@ -32,7 +31,7 @@ class Passes:
         """Choose what the options leave open. Raises DataFormatError where the factor does not fit into the memory."""
         n_sample = options.precondition_rows or SAMPLE.get(options.map, SAMPLE_OF_OTHERS) * n_hidden
         choose_type(options.memory, n_hidden)
-        return cls(n_sample, options.memory, options.tolerance or TOLERANCES[options.task], options.max_passes)
+        return cls(n_sample, options.tolerance or TOLERANCES[options.task], options.max_passes)
 
 
 def choose_type(memory: float, n_hidden: int, coarseness: float = 0.0) -> type:
