@@ -41,7 +41,8 @@ from mr_elm.streaming.mr_stats import MRStats
 HOME = '/home/you'  # the folder of the reader, in what the pages show
 ANYWHERE_ELSE = [(re.compile(r'(?<=[\t "])([\d,]*):[\w+/]+=*'), r'\1:base64'),  # last digits depend on the processor
                  (re.compile(r'"blas": "[^"]*"'), '"blas": ""'),
-                 (re.compile(r'^compiling .* once .*\n', re.MULTILINE), '')]  # where no earlier test has
+                 (re.compile(r'^compiling .* once .*\n', re.MULTILINE), ''),  # where no earlier test has
+                 (re.compile(r'^.*, \d+% done, .*\n', re.MULTILINE), '')]  # where work took seconds, on a busy machine
 RECIPES = 'docs/extending.md'
 OF_NEWCOMERS = 'README.md', 'docs/first-steps.md'  # all of these run in a shell
 OF_A_SHELL = {*'|&;<>()$`*?[]{}~!\n'}  # what a shell does more with than to cut it into words
