@@ -127,11 +127,16 @@ class GrowingValues:
 
 
 def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]:
-    """Return the sum of the weights of finite numbers, and their mean; weights are 1 by default."""
+    """Return the sum of the weights of finite numbers, and their mean; weights are 1 by default.
+
+    The sum is of long doubles: rounded to a double it hardly depends on whether equal numbers were counted before.
+    """
     present = np.isfinite(numbers)
-    kept = np.ones(present.sum()) if weights is None else weights[present]
-    total = float(kept.sum())
-    return total, float(kept @ numbers[present] / total) if total else 0.0
+    found = numbers[present].astype(np.longdouble)
+    if weights is None:
+        return float(len(found)), float(found.mean()) if len(found) else 0.0
+    total = float(weights[present].sum())
+    return total, float((weights[present] * found).sum() / total) if total else 0.0
 
 
 def read_numbers(values: Values, counts: Iterable[str]) -> Floats:
