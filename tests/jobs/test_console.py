@@ -69,6 +69,14 @@ def test_what_differs_between_machines_may_differ(shown, printed):
     assert differences(TRAINED, TRAINED.replace(shown, printed)) == []
 
 
+@pytest.mark.parametrize('shown, printed, n_differences', [
+    ('219.06998568351437\t-1e-3', '219.06998568354\t-1e-3', 0), ('0.12345678901234567', '0.12345678901234599', 0),
+    ('219.06998568351437', '219.0699866', 1), ('0.12345678901234567', '0.123456788', 1), ('1.5', '1.5000000001', 1),
+    ('12345678901234567', '1234567890123456', 1)])
+def test_only_the_last_of_all_digits_may_differ(shown, printed, n_differences):
+    assert len(differences(shown, printed)) == n_differences
+
+
 @pytest.mark.parametrize('shown, printed', [
     ('statistics: 1,300 rows', 'statistics: 1,299 rows'), ('Gram: 1,300 rows', 'Gram: 1,301 rows'),
     ('0.2 MB in 0.1', '0.3 MB in 0.1'), ('101 unknowns', '100 unknowns'), ('64 features', '63 features'),

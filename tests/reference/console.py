@@ -1,8 +1,9 @@
 """Compare what a program prints with what the manual shows: words exactly, each number as far as its kind allows.
 
 Seconds and speeds are free. A condition may differ by FACTOR, an accuracy by SHARE: so many rows may get another label
-on another processor. All other numbers, such as rows, features and nodes, are the same everywhere. Where there is a
-confusion matrix, precision and recall must follow from it, as must all other scores and rows.
+on another processor. A number with all its digits may differ by ROUNDING: processors round sums in different orders.
+All other numbers, such as rows, features and nodes, are the same everywhere. Where there is a confusion matrix,
+precision and recall must follow from it, as must all other scores and rows.
 """
 import re
 from math import ceil
@@ -12,7 +13,8 @@ import numpy as np
 NUMBER = re.compile(r'-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?')
 MATRIX = 'rows of a true class (down) by predicted class (across)\n'
 SHARE, FACTOR = 0.02, 2
-FREE, CONDITION, ACCURACY, COMPUTED, EXACT = 'free', 'condition', 'accuracy', 'computed', 'exact'
+ROUNDING, ALL_DIGITS = 1e-9, 14  # of a number; significant digits, from which on a number was not rounded
+FREE, CONDITION, ACCURACY, COMPUTED, LONG, EXACT = 'free', 'condition', 'accuracy', 'computed', 'long', 'exact'
 
 
 def differences(shown, printed):
@@ -44,10 +46,10 @@ def numbers_of(text):
         heads = heads if found else line.split()
         for place, match in enumerate(found):
             head = heads[place - len(found)] if len(found) <= len(heads) else ''
-            yield kind_of(line[:match.start()], line[match.end():], head), read(match[0]), line
+            yield kind_of(line[:match.start()], match[0], line[match.end():], head), read(match[0]), line
 
 
-def kind_of(before, behind, head):
+def kind_of(before, number, behind, head):
     """Return the kind of a number by the words before and behind it and the head of its column, '' where none is."""
     if re.match(r' (MB/)?s\b', behind):
         return FREE
@@ -55,7 +57,9 @@ def kind_of(before, behind, head):
         return CONDITION
     if before.split() in (['accuracy'], ['balanced_accuracy'], ['matthews']):
         return ACCURACY
-    return COMPUTED if head in ('precision', 'recall') else EXACT
+    if head in ('precision', 'recall'):
+        return COMPUTED
+    return LONG if len(re.sub(r'e.*|\D', '', number).lstrip('0')) >= ALL_DIGITS else EXACT
 
 
 def read(number):
@@ -69,6 +73,8 @@ def is_close(kind, wanted, found):
         return wanted / FACTOR <= found <= wanted * FACTOR
     if kind in (ACCURACY, COMPUTED):
         return abs(found - wanted) <= SHARE
+    if kind == LONG:
+        return abs(found - wanted) <= ROUNDING * abs(wanted)
     return kind == FREE or found == wanted
 
 
