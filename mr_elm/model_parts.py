@@ -8,7 +8,7 @@ from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
-from mr_elm.features.nodes import LANDMARK_NODES, MAPS
+from mr_elm.features.nodes import LANDMARK_NODES, MAPS, name_nodes
 from mr_elm.model_checks import check_arrays, check_metric
 from mr_elm.typing import Floats, Rows
 
@@ -45,15 +45,15 @@ def take_arrays(arrays: Mapping[str, np.ndarray], k: int) -> dict[str, np.ndarra
 
 def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HiddenLayer:
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
-    kind, kernel = parameters['map'], parameters.get('kernel', 'gaussian')
-    if kind not in MAPS:
-        raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {kind!r}')
-    if kind == 'nystrom':
-        kind, weights = LANDMARK_NODES[kernel], arrays['landmarks']
+    map, kernel = parameters['map'], parameters.get('kernel', 'gaussian')
+    if map not in MAPS:
+        raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {map!r}')
+    if map == 'nystrom':
+        weights = arrays['landmarks']
         biases = landmark_widths(kernel, len(weights), float(parameters['sigma']))
     else:
         weights, biases = arrays['hidden_weights'], arrays['hidden_biases']
-    return HiddenLayer(kind, weights, biases, arrays['feature_offset'], arrays['feature_scale'],
+    return HiddenLayer(name_nodes(map, kernel), weights, biases, arrays['feature_offset'], arrays['feature_scale'],
                        arrays.get('feature_metric'))
 
 
@@ -64,7 +64,7 @@ def scaling_arrays(offset: Floats, scale: Floats, metric: Floats | None = None) 
 
 
 def landmark_widths(kernel: str, n_landmarks: int, sigma: float) -> Floats:
-    """Return the widths (L,) of landmark nodes as these take them: exp(-r^2 / b) and exp(-r / b)."""
+    """Return the widths (L,) of landmark nodes as these take them: exp(-r^2 / b), or exp(-r / b) of a Laplacian."""
     return np.full(n_landmarks, 2 * sigma**2 if kernel == 'gaussian' else sigma)
 
 
@@ -91,4 +91,11 @@ def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
     check_arrays(arrays, {'feature_offset': (n_features,), 'feature_scale': (n_features,),
                           nodes: (n_hidden, check_metric(arrays, n_features)), **biases})
     if landmarks:
-        make_kernel(parameters.get('kernel', 'gaussian'), sigma=parameters['sigma'])
+        check_landmarks(parameters.get('kernel', 'gaussian'), parameters['sigma'])
+
+
+def check_landmarks(kernel: str, sigma: float) -> None:
+    """Raise ValueError where there are no landmarks of a kernel, or of a width."""
+    if kernel not in LANDMARK_NODES:
+        raise ValueError(f'kernel: expected one of {", ".join(LANDMARK_NODES)}, found {kernel!r}')
+    make_kernel('gaussian' if kernel == 'gaussian' else 'laplacian', sigma=sigma)

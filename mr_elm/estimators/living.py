@@ -14,7 +14,7 @@ from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import is_set_matrix, to_sets
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.nodes import draw_nodes
+from mr_elm.features.nodes import draw_nodes, measure_ones
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
@@ -204,7 +204,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         names = ('map', 'n_hidden', 'nu', 'weight_scale', 'weights', 'seed')
         header = describe(self, batch.n_rows, {
             **{name: getattr(self, name) for name in names},
-            'n_hidden': layer.n_hidden, 'sigma': float(np.sqrt(layer.n_features) / self.weight_scale),
+            'n_hidden': layer.n_hidden, 'sigma': measure_ones(layer.kind, layer.n_features) / self.weight_scale,
             'solver': None, 'condition': None, 'grid': list(astuple(batch.steps)), 'peak': size_of(batch.sums),
             **(self._learned.facts if self._learned else {})})
         return LivingMachine(header, layer, batch.sums)

@@ -5,7 +5,8 @@ It tells where, and how much, the outputs change:
     f_k(z) = sum_j B_jk phi_j(A z),    G = 1/N sum_i sum_k grad f_k(z_i) grad f_k(z_i)',    z before the metric A
 
 Projection nodes: G = V' [(B B') o S] V / N, with V = W A and the second Gram S = sum_i g'_i g'_i', g'_i the slopes of
-the nodes at row i. Distance nodes: grad f_k = A' sum_j B_jk c_j(y) (y - a_j) at y = A z, with the slopes c_j.
+the nodes at row i. Distance nodes: grad f_k = A' sum_j B_jk c_j(y) (y - a_j) at y = A z, with the slopes c_j; of
+norm 1 there are the signs of y - a_j in place of y - a_j.
 
 Source: as in `features.metric`; the second Gram is ours.
 """
@@ -70,16 +71,24 @@ def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, w
     work = layer.weights.size * B.shape[1]
     n = min(X.shape[0], max(FEWEST, int(MOST_WORK / work)))
     whole, total = full or layer.metric is not None and layer.metric.ndim == 2, np.zeros(())
-    for rows, slopes, part in evaluate_blocks(layer, X[:n], None if weights is None else weights[:n]):
+    for rows, slopes, part in evaluate_blocks(layer, X[:n], None if weights is None else weights[:n], B.shape[1]):
         Y = layer.place_rows(rows)
-        for k in range(B.shape[1]):
-            gradients = (slopes @ B[:, k])[:, None] * Y - slopes @ (B[:, k, None] * layer.weights)
+        for gradients in sum_gradients(layer, Y, slopes, B):
             if part is not None:
                 gradients *= np.sqrt(part)[:, None]
             total = total + (gradients.T @ gradients if whole else
                              np.einsum('ij,ij->j', gradients, gradients))
     share = n / X.shape[0] if weights is None else weights[:n].sum() / weights.sum()
     return undo_metric(total / share, layer.metric, full)
+
+
+def sum_gradients(layer: HiddenLayer, Y: Floats, slopes: Floats, B: Floats) -> Iterator[Floats]:
+    """Yield the gradients of each output at rows Y behind the metric, (n, d or r). slopes : (n, L). B : (L, K)."""
+    if NODES[layer.kind].norm == 2:
+        yield from ((slopes @ b)[:, None] * Y - slopes @ (b[:, None] * layer.weights) for b in B.T)
+    else:
+        along = [(slopes * np.sign(y[:, None] - a)) @ B for y, a in zip(Y.T, layer.weights.T, strict=True)]
+        yield from np.stack(along, axis=2).swapaxes(0, 1)
 
 
 def undo_metric(M: Floats, metric: Floats | None, full: bool) -> Floats:
@@ -91,10 +100,10 @@ def undo_metric(M: Floats, metric: Floats | None, full: bool) -> Floats:
     return metric.T @ M @ metric if full else np.einsum('ij,ij->j', metric, M @ metric)
 
 
-def evaluate_blocks(layer: HiddenLayer, X: Rows,
-                    weights: Floats | None) -> Iterator[tuple[Rows, Floats, Floats | None]]:
+def evaluate_blocks(layer: HiddenLayer, X: Rows, weights: Floats | None,
+                    n_outputs: int = 1) -> Iterator[tuple[Rows, Floats, Floats | None]]:
     """Yield (rows, slopes of the nodes there, weights of the rows or None), block by block."""
-    step = max(1, BLOCK // max(layer.n_hidden, layer.n_features))
+    step = max(1, BLOCK // max(layer.n_hidden, layer.n_features * n_outputs))
     for start in range(0, X.shape[0], step):
         rows = X[start:start + step]
         slopes = layer.evaluate_slopes(rows, np.empty((rows.shape[0], layer.n_hidden)))

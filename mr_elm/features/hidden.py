@@ -104,7 +104,7 @@ class HiddenLayer:
 
     def evaluate(self, X: Rows, out: Floats) -> Floats:
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
-        if self.kind in LANDMARK_NODES.values() and self.n_hidden >= MANY:
+        if self.kind in LANDMARK_NODES.values() and NODES[self.kind].norm == 2 and self.n_hidden >= MANY:
             return self._fill(X, out, self._exponentiate)
         return self._fill(X, out, partial(self._apply, NODES[self.kind].activate))
 
@@ -124,7 +124,10 @@ class HiddenLayer:
         return out
 
     def _apply(self, function: Callable, X: Rows, out: Floats) -> None:
-        (self._project if NODES[self.kind].family == 'projection' else self._squared_distances)(X, out)
+        node = NODES[self.kind]
+        see = (self._project if node.family == 'projection' else
+               self._squared_distances if node.norm == 2 else self._absolute_distances)
+        see(X, out)
         function(out, self.biases)
 
     def _project(self, X: Rows, out: Floats) -> None:
@@ -148,6 +151,11 @@ class HiddenLayer:
         np.maximum(out, 0.0, out=out)
         if NODES[self.kind].takes_root:
             out[out <= ROUNDING * np.add.outer(norms, centre_norms)] = 0.0
+
+    def _absolute_distances(self, X: Rows, out: Floats) -> None:
+        """Write sum_j |z_j - a_j|. Sparse rows become dense, a few at a time."""
+        from scipy.spatial.distance import cdist
+        out[:] = cdist(self.place_rows(X), self.weights, 'cityblock')
 
     def _exponentiate(self, X: Rows, out: Floats) -> None:
         """Write the values of landmarks by one compiled pass over products that stay in a core's cache."""

@@ -1,7 +1,7 @@
 """Define the kinds of hidden nodes: what each computes, in place, its slope, and how its parameters are drawn.
 
-A new node is one entry of NODES. Two families: `projection` nodes see W z + b, `distance` nodes see |z - a|^2 and
-their width b.
+A new node is one entry of NODES. Two families: `projection` nodes see W z + b, `distance` nodes see |z - a|^2, or the
+sum of |z_j - a_j| where their norm is 1, and their width b.
 """
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,6 +57,11 @@ def laplacian(D: Floats, b: Floats) -> None:
     gaussian(D, b)
 
 
+def product_laplacian(D: Floats, b: Floats) -> None:
+    """exp(-|z - a|_1 / b), a product of exp(-|z_j - a_j| / b) over the features."""
+    gaussian(D, b)
+
+
 def multiquadric(D: Floats, b: Floats) -> None:
     """sqrt(|z - a|^2 + b^2)."""
     D += b * b
@@ -105,6 +110,12 @@ def laplacian_slope(D: Floats, b: Floats) -> None:
     D[distances == 0] = 0.0
 
 
+def product_laplacian_slope(D: Floats, b: Floats) -> None:
+    """-exp(-|z - a|_1 / b) / b."""
+    product_laplacian(D, b)
+    D /= -b
+
+
 def multiquadric_slope(D: Floats, b: Floats) -> None:
     """1 / sqrt(|z - a|^2 + b^2)."""
     multiquadric(D, b)
@@ -117,9 +128,11 @@ class NodeKind:
 
     family : projection or distance. activate : its function, in place. bounded : whether values stay within [-1, 1].
     gain : the function takes gain * z, a factor that is folded into the weights without rounding.
-    slope : in place, the derivative by z, or for a distance node the number c with the gradient c (z - a). None where
-        it is 0 almost everywhere: such nodes cannot learn a metric.
+    slope : in place, the derivative by z, or for a distance node the number c with the gradient c (z - a), of norm 1
+        c sign(z - a). None where it is 0 almost everywhere: such nodes cannot learn a metric.
     takes_root : it is a function of |z - a|, whose root would turn the rounding between equal rows into 1e-8.
+    norm : p of the distance |z - a|_p that it is a function of, 1 or 2. A row whose features all have the size 1 has
+        the length d^(1/p), which a width is a multiple of.
     """
 
     family: str
@@ -128,6 +141,7 @@ class NodeKind:
     gain: float = 1.0
     slope: Callable | None = None
     takes_root: bool = False
+    norm: int = 2
 
 
 NODES = {
@@ -141,10 +155,22 @@ NODES = {
     'multiquadric': NodeKind('distance', multiquadric, bounded=False, slope=multiquadric_slope),
     'nystrom': NodeKind('distance', gaussian, slope=gaussian_slope),
     'laplacian': NodeKind('distance', laplacian, takes_root=True, slope=laplacian_slope),
+    'product-laplacian': NodeKind('distance', product_laplacian, slope=product_laplacian_slope, norm=1),
     'identity': NodeKind('projection', identity, bounded=False, slope=identity_slope),
 }
-LANDMARK_NODES = {'gaussian': 'nystrom', 'laplacian': 'laplacian'}  # kernel -> what `--map nystrom` computes with it
-MAPS = tuple(kind for kind in NODES if kind != 'laplacian')
+# kernel -> what `--map nystrom` computes with it
+LANDMARK_NODES = {'gaussian': 'nystrom', 'laplacian': 'laplacian', 'product-laplacian': 'product-laplacian'}
+MAPS = tuple(kind for kind in NODES if kind == 'nystrom' or kind not in LANDMARK_NODES.values())
+
+
+def name_nodes(map: str, kernel: str = 'gaussian') -> str:
+    """Return the key of NODES that a map, and for `nystrom` a kernel of landmarks, stand for."""
+    return LANDMARK_NODES[kernel] if map == 'nystrom' else map
+
+
+def measure_ones(kind: str, n_features: int) -> float:
+    """Return the length d^(1/p), in the norm of a kind of nodes, of a row whose features all have the size 1."""
+    return float(n_features if NODES[kind].norm == 1 else np.sqrt(n_features))
 
 
 def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_scale: float = 1.0,

@@ -17,9 +17,12 @@ SAFETY = 4.0  # times the rounding of float32 on the sum of all |B|: 75 times th
 
 
 def takes_single(layer: HiddenLayer) -> bool:
-    """Tell whether float32 pays for a layer, and its nodes are smooth: a step or a root enlarges rounding errors."""
+    """Tell whether float32 pays for a layer: its nodes are smooth functions of inner products.
+
+    A step or a root would enlarge rounding errors.
+    """
     node = NODES[layer.kind]
-    return layer.n_hidden >= FEWEST_NODES and node.slope is not None and not node.takes_root
+    return layer.n_hidden >= FEWEST_NODES and node.slope is not None and not node.takes_root and node.norm == 2
 
 
 class SingleLayer:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.nodes import draw_nodes
+from mr_elm.features.nodes import draw_nodes, measure_ones
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample, sample_rows
@@ -110,8 +110,8 @@ def describe_targets(summary: Summary) -> dict[str, Any] | None:
 
 
 def kernel_width(options: PESVMOptions, n_features: int) -> float:
-    """Return sigma = sqrt(d) / s, the Gaussian width that the weight scale s stands for."""
-    return float(np.sqrt(n_features) / options.weight_scale)
+    """Return sigma, the width of a kernel that the weight scale s stands for: sqrt(d) / s, or d / s of norm 1."""
+    return measure_ones(options.node_kind, n_features) / options.weight_scale
 
 
 def grid_for(layer: HiddenLayer, summary: Summary, weights: dict | None = None) -> GridSteps:

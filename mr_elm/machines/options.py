@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mr_elm.features.kernels import KERNELS
-from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES
+from mr_elm.features.nodes import MAPS, NODES, name_nodes
 from mr_elm.machines.option_fields import (
     TASKS,
     MetricOptions,
@@ -91,7 +91,7 @@ class PESVMOptions(MetricOptions):
     @property
     def node_kind(self) -> str:
         """Return what the nodes compute, a key of NODES."""
-        return LANDMARK_NODES[self.kernel] if self.map == 'nystrom' else self.map
+        return name_nodes(self.map, self.kernel)
 
     @property
     def bias(self) -> bool:

@@ -94,7 +94,8 @@ class NodeCandidate(NamedTuple):
     def family(self) -> str:
         """Return in words what the kind is, but for its weight scale."""
         metric = f', {self.metric} metric' if self.metric != 'none' else ''
-        return f'{self.map}{" laplacian" if self.kernel == "laplacian" else ""}{metric}'
+        kernel = f' {self.kernel}' if self.kernel != 'gaussian' else ''
+        return f'{self.map}{kernel}{metric}'
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ def test_batches_in_any_order_give_the_bits_of_all_rows_at_once(changed, first, 
 
 @pytest.mark.parametrize('options, runner', [(('--map', 'nystrom'), LOCAL),
                                              (('--map', 'nystrom', '--kernel', 'laplacian'), ('-r', 'inline')),
+                                             (('--map', 'nystrom', '--kernel', 'product-laplacian'), ('-r', 'inline')),
                                              (('--map', 'relu', '--scale', 'minmax'), ('-r', 'inline'))])
 def test_any_nodes_grow(changed, packs, model_of, options, runner):
     first = changed('train', 'pesvm', packs[0], '--hidden', 15, *options)

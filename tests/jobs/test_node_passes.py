@@ -59,7 +59,8 @@ def agree(train, rows, *words, within=1e-7, solving=(), **named):
     return header
 
 
-@pytest.mark.parametrize('words', [('--map', kind) for kind in MAPS] + [('--map', 'nystrom', '--kernel', 'laplacian')])
+@pytest.mark.parametrize('words', [('--map', kind) for kind in MAPS] + [
+    ('--map', 'nystrom', '--kernel', kernel) for kernel in ('laplacian', 'product-laplacian')])
 def test_any_nodes(train, packed, words):
     words += () if 'identity' in words else ('--hidden', 25)
     parameters = agree(train, packed, *words, '--nu', 3)['parameters']

@@ -11,6 +11,7 @@ from reference.files import LOCAL
 N, D = 600, 5
 MAPS = ('sigmoid', 'tanh', 'sine', 'rff', 'relu', 'hardlimit', 'rbf', 'multiquadric', 'nystrom')
 LAPLACIAN = '--map', 'nystrom', '--kernel', 'laplacian'
+PRODUCT = '--map', 'nystrom', '--kernel', 'product-laplacian'
 
 
 # The closed form, by numpy alone
@@ -31,9 +32,11 @@ def expansion(header, arrays, X):
     if kind in PROJECTIONS:
         Phi = PROJECTIONS[kind](Z @ arrays['hidden_weights'].T + arrays['hidden_biases'])
     elif kind == 'nystrom':
-        D2, sigma = distances(Z, arrays['landmarks']), header['parameters']['sigma']
-        laplacian = header['parameters'].get('kernel') == 'laplacian'
-        Phi = np.exp(-np.sqrt(D2) / sigma if laplacian else -D2 / (2 * sigma**2))
+        apart, sigma = Z[:, None, :] - arrays['landmarks'], header['parameters']['sigma']
+        Phi = {None: lambda: np.exp(-(apart**2).sum(axis=2) / (2 * sigma**2)),
+               'laplacian': lambda: np.exp(-np.sqrt((apart**2).sum(axis=2)) / sigma),
+               'product-laplacian': lambda: np.exp(-np.abs(apart) / sigma).prod(axis=2)}[
+                   header['parameters'].get('kernel')]()
     elif kind == 'rbf':
         Phi = np.exp(-distances(Z, arrays['hidden_weights']) / arrays['hidden_biases'])
     else:
@@ -72,9 +75,11 @@ def test_dense_rows_of_several_classes(trained, dense, table, kind, maps):
     check_closed_form(trained(dense, '--map', kind, '--nu', 3, '--weight-scale', 0.7, *maps(2)), *table)
 
 
-def test_landmarks_with_a_laplacian_kernel(trained, dense, table, maps):
-    header, arrays = model = trained(dense, *LAPLACIAN, '--nu', 3, '--weight-scale', 0.7, *maps(2))
-    assert header['parameters']['kernel'] == 'laplacian' and 'landmarks' in arrays
+@pytest.mark.parametrize('words, sigma', [(LAPLACIAN, np.sqrt(D) / 0.7), (PRODUCT, D / 0.7)])
+def test_landmarks_with_a_laplacian_kernel(trained, dense, table, maps, words, sigma):
+    header, arrays = model = trained(dense, *words, '--nu', 3, '--weight-scale', 0.7, *maps(2))
+    assert header['parameters']['kernel'] == words[-1] and 'landmarks' in arrays
+    assert header['parameters']['sigma'] == pytest.approx(sigma)
     check_closed_form(model, *table)
 
 
@@ -238,7 +243,7 @@ def assert_same_bits(one, other):
 
 
 @pytest.mark.parametrize('options', [(), ('--map', 'relu', '--class-weight', 'balanced'), ('--map', 'nystrom'),
-                                     LAPLACIAN], ids=['sigmoid', 'relu', 'nystrom', 'laplacian'])
+                                     LAPLACIAN, PRODUCT], ids=['sigmoid', 'relu', 'nystrom', 'laplacian', 'product'])
 def test_packed_rows_give_the_same_bits_for_any_splits(trained, packed, options, maps):
     whole = trained(packed, *options)
     for n in (2, 7):

@@ -9,7 +9,7 @@ from mr_elm.errors import ModelFormatError
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import apply_metric, choose_kind, measure_importance
-from mr_elm.features.nodes import NODES, draw_nodes
+from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.io.encoding import CATEGORY, Column, Encoding
 from mr_elm.machines.metric import LearnedMetric, SampleRows, fit_nodes, learn_metric, learn_steps
@@ -167,7 +167,7 @@ def make_sample(n=900, d=12, seed=0, turned=None):
 
 def plain_layer(kind, d, n_hidden=120, rows=None, turned=None):
     """Make a layer on rows as they are, whose weights are turned with them."""
-    if kind in ('nystrom', 'laplacian'):
+    if kind in LANDMARK_NODES.values():
         W, b = rows[:n_hidden], np.full(n_hidden, 2.0 * d)
     else:
         W, b = draw_nodes(kind, n_hidden, d, seed=1)

@@ -27,6 +27,7 @@ NODES = {
     'rbf': lambda z, w, b: math.exp(-squared_distance(z, w) / b),
     'nystrom': lambda z, w, b: math.exp(-squared_distance(z, w) / b),
     'laplacian': lambda z, w, b: math.exp(-math.sqrt(squared_distance(z, w)) / b),
+    'product-laplacian': lambda z, w, b: math.exp(-math.fsum(abs(a - c) for a, c in zip(z, w, strict=True)) / b),
     'multiquadric': lambda z, w, b: math.sqrt(squared_distance(z, w) + b**2),
     'identity': lambda z, w, b: dot(w, z) + b,
 }
