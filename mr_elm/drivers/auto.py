@@ -1,9 +1,10 @@
 """Train PESVM without options: a sample chooses the machines, one pass over all rows trains them.
 
 The sample, rows chosen by a keyed hash, comes to the driver. There leave-one-out and held-out rows choose a machine of
-each kind of nodes and one with a learned metric, drop those that are clearly worse than the best, and where rows are
-many those that the average does not need. One Gram job sums up all rows for each machine that is left, or passes train
-them, see `auto_passes`. The model averages the machines.
+each kind of nodes and one with a learned metric, drop those that are clearly worse than the best, choose width and nu
+of the others again for as many nodes as they will have, and where rows are many drop those that the average does not
+need. One Gram job sums up all rows for each machine that is left, or passes train them, see `auto_passes`. The model
+averages the machines.
 """
 import time
 from dataclasses import replace
@@ -45,7 +46,6 @@ COMPARED_ROWS = 1500  # of the sample, by which kinds, widths and metrics are co
 STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
 CHEAP = 1e11  # rows times squared nodes: up to this the training costs about as much as choosing the machines
 COMPARE_KEY = 9  # of the hash that chooses them
-REFINED_NODES = 1000  # by which width and nu are chosen again, at most: more take longer and choose no better
 
 
 def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget | None = None) -> tuple:
@@ -84,16 +84,26 @@ def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list
     learned = choose_metric(inputs, few, max(landmarks, key=lambda each: each.value))
     candidates += [learned] if learned else []
     n_hidden = choose_n_hidden(candidates, few, n_rows, budget)
+    good = keep_members(candidates, few)
+    say_left_out(inputs, few, candidates, good, 'clearly worse')
     if n_hidden > inputs.options.n_hidden:
         inputs.data.engine.reporter.say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
-        refined = inputs.with_options(n_hidden=min(n_hidden, REFINED_NODES))
-        candidates, few = [refine_candidate(refined, rows, each) for each in candidates], rows
-    good = keep_members(candidates, few)
+        refined, few = [refine_candidate(inputs.with_options(n_hidden=n_hidden), rows, each) for each in good], rows
+        good = keep_members(refined, rows)
+        say_left_out(inputs, rows, refined, good, 'clearly worse')
     members = choose_average(good, few) if n_rows > len(rows) else good  # where each costs a pass over further rows
-    for each in candidates:
-        verdict = '' if each in members else f': {"not needed" if each in good else "clearly worse"}, left out'
-        inputs.data.engine.reporter.say(describe(each, few) + verdict)
+    say_left_out(inputs, few, good, members, 'not needed')
+    for each in members:
+        inputs.data.engine.reporter.say(describe(each, few))
     return [replace(each, options=replace(each.options, n_hidden=n_hidden)) for each in members]
+
+
+def say_left_out(inputs: NodeInputs, rows: SampleRows, compared: list[Candidate], kept: list[Candidate],
+                 reason: str) -> None:
+    """Say which of the machines compared are not kept, and why."""
+    for each in compared:
+        if each not in kept:
+            inputs.data.engine.reporter.say(f'{describe(each, rows)}: {reason}, left out')
 
 
 def take_few(rows: SampleRows, seed: int) -> SampleRows:

@@ -11,9 +11,8 @@ import numpy as np
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import choose_kind
-from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.machines.metric import FOLD_KEY, N_FOLDS, LearnedMetric, SampleRows
-from mr_elm.machines.node_choice import NUS, Candidate, judge, median_scale, round_scale
+from mr_elm.machines.node_choice import MOST_FEATURES, NUS, Candidate, judge, list_kernels, median_scale, round_scale
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.scores.selection import fold_numbers
 from mr_elm.solvers.ridge.nu_path import NuPath, decompose
@@ -22,7 +21,6 @@ from mr_elm.typing import Floats
 
 FEWEST_ROWS = 50  # below which no metric is learned
 FEW_ROWS = 1000  # up to which every fold judges
-MOST_FEATURES = 500  # beyond it gradients cost more than the whole search
 STEPS = 3
 
 
@@ -65,8 +63,8 @@ def try_fold(problem: NodeProblem, rows: SampleRows, base: Candidate,
              held: np.ndarray) -> Iterator[tuple[Trial, NodeProblem, Floats]]:
     """Yield (Trial, its problem, decision values of the rows held out) of metrics learned from all other rows."""
     others, judged = rows.take(~held), rows.take(held)
-    width = median_scale(problem) / base.options.weight_scale
-    kernels = sorted(LANDMARK_NODES, key=lambda kernel: kernel != base.options.kernel)
+    width = median_scale(problem, base.options.kernel) / base.options.weight_scale
+    kernels = sorted(list_kernels(rows), key=lambda kernel: kernel != base.options.kernel)
     sparse = hasattr(rows.X, 'toarray')
     plain = place_landmarks(problem, kernels[0], width).make_layer()
     first = plain, decompose_layer(plain, others)
@@ -87,7 +85,8 @@ def try_fold(problem: NodeProblem, rows: SampleRows, base: Candidate,
 
 def place_landmarks(problem: NodeProblem, kernel: str, width: float) -> NodeProblem:
     """Return the problem of landmarks. width : of the kernel, over the median distance of two landmarks."""
-    return problem.with_options(map='nystrom', kernel=kernel, weight_scale=round_scale(median_scale(problem) / width))
+    scale = round_scale(median_scale(problem, kernel) / width)
+    return problem.with_options(map='nystrom', kernel=kernel, weight_scale=scale)
 
 
 def decompose_layer(layer: HiddenLayer, rows: SampleRows) -> NuPath:

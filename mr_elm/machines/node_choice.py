@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import Landmarks
+from mr_elm.features.nodes import LANDMARK_NODES, NODES, measure_ones
 from mr_elm.machines.metric import LearnedMetric, SampleRows
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
@@ -21,8 +23,11 @@ from mr_elm.typing import Floats
 
 Problem = TypeVar('Problem', bound=NodeProblem)
 
-FAMILIES = (('nystrom', 'gaussian'), ('nystrom', 'laplacian'), ('sigmoid', 'gaussian'))  # map, kernel of landmarks
-NODES = 500  # of a machine that is compared, at most
+FAMILIES = (('nystrom', 'gaussian'), ('nystrom', 'laplacian'), ('nystrom', 'product-laplacian'),
+            ('sigmoid', 'gaussian'))  # map, kernel of landmarks
+MOST_MEMBERS = 4  # of an average
+MOST_FEATURES = 500  # beyond it distances of norm 1, and metrics, cost more than the rest of the search
+COMPARED_NODES = 500  # of a machine that is compared, at most
 NUS = tuple(10.0**k for k in range(-2, 7))
 WIDTHS = (0, -1, 1, -2, 2, -3, 3)  # doublings of a width that every search tries
 REACH = 6  # doublings of a width away from the one that a search begins with
@@ -51,7 +56,7 @@ class Candidate:
         return replace(problem, options=self.options, learned=self.learned)
 
 
-def prepare_problem(problem: Problem, rows: SampleRows, largest: int = NODES) -> Problem:
+def prepare_problem(problem: Problem, rows: SampleRows, largest: int = COMPARED_NODES) -> Problem:
     """Return the problem of machines to compare: its landmarks are rows of the sample, those that all rows give.
 
     Probabilities and intervals belong to the average of the machines, not to each.
@@ -59,28 +64,33 @@ def prepare_problem(problem: Problem, rows: SampleRows, largest: int = NODES) ->
     landmarks = Landmarks(rows.X.shape[0], problem.options.seed)
     landmarks.add(rows.X)
     problem = replace(problem, summary=replace(problem.summary, landmarks=landmarks.rows))
-    return problem.with_options(n_hidden=min(NODES, largest), probabilities=False, intervals=False, threshold=None)
+    return problem.with_options(n_hidden=min(COMPARED_NODES, largest), probabilities=False, intervals=False,
+                                threshold=None)
 
 
 def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]:
     """Return the best machine of each family. problem : with landmarks."""
     def search(map: str, kernel: str) -> Candidate:
-        start = 1.0 if map != 'nystrom' else median_scale(problem)
+        start = 1.0 if map != 'nystrom' else median_scale(problem, kernel)
         return climb(lambda k: score_scale(
             problem.with_options(map=map, kernel=kernel, weight_scale=round_scale(start * 2.0**k)), rows),
                      WIDTHS)
 
-    return [search(*family) for family in FAMILIES]
+    return [search(map, kernel) for map, kernel in FAMILIES if kernel in list_kernels(rows)]
 
 
-def median_scale(problem: NodeProblem) -> float:
+def list_kernels(rows: SampleRows) -> list[str]:
+    """Return the kernels of landmarks that are worth their time on some rows."""
+    few = rows.X.shape[1] <= MOST_FEATURES and not hasattr(rows.X, 'toarray')
+    return [kernel for kernel, kind in LANDMARK_NODES.items() if few or NODES[kind].norm == 2]
+
+
+def median_scale(problem: NodeProblem, kernel: str) -> float:
     """Return the weight scale of a kernel that is as wide as the median distance of two landmarks."""
-    layer = problem.with_options(map='nystrom', kernel='gaussian', n_hidden=MEDIAN_ROWS).make_layer()
-    Z = layer.weights
-    squares = np.einsum('ij,ij->i', Z, Z)
-    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0))[np.triu_indices(len(Z), 1)]
-    apart = distances[distances > 1e-7 * np.sqrt(squares.max())]
-    return float(np.sqrt(layer.n_features) / np.median(apart)) if len(apart) else 1.0
+    layer = problem.with_options(map='nystrom', kernel=kernel, n_hidden=MEDIAN_ROWS).make_layer()
+    distances = pdist(layer.weights, 'cityblock' if NODES[layer.kind].norm == 1 else 'euclidean')
+    apart = distances[distances > 1e-7 * distances.max(initial=0.0)]
+    return measure_ones(layer.kind, layer.n_features) / float(np.median(apart)) if len(apart) else 1.0
 
 
 def climb(score: Callable[[int], Candidate], first: Sequence[int] = (0, -1, 1), reach: int = REACH) -> Candidate:
@@ -136,7 +146,7 @@ def find_right(values: Floats, rows: SampleRows) -> np.ndarray:
 
 
 def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: float = 2.0) -> list[Candidate]:
-    """Return the candidates to average, the best first: those that are not clearly worse than the best.
+    """Return the candidates to average, at most four, the best first: those not clearly worse than the best.
 
     A candidate is clearly worse when it labels fewer rows right, by more than `tolerance` standard errors of the
     difference; for a regression, when its squared errors are larger by as much.
@@ -150,7 +160,7 @@ def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: f
         worse = loss[k] - loss[order[0]]
         if worse.mean() <= tolerance * worse.std() / np.sqrt(len(worse)):
             kept.append(candidates[k])
-    return kept
+    return kept[:MOST_MEMBERS]
 
 
 def choose_average(members: Sequence[Candidate], rows: SampleRows, tolerance: float = 1.0) -> list[Candidate]:

@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+from reference.commands import succeed
 from reference.files import LOCAL
 
 from mr_elm.drivers import auto, auto_passes
@@ -25,10 +26,10 @@ def trained(elm, tmp_path):
 
 
 def demand_same_bits(model_of, one, other):
-    """Demand models of the same members and bits; a condition is an estimate, a peak tells of the past."""
+    """Demand models of the same machines and bits; a condition is an estimate, a peak tells of the past."""
     (header, arrays), (wanted, others) = model_of(one), model_of(other)
     members, same = ([{name: value for name, value in member.items() if name not in ('condition', 'peak')}
-                      for member in each['members']] for each in (header, wanted))
+                      for member in each.get('members', [each['parameters']])] for each in (header, wanted))
     assert members == same and list(arrays) == list(others)
     assert [name for name in arrays if arrays[name].tobytes() != others[name].tobytes()] == []
 
@@ -50,15 +51,15 @@ def test_machines_are_averaged_and_label_new_rows(elm, trained, write, csv_of, p
 def test_it_is_told_what_was_compared_and_chosen(elm, packed_classes, tmp_path):
     said = elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm').err.splitlines()
     compared = [line for line in said if line.startswith('--map ')]
-    assert len(compared) == 4 and all('of 300 rows right' in line for line in compared)
+    assert len(compared) == 5 and all('of 300 rows right' in line for line in compared)
     kept = [line for line in compared if 'left out' not in line]
     assert sum(f'the model averages {len(kept)} machines' in line for line in said) == 1
 
 
 def test_the_model_lives(elm, trained, packed_classes, tmp_path, model_of):
     model = trained(packed_classes)
-    elm('update', model, packed_classes, '--model', tmp_path / 'twice', '-q')
-    elm('forget', tmp_path / 'twice', packed_classes, '--model', tmp_path / 'once', '-q')
+    for command, old, new in (('update', model, 'twice'), ('forget', tmp_path / 'twice', 'once')):
+        succeed(elm(command, old, packed_classes, '--model', tmp_path / new, '-q'))
     demand_same_bits(model_of, model, tmp_path / 'once')
 
 
@@ -122,8 +123,8 @@ def test_auto_and_what_it_chooses_are_wrong_usage(elm, packed_classes, options, 
 @pytest.fixture
 def small_grams(monkeypatch):
     """Compare landmarks of 20 nodes, and let a Gram have 40: as with many thousand rows, passes could have more."""
-    monkeypatch.setattr(node_choice, 'FAMILIES', node_choice.FAMILIES[:1])
-    monkeypatch.setattr(node_choice, 'NODES', 20)
+    monkeypatch.setattr(node_choice, 'FAMILIES', node_choice.FAMILIES[:2])
+    monkeypatch.setattr(node_choice, 'COMPARED_NODES', 20)
     monkeypatch.setattr(auto, 'CHEAP', 1)
     monkeypatch.setattr(auto, 'STEEP', ((np.inf, 40),))
 
@@ -142,7 +143,9 @@ def test_passes_train_more_landmarks_than_a_gram_where_a_budget_allows_them(
     done = elm('train', 'pesvm', curved, '--auto', '--budget', 150, '--model', tmp_path / 'm')
     assert done.status == 0 and 'solving by passes: 40 landmarks have 0.' in done.err
     assert 'and the budget allows 150' in done.err
-    for member in read_model(tmp_path / 'm').members:
+    members = read_model(tmp_path / 'm').members
+    assert len(members) > 1
+    for member in members:
         assert member.layer.n_hidden == 150 and member.header.parameters['solver'] == 'passes'
     done = elm('update', tmp_path / 'm', curved, '--model', tmp_path / 'x', '-q')
     assert done.status == 1 and 'a training by passes keeps none' in done.err and '--like' in done.err

@@ -3,6 +3,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from mr_elm.features.metric import measure_importance
 from mr_elm.machines.metric import SampleRows
@@ -14,6 +15,7 @@ from mr_elm.machines.node_choice import (
     find_right,
     judge,
     keep_members,
+    list_kernels,
     median_scale,
     prepare_problem,
 )
@@ -62,13 +64,39 @@ def test_smaller_squares_want_narrower_kernels(rng):
     assert scales[1] > 1.5 * scales[0]
 
 
-def test_the_first_width_is_the_median_distance_whatever_the_scale_of_the_rows(rng):
+@pytest.mark.parametrize('kernel, norm, ones', [('gaussian', 2, np.sqrt(5)), ('laplacian', 2, np.sqrt(5)),
+                                                ('product-laplacian', 1, 5)])
+def test_the_first_width_is_the_median_distance_whatever_the_scale_of_the_rows(rng, kernel, norm, ones):
     X = rng.normal(size=(200, 5))
     problem, _ = prepare(X, np.arange(200) % 2)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    distances = np.linalg.norm(Z[:, None] - Z, axis=2)[np.triu_indices(200, 1)]
-    assert median_scale(problem) == pytest.approx(np.sqrt(5) / np.median(distances), rel=1e-9)
-    assert median_scale(prepare(1e6 * X + 7, np.arange(200) % 2)[0]) == pytest.approx(median_scale(problem), rel=1e-6)
+    distances = np.linalg.norm(Z[:, None] - Z, norm, axis=2)[np.triu_indices(200, 1)]
+    scale = median_scale(problem, kernel)
+    assert scale == pytest.approx(ones / np.median(distances), rel=1e-9)
+    assert median_scale(prepare(1e6 * X + 7, np.arange(200) % 2)[0], kernel) == pytest.approx(scale, rel=1e-6)
+
+
+def test_an_average_has_at_most_four_machines(rng):
+    problem, rows = prepare(*draw_squares(200, rng))
+    best, *_ = choose_candidates(problem, rows)
+    assert len(keep_members([best] * 6, rows)) == 4
+
+
+def test_products_of_laplacians_are_for_dense_rows_of_some_features(rng):
+    X, numbers = draw_squares(100, rng)
+    problem, rows = prepare(X, numbers)
+    assert [each.options.kernel for each in choose_candidates(problem, rows) if each.options.map == 'nystrom'] == [
+        'gaussian', 'laplacian', 'product-laplacian']
+    wide = rng.normal(size=(100, 501))
+    for few in (SampleRows.of(sp.csr_matrix(X), numbers, 2), SampleRows.of(wide, numbers, 2)):
+        assert list_kernels(few) == ['gaussian', 'laplacian']
+
+
+def test_features_that_count_one_by_one_want_the_product_of_laplacians(rng):
+    X = rng.normal(size=(400, 8))
+    problem, rows = prepare(X, (np.sign(X).sum(axis=1) + np.sign(X[:, 0]) > 0).astype(int), n_hidden=300)
+    values = {each.options.kernel: each.value for each in choose_candidates(problem, rows)[:3]}
+    assert values['product-laplacian'] > max(values['gaussian'], values['laplacian'])
 
 
 def test_a_machine_is_dropped_only_where_it_is_clearly_worse(rng):
