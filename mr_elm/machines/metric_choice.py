@@ -64,7 +64,7 @@ def try_fold(problem: NodeProblem, rows: SampleRows, base: Candidate,
     """Yield (Trial, its problem, decision values of the rows held out) of metrics learned from all other rows."""
     others, judged = rows.take(~held), rows.take(held)
     width = median_scale(problem, base.options.kernel) / base.options.weight_scale
-    kernels = sorted(list_kernels(rows), key=lambda kernel: kernel != base.options.kernel)
+    kernels = sorted(list_kernels(rows, problem.summary.n_rows), key=lambda kernel: kernel != base.options.kernel)
     sparse = hasattr(rows.X, 'toarray')
     plain = place_landmarks(problem, kernels[0], width).make_layer()
     first = plain, decompose_layer(plain, others)

@@ -27,6 +27,7 @@ FAMILIES = (('nystrom', 'gaussian'), ('nystrom', 'laplacian'), ('nystrom', 'prod
             ('sigmoid', 'gaussian'))  # map, kernel of landmarks
 MOST_MEMBERS = 4  # of an average
 MOST_FEATURES = 500  # beyond it distances of norm 1, and metrics, cost more than the rest of the search
+MANY_ROWS, FEWER_FEATURES = 5000, 100  # of so many rows, beyond it distances of norm 1 cost several Grams
 COMPARED_NODES = 500  # of a machine that is compared, at most
 NUS = tuple(10.0**k for k in range(-2, 7))
 WIDTHS = (0, -1, 1, -2, 2, -3, 3)  # doublings of a width that every search tries
@@ -76,12 +77,13 @@ def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]
             problem.with_options(map=map, kernel=kernel, weight_scale=round_scale(start * 2.0**k)), rows),
                      WIDTHS)
 
-    return [search(map, kernel) for map, kernel in FAMILIES if kernel in list_kernels(rows)]
+    return [search(map, kernel) for map, kernel in FAMILIES if kernel in list_kernels(rows, problem.summary.n_rows)]
 
 
-def list_kernels(rows: SampleRows) -> list[str]:
-    """Return the kernels of landmarks that are worth their time on some rows."""
-    few = rows.X.shape[1] <= MOST_FEATURES and not hasattr(rows.X, 'toarray')
+def list_kernels(rows: SampleRows, n_rows: int) -> list[str]:
+    """Return the kernels of landmarks that are worth their time on a sample of n_rows rows."""
+    most = MOST_FEATURES if n_rows <= MANY_ROWS else FEWER_FEATURES
+    few = rows.X.shape[1] <= most and not hasattr(rows.X, 'toarray')
     return [kernel for kernel, kind in LANDMARK_NODES.items() if few or NODES[kind].norm == 2]
 
 

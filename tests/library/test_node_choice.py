@@ -88,8 +88,9 @@ def test_products_of_laplacians_are_for_dense_rows_of_some_features(rng):
     assert [each.options.kernel for each in choose_candidates(problem, rows) if each.options.map == 'nystrom'] == [
         'gaussian', 'laplacian', 'product-laplacian']
     wide = rng.normal(size=(100, 501))
-    for few in (SampleRows.of(sp.csr_matrix(X), numbers, 2), SampleRows.of(wide, numbers, 2)):
-        assert list_kernels(few) == ['gaussian', 'laplacian']
+    for few, n_rows in ((sp.csr_matrix(X), 100), (wide, 100), (wide[:, :101], 5001)):
+        assert list_kernels(SampleRows.of(few, numbers, 2), n_rows) == ['gaussian', 'laplacian']
+    assert len(list_kernels(SampleRows.of(wide[:, :101], numbers, 2), 5000)) == 3
 
 
 def test_features_that_count_one_by_one_want_the_product_of_laplacians(rng):
