@@ -95,7 +95,7 @@ def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
 
 
 def check_landmarks(kernel: str, sigma: float) -> None:
-    """Raise ValueError where there are no landmarks of a kernel, or of a width."""
+    """Raise ValueError unless landmarks can have this kernel and this width."""
     if kernel not in LANDMARK_NODES:
         raise ValueError(f'kernel: expected one of {", ".join(LANDMARK_NODES)}, found {kernel!r}')
     make_kernel('gaussian' if kernel == 'gaussian' else 'laplacian', sigma=sigma)

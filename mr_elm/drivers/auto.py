@@ -25,6 +25,7 @@ from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.metric_choice import choose_metric
 from mr_elm.machines.node_choice import (
+    MOST_MEMBERS,
     Candidate,
     choose_average,
     choose_candidates,
@@ -83,15 +84,16 @@ def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list
     landmarks = [each for each in candidates if each.options.map == 'nystrom']
     learned = choose_metric(inputs, few, max(landmarks, key=lambda each: each.value))
     candidates += [learned] if learned else []
-    n_hidden = choose_n_hidden(candidates, few, n_rows, budget)
     good = keep_members(candidates, few)
     say_left_out(inputs, few, candidates, good, 'clearly worse')
+    n_hidden = choose_n_hidden(good[:MOST_MEMBERS], few, n_rows, budget)
     if n_hidden > inputs.options.n_hidden:
         inputs.data.engine.reporter.say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
         refined, few = [refine_candidate(inputs.with_options(n_hidden=n_hidden), rows, each) for each in good], rows
         good = keep_members(refined, rows)
         say_left_out(inputs, rows, refined, good, 'clearly worse')
-    members = choose_average(good, few) if n_rows > len(rows) else good  # where each costs a pass over further rows
+    # each costs a pass over further rows, where there are some
+    members = choose_average(good, few) if n_rows > len(rows) else good[:MOST_MEMBERS]
     say_left_out(inputs, few, good, members, 'not needed')
     for each in members:
         inputs.data.engine.reporter.say(describe(each, few))

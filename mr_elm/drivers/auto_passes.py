@@ -10,6 +10,7 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm_passes import hold_out_fold, open_problem
 from mr_elm.drivers.sample import gather_sample
 from mr_elm.features.landmarks import Landmarks
+from mr_elm.features.nodes import NODES
 from mr_elm.machines.budget import Budget
 from mr_elm.machines.calibrating import Made, keep_held_out
 from mr_elm.machines.fold_machines import FOLDS
@@ -21,6 +22,7 @@ from mr_elm.machines.passes import SAMPLE
 from mr_elm.models import HiddenNodeModel, join_members
 
 FALLS = 0.96  # error(2 L) / error(L) up to which more landmarks pay
+ABSOLUTE = 3  # times as long as multiplications in float32 the differences of a distance of norm 1 take
 DOUBLED = 2  # times the nodes of a Gram: fewer by passes are not worth their preconditioner
 
 
@@ -37,7 +39,7 @@ def choose_for_passes(inputs: NodeInputs, members: list[Candidate], rows: Sample
     if best not in landmarks:
         say('solving by a Gram: the best machine has random nodes, which take many passes')
         return []
-    most = count_landmarks(inputs, budget, rows, len(landmarks))
+    most = count_landmarks(inputs, budget, rows, landmarks)
     if most < DOUBLED * n_gram:
         say(f'solving by a Gram: rows and budget allow {most:,} landmarks by passes, expected at least '
             f'{DOUBLED * n_gram:,}')
@@ -51,11 +53,13 @@ def choose_for_passes(inputs: NodeInputs, members: list[Candidate], rows: Sample
     return [replace(each, options=replace(each.options, n_hidden=most)) for each in landmarks]
 
 
-def count_landmarks(inputs: NodeInputs, budget: Budget, rows: SampleRows, n_machines: int) -> int:
-    """Return how many landmarks each machine may have: of the rows, within the budget and half of the memory."""
+def count_landmarks(inputs: NodeInputs, budget: Budget, rows: SampleRows, machines: list[Candidate]) -> int:
+    """Return how many landmarks each of some machines may have: of the rows, within budget and half of the memory."""
     n_rows, d = inputs.summary.n_rows, inputs.summary.columns.n_features
     fitting = int(inputs.options.memory * 1e6 / 2 / (8 * d))
-    return min(n_rows, fitting, budget.largest_by_passes(n_rows, d + 2 * rows.T.shape[1], n_machines))
+    slow = any(NODES[each.options.node_kind].norm == 1 for each in machines)
+    width = (ABSOLUTE if slow else 1) * d + 2 * rows.T.shape[1]
+    return min(n_rows, fitting, budget.largest_by_passes(n_rows, width, len(machines)))
 
 
 def train_by_passes(inputs: NodeInputs, members: list[Candidate], options: PESVMOptions) -> Made:

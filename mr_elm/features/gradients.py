@@ -71,7 +71,8 @@ def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, w
     work = layer.weights.size * B.shape[1]
     n = min(X.shape[0], max(FEWEST, int(MOST_WORK / work)))
     whole, total = full or layer.metric is not None and layer.metric.ndim == 2, np.zeros(())
-    for rows, slopes, part in evaluate_blocks(layer, X[:n], None if weights is None else weights[:n], B.shape[1]):
+    together = 1 if NODES[layer.kind].norm == 2 else B.shape[1]
+    for rows, slopes, part in evaluate_blocks(layer, X[:n], None if weights is None else weights[:n], together):
         Y = layer.place_rows(rows)
         for gradients in sum_gradients(layer, Y, slopes, B):
             if part is not None:

@@ -118,7 +118,10 @@ class HiddenLayer:
     def _fill(self, X: Rows, out: Floats, compute: Callable) -> Floats:
         if X.shape[1] != self.n_features:
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
-        step = max(FEWEST, CACHE // (8 * self.n_hidden))
+        if NODES[self.kind].norm == 1:  # rows become dense, and no product wants many of them
+            step = max(1, CACHE // (8 * max(self.n_hidden, self.n_features)))
+        else:
+            step = max(FEWEST, CACHE // (8 * self.n_hidden))
         for start in range(0, X.shape[0], step):
             compute(X[start:start + step], out[start:start + step])
         return out
@@ -153,7 +156,7 @@ class HiddenLayer:
             out[out <= ROUNDING * np.add.outer(norms, centre_norms)] = 0.0
 
     def _absolute_distances(self, X: Rows, out: Floats) -> None:
-        """Write sum_j |z_j - a_j|. Sparse rows become dense, a few at a time."""
+        """Write sum_j |z_j - a_j|. Sparse rows become dense."""
         from scipy.spatial.distance import cdist
         out[:] = cdist(self.place_rows(X), self.weights, 'cityblock')
 
@@ -188,7 +191,8 @@ class HiddenLayer:
         if node.family == 'projection':
             return float(max(1.0, (np.abs(self.projections) @ z + np.abs(self.biases)).max()))
         z = z if self.metric is None else apply_metric(z, np.abs(self.metric))
-        farthest = ((np.abs(self.weights) + z)**2).sum(axis=1)
+        apart = np.abs(self.weights) + z
+        farthest = (apart**2).sum(axis=1) if node.norm == 2 else apart.sum(axis=1)**2
         return float(max(1.0, np.sqrt(farthest + self.biases**2).max()))
 
 

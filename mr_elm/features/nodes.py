@@ -131,8 +131,7 @@ class NodeKind:
     slope : in place, the derivative by z, or for a distance node the number c with the gradient c (z - a), of norm 1
         c sign(z - a). None where it is 0 almost everywhere: such nodes cannot learn a metric.
     takes_root : it is a function of |z - a|, whose root would turn the rounding between equal rows into 1e-8.
-    norm : p of the distance |z - a|_p that it is a function of, 1 or 2. A row whose features all have the size 1 has
-        the length d^(1/p), which a width is a multiple of.
+    norm : p of the distance |z - a|_p that it is a function of, 1 or 2. Widths are multiples of `measure_ones`.
     """
 
     family: str
@@ -163,7 +162,7 @@ LANDMARK_NODES = {'gaussian': 'nystrom', 'laplacian': 'laplacian', 'product-lapl
 MAPS = tuple(kind for kind in NODES if kind == 'nystrom' or kind not in LANDMARK_NODES.values())
 
 
-def name_nodes(map: str, kernel: str = 'gaussian') -> str:
+def name_nodes(map: str, kernel: str) -> str:
     """Return the key of NODES that a map, and for `nystrom` a kernel of landmarks, stand for."""
     return LANDMARK_NODES[kernel] if map == 'nystrom' else map
 
@@ -191,7 +190,7 @@ def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_
     draw_weights, draw_biases = (np.random.default_rng([seed, stream]) for stream in (0, 1))
     if NODES[kind].family == 'distance':
         centres = draw_weights.standard_normal((n_hidden, n_features))
-        sigma, u = np.sqrt(n_features) / s, draw_biases.uniform(0.5, 1.5, n_hidden)
+        sigma, u = measure_ones(kind, n_features) / s, draw_biases.uniform(0.5, 1.5, n_hidden)
         return centres, (2 * sigma**2 if kind == 'rbf' else sigma) * u
     if weights == 'uniform':
         W = draw_weights.uniform(-s, s, (n_hidden, n_features))

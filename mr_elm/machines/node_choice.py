@@ -27,7 +27,7 @@ FAMILIES = (('nystrom', 'gaussian'), ('nystrom', 'laplacian'), ('nystrom', 'prod
             ('sigmoid', 'gaussian'))  # map, kernel of landmarks
 MOST_MEMBERS = 4  # of an average
 MOST_FEATURES = 500  # beyond it distances of norm 1, and metrics, cost more than the rest of the search
-MANY_ROWS, FEWER_FEATURES = 5000, 100  # of so many rows, beyond it distances of norm 1 cost several Grams
+MANY_ROWS, FEWER_FEATURES = 5000, 100  # with more rows, beyond so many features distances of norm 1 cost several Grams
 COMPARED_NODES = 500  # of a machine that is compared, at most
 NUS = tuple(10.0**k for k in range(-2, 7))
 WIDTHS = (0, -1, 1, -2, 2, -3, 3)  # doublings of a width that every search tries
@@ -77,11 +77,12 @@ def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]
             problem.with_options(map=map, kernel=kernel, weight_scale=round_scale(start * 2.0**k)), rows),
                      WIDTHS)
 
-    return [search(map, kernel) for map, kernel in FAMILIES if kernel in list_kernels(rows, problem.summary.n_rows)]
+    kernels = list_kernels(rows, problem.summary.n_rows)
+    return [search(map, kernel) for map, kernel in FAMILIES if map != 'nystrom' or kernel in kernels]
 
 
 def list_kernels(rows: SampleRows, n_rows: int) -> list[str]:
-    """Return the kernels of landmarks that are worth their time on a sample of n_rows rows."""
+    """Return the kernels of landmarks that are worth their time. rows : the sample. n_rows : of all rows."""
     most = MOST_FEATURES if n_rows <= MANY_ROWS else FEWER_FEATURES
     few = rows.X.shape[1] <= most and not hasattr(rows.X, 'toarray')
     return [kernel for kernel, kind in LANDMARK_NODES.items() if few or NODES[kind].norm == 2]
@@ -90,9 +91,17 @@ def list_kernels(rows: SampleRows, n_rows: int) -> list[str]:
 def median_scale(problem: NodeProblem, kernel: str) -> float:
     """Return the weight scale of a kernel that is as wide as the median distance of two landmarks."""
     layer = problem.with_options(map='nystrom', kernel=kernel, n_hidden=MEDIAN_ROWS).make_layer()
-    distances = pdist(layer.weights, 'cityblock' if NODES[layer.kind].norm == 1 else 'euclidean')
+    distances = measure_distances(layer.weights, NODES[layer.kind].norm)
     apart = distances[distances > 1e-7 * distances.max(initial=0.0)]
     return measure_ones(layer.kind, layer.n_features) / float(np.median(apart)) if len(apart) else 1.0
+
+
+def measure_distances(Z: Floats, norm: int) -> Floats:
+    """Return the distances of all pairs of rows."""
+    if norm == 1:
+        return pdist(Z, 'cityblock')
+    squares = np.einsum('ij,ij->i', Z, Z)
+    return np.sqrt(np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0))[np.triu_indices(len(Z), 1)]
 
 
 def climb(score: Callable[[int], Candidate], first: Sequence[int] = (0, -1, 1), reach: int = REACH) -> Candidate:
@@ -148,7 +157,7 @@ def find_right(values: Floats, rows: SampleRows) -> np.ndarray:
 
 
 def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: float = 2.0) -> list[Candidate]:
-    """Return the candidates to average, at most four, the best first: those not clearly worse than the best.
+    """Return the candidates to average, the best first: those that are not clearly worse than the best.
 
     A candidate is clearly worse when it labels fewer rows right, by more than `tolerance` standard errors of the
     difference; for a regression, when its squared errors are larger by as much.
@@ -162,11 +171,11 @@ def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: f
         worse = loss[k] - loss[order[0]]
         if worse.mean() <= tolerance * worse.std() / np.sqrt(len(worse)):
             kept.append(candidates[k])
-    return kept[:MOST_MEMBERS]
+    return kept
 
 
 def choose_average(members: Sequence[Candidate], rows: SampleRows, tolerance: float = 1.0) -> list[Candidate]:
-    """Return the few candidates whose average is as good as a larger one. members : the best first.
+    """Return the few candidates, at most four, whose average is as good as a larger one. members : the best first.
 
     The best one begins, and the candidate that helps most joins, again and again. From the third on it joins only if
     the average gets better by it: its squared errors fall, by more than `tolerance` standard errors of the difference.
@@ -181,7 +190,7 @@ def choose_average(members: Sequence[Candidate], rows: SampleRows, tolerance: fl
         return np.mean([each.values[judged] for each in some], axis=0)
 
     chosen, left = list(members[:1]), list(members[1:])
-    while left:
+    while left and len(chosen) < MOST_MEMBERS:
         best = max(left, key=lambda each: judge(average([*chosen, each]), common))
         before, after = average(chosen), average([*chosen, best])
         gain = square_errors(before, common) - square_errors(after, common)

@@ -47,7 +47,7 @@ class PESVMOptions(MetricOptions):
     kernel: str = kernel_option('{method}')
     n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
     weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows; a Gaussian has '
-                                 'sigma = sqrt(d)/S', '{method}', metavar='S', advanced=True)
+                                 'sigma = sqrt(d)/S, a product-laplacian d/S', '{method}', metavar='S', advanced=True)
     weights: str = weights_option('{method}')
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')

@@ -129,7 +129,8 @@ class GrowingValues:
 def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]:
     """Return the sum of the weights of finite numbers, and their mean; weights are 1 by default.
 
-    The sum is of long doubles: rounded to a double it hardly depends on whether equal numbers were counted before.
+    The sum is of long doubles. So with whole weights it has the same bits, in one block of rows, whether equal numbers
+    were counted before or not.
     """
     present = np.isfinite(numbers)
     found = numbers[present].astype(np.longdouble)

@@ -59,7 +59,8 @@ def kind_of(before, number, behind, head):
         return ACCURACY
     if head in ('precision', 'recall'):
         return COMPUTED
-    return LONG if len(re.sub(r'e.*|\D', '', number).lstrip('0')) >= ALL_DIGITS else EXACT
+    digits = re.sub(r'e.*|\D', '', number).lstrip('0')
+    return LONG if '.' in number and len(digits) >= ALL_DIGITS else EXACT
 
 
 def read(number):
