@@ -84,8 +84,7 @@ def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]
 def list_kernels(rows: SampleRows, n_rows: int) -> list[str]:
     """Return the kernels of landmarks that are worth their time. rows : the sample. n_rows : of all rows."""
     most = MOST_FEATURES if n_rows <= MANY_ROWS else FEWER_FEATURES
-    few = rows.X.shape[1] <= most and not hasattr(rows.X, 'toarray')
-    return [kernel for kernel, kind in LANDMARK_NODES.items() if few or NODES[kind].norm == 2]
+    return [kernel for kernel, kind in LANDMARK_NODES.items() if NODES[kind].norm == 2 or rows.X.shape[1] <= most]
 
 
 def median_scale(problem: NodeProblem, kernel: str) -> float:
