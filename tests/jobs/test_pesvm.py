@@ -24,6 +24,9 @@ def distances(Z, A):
 PROJECTIONS = {'sigmoid': lambda U: 1 / (1 + np.exp(-U)), 'tanh': np.tanh, 'sine': np.sin, 'rff': np.cos,
                'relu': lambda U: np.where(U > 0, U, 0), 'hardlimit': lambda U: np.where(U >= 0, 1.0, 0.0),
                'identity': lambda U: U}
+KERNELS = {None: lambda Z, A, sigma: np.exp(-distances(Z, A) / (2 * sigma**2)),
+           'laplacian': lambda Z, A, sigma: np.exp(-np.sqrt(distances(Z, A)) / sigma),
+           'product-laplacian': lambda Z, A, sigma: np.exp(-np.abs(Z[:, None, :] - A) / sigma).prod(axis=2)}
 
 
 def expansion(header, arrays, X):
@@ -32,11 +35,7 @@ def expansion(header, arrays, X):
     if kind in PROJECTIONS:
         Phi = PROJECTIONS[kind](Z @ arrays['hidden_weights'].T + arrays['hidden_biases'])
     elif kind == 'nystrom':
-        apart, sigma = Z[:, None, :] - arrays['landmarks'], header['parameters']['sigma']
-        Phi = {None: lambda: np.exp(-(apart**2).sum(axis=2) / (2 * sigma**2)),
-               'laplacian': lambda: np.exp(-np.sqrt((apart**2).sum(axis=2)) / sigma),
-               'product-laplacian': lambda: np.exp(-np.abs(apart) / sigma).prod(axis=2)}[
-                   header['parameters'].get('kernel')]()
+        Phi = KERNELS[header['parameters'].get('kernel')](Z, arrays['landmarks'], header['parameters']['sigma'])
     elif kind == 'rbf':
         Phi = np.exp(-distances(Z, arrays['hidden_weights']) / arrays['hidden_biases'])
     else:
