@@ -90,8 +90,9 @@ def list_kernels(rows: SampleRows, n_rows: int) -> list[str]:
 def median_scale(problem: NodeProblem, kernel: str) -> float:
     """Return the weight scale of a kernel that is as wide as the median distance of two landmarks."""
     layer = problem.with_options(map='nystrom', kernel=kernel, n_hidden=MEDIAN_ROWS).make_layer()
-    distances = measure_distances(layer.weights, NODES[layer.kind].norm)
-    apart = distances[distances > 1e-7 * distances.max(initial=0.0)]
+    norm = NODES[layer.kind].norm
+    distances = measure_distances(layer.weights, norm)
+    apart = distances[distances > 1e-7 * np.linalg.norm(layer.weights, norm, axis=1).max()]
     return measure_ones(layer.kind, layer.n_features) / float(np.median(apart)) if len(apart) else 1.0
 
 
