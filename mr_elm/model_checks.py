@@ -105,12 +105,17 @@ def check_columns_of_targets(header: ModelHeader) -> None:
                and all(type(column) is kind for column in columns), f'input: {name} of {n_targets} targets', columns)
 
 
+def name_landmark_kernel(parameters: Mapping[str, Any]) -> str:
+    """Return the kernel of landmarks; models of Gaussian ones have never named it."""
+    return parameters.get('kernel', 'gaussian')
+
+
 def check_living(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not tell how the sums of a model were made."""
     given = header.parameters
     for name in ('sigma', 'weight_scale', 'nu' if header.method == 'pesvm' else 'C'):
         demand(is_positive(given[name]), f'{name}: a number above 0', given[name])
-    kind = name_nodes(given['map'], given.get('kernel', 'gaussian'))
+    kind = name_nodes(given['map'], name_landmark_kernel(given))
     width = measure_ones(kind, header.n_features) / given['weight_scale']
     demand(isclose(given['sigma'], width), f'sigma: the width {width:g} of this weight_scale', given['sigma'])
     demand('peak' not in given or is_positive(given['peak']), 'peak: a number above 0', given.get('peak'))

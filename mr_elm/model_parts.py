@@ -7,9 +7,8 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, name_nodes
-from mr_elm.model_checks import check_arrays, check_metric
+from mr_elm.model_checks import check_arrays, check_metric, is_positive, name_landmark_kernel
 from mr_elm.typing import Floats, Rows
 
 DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse
@@ -45,7 +44,7 @@ def take_arrays(arrays: Mapping[str, np.ndarray], k: int) -> dict[str, np.ndarra
 
 def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HiddenLayer:
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
-    map, kernel = parameters['map'], parameters.get('kernel', 'gaussian')
+    map, kernel = parameters['map'], name_landmark_kernel(parameters)
     if map not in MAPS:
         raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {map!r}')
     if map == 'nystrom':
@@ -69,7 +68,7 @@ def landmark_widths(kernel: str, n_landmarks: int, sigma: float) -> Floats:
 
 
 def describe_map(layer: HiddenLayer) -> dict[str, str]:
-    """Return the parameters map and kernel of a model; models of Gaussian landmarks have never named their kernel."""
+    """Return the parameters map and kernel of a model; see `name_landmark_kernel`."""
     kernel = next((name for name, kind in LANDMARK_NODES.items() if kind == layer.kind), None)
     named = {} if kernel in (None, 'gaussian') else {'kernel': kernel}
     return {'map': layer.kind if kernel is None else 'nystrom', **named}
@@ -91,11 +90,12 @@ def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
     check_arrays(arrays, {'feature_offset': (n_features,), 'feature_scale': (n_features,),
                           nodes: (n_hidden, check_metric(arrays, n_features)), **biases})
     if landmarks:
-        check_landmarks(parameters.get('kernel', 'gaussian'), parameters['sigma'])
+        check_landmarks(name_landmark_kernel(parameters), parameters['sigma'])
 
 
 def check_landmarks(kernel: str, sigma: float) -> None:
     """Raise ValueError unless landmarks can have this kernel and this width."""
     if kernel not in LANDMARK_NODES:
         raise ValueError(f'kernel: expected one of {", ".join(LANDMARK_NODES)}, found {kernel!r}')
-    make_kernel('gaussian' if kernel == 'gaussian' else 'laplacian', sigma=sigma)
+    if not (is_positive(sigma) and 0 < landmark_widths(kernel, 1, float(sigma)) < np.inf):
+        raise ValueError(f'sigma: expected a positive number whose square is a positive number, found {sigma}')

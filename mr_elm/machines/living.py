@@ -17,7 +17,7 @@ from mr_elm.history import extend_history, make_event
 from mr_elm.machines.nodes import grid_for
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.model_base import Model
-from mr_elm.model_checks import check_living
+from mr_elm.model_checks import check_living, name_landmark_kernel
 from mr_elm.model_parts import layer_arrays
 from mr_elm.models import HiddenNodeModel, refusing
 from mr_elm.solvers.ridge.esvm import Sums, finish
@@ -187,7 +187,7 @@ def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
     solving = ('solver', 'tolerance') if given['solver'] == PASSES else ()
     names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight', *solving)
     return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
-                           'kernel': given.get('kernel', 'gaussian'),
+                           'kernel': name_landmark_kernel(given),
                            'nu': given['nu' if header.method == 'pesvm' else 'C'], **known})
 
 
