@@ -62,14 +62,14 @@ class Model(ABC):
         """Say how several classes are told apart: one-vs-all, by the largest value, or one-vs-one, a vote of pairs."""
         return self.header.parameters.get('multiclass', ONE_VS_ALL)
 
-    @property
+    @cached_property
     def n_scores(self) -> int:
         """Return the number of decision values of a row: 1 for two classes, else one for a target or a label."""
         if self.numeric:
             return max(len(self.header.target_names), 1)
         return len(self.classes) if self.multilabel else machine_count(len(self.classes), self.scheme)
 
-    @property
+    @cached_property
     def multilabel(self) -> bool:
         """Tell whether a row may have several labels, or none; a decision value above 1/2 says that it has one."""
         return self.header.separator is not None
