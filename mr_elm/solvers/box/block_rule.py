@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mr_elm.solvers.box.block_choice import BlockChoice, Point, worst_violation
 from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, conclude, free_variables, violations
 from mr_elm.solvers.shared.kept_block import KeptBlock
@@ -30,7 +31,6 @@ MOVING = 0.1          # share of a block; where fewer variables change, the next
 ROUNDS = 1000         # blocks before giving up
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
-FEW = 0.1  # of the larger side: so many of the smaller one at least
 PART = 0.8     # of the rows: so many unproven ones take as long as all
 SMALL = 1000  # rows, up to which a problem is one block
 WHOLE, POLISH = Effort(np.inf, 0.0, 20, 2, 2), Effort(np.inf, 0.0, 20, 1, 2)
@@ -80,6 +80,7 @@ class BlockSearch:
         self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
         self.cache = self.open_cache(settings.dtype or ('float64' if self.eps < FLOAT64_BELOW else 'float32'))
+        self.choice = BlockChoice(n)
         self.whole = n <= min(SMALL, self.cache.capacity)
         self.n_iter, self.n_certified, self.room = 0, 0, BLOCK
         self.certified = self.cache.is_matrix
@@ -131,7 +132,7 @@ class BlockSearch:
 
     def worst_violation(self) -> float:
         """Return the largest violation."""
-        return self.violations().max()
+        return worst_violation(self.alpha, self.gradient, self.problem.upper)
 
     def rounding_noise(self) -> float:
         """Return about what the rounding of kernel values makes of the running gradient, 0 where it does not matter."""
@@ -186,32 +187,6 @@ class BlockSearch:
         """Report how far the search is."""
         self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
-    def pushes_up(self) -> np.ndarray:
-        """Tell which variables' growth raises f where it is too low, (N,) bool."""
-        return self.problem.targets * self.gradient < 0
-
-    def choose_two_sided(self, score: Floats, count: int, least: float) -> np.ndarray:
-        """Return up to count indices of the largest scores above least, half from each side, in increasing order."""
-        up = self.pushes_up()
-        chosen = [choose_largest(np.flatnonzero((score > least) & side), score, (count + 1) // 2) for side in (up, ~up)]
-        return np.sort(choose_largest(np.concatenate(chosen), score, count))
-
-    def choose_balanced(self, allowed: np.ndarray, count: int, least: float) -> np.ndarray:
-        """Return up to count of the allowed variables, the worst half of those that can raise f, and that can lower it.
-
-        They violate by more than least, except where one side has few: then its next ones come too.
-        """
-        p = self.problem
-        gain = -p.targets * self.gradient  # of a rising f
-        grows, shrinks = allowed & (self.alpha < p.upper), allowed & (self.alpha > 0)
-        sides = [(np.flatnonzero(np.where(p.targets == sign, grows, shrinks)), sign * gain) for sign in (1, -1)]
-        violating = [int(np.count_nonzero(score[side] > least)) for side, score in sides]
-        few = int(FEW * max(violating))
-        chosen = [choose_largest(side, score, min(max(number, few), (count + 1) // 2))
-                  for number, (side, score) in zip(violating, sides, strict=True)]
-        members = np.sort(np.concatenate(chosen))  # `np.unique` takes longer
-        return members[np.diff(members, prepend=-1) > 0][:count]
-
     def count_new(self) -> int:
         """Return how many variables of the next block may be new."""
         return int(min(max(self.pace.share * np.count_nonzero(self.alpha), self.pace.least), self.pace.most))
@@ -220,13 +195,9 @@ class BlockSearch:
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
         if self.whole:
             return np.arange(self.problem.n_samples)
-        misfit = self.violations()
-        met = self.cache.slot_of >= 0
-        new = self.choose_two_sided(np.where(met, 0, misfit), min(self.count_new(), self.cache.capacity), 0.5 * goal)
-        free = choose_largest(np.flatnonzero(self.is_free() & met), misfit, self.cache.capacity - len(new))
-        met[free] = False
-        room = min(max(self.room - len(free), self.room // 2), self.cache.capacity - len(free)) - len(new)
-        return np.sort(np.concatenate([new, free, self.choose_balanced(met, max(room, 0), 0.1 * goal)]))
+        p = self.problem
+        point = Point(self.alpha, self.gradient, p.upper, p.targets, self.cache.slot_of)
+        return self.choice.choose(point, goal, self.count_new(), self.room, self.cache.capacity)
 
     def solve_block(self, block: np.ndarray, tolerance: float, effort: Effort) -> None:
         """Minimise over the block on cached rows and bring the gradient along."""
@@ -238,10 +209,3 @@ class BlockSearch:
         self.room = max(self.room // 2, BLOCK // 8) if idle else min(2 * self.room, BLOCK)
         self.cache.move(block, change, targets, self.gradient)
         self.report()
-
-
-def choose_largest(candidates: np.ndarray, score: Floats, count: int) -> np.ndarray:
-    """Return the count candidates of the largest scores."""
-    if len(candidates) <= count:
-        return candidates
-    return candidates[np.argpartition(-score[candidates], count)[:count]]
