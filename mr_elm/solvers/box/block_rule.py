@@ -41,10 +41,11 @@ class Pace(NamedTuple):
     """Say how fast blocks meet new rows, and from when on rounding matters.
 
     share : of the support vectors, new rows a block, at least `least` and at most `most` of them.
+    least : 0 for what the source of the rows says.
     noise : of eps; where rounding makes more of the gradient, the end is solved in float64.
     """
 
-    least: int = 64
+    least: int = 0
     most: int = 512
     share: float = 0.25
     noise: float = 0.1
@@ -189,7 +190,8 @@ class BlockSearch:
 
     def count_new(self) -> int:
         """Return how many variables of the next block may be new."""
-        return int(min(max(self.pace.share * np.count_nonzero(self.alpha), self.pace.least), self.pace.most))
+        least = self.pace.least or self.problem.rows.rows_a_call
+        return int(min(max(self.pace.share * np.count_nonzero(self.alpha), least), self.pace.most))
 
     def choose_block(self, goal: float) -> np.ndarray:
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
