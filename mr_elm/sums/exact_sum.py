@@ -29,9 +29,28 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return s, (a - (s - back)) + (b - back)
 
 
-def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats) -> None:
-    """Round values to multiples of the step and add them to the pair (high, low), in place."""
-    add_pair(high, low, np.rint(values * (1 / step)) * step, 0.0)
+def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats, room: Floats | None = None) -> None:
+    """Round values to multiples of the step and add them to the pair (high, low), in place.
+
+    room : (4, high.size or more) to work in, or None: new memory takes longer than the additions.
+    """
+    room = np.empty((4, high.size)) if room is None else room
+    rounded, total, back, rest = (part[:high.size].reshape(high.shape) for part in room)
+    np.multiply(values, 1 / step, out=rounded)
+    np.rint(rounded, out=rounded)
+    rounded *= step
+    np.add(high, rounded, out=total)  # as `two_sum`
+    np.subtract(total, high, out=back)
+    rounded -= back
+    np.subtract(total, back, out=back)
+    np.subtract(high, back, out=rest)
+    rest += rounded
+    rest += low
+    # the total is 0, or at least as large as the rest: where high and value cancel, no digit of the total is lost, and
+    # low is at most half of the last digit of high. Then Dekker's sum needs fewer operations than Knuth's.
+    np.add(total, rest, out=high)
+    np.subtract(high, total, out=total)
+    np.subtract(rest, total, out=low)
 
 
 def add_pair(high: Floats, low: Floats, other_high: Floats, other_low: Floats | float) -> None:
@@ -46,6 +65,7 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
     """Add the upper triangle of a square array to the pair (high, low), a few rows at a time."""
     m = len(values)
     rows = max(1, CHUNK // m)
+    room = np.empty((4, rows * m))
     for start in range(0, m, rows):
         part = (slice(start, start + rows), slice(start, m))
-        add_values(high[part], low[part], values[part], step)
+        add_values(high[part], low[part], values[part], step, room)

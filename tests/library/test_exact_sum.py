@@ -54,6 +54,18 @@ def test_high_and_low_hold_the_sum_of_the_rounded_values_exactly(bound):
 
 
 @pytest.mark.parametrize('seed', range(20))
+def test_an_addition_is_exact_and_normalised_also_where_numbers_cancel(seed):
+    rng, step = np.random.default_rng(seed), choose_step(1.0)
+    high, low = summed(numbers(rng, (5, 4000)) * 2.0**rng.integers(0, 15, 4000), step)
+    near = high * rng.choice([-2, -1.5, -1, -0.5, 1, 2.0**-50, -2.0**-53, 2.0**20], 4000)
+    near += np.spacing(high) * rng.integers(-3, 4, 4000) * rng.choice([0, 0.5, 1], 4000)
+    expected = [exact_sum([x, y, to_grid(z, step)]) for x, y, z in zip(high, low, near, strict=True)]
+    add_values(high, low, near, step)
+    assert [exact_sum([x, y]) for x, y in zip(high, low, strict=True)] == expected
+    assert np.array_equal(high + low, high)
+
+
+@pytest.mark.parametrize('seed', range(20))
 def test_any_order_and_any_grouping_give_the_same_bits(seed):
     rng, step = np.random.default_rng(seed), choose_step(1e6)
     blocks = numbers(rng, (40, 5), 1e6)
