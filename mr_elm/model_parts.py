@@ -7,8 +7,9 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, name_nodes
-from mr_elm.model_checks import check_arrays, check_metric, is_positive, name_landmark_kernel
+from mr_elm.model_checks import check_arrays, check_metric, name_landmark_kernel
 from mr_elm.typing import Floats, Rows
 
 DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse
@@ -97,5 +98,4 @@ def check_landmarks(kernel: str, sigma: float) -> None:
     """Raise ValueError unless landmarks can have this kernel and this width."""
     if kernel not in LANDMARK_NODES:
         raise ValueError(f'kernel: expected one of {", ".join(LANDMARK_NODES)}, found {kernel!r}')
-    if not (is_positive(sigma) and 0 < landmark_widths(kernel, 1, float(sigma)) < np.inf):
-        raise ValueError(f'sigma: expected a positive number whose square is a positive number, found {sigma}')
+    make_kernel('gaussian' if kernel == 'gaussian' else 'laplacian', sigma=sigma)  # both Laplacians have widths alike

@@ -53,7 +53,7 @@ def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats, 
     np.subtract(rest, total, out=low)
 
 
-def add_pair(high: Floats, low: Floats, other_high: Floats, other_low: Floats | float) -> None:
+def add_pair(high: Floats, low: Floats, other_high: Floats, other_low: Floats) -> None:
     """Add the pair (other_high, other_low) to (high, low), in place."""
     total, error = two_sum(high, other_high)
     error += low

@@ -1,7 +1,10 @@
 """Choose the variables of the next block: free ones, the worst violators met before, and some of the worst new ones.
 
-Half of the violators push f up and half down; where one side has few, the next to violate join in. Letters as in
-`box_qp`; a variable is met when its row of the kernel matrix is there. Compiled passes list who comes into question.
+Half of the violators push f up and half down; where one side has few, the next to violate join in: a one-sided block of
+a smooth kernel undoes the other side. Only some variables are new, so that a round fetches few kernel rows.
+
+Letters as in `box_qp`; a variable is met when its row of the kernel matrix is there. Compiled passes list who comes
+into question.
 """
 from typing import NamedTuple
 
@@ -36,8 +39,9 @@ class BlockChoice:
         goal : violation to be reached. count : most new variables. room : variables that a block has room for, beside
         as many free ones as half of it. capacity : most variables whose rows can be there.
         """
-        new = self.choose_new(point, 0.5 * goal, min(count, capacity))
-        free = choose_largest(self.lists[2, :self.n_free], self.misfit, capacity - len(new))
+        up, down, n_free = list_violators(point, 0.5 * goal, self.misfit, self.lists)
+        new = self.choose_new(up, down, min(count, capacity))
+        free = choose_largest(self.lists[2, :n_free], self.misfit, capacity - len(new))
         left = min(max(room - len(free), room // 2), capacity - len(free)) - len(new)
         self.taken[free] = True
         met = self.choose_met(point, 0.1 * goal, max(left, 0))
@@ -46,9 +50,8 @@ class BlockChoice:
         chosen.sort()
         return chosen
 
-    def choose_new(self, point: Point, least: float, count: int) -> np.ndarray:
-        """Return up to count new variables that violate most, by more than least, half of them from each side."""
-        up, down, self.n_free = list_violators(point, least, self.misfit, self.lists)
+    def choose_new(self, up: int, down: int, count: int) -> np.ndarray:
+        """Return up to count of the new violators listed, the worst, half of them from each side."""
         half = (count + 1) // 2
         sides = [choose_largest(some, self.misfit, half) for some in (self.lists[0, :up], self.lists[1, :down])]
         return choose_largest(np.concatenate(sides), self.misfit, count)

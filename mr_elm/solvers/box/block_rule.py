@@ -2,9 +2,7 @@
 
     min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box_qp
 
-A block holds the free variables and the worst violators, half of them pushing f up and half down; where one side has
-few, the next to violate join in: a one-sided block of a smooth kernel undoes the other side. Only some of its variables
-are new, so that a round fetches few kernel rows.
+A block holds the free variables and the worst violators, see `block_choice`.
 Inside a block pairs of variables step on the block's own matrix; where that is slow, Newton steps follow on the free
 variables, along the projected path (`block_step`). When the running gradient reaches eps it is computed again from
 float64 rows; where these do not confirm eps, they replace it and the search goes on, in float64 where rounded kernel
