@@ -35,7 +35,7 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
     with gather_data(plan, options, engine) as data:
-        machine = KernelMachine.of_options(data.options, data.n_rows)
+        machine = KernelMachine.of_options(data.options, data.n_rows, engine.n_threads)
         with one_thread():
             fold = score_fold(data, machine) if machine.solver == 'cg' and data.options.holds_out else None
             solution, found = solve(data, machine)
@@ -117,16 +117,17 @@ def solve_by_gradients(data: KernelData, machine: KernelMachine,
 
     def announce(M: Preconditioner) -> None:
         report.start = time.monotonic()
-        d_eff = M.effective_dimension(machine.C)
-        expected = M.expected_passes(machine.C, machine.tolerance, data.targets.shape[1])
+        d_eff = M.effective_dimension()
+        expected = M.expected_passes(machine.tolerance, data.targets.shape[1])
         facts.update(rank=M.rank, expected_passes=expected, effective_dimension=d_eff)
         hint = '' if M.rank >= min(2 * d_eff, data.n_rows) else ': a larger --rank or --memory would save some'
         data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, expected to take at most '
                           f'about {expected} passes to reach {machine.tolerance:g}{hint}')
 
     most = machine.rank or machine.most_rank or data.n_rows
+    size = np.cbrt(data.n_rows * most**2 / (machine.n_threads or 1))
     data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}',
-                           lambda: estimate_seconds(lambda A: A @ A, np.cbrt(2.5 * data.n_rows * most**2)))
+                           lambda: estimate_seconds(lambda A: A @ A, size))
     solution, passes, residual = machine.solve_by_gradients(
         data.task_rows, make_product(data), data.targets, weights, announce, report)
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': machine.tolerance}

@@ -194,8 +194,7 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
         nu = options.nu if largest_nu is None else largest_nu
         dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
         reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {dtype.__name__}')
-        gram = SampleGram.sum_up(layer, sample, options.bias, dtype,
-                                 min(inputs.data.engine.n_maps, os.cpu_count() or 1))
+        gram = SampleGram.sum_up(layer, sample, options.bias, dtype, inputs.data.engine.n_threads)
         yield PassProblem(inputs, layer, steps, passes, gram, len(rows), folder, files)
 
 

@@ -97,6 +97,11 @@ class Engine:
         """Return how many map tasks to plan."""
         return os.cpu_count() or 1
 
+    @property
+    def n_threads(self) -> int:
+        """Return in how many threads to compute between jobs."""
+        return min(self.n_maps, os.cpu_count() or 1)
+
     def maps_over(self, n_bytes: int) -> int:
         """Return how many map tasks there are for so many bytes: one for each of Hadoop's usual splits."""
         return max(-(-n_bytes // SPLIT_BYTES), 1)

@@ -63,7 +63,8 @@ class KernelMachine:
     most_rank : cg: of the preconditioner, what the memory allows.
     tolerance, max_passes : cg: relative residual at which to stop, and when to give up.
     leave_one_out : whether residuals of machines that have not seen a row are wanted; cholesky and svd.
-    seed : of landmarks, and of where the iteration begins. n_threads : of cholesky, see `map_in_threads`.
+    seed : of landmarks, and of where the iteration begins. n_threads : of cholesky and of the preconditioner, see
+    `map_in_threads`.
     """
 
     C: float
@@ -77,12 +78,12 @@ class KernelMachine:
     n_threads: int | None = None
 
     @classmethod
-    def of_options(cls, options: KELMOptions, n_rows: int) -> 'KernelMachine':
+    def of_options(cls, options: KELMOptions, n_rows: int, n_threads: int | None = None) -> 'KernelMachine':
         """Make the machine that the options ask for."""
         most = min(count_vectors(options.memory, n_rows), n_rows)
         most_rank = most if options.rank else min(most, MOST_RANK)
         return cls(options.C, options.solver or SOLVERS[0], options.rank, most_rank, options.tolerance,
-                   options.max_passes, options.leave_one_out or bool(options.holds_out), options.seed)
+                   options.max_passes, options.leave_one_out or bool(options.holds_out), options.seed, n_threads)
 
     @property
     def takes_passes(self) -> bool:
@@ -136,8 +137,8 @@ class KernelMachine:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
         most = rows.X.shape[0] if self.most_rank is None else self.most_rank
         if self.rank:
-            return approximate(rows.X, rows.kernel, min(self.rank, most), s, self.seed)
-        return approximate_well(rows.X, rows.kernel, self.C, (FIRST_RANK, most), s, self.seed)
+            return approximate(rows.X, rows.kernel, self.C, min(self.rank, most), s, self.seed, self.n_threads or 1)
+        return approximate_well(rows.X, rows.kernel, self.C, (FIRST_RANK, most), s, self.seed, self.n_threads or 1)
 
 
 def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:

@@ -1,68 +1,70 @@
 """Solve (I/C + Omega) A = T without Omega: preconditioned block conjugate gradients, all targets at once.
 
     each pass:  Omega S for the current directions S (N, k), from a function that recomputes Omega tile by tile
-    M^-1 = U ((l + 1/C)^-1 - 1/tau) U' + I/tau,   tau = l_r + 1/C,   Omega ~ U diag(l) U', the Nystrom approximation
+    M = B B' + tau I,   M^-1 = (I - B (B'B + tau I)^-1 B') / tau,   tau = 1/C
+    B = F R^-1,   F = K(Z, landmarks),   R'R = K(landmarks, landmarks),   Omega ~ B B', the Nystrom approximation
 
-Source: Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023; `solvers.shared.block_cg` for the iteration.
-Not in Zhao et al., 2015.
+Source: Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023, here by Woodbury's formula instead of
+eigenvectors, which take most of the time; `solvers.shared.block_cg` for the iteration. Not in Zhao et al., 2015.
 """
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, eigh
-from scipy.linalg.blas import dtrsm
+from scipy.linalg import cho_solve
 
 from mr_elm import sparse as sp
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C
+from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C, inverse_diagonal
 from mr_elm.solvers.shared.block_cg import LIMITS, Approximation, CountedProduct, PassLimits, iterate, solve_positive
+from mr_elm.solvers.shared.tile_cholesky import add_gram, divide_rows, factor_upper
 from mr_elm.typing import Floats, Rows
 
-FLAT = 1e-12  # of the largest eigenvalue: below it the approximation is rounding
+FLAT = 1e-12  # of the sum of eigenvalues: a tau below it would be rounding
 FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff is enough
 DIGITS = 6  # of scaled features, that tell rows apart
 SAMPLE = 1000  # rows on which the approximation is judged
-ROWS_AT_ONCE = 4096  # rotated together: bounds the memory beside the vectors
+ROWS_AT_ONCE = 4096  # hashed together: bounds the memory
 
 
 @dataclass(frozen=True)
 class Preconditioner:
-    """Hold Omega ~ U diag(values) U' of rank r, and estimated eigenvalues of what it misses.
+    """Hold M = B B' + tau I ~ Omega + I/C, and estimated eigenvalues of what B B' misses of Omega.
 
-    values : (r,) falling. vectors : (N, r). missed : (m,), each standing for (N - r)/m of all.
+    B : (N, r). upper : U with U'U = B'B + tau I, (r, r). tau : 1/C, or more where that would be rounding.
+    missed : (m,), each standing for (N - r)/m of all.
     """
 
-    values: np.ndarray
-    vectors: np.ndarray
+    B: np.ndarray
+    upper: np.ndarray
+    tau: float
     missed: np.ndarray
 
     @property
     def rank(self) -> int:
         """Return r."""
-        return len(self.values)
+        return len(self.upper)
 
-    def apply(self, R: Floats, C: float) -> Floats:
+    def apply(self, R: Floats) -> Floats:
         """Return M^-1 R, (N, k)."""
-        tau = self.values[-1] + 1 / C
-        inverse = 1 / (self.values + 1 / C) - 1 / tau
-        return self.vectors @ (inverse[:, None] * (self.vectors.T @ R)) + R / tau
+        return (R - self.B @ cho_solve((self.upper, False), self.B.T @ R)) / self.tau
 
-    def effective_dimension(self, C: float) -> float:
-        """Return d_eff = sum l / (l + 1/C), estimated."""
-        return float((self.values / (self.values + 1 / C)).sum() + (self.missed / (self.missed + 1 / C)).sum())
+    def effective_dimension(self) -> float:
+        """Return d_eff = sum l / (l + tau) over the eigenvalues l of Omega, estimated."""
+        captured = self.rank - self.tau * inverse_diagonal(self.upper.copy(order='F')).sum()
+        return float(captured + (self.missed / (self.missed + self.tau)).sum())
 
-    def expected_passes(self, C: float, tolerance: float, n_targets: int = 1, most: int = 1000) -> int:
+    def expected_passes(self, tolerance: float, n_targets: int = 1, most: int = 1000) -> int:
         """Return about how many passes will do, mostly fewer: those of random targets on the estimated spectrum.
 
-        The spectrum is that of M^-1 (I/C + Omega); eigenvectors make no difference.
+        The spectrum is that of M^-1 (Omega + tau I); eigenvectors make no difference.
         """
-        spectrum = np.append((self.missed + 1 / C) / (self.values[-1] + 1 / C), 1.0)
-        squares = np.append(np.full(len(self.missed), (len(self.vectors) - self.rank) / len(self.missed)), self.rank)
+        spectrum = np.append((self.missed + self.tau) / self.tau, 1.0)
+        squares = np.append(np.full(len(self.missed), (len(self.B) - self.rank) / len(self.missed)), self.rank)
         T = np.random.default_rng(0).standard_normal((len(spectrum), n_targets)) * np.sqrt(squares)[:, None]
         product = CountedProduct(lambda S: spectrum[:, None] * S, most)
         iterate(product, T, np.linalg.norm(T, axis=0), lambda R: R, tolerance)
@@ -91,57 +93,58 @@ def round_values(Z: Rows) -> Rows:
     return rounded
 
 
-def approximate(Z: Rows, kernel: Kernel, rank: int, scale: Floats | None = None, seed: int = 0) -> Preconditioner:
-    """Return the Preconditioner of rank at most `rank` for s K(Z, Z) s, in the memory of its vectors.
+def approximate(Z: Rows, kernel: Kernel, C: float, rank: int, scale: Floats | None = None, seed: int = 0,
+                n_threads: int = 1) -> Preconditioner:
+    """Return the Preconditioner of rank at most `rank` for s K(Z, Z) s + I/C, in the memory of its B.
 
-    scale : s, (N,), or None for 1.
+    scale : s, (N,), or None for 1. n_threads : see `map_in_threads`; no bit depends on it.
     """
     order = choose_landmarks(Z, rank + SAMPLE, seed)
     chosen = order[:rank]
-    core = weigh_tile(compute_kernel(Z[chosen], Z[chosen], kernel), scale, chosen, chosen)
-    core[np.diag_indices_from(core)] += np.sqrt(len(core)) * np.finfo(float).eps * np.trace(core)
-    F = compute_kernel(Z, Z[chosen], kernel)
+    B = compute_kernel(Z, Z[chosen], kernel, n_threads=n_threads)
     if scale is not None:
-        F *= scale[:, None]
-        F *= scale[chosen]
-    factor = cho_factor(core, lower=False, overwrite_a=True)[0]
-    dtrsm(1.0, factor, F.T, side=0, lower=0, trans_a=1, overwrite_b=1)  # F R^-1, in place
-    values, Q = eigh(F.T @ F)
-    kept = np.flatnonzero(values > FLAT * values[-1])[::-1]
-    vectors = rotate_columns(F, Q[:, kept] / np.sqrt(values[kept]))
+        B *= scale[:, None]
+        B *= scale[chosen]
+    core = np.asfortranarray(B[chosen])
+    core[np.diag_indices_from(core)] += np.sqrt(len(core)) * np.finfo(float).eps * np.trace(core)
+    demand_factor(core, n_threads)
+    divide_rows(B, core, n_threads)
+    del core
+    upper = np.zeros((len(chosen), len(chosen)), order='F')
+    add_gram(upper, B, 1.0, n_threads)
+    tau = max(1 / C, FLAT * np.trace(upper))
+    upper[np.diag_indices_from(upper)] += tau
+    demand_factor(upper, n_threads)
     sample = order[rank:] if len(order) > rank else order[:SAMPLE]
-    share = (len(F) - len(chosen)) / len(sample)  # nothing is missed at the landmarks
-    missed = weigh_tile(compute_kernel(Z[sample], Z[sample], kernel), scale, sample, sample)
-    missed -= (vectors[sample] * values[kept]) @ vectors[sample].T
-    return Preconditioner(values[kept], vectors, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share)
+    share = (len(B) - len(chosen)) / len(sample)  # nothing is missed at the landmarks
+    missed = compute_kernel(Z[sample], Z[sample], kernel)
+    if scale is not None:
+        missed *= scale[sample, None] * scale[sample]
+    missed -= B[sample] @ B[sample].T
+    return Preconditioner(B, upper, tau, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share)
+
+
+def demand_factor(A: Floats, n_threads: int) -> None:
+    """Put U, A = U'U, into the upper triangle of A (r, r), Fortran order. Raises ValueError when A is not positive."""
+    failed = factor_upper(A, n_threads)
+    if failed:
+        raise ValueError(f'expected a positive kernel, that of {len(A):,} landmarks has no Cholesky factor (row '
+                         f'{failed}): use another kernel, or --solver cholesky')
 
 
 def approximate_well(Z: Rows, kernel: Kernel, C: float, ranks: tuple[int, int], scale: Floats | None = None,
-                     seed: int = 0) -> Preconditioner:
+                     seed: int = 0, n_threads: int = 1) -> Preconditioner:
     """Return the Preconditioner of a rank of at least 2 d_eff, or of the largest rank allowed where that is less.
 
-    ranks : the rank to begin with, and the largest one allowed. scale, seed : see `approximate`.
+    ranks : the rank to begin with, and the largest one allowed. scale, seed, n_threads : see `approximate`.
     """
     first, most = ranks
-    found = approximate(Z, kernel, min(first, most), scale, seed)
-    wanted = int(np.ceil(ENOUGH * found.effective_dimension(C)))
+    found = approximate(Z, kernel, C, min(first, most), scale, seed, n_threads)
+    wanted = int(np.ceil(ENOUGH * found.effective_dimension()))
     if min(first, most) >= min(wanted, most):
         return found
     del found  # there is memory for one
-    return approximate_well(Z, kernel, C, (min(int(1.1 * wanted), most), most), scale, seed)
-
-
-def weigh_tile(K: Floats, scale: Floats | None, rows: np.ndarray, columns: np.ndarray) -> Floats:
-    """Return s K s for some rows and columns."""
-    return K if scale is None else K * scale[rows, None] * scale[columns]
-
-
-def rotate_columns(F: Floats, Q: Floats) -> Floats:
-    """Return F Q in the place of F, a view of its first columns."""
-    for start in range(0, len(F), ROWS_AT_ONCE):
-        part = slice(start, start + ROWS_AT_ONCE)
-        F[part, :Q.shape[1]] = F[part] @ Q
-    return F[:, :Q.shape[1]]
+    return approximate_well(Z, kernel, C, (min(int(1.1 * wanted), most), most), scale, seed, n_threads)
 
 
 def solve_cg(multiply: Callable[[Floats], Floats], T: Floats, C: float, preconditioner: Preconditioner,
@@ -154,7 +157,7 @@ def solve_cg(multiply: Callable[[Floats], Floats], T: Floats, C: float, precondi
     T = np.array(T, dtype=float)
     found, passes = solve_positive(lambda V: multiply(V) + V / C,
                                    lambda A: Approximation.of(A, T, multiply(A) + A / C),
-                                   Approximation.of(np.zeros(T.shape), T), lambda R: preconditioner.apply(R, C), limits)
+                                   Approximation.of(np.zeros(T.shape), T), preconditioner.apply, limits)
     residual = found.residual
     if residual > limits.tolerance:
         warnings.warn(f'conjugate gradients stopped after {passes} passes with a relative residual of '

@@ -1,4 +1,4 @@
-"""Sum up a Gram and factor a positive matrix in threads, A = U'U, block row by block row, in the place of A.
+"""Sum up a Gram, factor a positive matrix A = U'U in its place, block row by block row, and divide by U, in threads.
 
     U_kk'U_kk = A_kk        U_kj = U_kk'^-1 A_kj        A_ij <- A_ij - U_ki'U_kj,  k < i <= j
 
@@ -16,6 +16,7 @@ from scipy.linalg.lapack import get_lapack_funcs
 from mr_elm.parallel import map_in_threads, one_blas_thread
 from mr_elm.typing import Floats
 
+ROWS = 1024  # that are divided together
 WIDTH = 256  # of a block row and of a strip: large enough for a fast product, small enough to share the work evenly
 
 
@@ -48,6 +49,18 @@ def update_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> No
     (left, right), n = strip, len(A)
     call('gemm', b'T', b'N', right - stop, right - left, stop - start, -1.0, A[start:, stop:], n, A[start:, left:], n,
          1.0, A[stop:, left:], n)
+
+
+def divide_rows(F: Floats, U: Floats, n_threads: int) -> None:
+    """Put F U^-1 in the place of F (m, N), row by row; the upper triangle of U (N, N), Fortran order, is read."""
+    starts = range(0, len(F), ROWS)
+    map_in_threads(partial(divide_part, F, U), starts, n_threads)
+
+
+def divide_part(F: Floats, U: Floats, start: int) -> None:
+    """Divide a part of the rows of F."""
+    n, m = len(U), min(ROWS, len(F) - start)
+    call('trsm', b'L', b'U', b'T', b'N', n, m, 1.0, U, n, F[start:], n)
 
 
 def add_gram(A: Floats, E: Floats, factor: float, n_threads: int) -> None:
