@@ -5,13 +5,15 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import AccountingError
+from mr_elm.features.single import SingleMachine, make_landmarks
 from mr_elm.io.blocks import Block
 from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.sparse import issparse
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.stage import demand_width
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, Rows
 
 
 class MRProduct(MRKernelRows):
@@ -27,6 +29,9 @@ class MRProduct(MRKernelRows):
 
     Map:    scale each block, multiply tile by tile.
 
+    The file of V says whether K may be of float32. Then its products with V are of
+    float32 too, and their sums of float64.
+
     One task computes a row of the product, in one order. So a retry gives the same
     bits, and so do other splits of packed rows.
     """
@@ -41,16 +46,25 @@ class MRProduct(MRKernelRows):
     def map_begin(self) -> None:
         """Load X and V."""
         super().map_begin()
-        V = load_arrays(self.options.vectors)[1]['vectors']
+        header, arrays = load_arrays(self.options.vectors)
+        V = arrays['vectors']
         self.model.arrays.update(dual_coef=V, intercept=np.zeros(V.shape[1]))
+        layer = make_landmarks(self.model.support_vectors, self.model.kernel) if header.get('single') else None
+        self.single = None if layer is None else SingleMachine.of_product(layer, V)
 
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Multiply a block."""
         demand_width(block.X, self.model.n_features)
-        product = self.model.decision_function(block.X)
+        product = self.multiply(block.X)
         rows = max(1, RECORD_BYTES // (8 * product.shape[1]))
         for start in range(0, len(product), rows):
             yield make_key('product', *place[:2], place[2] + start), [product[start:start + rows]]
+
+    def multiply(self, X: Rows) -> Floats:
+        """Return K(x, X) V for some rows."""
+        if self.single is None or issparse(X):
+            return self.model.decision_function(X)
+        return self.single.evaluate(self.model.scale(X))[0]
 
 
 def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, ...],

@@ -16,7 +16,7 @@ from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.machines.calibrating import Made, add_intervals, calibrate, demand_every_class
 from mr_elm.machines.fold_machines import FOLD, FOLDS
-from mr_elm.machines.kernel import KernelMachine, Product
+from mr_elm.machines.kernel import KernelMachine, make_rough
 from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.machines.options import KELMOptions
@@ -25,7 +25,7 @@ from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.kernel.kelm import PASSES, KernelSolution
-from mr_elm.solvers.kernel.kelm_cg import Preconditioner, hash_rounded
+from mr_elm.solvers.kernel.kelm_cg import Preconditioner, Product, hash_rounded
 from mr_elm.typing import Floats
 
 
@@ -128,8 +128,9 @@ def solve_by_gradients(data: KernelData, machine: KernelMachine,
     size = np.cbrt(data.n_rows * most**2 / (machine.n_threads or 1))
     data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}',
                            lambda: estimate_seconds(lambda A: A @ A, size))
+    rough = make_rough(data.rows.X, data.kernel, lambda _: make_product(data, single=True))
     solution, passes, residual = machine.solve_by_gradients(
-        data.task_rows, make_product(data), data.targets, weights, announce, report)
+        data.task_rows, make_product(data), data.targets, weights, announce, report, rough)
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': machine.tolerance}
 
 

@@ -9,8 +9,9 @@ from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS
+from mr_elm.features.single import make_single_product
 from mr_elm.io.formats import MAX_CATEGORIES
-from mr_elm.machines.kernel import KernelMachine, KernelRowsTask
+from mr_elm.machines.kernel import KernelMachine, KernelRowsTask, make_rough
 from mr_elm.machines.options import SOLVERS
 from mr_elm.scores.selection import score_values
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
@@ -63,7 +64,8 @@ class KernelELM(KernelOrNodes):
             kernel, X = self._place_rows(X, T, weights)
             if self.solver == 'cg':
                 solution, self.n_iter_, _ = machine.solve_by_gradients(
-                    KernelRowsTask(kernel, X), make_kernel_product(X, kernel, n_threads), T, weights)
+                    KernelRowsTask(kernel, X), make_kernel_product(X, kernel, n_threads), T, weights,
+                    rough=make_rough(X, kernel, lambda layer: make_single_product(layer, n_threads)))
             elif machine.takes_passes:
                 solution, _ = machine.solve_truncated(make_kernel_product(X, kernel, n_threads), T, weights)
             else:

@@ -2,14 +2,17 @@
 
 float32 halves the bytes and doubles the numbers of an instruction. Products of tiles are added in float64.
 """
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.kernels import Kernel
 from mr_elm.features.nodes import NODES
-from mr_elm.typing import Floats
+from mr_elm.parallel import map_in_threads
+from mr_elm.sparse import issparse
+from mr_elm.typing import Floats, Rows
 
 FEWEST_NODES = 4096  # of a layer: a smaller one is fast as it is
 ROWS, WIDTH = 512, 1024  # of a tile: 2 MB of float32, which stay in a core's cache
@@ -23,6 +26,30 @@ def takes_single(layer: HiddenLayer) -> bool:
     """
     node = NODES[layer.kind]
     return layer.n_hidden >= FEWEST_NODES and node.slope is not None and not node.takes_root and node.norm == 2
+
+
+def make_landmarks(Z: Rows, kernel: Kernel) -> HiddenLayer | None:
+    """Return the layer whose values are K(x, Z), where float32 pays for it: of many dense rows, a Gaussian kernel."""
+    if issparse(Z) or kernel.kind.exponent != 2:
+        return None
+    n, d = Z.shape
+    layer = HiddenLayer('nystrom', Z, np.full(n, 1 / kernel.factor), np.zeros(d), np.ones(d))
+    return layer if takes_single(layer) else None
+
+
+def make_single_product(layer: HiddenLayer, n_threads: int | None = None) -> Callable[[Floats], Floats]:
+    """Return the function V -> K(Z, Z) V in float32, of landmarks Z. n_threads : see `map_in_threads`."""
+    def multiply(V: Floats) -> Floats:
+        machine = SingleMachine.of_product(layer, V)
+        parts = [slice(start, start + ROWS) for start in range(0, len(V), ROWS)]
+        return np.concatenate(map_in_threads(lambda rows: machine.evaluate(layer.weights[rows])[0], parts, n_threads))
+
+    return multiply
+
+
+def product_error(layer: HiddenLayer) -> float:
+    """Return about how large the error of `make_single_product` is beside |V|: every value rounds in its own way."""
+    return float(2.0**-24 * np.sqrt(layer.n_hidden) * (4 + 2 * SingleLayer(layer).constants[0].max()))
 
 
 class SingleLayer:
@@ -47,7 +74,9 @@ class SingleLayer:
     @cached_property
     def constants(self) -> tuple[np.ndarray, np.ndarray]:
         """Return what is added to the products, (L,), and the biases, (L,)."""
-        added = self.unit**2 * self.layer.centres[1] if self.of_distance else self.node.gain * self.layer.biases
+        W = self.layer.weights
+        squares = np.einsum('ij,ij->i', W, W) if self.of_distance else None
+        added = self.node.gain * self.layer.biases if squares is None else self.unit**2 * squares
         return added.astype(np.float32), self.layer.biases.astype(np.float32)
 
     def place(self, X: Floats) -> tuple[np.ndarray, np.ndarray]:
@@ -83,6 +112,11 @@ class SingleMachine:
         self.layer, self.single = layer, SingleLayer(layer)
         self.B, self.bias = B[:-1].astype(np.float32), B[-1]
         self.size = float(np.abs(B).sum(axis=0).max())
+
+    @classmethod
+    def of_product(cls, layer: HiddenLayer, V: Floats) -> 'SingleMachine':
+        """Hold a layer and vectors V, (L, K): the values are Phi(x) V."""
+        return cls(layer, np.vstack([V, np.zeros(V.shape[1])]))
 
     def evaluate(self, X: Floats) -> tuple[Floats, Floats]:
         """Return decision values (n, K) of dense rows, and a bound of their errors, (n,)."""

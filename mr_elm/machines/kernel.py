@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
+from mr_elm.features.single import make_landmarks, product_error
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import load_arrays, save_model
 from mr_elm.machines.gathering import GatheredRows
@@ -36,6 +38,8 @@ from mr_elm.solvers.kernel.kelm import (
 from mr_elm.solvers.kernel.kelm_cg import (
     FIRST_RANK,
     Preconditioner,
+    Product,
+    RoughProduct,
     approximate,
     approximate_well,
     solve_cg,
@@ -50,9 +54,6 @@ from mr_elm.typing import Floats, Rows
 WHOLE = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps
 CACHE_BYTES = 1 << 30  # of X in the memory of each task
 MOST_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
-
-Product = Callable[[Floats], Floats]
-
 
 @dataclass(frozen=True)
 class KernelMachine:
@@ -119,18 +120,20 @@ class KernelMachine:
 
     def solve_by_gradients(self, rows: 'KernelRowsTask', multiply: Product, T: Floats, weights: Floats | None,
                            announce: Callable[[Preconditioner], None] | None = None,
-                           report: Callable[[int, float], None] | None = None) -> tuple[KernelSolution, int, float]:
+                           report: Callable[[int, float], None] | None = None,
+                           rough: RoughProduct | None = None) -> tuple[KernelSolution, int, float]:
         """Solve by conjugate gradients: (solution, passes, relative residual).
 
         multiply : V -> Omega V; each call is a pass. announce : is called with the Preconditioner before the first
-        pass. report : see `solve_cg`.
+        pass. report, rough : see `solve_cg`.
         """
         s, T = weigh(None, T, weights)
         preconditioner = self.approximate(rows, s)
         if announce:
             announce(preconditioner)
         limits = PassLimits(self.tolerance, self.max_passes, report)
-        solution, passes, residual = solve_cg(weigh_product(multiply, s), T, self.C, preconditioner, limits)
+        solution, passes, residual = solve_cg(weigh_product(multiply, s), T, self.C, preconditioner, limits,
+                                              rough and weigh_rough(rough, s))
         return unweigh(solution, s), passes, residual
 
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
@@ -178,6 +181,20 @@ def count_matrices(options: KELMOptions) -> int:
 def count_vectors(memory: float, n_rows: int) -> int:
     """Return how many vectors of N numbers fit into half of the memory, in MB."""
     return int(memory * 1e6 / 2 / (8 * n_rows))
+
+
+def make_rough(Z: Rows, kernel: Kernel, make_product: Callable[[HiddenLayer], Product]) -> RoughProduct | None:
+    """Return the product with K(Z, Z) in float32, None where that does not pay.
+
+    make_product : function (layer whose values are K(x, Z)) -> the product.
+    """
+    layer = make_landmarks(Z, kernel)
+    return None if layer is None else RoughProduct(make_product(layer), product_error(layer))
+
+
+def weigh_rough(rough: RoughProduct, s: Floats | None) -> RoughProduct:
+    """Turn a RoughProduct of Omega into that of s Omega s; s (N,), or None for 1."""
+    return rough if s is None else RoughProduct(weigh_product(rough.multiply, s), rough.error * float(s.max())**2)
 
 
 def weigh_product(multiply: Product, s: Floats | None) -> Product:

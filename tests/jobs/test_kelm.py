@@ -8,9 +8,11 @@ from reference.files import LOCAL
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
+from mr_elm.features import single
 from mr_elm.io.blocks import Block
 from mr_elm.rows.inputs import plan_blocks
 from mr_elm.streaming.mr_kernel import MRKernel
+from mr_elm.streaming.mr_product import MRProduct
 
 N, D, C, SIGMA = 60, 4, 20.0, 1.7
 GAUSSIAN = ('--sigma', SIGMA, '--C', C)
@@ -124,6 +126,19 @@ def test_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, packed, ma
         demand_same_bits(arrays, others)
         assert beyond['parameters'] == header['parameters']
         assert ('columns' in stages_of(fit.path)) == (emit != 'rows')
+
+
+def test_the_last_passes_of_many_rows_are_of_float32(fit, packed, maps, monkeypatch):
+    words, taken, real = (*GAUSSIAN, '--solver', 'cg', '--rank', 20, '--tolerance', '1e-4'), [], MRProduct.multiply
+    wanted = fit(packed, *words)[1]
+    monkeypatch.setattr(single, 'FEWEST_NODES', N)
+    monkeypatch.setattr(MRProduct, 'multiply',
+                        lambda stage, X: taken.append(stage.single is not None) or real(stage, X))
+    header, arrays = fit(packed, *words)
+    assert header['parameters']['residual'] <= 1e-4
+    assert not taken[0] and any(taken) and not taken[-1]  # the last one measures the residual
+    assert abs(arrays['dual_coef'] - wanted['dual_coef']).max() < 1e-2 * abs(wanted['dual_coef']).max()
+    demand_same_bits(arrays, fit(packed, *words, *maps(3))[1])
 
 
 @pytest.mark.parametrize('solver, rank', [('cg', 20), ('svd', 40)])
@@ -254,7 +269,7 @@ def test_progress_says_what_to_expect(elm, packed, tmp_path):
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--solver', 'cg', '--rank', 10, '--model', tmp_path / 'cg.npz')
     assert 'expected to take at most about' in done.err
     left = r'about \d+ (?:s|min) left$'
-    assert re.search(rf'^cg: pass 1 of at most 200, relative residual \S+, {left}', done.err, re.MULTILINE)
+    assert re.search(rf'^cg: pass \d+ of at most 200, relative residual \S+, {left}', done.err, re.MULTILINE)
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--solver', 'svd', '--rank', 40, '--model', tmp_path / 'svd.npz')
     assert re.findall(rf'^svd: pass (\d of \d), {left}', done.err, re.MULTILINE) == [
         f'{n} of 5' for n in range(1, 6)]

@@ -9,7 +9,7 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_tiles import compute_kernel, compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.solvers.kernel import kelm
-from mr_elm.solvers.kernel.kelm_cg import approximate, approximate_well, choose_landmarks, solve_cg
+from mr_elm.solvers.kernel.kelm_cg import RoughProduct, approximate, approximate_well, choose_landmarks, solve_cg
 from mr_elm.solvers.shared.block_cg import PassLimits
 from mr_elm.solvers.shared.matrix_products import U, V, multiply_block, multiply_entries
 
@@ -158,6 +158,23 @@ def test_passes_are_few_and_foreseen(rows):
     _, passes, residual = by_cg(Z, T, tolerance=1e-6, rank=M.rank)
     assert residual <= 1e-6 and passes <= 15
     assert passes - 2 <= M.expected_passes(1e-6, K) <= 3 * passes
+
+
+def test_rough_products_are_taken_once_their_errors_are_small_and_cost_no_pass(rows):
+    Z, T = rows
+    M, multiply, taken = approximate(Z, GAUSSIAN, C, 100), make_kernel_product(Z, GAUSSIAN), []
+
+    def multiply_roughly(V):
+        noise = np.random.default_rng(len(taken)).standard_normal(V.shape)
+        taken.append(V.shape[1])
+        return multiply(V) + 1e-5 * np.linalg.norm(V, axis=0) / np.sqrt(N) * noise
+
+    _, passes, _ = solve_cg(multiply, T, C, M)
+    solution, rough_passes, residual = solve_cg(multiply, T, C, M, rough=RoughProduct(multiply_roughly, 1e-5))
+    assert residual <= 1e-8 and passes <= rough_passes <= passes + 1
+    assert 0 < len(taken) < passes - 1
+    assert solution.dual_coef == pytest.approx(kelm.solve_cholesky(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)), T,
+                                                                   C).dual_coef, abs=1e-5)
 
 
 @pytest.mark.parametrize('C', [0.1, 1e4])

@@ -7,8 +7,10 @@ from scipy.sparse import csr_matrix
 
 from mr_elm.features import hidden, single
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.kernel_tiles import make_kernel_product
+from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import NODES, draw_nodes
-from mr_elm.features.single import SingleMachine, takes_single
+from mr_elm.features.single import SingleMachine, make_landmarks, make_single_product, product_error, takes_single
 from mr_elm.header import ModelHeader
 from mr_elm.models import HiddenNodeModel
 from mr_elm.sums.gram import expand
@@ -75,3 +77,17 @@ def test_steps_roots_and_small_layers_stay_in_float64(layer, rng, monkeypatch):
     assert not any(takes_single(replace(layer, kind=kind)) for kind in ('hardlimit', 'laplacian', 'product-laplacian'))
     monkeypatch.setattr(single, 'FEWEST_NODES', L + 1)
     assert not takes_single(layer)
+
+
+@pytest.mark.parametrize('scale', [0.1, 1.0, 3.0])
+def test_products_of_a_kernel_have_about_the_error_that_is_said(rng, monkeypatch, scale):
+    monkeypatch.setattr(single, 'FEWEST_NODES', 2 * L)
+    Z, kernel, V = scale * rng.normal(size=(2 * L, D)), make_kernel('gaussian', sigma=1.5), rng.normal(size=(2 * L, 3))
+    layer = make_landmarks(Z, kernel)
+    found, threaded = (make_single_product(layer, n_threads)(V) for n_threads in (None, 2))
+    error = np.linalg.norm(found - make_kernel_product(Z, kernel)(V), axis=0) / np.linalg.norm(V, axis=0)
+    assert (0.003 * product_error(layer) < error).all() and (error < product_error(layer)).all()
+    assert np.array_equal(found, threaded)
+    for other in (make_landmarks(csr_matrix(Z), kernel), make_landmarks(Z[1:], kernel),
+                  make_landmarks(Z, make_kernel('laplacian', sigma=1.5))):
+        assert other is None

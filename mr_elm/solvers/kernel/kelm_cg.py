@@ -19,8 +19,17 @@ from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
+from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C, inverse_diagonal
-from mr_elm.solvers.shared.block_cg import LIMITS, Approximation, CountedProduct, PassLimits, iterate, solve_positive
+from mr_elm.solvers.shared.block_cg import (
+    LIMITS,
+    Approximation,
+    CountedProduct,
+    LateProduct,
+    PassLimits,
+    iterate,
+    solve_positive,
+)
 from mr_elm.solvers.shared.tile_cholesky import add_gram, divide_rows, factor_upper
 from mr_elm.typing import Floats, Rows
 
@@ -28,7 +37,18 @@ FLAT = 1e-12  # of the sum of eigenvalues: a tau below it would be rounding
 FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff is enough
 DIGITS = 6  # of scaled features, that tell rows apart
 SAMPLE = 1000  # rows on which the approximation is judged
-ROWS_AT_ONCE = 4096  # hashed together: bounds the memory
+SHARE = 0.5  # of the tolerance, that rough products may take
+ROWS_AT_ONCE = 4096  # hashed, or multiplied, together
+
+Product = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class RoughProduct:
+    """Hold a function V (N, k) -> Omega V whose result is off by about `error` |V|."""
+
+    multiply: Product
+    error: float
 
 
 @dataclass(frozen=True)
@@ -36,13 +56,14 @@ class Preconditioner:
     """Hold M = B B' + tau I ~ Omega + I/C, and estimated eigenvalues of what B B' misses of Omega.
 
     B : (N, r). upper : U with U'U = B'B + tau I, (r, r). tau : 1/C, or more where that would be rounding.
-    missed : (m,), each standing for (N - r)/m of all.
+    missed : (m,), each standing for (N - r)/m of all. n_threads : see `map_in_threads`; no bit depends on it.
     """
 
     B: np.ndarray
     upper: np.ndarray
     tau: float
     missed: np.ndarray
+    n_threads: int = 1
 
     @property
     def rank(self) -> int:
@@ -51,7 +72,10 @@ class Preconditioner:
 
     def apply(self, R: Floats) -> Floats:
         """Return M^-1 R, (N, k)."""
-        return (R - self.B @ cho_solve((self.upper, False), self.B.T @ R)) / self.tau
+        parts = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(R), ROWS_AT_ONCE)]
+        right = sum(map_in_threads(lambda rows: self.B[rows].T @ R[rows], parts, self.n_threads))
+        inner = cho_solve((self.upper, False), right)
+        return (R - np.concatenate(map_in_threads(lambda rows: self.B[rows] @ inner, parts, self.n_threads))) / self.tau
 
     def effective_dimension(self) -> float:
         """Return d_eff = sum l / (l + tau) over the eigenvalues l of Omega, estimated."""
@@ -121,7 +145,7 @@ def approximate(Z: Rows, kernel: Kernel, C: float, rank: int, scale: Floats | No
     if scale is not None:
         missed *= scale[sample, None] * scale[sample]
     missed -= B[sample] @ B[sample].T
-    return Preconditioner(B, upper, tau, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share)
+    return Preconditioner(B, upper, tau, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share, n_threads)
 
 
 def demand_factor(A: Floats, n_threads: int) -> None:
@@ -147,17 +171,20 @@ def approximate_well(Z: Rows, kernel: Kernel, C: float, ranks: tuple[int, int], 
     return approximate_well(Z, kernel, C, (min(int(1.1 * wanted), most), most), scale, seed, n_threads)
 
 
-def solve_cg(multiply: Callable[[Floats], Floats], T: Floats, C: float, preconditioner: Preconditioner,
-             limits: PassLimits = LIMITS) -> tuple[KernelSolution, int, float]:
+def solve_cg(multiply: Product, T: Floats, C: float, preconditioner: Preconditioner, limits: PassLimits = LIMITS,
+             rough: RoughProduct | None = None) -> tuple[KernelSolution, int, float]:
     """Return (KernelSolution, passes, relative residual), the largest of any target, computed anew at the end.
 
-    multiply : function V (N, k) -> Omega V, one pass. Warns when `limits.max_passes` do not suffice.
+    multiply : function V (N, k) -> Omega V, one pass. rough : the same, taken once its errors no longer matter: a step
+    is at most C times as long as the residual. Warns when `limits.max_passes` do not suffice.
     """
     demand_C(C)
     T = np.array(T, dtype=float)
+    late = None if rough is None else LateProduct(lambda V: rough.multiply(V) + V / C,
+                                                  SHARE * limits.tolerance / (rough.error * C))
     found, passes = solve_positive(lambda V: multiply(V) + V / C,
                                    lambda A: Approximation.of(A, T, multiply(A) + A / C),
-                                   Approximation.of(np.zeros(T.shape), T), preconditioner.apply, limits)
+                                   Approximation.of(np.zeros(T.shape), T), preconditioner.apply, limits, late=late)
     residual = found.residual
     if residual > limits.tolerance:
         warnings.warn(f'conjugate gradients stopped after {passes} passes with a relative residual of '

@@ -56,12 +56,27 @@ class Approximation:
         return float((np.linalg.norm(self.rest, axis=0) / self.sizes).max())
 
 
+@dataclass(frozen=True)
+class LateProduct:
+    """Hold a product that is faster and less accurate, and the relative residual `below` which it will do.
+
+    Its errors are multiplied with steps, which become as small as the residual. Source: van den Eshof, Sleijpen,
+    Inexact Krylov subspace methods for linear systems, 2004.
+    """
+
+    multiply: Callable[[Floats], Floats]
+    below: float
+
+
 class CountedProduct:
-    """Multiply a matrix with vectors, count the passes that takes, and report each; `most` of them are allowed."""
+    """Multiply a matrix with vectors, count the passes that takes, and report each; `most` of them are allowed.
+
+    late : LateProduct that is taken from the residual on that allows it, or None.
+    """
 
     def __init__(self, multiply: Callable[[Floats], Floats], most: int,
-                 report: Callable[[int, float], None] | None = None) -> None:
-        self.multiply, self.most, self.report, self.count = multiply, most, report, 0
+                 report: Callable[[int, float], None] | None = None, late: LateProduct | None = None) -> None:
+        self.multiply, self.most, self.report, self.late, self.count = multiply, most, report, late, 0
 
     def __call__(self, V: Floats) -> Floats:
         self.count += 1
@@ -71,19 +86,26 @@ class CountedProduct:
         """Report a pass."""
         if self.report is not None:
             self.report(self.count, residual)
+        self.relax(residual)
+
+    def relax(self, residual: float) -> None:
+        """Take the late product where the residual allows it."""
+        if self.late is not None and residual <= self.late.below:
+            self.multiply = self.late.multiply
 
 
 def solve_positive(multiply: Callable[[Floats], Floats], measure: Callable[[Floats], Approximation],
                    start: Approximation, precondition: Callable[[Floats], Floats], limits: PassLimits = LIMITS,
-                   rough: Callable[[Floats], Floats] | None = None) -> tuple[Approximation, int]:
+                   rough: Callable[[Floats], Floats] | None = None,
+                   late: LateProduct | None = None) -> tuple[Approximation, int]:
     """Return (Approximation as `measure` returns it at the end, passes).
 
     multiply : function V (n, k) -> A V, one pass. measure : function X (n, K) -> Approximation, one pass.
     start : where to begin; its rest may be inaccurate. precondition : function R -> M^-1 R. rough : the same as
     multiply, faster and less accurate: iterations take it as long as the residual, which `measure` finds, falls by
-    them.
+    them. late : LateProduct, or None.
     """
-    product = CountedProduct(multiply, limits.max_passes - 1, limits.report)  # one is for the end
+    product = CountedProduct(multiply, limits.max_passes - 1, limits.report, late)  # one is for the end
     found, measured = start, False
     while not measured or found.residual > limits.tolerance and product.count < limits.max_passes:
         X, before = found.X, found.residual
@@ -92,6 +114,7 @@ def solve_positive(multiply: Callable[[Floats], Floats], measure: Callable[[Floa
             if rough is not None:
                 wanted = max(ENOUGH * wanted, ROUGH * before)
             product.multiply = rough or multiply
+            product.relax(before)
             X = X + iterate(product, found.rest, found.sizes, precondition, wanted)
         found, measured = measure(X), True
         product.count += 1
