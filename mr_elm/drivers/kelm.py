@@ -25,7 +25,8 @@ from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.kernel.kelm import PASSES, KernelSolution
-from mr_elm.solvers.kernel.kelm_cg import Preconditioner, Product, hash_rounded
+from mr_elm.solvers.kernel.kelm_cg import Product
+from mr_elm.solvers.kernel.nystrom import Preconditioner, hash_rounded
 from mr_elm.typing import Floats
 
 

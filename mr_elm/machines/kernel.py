@@ -35,15 +35,8 @@ from mr_elm.solvers.kernel.kelm import (
     unweigh,
     weigh,
 )
-from mr_elm.solvers.kernel.kelm_cg import (
-    FIRST_RANK,
-    Preconditioner,
-    Product,
-    RoughProduct,
-    approximate,
-    approximate_well,
-    solve_cg,
-)
+from mr_elm.solvers.kernel.kelm_cg import Product, RoughProduct, solve_cg
+from mr_elm.solvers.kernel.nystrom import FIRST_RANK, NystromFactor, Preconditioner, precondition_well
 from mr_elm.solvers.shared.block_cg import PassLimits
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.statistics import Classes
@@ -140,8 +133,9 @@ class KernelMachine:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
         most = rows.X.shape[0] if self.most_rank is None else self.most_rank
         if self.rank:
-            return approximate(rows.X, rows.kernel, self.C, min(self.rank, most), s, self.seed, self.n_threads or 1)
-        return approximate_well(rows.X, rows.kernel, self.C, (FIRST_RANK, most), s, self.seed, self.n_threads or 1)
+            most = min(self.rank, most)
+        factor = NystromFactor(rows.X, rows.kernel, most, s, self.seed, self.n_threads or 1)
+        return precondition_well(factor, self.C, most if self.rank else FIRST_RANK)
 
 
 def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:

@@ -9,7 +9,8 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_tiles import compute_kernel, compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.solvers.kernel import kelm
-from mr_elm.solvers.kernel.kelm_cg import RoughProduct, approximate, approximate_well, choose_landmarks, solve_cg
+from mr_elm.solvers.kernel.kelm_cg import RoughProduct, solve_cg
+from mr_elm.solvers.kernel.nystrom import NystromFactor, choose_landmarks, precondition_well
 from mr_elm.solvers.shared.block_cg import PassLimits
 from mr_elm.solvers.shared.matrix_products import U, V, multiply_block, multiply_entries
 
@@ -31,10 +32,16 @@ def by_scikit(Z, T, weights=None):
     return ridge.fit(Z, T, sample_weight=weights)
 
 
+def precondition(Z, C, rank, scale=None, **how):
+    factor = NystromFactor(Z, GAUSSIAN, rank, scale, **how)
+    factor.extend(rank)
+    return factor.precondition(C)
+
+
 def by_cg(Z, T, weights=None, tolerance=1e-8, rank=200, **how):
     s, right = kelm.weigh(None, T, weights)
     multiply, scale = make_kernel_product(Z, GAUSSIAN), 1.0 if s is None else s[:, None]
-    M = approximate(Z, GAUSSIAN, C, rank, s)
+    M = precondition(Z, C, rank, s)
     limits = PassLimits(tolerance, **how)
     solution, passes, residual = solve_cg(lambda X: scale * multiply(scale * X), right, C, M, limits)
     return kelm.unweigh(solution, s), passes, residual
@@ -151,7 +158,7 @@ def test_a_truncated_decomposition_is_as_good_as_its_tail_is_small(rows):
 
 def test_passes_are_few_and_foreseen(rows):
     Z, T = rows
-    M = approximate_well(Z, GAUSSIAN, C, (100, N))
+    M = precondition_well(NystromFactor(Z, GAUSSIAN, N), C, 100)
     exact = np.linalg.eigvalsh(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)))
     d_eff = (exact / (exact + 1 / C)).sum()
     assert M.rank >= 2 * d_eff and M.effective_dimension() == pytest.approx(d_eff, rel=0.2)
@@ -162,7 +169,7 @@ def test_passes_are_few_and_foreseen(rows):
 
 def test_rough_products_are_taken_once_their_errors_are_small_and_cost_no_pass(rows):
     Z, T = rows
-    M, multiply, taken = approximate(Z, GAUSSIAN, C, 100), make_kernel_product(Z, GAUSSIAN), []
+    M, multiply, taken = precondition(Z, C, 100), make_kernel_product(Z, GAUSSIAN), []
 
     def multiply_roughly(V):
         noise = np.random.default_rng(len(taken)).standard_normal(V.shape)
@@ -180,17 +187,28 @@ def test_rough_products_are_taken_once_their_errors_are_small_and_cost_no_pass(r
 @pytest.mark.parametrize('C', [0.1, 1e4])
 def test_the_preconditioner_inverts_its_matrix_with_the_same_bits_in_any_number_of_threads(rows, C):
     Z, T = rows
-    found, threaded = (approximate(Z, GAUSSIAN, C, 300, n_threads=n_threads) for n_threads in (1, 2))
-    M = found.B @ found.B.T + np.eye(N) / C
+    found, threaded = (precondition(Z, C, 300, n_threads=n_threads) for n_threads in (1, 2))
+    M = found.rows.T @ found.rows + np.eye(N) / C
     assert np.allclose(found.apply(M @ T), T, atol=1e-8)
     omega = rbf_kernel(Z, gamma=1 / (2 * SIGMA**2))
-    assert np.linalg.eigvalsh(omega - found.B @ found.B.T).min() > -1e-9  # Nystrom never takes more than there is
+    assert np.linalg.eigvalsh(omega - found.rows.T @ found.rows).min() > -1e-9  # Nystrom never takes more than there is
     assert np.array_equal(found.apply(T), threaded.apply(T))
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_a_factor_grows_as_if_all_landmarks_had_been_there(rows, weighted):
+    scale = np.random.default_rng(2).uniform(0, 2, N) if weighted else None
+    whole, grown = (NystromFactor(rows[0], GAUSSIAN, 300, scale) for _ in range(2))
+    whole.extend(300)
+    for rank in (1, 90, 200, 300):
+        grown.extend(rank)
+    assert np.allclose(grown.rows, whole.rows, atol=1e-5)
+    assert np.allclose(np.triu(grown.gram), np.triu(whole.rows @ whole.rows.T), atol=1e-5)
 
 
 @pytest.mark.parametrize('most', [40, 90])
 def test_the_rank_stays_within_its_bound(rows, most):
-    assert approximate_well(rows[0], GAUSSIAN, C, (50, most)).rank == most
+    assert precondition_well(NystromFactor(rows[0], GAUSSIAN, most), C, 50).rank == most
 
 
 def test_targets_that_depend_on_each_other_and_rows_twice_are_no_trouble(rows):

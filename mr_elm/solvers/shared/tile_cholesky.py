@@ -16,7 +16,6 @@ from scipy.linalg.lapack import get_lapack_funcs
 from mr_elm.parallel import map_in_threads, one_blas_thread
 from mr_elm.typing import Floats
 
-ROWS = 1024  # that are divided together
 WIDTH = 256  # of a block row and of a strip: large enough for a fast product, small enough to share the work evenly
 
 
@@ -51,16 +50,10 @@ def update_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> No
          1.0, A[stop:, left:], n)
 
 
-def divide_rows(F: Floats, U: Floats, n_threads: int) -> None:
-    """Put F U^-1 in the place of F (m, N), row by row; the upper triangle of U (N, N), Fortran order, is read."""
-    starts = range(0, len(F), ROWS)
-    map_in_threads(partial(divide_part, F, U), starts, n_threads)
-
-
-def divide_part(F: Floats, U: Floats, start: int) -> None:
-    """Divide a part of the rows of F."""
-    n, m = len(U), min(ROWS, len(F) - start)
-    call('trsm', b'L', b'U', b'T', b'N', n, m, 1.0, U, n, F[start:], n)
+def divide_columns(F: Floats, U: Floats) -> None:
+    """Put U'^-1 F in the place of F (N, m), some columns of an array row by row; U (N, N), Fortran order, upper."""
+    n, m = F.shape
+    call('trsm', b'R', b'U', b'N', b'N', m, n, 1.0, U, n, F, F.strides[0] // F.itemsize)
 
 
 def add_gram(A: Floats, E: Floats, factor: float, n_threads: int) -> None:

@@ -1,0 +1,182 @@
+"""Approximate a kernel matrix by its columns at landmarks, and make a preconditioner of it.
+
+    Omega ~ B B' = F (R'R)^-1 F',   F = K(Z, landmarks),   R'R = K(landmarks, landmarks): the Nystrom approximation
+    M = B B' + tau I,   M^-1 = (I - B (B'B + tau I)^-1 B') / tau,   tau = 1/C
+
+B is a partial Cholesky factor of Omega: further landmarks add columns to it, and change none.
+
+Source: Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023, here by Woodbury's formula instead of
+eigenvectors, which take most of the time. Not in Zhao et al., 2015.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from mr_elm import sparse as sp
+from mr_elm.features.kernel_tiles import compute_kernel
+from mr_elm.features.kernels import Kernel
+from mr_elm.features.landmarks import hash_rows
+from mr_elm.parallel import map_in_threads
+from mr_elm.solvers.kernel.kelm import inverse_diagonal
+from mr_elm.solvers.shared.block_cg import CountedProduct, iterate
+from mr_elm.solvers.shared.tile_cholesky import WIDTH, divide_columns, factor_upper
+from mr_elm.typing import Floats, Rows
+
+FLAT = 1e-12  # of the sum of eigenvalues: a tau below it would be rounding
+FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff is enough
+DIGITS = 6  # of scaled features, that tell rows apart
+SAMPLE = 1000  # rows on which the approximation is judged
+AT_ONCE = 4096  # rows of Z, or columns of B', that are worked on together
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """Hold M = B B' + tau I ~ Omega + I/C, and estimated eigenvalues of what B B' misses of Omega.
+
+    rows : B', (r, N). upper : U with U'U = B'B + tau I, (r, r). tau : 1/C, or more where that would be rounding.
+    missed : (m,), each standing for (N - r)/m of all. n_threads : see `map_in_threads`; no bit depends on it.
+    """
+
+    rows: np.ndarray
+    upper: np.ndarray
+    tau: float
+    missed: np.ndarray
+    n_threads: int = 1
+
+    @property
+    def rank(self) -> int:
+        """Return r."""
+        return len(self.upper)
+
+    def apply(self, R: Floats) -> Floats:
+        """Return M^-1 R, (N, k)."""
+        parts = cut_columns(len(R))
+        right = sum(map_in_threads(lambda part: self.rows[:, part] @ R[part], parts, self.n_threads))
+        inner = cho_solve((self.upper, False), right)
+        return (R - np.concatenate(map_in_threads(lambda part: self.rows[:, part].T @ inner, parts,
+                                                  self.n_threads))) / self.tau
+
+    def effective_dimension(self) -> float:
+        """Return d_eff = sum l / (l + tau) over the eigenvalues l of Omega, estimated."""
+        captured = self.rank - self.tau * inverse_diagonal(self.upper.copy(order='F')).sum()
+        return float(captured + (self.missed / (self.missed + self.tau)).sum())
+
+    def expected_passes(self, tolerance: float, n_targets: int = 1, most: int = 1000) -> int:
+        """Return about how many passes will do, mostly fewer: those of random targets on the estimated spectrum.
+
+        The spectrum is that of M^-1 (Omega + tau I); eigenvectors make no difference.
+        """
+        spectrum = np.append((self.missed + self.tau) / self.tau, 1.0)
+        squares = np.append(np.full(len(self.missed), (self.rows.shape[1] - self.rank) / len(self.missed)), self.rank)
+        T = np.random.default_rng(0).standard_normal((len(spectrum), n_targets)) * np.sqrt(squares)[:, None]
+        product = CountedProduct(lambda S: spectrum[:, None] * S, most)
+        iterate(product, T, np.linalg.norm(T, axis=0), lambda R: R, tolerance)
+        return product.count
+
+
+class NystromFactor:
+    """Hold B', (r, N), of s K(Z, Z) s, and B'B; both grow with the number of landmarks.
+
+    most : landmarks, at most. scale : s, (N,), or None for 1. n_threads : see `map_in_threads`; no bit depends on it.
+    """
+
+    def __init__(self, Z: Rows, kernel: Kernel, most: int, scale: Floats | None = None, seed: int = 0,
+                 n_threads: int = 1) -> None:
+        self.Z, self.kernel, self.scale, self.n_threads = Z, kernel, scale, n_threads
+        self.order = choose_landmarks(Z, most + SAMPLE, seed)
+        self.most, self.rank, self.trace = min(most, len(self.order)), 0, 0.0
+        self.rows = np.empty((self.most, Z.shape[0]))  # pages that are not used yet take no memory
+        self.gram = np.zeros((self.most, self.most), order='F')  # its upper triangle is B'B
+
+    def extend(self, rank: int) -> None:
+        """Go on to this rank. Raises ValueError when the kernel is not positive."""
+        old, rank = self.rank, min(rank, self.most)
+        new = self.order[old:rank]
+        shared = self.rows[:old, new].T.copy()
+        core = np.asfortranarray(self.compute_tile(new, new))
+        self.trace += float(np.trace(core))
+        core -= shared @ shared.T
+        core[np.diag_indices_from(core)] += np.sqrt(rank) * np.finfo(float).eps * self.trace
+        demand_factor(core, self.n_threads)
+        numbers = np.arange(self.Z.shape[0])
+
+        def fill(part: slice) -> None:
+            tile = self.rows[old:rank, part]
+            tile[...] = self.compute_tile(new, numbers[part])
+            tile -= shared @ self.rows[:old, part]
+            divide_columns(tile, core)
+
+        def multiply(left: int) -> None:
+            right = min(left + WIDTH, rank)
+            self.gram[:right, left:right] = self.rows[:right] @ self.rows[left:right].T
+
+        map_in_threads(fill, cut_columns(len(numbers)), self.n_threads)
+        map_in_threads(multiply, reversed(range(old, rank, WIDTH)), self.n_threads)  # the longest first
+        self.rank = rank
+
+    def compute_tile(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
+        """Return s K s for some rows and columns."""
+        K = compute_kernel(self.Z[rows], self.Z[columns], self.kernel)
+        return K if self.scale is None else K * self.scale[rows, None] * self.scale[columns]
+
+    def precondition(self, C: float) -> Preconditioner:
+        """Return the Preconditioner for s K s + I/C, which shares the memory of B'."""
+        upper = np.array(self.gram[:self.rank, :self.rank], order='F')
+        tau = max(1 / C, FLAT * np.trace(upper))
+        upper[np.diag_indices_from(upper)] += tau
+        demand_factor(upper, self.n_threads)
+        n, rows = self.Z.shape[0], self.rows[:self.rank]
+        sample = self.order[self.rank:][:SAMPLE] if len(self.order) > self.rank else self.order[:SAMPLE]
+        missed = self.compute_tile(sample, sample) - rows[:, sample].T @ rows[:, sample]
+        share = (n - self.rank) / len(sample)  # nothing is missed at the landmarks
+        return Preconditioner(rows, upper, tau, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share, self.n_threads)
+
+
+def cut_columns(n: int) -> list[slice]:
+    """Return slices of n columns."""
+    return [slice(start, min(start + AT_ONCE, n)) for start in range(0, n, AT_ONCE)]
+
+
+def demand_factor(A: Floats, n_threads: int) -> None:
+    """Put U, A = U'U, into the upper triangle of A (r, r), Fortran order. Raises ValueError when A is not positive."""
+    failed = factor_upper(A, n_threads)
+    if failed:
+        raise ValueError(f'expected a positive kernel, that of {len(A):,} landmarks has no Cholesky factor (row '
+                         f'{failed}): use another kernel, or --solver cholesky')
+
+
+def precondition_well(factor: NystromFactor, C: float, first: int = FIRST_RANK) -> Preconditioner:
+    """Return the Preconditioner of a rank of at least 2 d_eff, or of the largest rank allowed where that is less.
+
+    first : the rank to begin with.
+    """
+    factor.extend(first)
+    while True:
+        found = factor.precondition(C)
+        wanted = int(np.ceil(ENOUGH * found.effective_dimension()))
+        if factor.rank >= min(wanted, factor.most):
+            return found
+        factor.extend(int(1.1 * wanted))
+
+
+def choose_landmarks(Z: Rows, n: int, seed: int = 0) -> np.ndarray:
+    """Return the numbers of the n distinct rows with the smallest keyed hashes: the same for any order of the rows."""
+    return np.unique(hash_rounded(Z, seed), return_index=True)[1][:n]
+
+
+def hash_rounded(Z: Rows, seed: int) -> np.ndarray:
+    """Return a keyed hash of each row, (N,) uint64.
+
+    The last digits do not count: of rows of text, scaled, they depend on the splits.
+    """
+    return np.concatenate([hash_rows(round_values(Z[start:start + AT_ONCE]), seed)
+                           for start in range(0, Z.shape[0], AT_ONCE)])
+
+
+def round_values(Z: Rows) -> Rows:
+    """Return rows with their features rounded."""
+    rounded = Z.copy()
+    values = rounded.data if sp.issparse(rounded) else rounded
+    np.round(values, DIGITS, out=values)
+    return rounded
