@@ -1,14 +1,17 @@
 """Spread independent pieces of work over threads with one thread of BLAS each: no bit depends on how many there are."""
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 Item = TypeVar('Item')
 Found = TypeVar('Found')
+
+TOGETHER = 8  # results of `sum_in_threads` that wait to be added
 
 
 def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_threads: int | None) -> list[Found]:
@@ -23,6 +26,15 @@ def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_t
             return list(map(function, items))
         with ThreadPoolExecutor(n_threads) as pool:
             return list(pool.map(function, items))
+
+
+def sum_in_threads(function: Callable[[Item], np.ndarray], items: Sequence[Item], n_threads: int | None) -> np.ndarray:
+    """Return the sum of function(item), added in the order of the items; a few results are in memory together."""
+    total: np.ndarray = np.zeros(())
+    for start in range(0, len(items), TOGETHER):
+        for result in map_in_threads(function, items[start:start + TOGETHER], n_threads):
+            total = total + result
+    return total
 
 
 def one_blas_thread() -> AbstractContextManager:

@@ -31,7 +31,7 @@ class NodeInputs(NodeProblem):
     def announce_metric(self) -> NodeInputs:
         """Learn the metric, and say what was found."""
         with one_thread():
-            inputs = self.learn_metric()
+            inputs = self.learn_metric(self.data.engine.n_threads)
         say_metric(self.data.engine.reporter, inputs.learned)
         return inputs
 

@@ -2,6 +2,7 @@
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.estimators.jobs import count_threads
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
@@ -25,6 +26,7 @@ class MetricLearner:
     metric: str
     metric_steps: int | None
     seed: int
+    n_jobs: int | None
     model_: Model
     _learned: LearnedMetric | None = None
 
@@ -57,7 +59,8 @@ class MetricLearner:
             if isinstance(nodes, Kernel):
                 nodes = make_kernel_nodes(nodes, sample.X, (np.zeros(X.shape[1]), np.ones(X.shape[1])), self.seed)
             self._learned = learn_from_sample(nodes, sample, MetricOptions(
-                metric=self.metric, metric_steps=self.metric_steps, seed=self.seed), nu, X.shape[0])
+                metric=self.metric, metric_steps=self.metric_steps, seed=self.seed), nu, X.shape[0],
+                count_threads(self.n_jobs))
 
     def _sample(self, X: Rows, T: Floats, weights: Floats | None) -> SampleRows:
         """Return the rows with the smallest hashes, all where they are few."""

@@ -18,21 +18,25 @@ from scipy.linalg import eigh
 from mr_elm import sparse as sp
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import NODES
+from mr_elm.parallel import sum_in_threads
 from mr_elm.typing import Floats, Rows
 
 BLOCK = 1 << 22  # slopes, or gradients, in memory together
+ROWS = 4096  # whose slopes are summed up together
 MOST_WORK = 1e10  # multiplications for gradients at distance nodes: fewer of the rows are taken beyond it
 FEWEST = 500  # rows that are taken all the same
 KEPT = 0.999  # of the trace of G: a full metric leaves out directions that hold less
 
 
-def average_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None = None) -> Floats:
+def average_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None = None,
+                      n_threads: int | None = None) -> Floats:
     """Return G, (d, d), or its diagonal, (d,). Features that are constant, or whose scale is 0, have no gradient.
 
     X : (n, d), raw rows, dense or CSR. B : (L, K), the output weights, without a bias. weights : (n,) of the rows.
+    n_threads : for projection nodes, see `map_in_threads`; no bit depends on it.
     """
     if NODES[layer.kind].family == 'projection':
-        G = combine_slopes(layer, sum_slopes(layer, X, weights), B, full)
+        G = combine_slopes(layer, sum_slopes(layer, X, weights, n_threads), B, full)
     else:
         G = sum_distance_gradients(layer, X, B, full, weights)
     G /= X.shape[0] if weights is None else weights.sum()
@@ -53,14 +57,16 @@ def combine_slopes(layer: HiddenLayer, S: Floats, B: Floats, full: bool) -> Floa
     return V.T @ PV if full else np.einsum('ij,ij->j', V, PV)
 
 
-def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None) -> Floats:
+def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None, n_threads: int | None = None) -> Floats:
     """Return the second Gram S, (L, L), of the slopes of the nodes at some rows."""
-    S = np.zeros((layer.n_hidden, layer.n_hidden))
-    for _, slopes, part in evaluate_blocks(layer, X, weights):
-        if part is not None:
-            slopes *= np.sqrt(part)[:, None]
-        S += slopes.T @ slopes
-    return S
+    def sum_part(start: int) -> Floats:
+        part = slice(start, start + ROWS)
+        slopes = evaluate_slopes(layer, X[part])
+        if weights is not None:
+            slopes *= np.sqrt(weights[part])[:, None]
+        return slopes.T @ slopes
+
+    return sum_in_threads(sum_part, range(0, X.shape[0], ROWS), n_threads)
 
 
 def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None) -> Floats:
@@ -107,8 +113,12 @@ def evaluate_blocks(layer: HiddenLayer, X: Rows, weights: Floats | None,
     step = max(1, BLOCK // max(layer.n_hidden, layer.n_features * n_outputs))
     for start in range(0, X.shape[0], step):
         rows = X[start:start + step]
-        slopes = layer.evaluate_slopes(rows, np.empty((rows.shape[0], layer.n_hidden)))
-        yield rows, slopes, None if weights is None else weights[start:start + step]
+        yield rows, evaluate_slopes(layer, rows), None if weights is None else weights[start:start + step]
+
+
+def evaluate_slopes(layer: HiddenLayer, X: Rows) -> Floats:
+    """Return the slopes of the nodes at some rows, (n, L)."""
+    return layer.evaluate_slopes(X, np.empty((X.shape[0], layer.n_hidden)))
 
 
 def make_metric(gradients: Floats) -> Floats | None:

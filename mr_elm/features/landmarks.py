@@ -10,6 +10,7 @@ from mr_elm.io.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+CACHED = 1 << 14  # numbers hashed together
 
 
 def scramble(x: np.ndarray) -> np.ndarray:
@@ -24,14 +25,21 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
     key = scramble(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
     if not sp.issparse(X):
         positions = scramble(np.arange(X.shape[1], dtype=np.uint64) * GOLDEN + key)
-        terms = scramble(np.ascontiguousarray(X, dtype=np.float64).view(np.uint64) ^ positions)
-        terms[X == 0] = 0
-        return scramble(terms.sum(axis=1, dtype=np.uint64) + key)
+        step = max(1, CACHED // max(X.shape[1], 1))
+        return np.concatenate([np.zeros(0, np.uint64), *(hash_few(X[start:start + step], positions, key)
+                                                         for start in range(0, len(X), step))])
     position = scramble(X.indices.astype(np.uint64) * GOLDEN + key)
     terms = scramble(np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64) ^ position)
     terms[X.data == 0] = 0
     total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
     return scramble(total[X.indptr[1:]] - total[X.indptr[:-1]] + key)
+
+
+def hash_few(X: Floats, positions: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """Hash some dense rows, few enough to stay in a core's cache; see `hash_rows`."""
+    terms = scramble(np.ascontiguousarray(X, dtype=np.float64).view(np.uint64) ^ positions)
+    terms[X == 0] = 0
+    return scramble(terms.sum(axis=1, dtype=np.uint64) + key)
 
 
 class Landmarks:

@@ -24,6 +24,7 @@ from mr_elm.machines.option_fields import MetricOptions
 from mr_elm.machines.options import KernelOptions
 from mr_elm.model_parts import landmark_widths
 from mr_elm.models import HiddenNodeModel
+from mr_elm.parallel import sum_in_threads
 from mr_elm.scores.selection import fold_numbers, score_values
 from mr_elm.solvers.ridge.nu_path import decompose
 from mr_elm.solvers.ridge.regularized import solve_regularized
@@ -88,44 +89,48 @@ class MetricStep:
 
 
 def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], kind: str,
-                n_steps: int = MOST_STEPS) -> Iterator[MetricStep]:
+                n_steps: int = MOST_STEPS, n_threads: int | None = None) -> Iterator[MetricStep]:
     """Yield the steps 0 to n_steps of learning a metric; fewer where no output changes with any feature.
 
     layer : without a metric; its nodes pass each metric, see `HiddenLayer.pass_metric`. nu : as in `fit_nodes`.
-    kind : diagonal or full; full becomes diagonal where `choose_kind` says so.
+    kind : diagonal or full; full becomes diagonal where `choose_kind` says so. n_threads : see `map_in_threads`.
     """
     full = choose_kind(kind, layer.n_features, hasattr(rows.X, 'toarray')) == 'full'
     metric: Floats | None = None
     for step in range(n_steps + 1):
         placed = layer.pass_metric(metric)
-        B = fit_nodes(placed, rows, nu)
+        B = fit_nodes(placed, rows, nu, n_threads)
         yield MetricStep(metric, placed, B)
         if step < n_steps:
-            metric = make_metric(average_gradients(placed, rows.X, B[:-1], full, rows.weights))
+            metric = make_metric(average_gradients(placed, rows.X, B[:-1], full, rows.weights, n_threads))
             if metric is None:
                 return
 
 
-def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float]) -> Floats:
+def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float],
+              n_threads: int | None = None) -> Floats:
     """Return the output weights (L + 1, K) of the ridge regression of the targets.
 
     nu : weight of the errors; of several, the one with the least squared error by leave-one-out.
+    n_threads : see `map_in_threads`; no bit depends on it.
     """
     if isinstance(nu, Sequence):
         path = decompose(expand(layer, rows.X), rows.T, nu, rows.weights)
         errors = [np.average(((values - rows.T)**2).mean(axis=1), weights=rows.weights) for values in path.leave_out()]
         return path.weights[:, int(np.argmin(errors))]
-    gram: Floats = np.zeros((layer.n_hidden + 1, layer.n_hidden + 1))
-    right: Floats = np.zeros((layer.n_hidden + 1, rows.T.shape[1]))
-    for start in range(0, len(rows), BLOCK):
+
+    m = layer.n_hidden + 1
+
+    def sum_part(start: int) -> Floats:
         part = slice(start, start + BLOCK)
-        E, T = expand(layer, rows.X[part]), rows.T[part]
+        ET = expand(layer, rows.X[part], rows.T.shape[1])
+        ET[:, m:] = rows.T[part]
         if rows.weights is not None:
-            root = np.sqrt(rows.weights[part])[:, None]
-            E *= root
-            T = T * root
-        gram += E.T @ E
-        right += E.T @ T
+            ET *= np.sqrt(rows.weights[part])[:, None]
+        return ET.T @ ET
+
+    sums = sum_in_threads(sum_part, range(0, len(rows), BLOCK), n_threads)[:m]
+    gram, right = sums[:, :m], sums[:, m:]
     return solve_regularized(gram, np.asfortranarray(right), nu).output_weights
 
 
@@ -159,20 +164,20 @@ class LearnedMetric:
 
 
 def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], kind: str,
-                 n_steps: int | None = None, seed: int = 0) -> LearnedMetric:
+                 n_steps: int | None = None, seed: int = 0, n_threads: int | None = None) -> LearnedMetric:
     """Learn a metric from a sample of the rows.
 
     n_steps : that many, learned from all rows; None for the best of 0 to 4 by rows held out.
-    layer, nu, kind : as in `learn_steps`; the first 500 nodes are taken.
+    layer, nu, kind, n_threads : as in `learn_steps`; the first 500 nodes are taken.
     """
     layer = layer if layer.kind == 'identity' else layer.take(N_NODES)
     if n_steps is not None:
-        steps = list(learn_steps(layer, rows, nu, kind, n_steps))
+        steps = list(learn_steps(layer, rows, nu, kind, n_steps, n_threads))
         return LearnedMetric(steps[-1].metric, len(steps) - 1)
     held = fold_numbers(rows.X, N_FOLDS, seed + FOLD_KEY) == 0
     if held.all() or not held.any():
         return LearnedMetric(None, 0)
-    steps, rest = list(learn_steps(layer, rows.take(~held), nu, kind)), rows.take(held)
+    steps, rest = list(learn_steps(layer, rows.take(~held), nu, kind, n_threads=n_threads)), rows.take(held)
     judged = tuple(step.judge(rest) for step in steps)
     best = judged.index(min(judged))
     return LearnedMetric(steps[best].metric, best, judged)
@@ -190,11 +195,14 @@ def sample_rows(summary: Summary, classes: Classes | None, class_weights: dict |
     return SampleRows.of(X, np.array([classes.index[named[number]] for number in numbers]), len(classes.names), weights)
 
 
-def learn_from_sample(layer: HiddenLayer, sample: SampleRows, options: MetricOptions, nu: float,
-                      n_rows: int) -> LearnedMetric:
-    """Learn the metric that options ask for. nu : weight of the errors in a training on n_rows rows."""
+def learn_from_sample(layer: HiddenLayer, sample: SampleRows, options: MetricOptions, nu: float, n_rows: int,
+                      n_threads: int | None = None) -> LearnedMetric:
+    """Learn the metric that options ask for.
+
+    nu : weight of the errors in a training on n_rows rows. n_threads : see `map_in_threads`.
+    """
     nu = min(nu * n_rows / len(sample), MOST_NU)  # as strong in comparison with all errors as in the training
-    return learn_metric(layer, sample, nu, options.metric, options.metric_steps, options.seed)
+    return learn_metric(layer, sample, nu, options.metric, options.metric_steps, options.seed, n_threads)
 
 
 def learn_for_kernel(options: KernelOptions, summary: Summary, classes: Classes | None,

@@ -55,13 +55,16 @@ class NodeProblem:
         """Return the same problem for a training with other options."""
         return replace(self, options=replace(self.options, **changed))
 
-    def learn_metric(self: Self) -> Self:
-        """Return the same problem behind the metric that the options ask for, learned from the sample of the rows."""
+    def learn_metric(self: Self, n_threads: int | None = None) -> Self:
+        """Return the same problem behind the metric that the options ask for, learned from the sample of the rows.
+
+        n_threads : see `map_in_threads`.
+        """
         if not self.options.n_sampled:
             return self
         sample = sample_rows(self.summary, self.classes, self.weights)
         return replace(self, learned=learn_from_sample(self.make_layer(), sample, self.options, self.options.nu,
-                                                       self.summary.n_rows))
+                                                       self.summary.n_rows, n_threads))
 
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""
