@@ -1,9 +1,15 @@
 """Describe the BLAS library and limit it to one thread, which both change the last bits; measure how fast it is."""
+import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
+
+
+def has_compiler() -> bool:
+    """Tell whether this process has loaded numba already: it takes 100 MB, and compiled code has the same bits."""
+    return 'numba' in sys.modules
 
 
 def one_thread() -> threadpool_limits:

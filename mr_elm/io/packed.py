@@ -9,7 +9,6 @@ The header holds a checksum of both. A line `mr_elm-end TAB {counts} TAB checksu
 packs it ends without one.
 """
 import json
-import sys
 import zlib
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.arithmetic import has_compiler
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.encoded_rows import EncodedRows
 from mr_elm.io.labels import join_targets
@@ -158,8 +158,8 @@ def decode_block(line: bytes) -> Block:
 
 
 def decode_base64(data: bytes) -> bytes:
-    """Do what `a2b_base64` does, by compiled code where this process has loaded numba, which takes 100 MB, already."""
-    if 'numba' not in sys.modules:
+    """Do what `a2b_base64` does, by compiled code where `has_compiler`."""
+    if not has_compiler():
         return a2b_base64(data)
     from mr_elm.io.radix64 import decode_bytes
     return decode_bytes(data)

@@ -26,6 +26,7 @@ from mr_elm.solvers.shared.multiclass import vote
 from mr_elm.solvers.shared.split_cache import SplitCache
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.solvers.sphere import sphere_search, sphere_svm
+from mr_elm.sums.exact_sum import add_triangle
 from mr_elm.typing import Floats
 
 N, NARROW, WIDE = 90, 3, 60
@@ -41,11 +42,14 @@ def small_problems() -> Iterator[tuple[Any, Floats]]:
 
 
 def warm() -> None:
-    """Solve small problems by every rule, over every kind of rows, in both precisions; read text and packed rows."""
+    """Solve small problems by every rule, over every kind of rows, in both precisions; read rows, and sum them up."""
     for column in find_fields(b'1,2\n', ',', 2) or ():
         column.numbers()
         column.count()
     decode_bytes(b'AAAAAAAA')
+    high, low, values = np.zeros((3, N, N))
+    for part in (values, values[:-1, :-1]):  # all columns, or some of them
+        add_triangle(high[:len(part), :len(part)].copy(), low[:len(part), :len(part)].copy(), part, 1.0)
     for X, targets in small_problems():
         kernels = [make_kernel('gaussian', X.shape[1]), make_kernel('laplacian', X.shape[1]), make_kernel('linear')]
         for kernel, rule, dtype in product(kernels, RULES, ('float32', 'float64')):

@@ -109,8 +109,10 @@ def test_the_plain_sum_would_have_shown_its_order():
     assert (blocks.cumsum(axis=0)[-1] != blocks[::-1].cumsum(axis=0)[-1]).any()
 
 
+@pytest.mark.parametrize('compiled', [False, True])
 @pytest.mark.parametrize('m', [1, 2, 7, 130, 200])
-def test_a_triangle_is_added_like_its_entries(m):
+def test_a_triangle_is_added_like_its_entries(monkeypatch, m, compiled):
+    monkeypatch.setattr('mr_elm.sums.exact_sum.has_compiler', lambda: compiled)
     values = numbers(np.random.default_rng(m), (m, m))
     high, low = np.zeros((2, m, m))
     for _ in range(3):

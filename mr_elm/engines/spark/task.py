@@ -1,5 +1,6 @@
 """Run one task of a stage in a worker of Spark: the lines that it reads and writes are those of Hadoop Streaming."""
 import io
+import json
 import os
 import socket
 import tempfile
@@ -12,6 +13,7 @@ from typing import Any
 
 from mr_elm.rows.partition import hash_key
 
+LARGE = 1 << 28  # bytes of a task, from which on it pays to load numba, by which rows are read and summed up faster
 Line = tuple[tuple[int, bytes], bytes]  # (group, key), and the rest of a line; all groups meet in the last step
 
 
@@ -96,7 +98,10 @@ def describe_place() -> str:
 
 def map_lines(task: StageTask, number: int, splits: Iterable[str]) -> Iterator[bytes]:
     """Run a map task over planned splits: the lines that it writes."""
-    return run_map(task, number, '\n'.join(splits).encode(), None)
+    text = '\n'.join(splits)
+    if sum(length for line in text.splitlines() for _, _, length in json.loads(line)) >= LARGE:
+        import_module('mr_elm.compiled')
+    return run_map(task, number, text.encode(), None)
 
 
 def map_kept(task: StageTask, number: int, records: Iterable[bytes]) -> Iterator[bytes]:
