@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mr_elm.features.kernels import Kernel, row_squares
+from mr_elm.features.landmarks import hash_rows
 from mr_elm.typing import Floats, Pair
 
 ROWS_AT_ONCE = 256
@@ -36,6 +37,10 @@ class KernelSource:
 
         features : (d, n), zeros follow up to a multiple of 4.
         """
+        return None
+
+    def identify(self, indices: np.ndarray) -> np.ndarray | None:
+        """Return a hash of some rows, (n,) uint64, which equal rows share; None where they are not known."""
         return None
 
     def rounding(self) -> float:
@@ -65,6 +70,10 @@ class DenseRows(KernelSource):
     def take(self, subset: np.ndarray) -> 'DenseRows':
         """Return the same of a part of the data."""
         return DenseRows(self.X[subset], self.kernel, self.squares[subset], self.exact)
+
+    def identify(self, indices: np.ndarray) -> np.ndarray:
+        """Return a hash of some rows, (n,) uint64, which equal rows share."""
+        return hash_rows(self.X[indices], 0)
 
     def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""

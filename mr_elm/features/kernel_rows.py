@@ -13,6 +13,7 @@ from mr_elm import sparse as sp
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, KernelSource, deliver
 from mr_elm.features.kernels import Kernel, multiplies_exactly, multiply_transposed, row_squares
+from mr_elm.features.landmarks import hash_rows
 from mr_elm.typing import Floats, Rows
 
 DENSE_BYTES = 1 << 29  # CSR data are expanded when they fit into this,
@@ -51,6 +52,10 @@ class SparseRows(KernelSource):
     def take(self, subset: np.ndarray) -> 'SparseRows':
         """Return the same of a part of the data."""
         return SparseRows(self.X[subset], self.kernel)
+
+    def identify(self, indices: np.ndarray) -> np.ndarray:
+        """Return a hash of some rows, (n,) uint64, which equal rows share."""
+        return hash_rows(self.X[indices], 0)
 
     def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""

@@ -1,7 +1,9 @@
 """Choose a solver of the box-constrained dual by its rule; compiled code is loaded when one is asked for."""
+from dataclasses import replace
 from importlib import import_module
 
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
+from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.solvers.sphere import sphere_svm
 
 # rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
@@ -45,4 +47,9 @@ def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = 
         raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {rule!r}')
     module, function = RULES[rule]
     solve = getattr(import_module(f'.{module}', __package__), function)
-    return solve(problem, settings or Settings())
+    equal = EqualRows.find(problem.rows, problem.targets, problem.upper) if rule == 'block' else None
+    if equal is None:
+        return solve(problem, settings or Settings())
+    some = equal.first
+    found = solve(BoxQP(problem.rows.take(some), problem.targets[some], 1.0, equal.totals), settings or Settings())
+    return replace(found, alpha=equal.share_in_order(found.alpha), decision=found.decision[equal.groups])

@@ -29,7 +29,7 @@ from mr_elm.typing import Floats
 PACE = Pace(16, 1024, 0.5, 10.0)
 PART, LOOSE = 8, 0.05  # the search begins on 1 / PART of the rows, solved to LOOSE
 FEW = 500              # rows of a part that are one block
-PLAIN_UP_TO = 5000     # rows, where a second pass over some of them takes less time than sparing it
+PLAIN_UP_TO = 6000     # rows, where a second pass over some of them takes less time than sparing it
 IN_VAIN = 0.1          # of the support vectors: rows computed for variables that are 0
 SQUARE = 0.01          # of the values of all support vectors' rows, those between the new variables of one block
 NEGLIGIBLE = 0.05      # of eps: what the rounding of rows makes of the proof at most

@@ -161,7 +161,14 @@ def limit_violation(settings: Settings) -> Settings:
 
 def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None = None) -> Result:
     """Find the point nearest to the origin, to a relative gap of eps; `n_iter` counts blocks of variables."""
+    from mr_elm.solvers.shared.equal_rows import EqualRows
     from mr_elm.solvers.sphere.sphere_search import solve_ball
+    equal = EqualRows.find(problem.rows, problem.targets, problem.costs)
+    if equal is not None:
+        some = equal.first
+        distinct = SphereProblem(problem.rows.take(some), problem.targets[some], 1.0, equal.totals)
+        found = solve_exact(distinct, settings, None if start is None else equal.join(start))
+        return replace(found, alpha=equal.share_in_proportion(found.alpha), decision=found.decision[equal.groups])
     started = time.process_time()
     within = limit_violation(settings)
     with warnings.catch_warnings():
