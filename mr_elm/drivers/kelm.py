@@ -118,7 +118,7 @@ def solve_by_gradients(data: KernelData, machine: KernelMachine,
 
     def announce(M: Preconditioner) -> None:
         report.start = time.monotonic()
-        d_eff = M.effective_dimension()
+        d_eff = M.effective_dimension
         expected = M.expected_passes(machine.tolerance, data.targets.shape[1])
         facts.update(rank=M.rank, expected_passes=expected, effective_dimension=d_eff)
         hint = '' if M.rank >= min(2 * d_eff, data.n_rows) else ': a larger --rank or --memory would save some'

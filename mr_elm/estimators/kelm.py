@@ -27,7 +27,8 @@ class KernelELM(KernelOrNodes):
     degree : of the polynomial (1 + u.v)^degree.
     C : > 0.
     solver : cholesky (memory for one kernel matrix), svd (for three, and slow), cg (for none).
-    rank : svd: so many eigenvalues instead of all; cg: of the preconditioner, by default twice the effective dimension.
+    rank : svd: so many eigenvalues instead of all; cg: of the preconditioner, by default twice the effective dimension,
+        and at most 4,000.
     tol, max_iter : cg: relative residual, and bound on passes over the rows.
     leave_one_out : keep residuals of machines that have not seen a row, in closed form; cholesky or svd.
     seed : of the choice of landmarks.

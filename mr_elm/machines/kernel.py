@@ -131,9 +131,8 @@ class KernelMachine:
 
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
-        most = rows.X.shape[0] if self.most_rank is None else self.most_rank
-        if self.rank:
-            most = min(self.rank, most)
+        n = rows.X.shape[0]
+        most = min(self.rank or self.most_rank or MOST_RANK, self.most_rank or n, n)
         factor = NystromFactor(rows.X, rows.kernel, most, s, self.seed, self.n_threads or 1)
         return precondition_well(factor, self.C, most if self.rank else FIRST_RANK)
 

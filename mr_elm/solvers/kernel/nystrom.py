@@ -9,6 +9,7 @@ Source: Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023, here 
 eigenvectors, which take most of the time. Not in Zhao et al., 2015.
 """
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve
@@ -29,16 +30,19 @@ DIGITS = 6  # of scaled features, that tell rows apart
 SAMPLE = 1000  # rows on which the approximation is judged
 AT_ONCE = 4096  # rows of Z, or columns of B', that are worked on together
 
+Part = tuple[slice, np.ndarray]
+
 
 @dataclass(frozen=True)
 class Preconditioner:
     """Hold M = B B' + tau I ~ Omega + I/C, and estimated eigenvalues of what B B' misses of Omega.
 
-    rows : B', (r, N). upper : U with U'U = B'B + tau I, (r, r). tau : 1/C, or more where that would be rounding.
+    parts : of B', (r, N), some rows each, with the slice of their numbers.
+    upper : U with U'U = B'B + tau I, (r, r). tau : 1/C, or more where that would be rounding.
     missed : (m,), each standing for (N - r)/m of all. n_threads : see `map_in_threads`; no bit depends on it.
     """
 
-    rows: np.ndarray
+    parts: list[Part]
     upper: np.ndarray
     tau: float
     missed: np.ndarray
@@ -51,12 +55,15 @@ class Preconditioner:
 
     def apply(self, R: Floats) -> Floats:
         """Return M^-1 R, (N, k)."""
-        parts = cut_columns(len(R))
-        right = sum(map_in_threads(lambda part: self.rows[:, part] @ R[part], parts, self.n_threads))
+        columns = cut_columns(len(R))
+        right = sum(map_in_threads(lambda some: np.concatenate([part[:, some] @ R[some] for _, part in self.parts]),
+                                   columns, self.n_threads))
         inner = cho_solve((self.upper, False), right)
-        return (R - np.concatenate(map_in_threads(lambda part: self.rows[:, part].T @ inner, parts,
-                                                  self.n_threads))) / self.tau
+        product = map_in_threads(lambda some: sum(part[:, some].T @ inner[rows] for rows, part in self.parts),
+                                 columns, self.n_threads)
+        return (R - np.concatenate(product)) / self.tau
 
+    @cached_property
     def effective_dimension(self) -> float:
         """Return d_eff = sum l / (l + tau) over the eigenvalues l of Omega, estimated."""
         captured = self.rank - self.tau * inverse_diagonal(self.upper.copy(order='F')).sum()
@@ -68,7 +75,8 @@ class Preconditioner:
         The spectrum is that of M^-1 (Omega + tau I); eigenvectors make no difference.
         """
         spectrum = np.append((self.missed + self.tau) / self.tau, 1.0)
-        squares = np.append(np.full(len(self.missed), (self.rows.shape[1] - self.rank) / len(self.missed)), self.rank)
+        each = (self.parts[0][1].shape[1] - self.rank) / len(self.missed)
+        squares = np.append(np.full(len(self.missed), each), self.rank)
         T = np.random.default_rng(0).standard_normal((len(spectrum), n_targets)) * np.sqrt(squares)[:, None]
         product = CountedProduct(lambda S: spectrum[:, None] * S, most)
         iterate(product, T, np.linalg.norm(T, axis=0), lambda R: R, tolerance)
@@ -79,41 +87,54 @@ class NystromFactor:
     """Hold B', (r, N), of s K(Z, Z) s, and B'B; both grow with the number of landmarks.
 
     most : landmarks, at most. scale : s, (N,), or None for 1. n_threads : see `map_in_threads`; no bit depends on it.
+    parts : rows of B' that came together, with the slice of their numbers. gram : (r, r), upper triangle of B'B.
     """
 
     def __init__(self, Z: Rows, kernel: Kernel, most: int, scale: Floats | None = None, seed: int = 0,
                  n_threads: int = 1) -> None:
         self.Z, self.kernel, self.scale, self.n_threads = Z, kernel, scale, n_threads
         self.order = choose_landmarks(Z, most + SAMPLE, seed)
-        self.most, self.rank, self.trace = min(most, len(self.order)), 0, 0.0
-        self.rows = np.empty((self.most, Z.shape[0]))  # pages that are not used yet take no memory
-        self.gram = np.zeros((self.most, self.most), order='F')  # its upper triangle is B'B
+        self.most, self.trace = min(most, len(self.order)), 0.0
+        self.parts: list[Part] = []
+        self.gram = np.zeros((0, 0), order='F')
+
+    @property
+    def rank(self) -> int:
+        """Return r."""
+        return len(self.gram)
 
     def extend(self, rank: int) -> None:
         """Go on to this rank. Raises ValueError when the kernel is not positive."""
-        old, rank = self.rank, min(rank, self.most)
-        new = self.order[old:rank]
-        shared = self.rows[:old, new].T.copy()
+        old, rank, n = self.rank, min(rank, self.most), self.Z.shape[0]
+        new, tile = self.order[old:rank], np.empty((rank - old, n))
+        shared = self.columns(new).T.copy()
         core = np.asfortranarray(self.compute_tile(new, new))
         self.trace += float(np.trace(core))
         core -= shared @ shared.T
         core[np.diag_indices_from(core)] += np.sqrt(rank) * np.finfo(float).eps * self.trace
         demand_factor(core, self.n_threads)
-        numbers = np.arange(self.Z.shape[0])
 
-        def fill(part: slice) -> None:
-            tile = self.rows[old:rank, part]
-            tile[...] = self.compute_tile(new, numbers[part])
-            tile -= shared @ self.rows[:old, part]
-            divide_columns(tile, core)
+        def fill(some: slice) -> None:
+            tile[:, some] = self.compute_tile(new, np.arange(n)[some])
+            for rows, part in self.parts[:-1]:
+                tile[:, some] -= shared[:, rows] @ part[:, some]
+            divide_columns(tile[:, some], core)
 
         def multiply(left: int) -> None:
             right = min(left + WIDTH, rank)
-            self.gram[:right, left:right] = self.rows[:right] @ self.rows[left:right].T
+            for rows, part in self.parts:
+                above = part[:right - rows.start]
+                gram[rows.start:rows.start + len(above), left:right] = above @ tile[left - old:right - old].T
 
-        map_in_threads(fill, cut_columns(len(numbers)), self.n_threads)
+        gram = np.zeros((rank, rank), order='F')
+        gram[:old, :old], self.gram = self.gram, gram
+        self.parts.append((slice(old, rank), tile))
+        map_in_threads(fill, cut_columns(n), self.n_threads)
         map_in_threads(multiply, reversed(range(old, rank, WIDTH)), self.n_threads)  # the longest first
-        self.rank = rank
+
+    def columns(self, numbers: np.ndarray) -> Floats:
+        """Return some columns of B'."""
+        return np.concatenate([np.empty((0, len(numbers))), *(part[:, numbers] for _, part in self.parts)])
 
     def compute_tile(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
         """Return s K s for some rows and columns."""
@@ -121,16 +142,16 @@ class NystromFactor:
         return K if self.scale is None else K * self.scale[rows, None] * self.scale[columns]
 
     def precondition(self, C: float) -> Preconditioner:
-        """Return the Preconditioner for s K s + I/C, which shares the memory of B'."""
-        upper = np.array(self.gram[:self.rank, :self.rank], order='F')
+        """Return the Preconditioner for s K s + I/C, which shares B'."""
+        upper = self.gram.copy(order='F')
         tau = max(1 / C, FLAT * np.trace(upper))
         upper[np.diag_indices_from(upper)] += tau
         demand_factor(upper, self.n_threads)
-        n, rows = self.Z.shape[0], self.rows[:self.rank]
         sample = self.order[self.rank:][:SAMPLE] if len(self.order) > self.rank else self.order[:SAMPLE]
-        missed = self.compute_tile(sample, sample) - rows[:, sample].T @ rows[:, sample]
-        share = (n - self.rank) / len(sample)  # nothing is missed at the landmarks
-        return Preconditioner(rows, upper, tau, np.maximum(np.linalg.eigvalsh(missed), 0.0) * share, self.n_threads)
+        found = self.columns(sample)
+        missed = np.linalg.eigvalsh(self.compute_tile(sample, sample) - found.T @ found)
+        share = (self.Z.shape[0] - self.rank) / len(sample)  # nothing is missed at the landmarks
+        return Preconditioner(list(self.parts), upper, tau, np.maximum(missed, 0.0) * share, self.n_threads)
 
 
 def cut_columns(n: int) -> list[slice]:
@@ -154,7 +175,7 @@ def precondition_well(factor: NystromFactor, C: float, first: int = FIRST_RANK) 
     factor.extend(first)
     while True:
         found = factor.precondition(C)
-        wanted = int(np.ceil(ENOUGH * found.effective_dimension()))
+        wanted = int(np.ceil(ENOUGH * found.effective_dimension))
         if factor.rank >= min(wanted, factor.most):
             return found
         factor.extend(int(1.1 * wanted))
