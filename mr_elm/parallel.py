@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController
 Item = TypeVar('Item')
 Found = TypeVar('Found')
 
-TOGETHER = 8  # results of `sum_in_threads` that wait to be added
+TOGETHER = 8  # results of `sum_in_threads`, at most, that wait to be added
 
 
 def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_threads: int | None) -> list[Found]:
@@ -29,11 +29,16 @@ def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_t
 
 
 def sum_in_threads(function: Callable[[Item], np.ndarray], items: Sequence[Item], n_threads: int | None) -> np.ndarray:
-    """Return the sum of function(item), added in the order of the items; a few results are in memory together."""
-    total: np.ndarray = np.zeros(())
-    for start in range(0, len(items), TOGETHER):
-        for result in map_in_threads(function, items[start:start + TOGETHER], n_threads):
-            total = total + result
+    """Return the sum of function(item), added in the order of the items, of which there is one at least.
+
+    A few results are in memory together where there are threads.
+    """
+    together = 1 if n_threads is None else min(n_threads, TOGETHER)
+    total = None
+    for start in range(0, len(items), together):
+        for result in map_in_threads(function, items[start:start + together], n_threads):
+            total = result if total is None else total + result
+    assert total is not None
     return total
 
 

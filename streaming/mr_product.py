@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import AccountingError
-from mr_elm.features.single import SingleMachine, make_landmarks
-from mr_elm.io.blocks import Block
+from mr_elm.features.single import SingleLayer, SingleMachine, make_landmarks
+from mr_elm.io.blocks import Block, widen
 from mr_elm.io.store import load_arrays
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
@@ -50,7 +50,7 @@ class MRProduct(MRKernelRows):
         V = arrays['vectors']
         self.model.arrays.update(dual_coef=V, intercept=np.zeros(V.shape[1]))
         layer = make_landmarks(self.model.support_vectors, self.model.kernel) if header.get('single') else None
-        self.single = None if layer is None else SingleMachine.of_product(layer, V)
+        self.single = None if layer is None else SingleMachine.of_product(SingleLayer(layer), V)
 
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Multiply a block."""
@@ -62,9 +62,11 @@ class MRProduct(MRKernelRows):
 
     def multiply(self, X: Rows) -> Floats:
         """Return K(x, X) V for some rows."""
-        if self.single is None or issparse(X):
-            return self.model.decision_function(X)
-        return self.single.evaluate(self.model.scale(X))[0]
+        if self.single is not None:
+            Z = self.model.scale(widen(X, self.model.n_features))
+            if not issparse(Z):
+                return self.single.evaluate(Z)[0]
+        return self.model.decision_function(X)
 
 
 def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, ...],

@@ -125,7 +125,7 @@ def solve_by_gradients(data: KernelData, machine: KernelMachine,
         data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, expected to take at most '
                           f'about {expected} passes to reach {machine.tolerance:g}{hint}')
 
-    most = machine.rank or machine.most_rank or data.n_rows
+    most = machine.largest_rank(data.n_rows)
     size = np.cbrt(data.n_rows * most**2 / (machine.n_threads or 1))
     data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}',
                            lambda: estimate_seconds(lambda A: A @ A, size))

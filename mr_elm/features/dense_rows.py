@@ -39,7 +39,7 @@ class KernelSource:
         """
         return None
 
-    def identify(self, indices: np.ndarray) -> np.ndarray | None:
+    def identify(self, indices: np.ndarray | slice) -> np.ndarray | None:
         """Return a hash of some rows, (n,) uint64, which equal rows share; None where they are not known."""
         return None
 
@@ -71,7 +71,7 @@ class DenseRows(KernelSource):
         """Return the same of a part of the data."""
         return DenseRows(self.X[subset], self.kernel, self.squares[subset], self.exact)
 
-    def identify(self, indices: np.ndarray) -> np.ndarray:
+    def identify(self, indices: np.ndarray | slice) -> np.ndarray:
         """Return a hash of some rows, (n,) uint64, which equal rows share."""
         return hash_rows(self.X[indices], 0)
 

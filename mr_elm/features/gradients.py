@@ -22,7 +22,7 @@ from mr_elm.parallel import sum_in_threads
 from mr_elm.typing import Floats, Rows
 
 BLOCK = 1 << 22  # slopes, or gradients, in memory together
-ROWS = 4096  # whose slopes are summed up together
+ROWS = 4096  # whose slopes are summed up together, at most
 MOST_WORK = 1e10  # multiplications for gradients at distance nodes: fewer of the rows are taken beyond it
 FEWEST = 500  # rows that are taken all the same
 KEPT = 0.999  # of the trace of G: a full metric leaves out directions that hold less
@@ -59,14 +59,16 @@ def combine_slopes(layer: HiddenLayer, S: Floats, B: Floats, full: bool) -> Floa
 
 def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None, n_threads: int | None = None) -> Floats:
     """Return the second Gram S, (L, L), of the slopes of the nodes at some rows."""
+    step = max(1, min(ROWS, BLOCK // layer.n_hidden))
+
     def sum_part(start: int) -> Floats:
-        part = slice(start, start + ROWS)
+        part = slice(start, start + step)
         slopes = evaluate_slopes(layer, X[part])
         if weights is not None:
             slopes *= np.sqrt(weights[part])[:, None]
         return slopes.T @ slopes
 
-    return sum_in_threads(sum_part, range(0, X.shape[0], ROWS), n_threads)
+    return sum_in_threads(sum_part, range(0, X.shape[0], step), n_threads)
 
 
 def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None) -> Floats:

@@ -53,7 +53,7 @@ class SparseRows(KernelSource):
         """Return the same of a part of the data."""
         return SparseRows(self.X[subset], self.kernel)
 
-    def identify(self, indices: np.ndarray) -> np.ndarray:
+    def identify(self, indices: np.ndarray | slice) -> np.ndarray:
         """Return a hash of some rows, (n,) uint64, which equal rows share."""
         return hash_rows(self.X[indices], 0)
 

@@ -85,19 +85,15 @@ class PairProduct:
                 out.T[columns] += weights @ tile[:, place].T
 
 
-def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None,
-                   n_threads: int | None = None) -> Floats:
-    """Return K(A, B), (m, n) float64, written into `out` when given. n_threads : see `map_in_threads`."""
+def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) -> Floats:
+    """Return K(A, B), (m, n) float64, written into `out` when given."""
     tiles = KernelTiles(B, kernel)
-    result = np.empty((A.shape[0], tiles.n_rows)) if out is None else out
-
-    def fill(start: int) -> None:
+    out = np.empty((A.shape[0], tiles.n_rows)) if out is None else out
+    for start in range(0, A.shape[0], TILE_ROWS):
         rows = slice(start, start + TILE_ROWS)
         for part, tile in tiles.parts(A[rows]):
-            result[rows, part] = tile
-
-    map_in_threads(fill, range(0, A.shape[0], TILE_ROWS), n_threads)
-    return result
+            out[rows, part] = tile
+    return out
 
 
 def compute_lower_triangle(Z: Rows, kernel: Kernel, n_threads: int | None = None) -> Floats:

@@ -39,8 +39,11 @@ def make_landmarks(Z: Rows, kernel: Kernel) -> HiddenLayer | None:
 
 def make_single_product(layer: HiddenLayer, n_threads: int | None = None) -> Callable[[Floats], Floats]:
     """Return the function V -> K(Z, Z) V in float32, of landmarks Z. n_threads : see `map_in_threads`."""
+    single = SingleLayer(layer)
+    single.prepare()  # before threads would do it several times
+
     def multiply(V: Floats) -> Floats:
-        machine = SingleMachine.of_product(layer, V)
+        machine = SingleMachine.of_product(single, V)
         parts = [slice(start, start + ROWS) for start in range(0, len(V), ROWS)]
         return np.concatenate(map_in_threads(lambda rows: machine.evaluate(layer.weights[rows])[0], parts, n_threads))
 
@@ -48,7 +51,7 @@ def make_single_product(layer: HiddenLayer, n_threads: int | None = None) -> Cal
 
 
 def product_error(layer: HiddenLayer) -> float:
-    """Return about how large the error of `make_single_product` is beside |V|: every value rounds in its own way."""
+    """Return about how large the error of `make_single_product` is relative to |V|, of vectors whose signs vary."""
     return float(2.0**-24 * np.sqrt(layer.n_hidden) * (4 + 2 * SingleLayer(layer).constants[0].max()))
 
 
@@ -79,6 +82,10 @@ class SingleLayer:
         added = self.node.gain * self.layer.biases if squares is None else self.unit**2 * squares
         return added.astype(np.float32), self.layer.biases.astype(np.float32)
 
+    def prepare(self) -> None:
+        """Compute weights and constants now."""
+        self.weights, self.constants  # noqa: B018 - they are kept
+
     def place(self, X: Floats) -> tuple[np.ndarray, np.ndarray]:
         """Return scaled rows, (n, d or r), and their squared norms, (n,), in float32."""
         Z = self.unit * self.layer.place_rows(X) if self.of_distance else (X - self.layer.offset) * self.layer.scale
@@ -108,15 +115,15 @@ class SingleLayer:
 class SingleMachine:
     """Hold a layer and output weights B, (L + 1, K), in float32."""
 
-    def __init__(self, layer: HiddenLayer, B: Floats) -> None:
-        self.layer, self.single = layer, SingleLayer(layer)
+    def __init__(self, layer: HiddenLayer, B: Floats, single: SingleLayer | None = None) -> None:
+        self.layer, self.single = layer, single or SingleLayer(layer)
         self.B, self.bias = B[:-1].astype(np.float32), B[-1]
         self.size = float(np.abs(B).sum(axis=0).max())
 
     @classmethod
-    def of_product(cls, layer: HiddenLayer, V: Floats) -> 'SingleMachine':
+    def of_product(cls, single: SingleLayer, V: Floats) -> 'SingleMachine':
         """Hold a layer and vectors V, (L, K): the values are Phi(x) V."""
-        return cls(layer, np.vstack([V, np.zeros(V.shape[1])]))
+        return cls(single.layer, np.vstack([V, np.zeros(V.shape[1])]), single)
 
     def evaluate(self, X: Floats) -> tuple[Floats, Floats]:
         """Return decision values (n, K) of dense rows, and a bound of their errors, (n,)."""

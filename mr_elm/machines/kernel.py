@@ -131,10 +131,13 @@ class KernelMachine:
 
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
-        n = rows.X.shape[0]
-        most = min(self.rank or self.most_rank or MOST_RANK, self.most_rank or n, n)
-        factor = NystromFactor(rows.X, rows.kernel, most, s, self.seed, self.n_threads or 1)
+        most = self.largest_rank(rows.X.shape[0])
+        factor = NystromFactor(rows.X, rows.kernel, most, s, self.seed, self.n_threads)
         return precondition_well(factor, self.C, most if self.rank else FIRST_RANK)
+
+    def largest_rank(self, n_rows: int) -> int:
+        """Return the largest rank of the preconditioner of so many rows."""
+        return min(self.rank or self.most_rank or MOST_RANK, self.most_rank or n_rows, n_rows)
 
 
 def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:

@@ -209,6 +209,24 @@ def test_a_factor_grows_as_if_all_landmarks_had_been_there(rows, weighted):
         assert np.allclose(np.triu(factor.gram), np.triu(B.T @ B), atol=1e-5)
 
 
+def test_rows_far_from_the_origin_have_a_preconditioner_all_the_same(rows):
+    Z = rows[0][:, :2] + 15  # rounding of |u|^2 + |v|^2 - 2 u.v makes the kernel of many landmarks indefinite
+    factor = NystromFactor(Z, make_kernel('gaussian', sigma=0.3), N)
+    for rank in (100, 400, N):
+        factor.extend(rank)
+    assert factor.precondition(1e4).effective_dimension > 0
+
+
+def test_rows_of_weight_0_are_no_landmarks(rows):
+    scale = (np.arange(N) < 50) * 2.0
+    factor = NystromFactor(rows[0], GAUSSIAN, 100, scale)
+    factor.extend(100)
+    assert sorted(factor.order) == list(range(50)) and factor.rank == 50
+    omega = scale[:, None] * rbf_kernel(rows[0], gamma=1 / (2 * SIGMA**2)) * scale
+    B = factor.columns(np.arange(N)).T
+    assert np.allclose(B @ B.T, omega, atol=1e-6)
+
+
 @pytest.mark.parametrize('most', [40, 90])
 def test_the_rank_stays_within_its_bound(rows, most):
     assert precondition_well(NystromFactor(rows[0], GAUSSIAN, most), C, 50).rank == most

@@ -18,7 +18,7 @@ from mr_elm import sparse as sp
 from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.parallel import map_in_threads
+from mr_elm.parallel import map_in_threads, sum_in_threads
 from mr_elm.solvers.kernel.kelm import inverse_diagonal
 from mr_elm.solvers.shared.block_cg import CountedProduct, iterate
 from mr_elm.solvers.shared.tile_cholesky import WIDTH, divide_columns, factor_upper
@@ -29,6 +29,8 @@ FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff 
 DIGITS = 6  # of scaled features, that tell rows apart
 SAMPLE = 1000  # rows on which the approximation is judged
 AT_ONCE = 4096  # rows of Z, or columns of B', that are worked on together
+TILE, FEWEST = 1 << 21, 256  # numbers of B' that a thread computes together, and columns at least
+TRIES = 6  # of a larger multiple of I, each ten times the last
 
 Part = tuple[slice, np.ndarray]
 
@@ -46,7 +48,7 @@ class Preconditioner:
     upper: np.ndarray
     tau: float
     missed: np.ndarray
-    n_threads: int = 1
+    n_threads: int | None = None
 
     @property
     def rank(self) -> int:
@@ -56,8 +58,8 @@ class Preconditioner:
     def apply(self, R: Floats) -> Floats:
         """Return M^-1 R, (N, k)."""
         columns = cut_columns(len(R))
-        right = sum(map_in_threads(lambda some: np.concatenate([part[:, some] @ R[some] for _, part in self.parts]),
-                                   columns, self.n_threads))
+        right = sum_in_threads(lambda some: np.concatenate([part[:, some] @ R[some] for _, part in self.parts]),
+                               columns, self.n_threads)
         inner = cho_solve((self.upper, False), right)
         product = map_in_threads(lambda some: sum(part[:, some].T @ inner[rows] for rows, part in self.parts),
                                  columns, self.n_threads)
@@ -91,9 +93,10 @@ class NystromFactor:
     """
 
     def __init__(self, Z: Rows, kernel: Kernel, most: int, scale: Floats | None = None, seed: int = 0,
-                 n_threads: int = 1) -> None:
+                 n_threads: int | None = None) -> None:
         self.Z, self.kernel, self.scale, self.n_threads = Z, kernel, scale, n_threads
-        self.order = choose_landmarks(Z, most + SAMPLE, seed)
+        trained = np.arange(Z.shape[0]) if scale is None else np.flatnonzero(scale)
+        self.order, self.n_trained = choose_landmarks(Z, most + SAMPLE, seed, trained), len(trained)
         self.most, self.trace = min(most, len(self.order)), 0.0
         self.parts: list[Part] = []
         self.gram = np.zeros((0, 0), order='F')
@@ -107,18 +110,17 @@ class NystromFactor:
         """Go on to this rank. Raises ValueError when the kernel is not positive."""
         old, rank, n = self.rank, min(rank, self.most), self.Z.shape[0]
         new, tile = self.order[old:rank], np.empty((rank - old, n))
-        shared = self.columns(new).T.copy()
-        core = np.asfortranarray(self.compute_tile(new, new))
+        shared, core = self.columns(new).T.copy(), np.empty((rank - old, rank - old), order='F')
+        self.fill_tile(new, new, core)
         self.trace += float(np.trace(core))
         core -= shared @ shared.T
-        core[np.diag_indices_from(core)] += np.sqrt(rank) * np.finfo(float).eps * self.trace
-        demand_factor(core, self.n_threads)
+        upper = self.factor_core(core, rank)
 
         def fill(some: slice) -> None:
-            tile[:, some] = self.compute_tile(new, np.arange(n)[some])
+            self.fill_tile(new, np.arange(n)[some], tile[:, some])
             for rows, part in self.parts[:-1]:
                 tile[:, some] -= shared[:, rows] @ part[:, some]
-            divide_columns(tile[:, some], core)
+            divide_columns(tile[:, some], upper)
 
         def multiply(left: int) -> None:
             right = min(left + WIDTH, rank)
@@ -129,42 +131,51 @@ class NystromFactor:
         gram = np.zeros((rank, rank), order='F')
         gram[:old, :old], self.gram = self.gram, gram
         self.parts.append((slice(old, rank), tile))
-        map_in_threads(fill, cut_columns(n), self.n_threads)
+        map_in_threads(fill, cut_columns(n, max(FEWEST, TILE // rank)), self.n_threads)
         map_in_threads(multiply, reversed(range(old, rank, WIDTH)), self.n_threads)  # the longest first
 
     def columns(self, numbers: np.ndarray) -> Floats:
         """Return some columns of B'."""
         return np.concatenate([np.empty((0, len(numbers))), *(part[:, numbers] for _, part in self.parts)])
 
-    def compute_tile(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
-        """Return s K s for some rows and columns."""
-        K = compute_kernel(self.Z[rows], self.Z[columns], self.kernel)
-        return K if self.scale is None else K * self.scale[rows, None] * self.scale[columns]
+    def fill_tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats) -> None:
+        """Write s K s of some rows and columns into out."""
+        compute_kernel(self.Z[rows], self.Z[columns], self.kernel, out)
+        if self.scale is not None:
+            out *= self.scale[rows, None]
+            out *= self.scale[columns]
+
+    def factor_core(self, core: Floats, rank: int) -> Floats:
+        """Return U, U'U = core + a multiple of I, upper triangle: as small a one as rounding lets through.
+
+        Raises ValueError when that is not small.
+        """
+        smallest = np.sqrt(rank) * np.finfo(float).eps * self.trace
+        for jitter in smallest * 10.0**np.arange(TRIES):
+            upper = core.copy(order='F')
+            upper[np.diag_indices_from(upper)] += jitter
+            if not factor_upper(upper, self.n_threads):
+                return upper
+        raise ValueError('expected a positive kernel, found one that is not positive on landmarks: use another kernel, '
+                         'or scale the features, whose size may hide how rows differ')
 
     def precondition(self, C: float) -> Preconditioner:
         """Return the Preconditioner for s K s + I/C, which shares B'."""
         upper = self.gram.copy(order='F')
         tau = max(1 / C, FLAT * np.trace(upper))
         upper[np.diag_indices_from(upper)] += tau
-        demand_factor(upper, self.n_threads)
+        factor_upper(upper, self.n_threads)
         sample = self.order[self.rank:][:SAMPLE] if len(self.order) > self.rank else self.order[:SAMPLE]
-        found = self.columns(sample)
-        missed = np.linalg.eigvalsh(self.compute_tile(sample, sample) - found.T @ found)
-        share = (self.Z.shape[0] - self.rank) / len(sample)  # nothing is missed at the landmarks
-        return Preconditioner(list(self.parts), upper, tau, np.maximum(missed, 0.0) * share, self.n_threads)
+        found, missed = self.columns(sample), np.empty((len(sample), len(sample)))
+        self.fill_tile(sample, sample, missed)
+        eigenvalues = np.linalg.eigvalsh(missed - found.T @ found)
+        share = (self.n_trained - self.rank) / len(sample)  # nothing is missed at the landmarks
+        return Preconditioner(list(self.parts), upper, tau, np.maximum(eigenvalues, 0.0) * share, self.n_threads)
 
 
-def cut_columns(n: int) -> list[slice]:
+def cut_columns(n: int, width: int = AT_ONCE) -> list[slice]:
     """Return slices of n columns."""
-    return [slice(start, min(start + AT_ONCE, n)) for start in range(0, n, AT_ONCE)]
-
-
-def demand_factor(A: Floats, n_threads: int) -> None:
-    """Put U, A = U'U, into the upper triangle of A (r, r), Fortran order. Raises ValueError when A is not positive."""
-    failed = factor_upper(A, n_threads)
-    if failed:
-        raise ValueError(f'expected a positive kernel, that of {len(A):,} landmarks has no Cholesky factor (row '
-                         f'{failed}): use another kernel, or --solver cholesky')
+    return [slice(start, min(start + width, n)) for start in range(0, n, width)]
 
 
 def precondition_well(factor: NystromFactor, C: float, first: int = FIRST_RANK) -> Preconditioner:
@@ -181,9 +192,15 @@ def precondition_well(factor: NystromFactor, C: float, first: int = FIRST_RANK) 
         factor.extend(int(1.1 * wanted))
 
 
-def choose_landmarks(Z: Rows, n: int, seed: int = 0) -> np.ndarray:
-    """Return the numbers of the n distinct rows with the smallest keyed hashes: the same for any order of the rows."""
-    return np.unique(hash_rounded(Z, seed), return_index=True)[1][:n]
+def choose_landmarks(Z: Rows, n: int, seed: int = 0, among: np.ndarray | None = None) -> np.ndarray:
+    """Return the numbers of the n distinct rows with the smallest keyed hashes: the same for any order of the rows.
+
+    among : numbers of the rows to choose from, None for all.
+    """
+    hashes = hash_rounded(Z, seed)
+    if among is None:
+        return np.unique(hashes, return_index=True)[1][:n]
+    return among[np.unique(hashes[among], return_index=True)[1][:n]]
 
 
 def hash_rounded(Z: Rows, seed: int) -> np.ndarray:

@@ -58,9 +58,9 @@ class Approximation:
 
 @dataclass(frozen=True)
 class LateProduct:
-    """Hold a product that is faster and less accurate, and the relative residual `below` which it will do.
+    """Hold a product that is faster and less accurate, and the relative residual `below` which it is accurate enough.
 
-    Its errors are multiplied with steps, which become as small as the residual. Source: van den Eshof, Sleijpen,
+    Its errors are multiplied by the steps, which become as small as the residual. Source: van den Eshof, Sleijpen,
     Inexact Krylov subspace methods for linear systems, 2004.
     """
 
@@ -71,7 +71,7 @@ class LateProduct:
 class CountedProduct:
     """Multiply a matrix with vectors, count the passes that takes, and report each; `most` of them are allowed.
 
-    late : LateProduct that is taken from the residual on that allows it, or None.
+    late : LateProduct that is taken once the residual allows it, or None.
     """
 
     def __init__(self, multiply: Callable[[Floats], Floats], most: int,
@@ -111,13 +111,14 @@ def solve_positive(multiply: Callable[[Floats], Floats], measure: Callable[[Floa
         X, before = found.X, found.residual
         if before > limits.tolerance:
             wanted = limits.tolerance
-            if rough is not None:
-                wanted = max(ENOUGH * wanted, ROUGH * before)
+            if rough is not None or product.late is not None:
+                wanted = max(ENOUGH * wanted, ROUGH * before if rough is not None else 0.0)
             product.multiply = rough or multiply
             product.relax(before)
             X = X + iterate(product, found.rest, found.sizes, precondition, wanted)
         found, measured = measure(X), True
         product.count += 1
+        product.late = None  # whose errors were too large if there is another round
         product.tell(found.residual)
         rough = rough if found.residual * GAIN <= before else None
     return found, product.count

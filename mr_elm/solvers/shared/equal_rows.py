@@ -1,8 +1,8 @@
 """Solve a machine on distinct rows: a row stands for all that are equal to it and of its class.
 
-It may weigh as much as all of them, sum C_i. What it weighs is shared out again: in proportion to C_i where the squares
-of errors count, which is the only optimum; else row by row up to C_i, which leaves most of them at 0. Either way the
-machine, its gap and its violation are those of the distinct rows.
+Its alpha may be as large as the sum of their C_i. That alpha is shared out again: in proportion to C_i where the
+squares of errors count, which is the only optimum; else row by row up to C_i, which leaves most of them at 0. Either
+way the machine, its gap and its violation are those of the distinct rows. Rows are equal where a hash of 64 bits is.
 
 Source: ours.
 """
@@ -27,12 +27,12 @@ class EqualRows:
 
     @classmethod
     def find(cls, rows: Any, targets: Floats, costs: Floats) -> 'EqualRows | None':
-        """Return the EqualRows of a source of kernel rows, None where it cannot tell, or they are too few to pay."""
+        """Return the EqualRows of a source of kernel rows, None where it cannot tell or few are equal."""
         some = np.unique(np.linspace(0, len(targets) - 1, LOOKED_AT).astype(int))
         keys = mark_rows(rows, targets, some)
         if keys is None or len(some) - len(np.unique(keys)) < REPEATED:
             return None
-        all_keys = np.asarray(mark_rows(rows, targets, np.arange(len(targets))))
+        all_keys = np.asarray(mark_rows(rows, targets, slice(None)))
         _, first, groups = np.unique(all_keys, return_index=True, return_inverse=True)
         return cls(first, groups, costs)
 
@@ -60,10 +60,12 @@ class EqualRows:
             for row in order[ends[group - 1] if group else 0:ends[group]]:
                 shared[row] = min(rest, self.costs[row])
                 rest -= shared[row]
+                if not rest:
+                    break
         return shared
 
 
-def mark_rows(rows: Any, targets: Floats, numbers: np.ndarray) -> np.ndarray | None:
+def mark_rows(rows: Any, targets: Floats, numbers: np.ndarray | slice) -> np.ndarray | None:
     """Return a number for some rows which equal rows of a class share, None where the source cannot tell."""
     hashes = rows.identify(numbers)
     return None if hashes is None else hashes ^ (targets[numbers] > 0).astype(np.uint64)

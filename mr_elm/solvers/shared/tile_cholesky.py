@@ -19,7 +19,7 @@ from mr_elm.typing import Floats
 WIDTH = 256  # of a block row and of a strip: large enough for a fast product, small enough to share the work evenly
 
 
-def factor_upper(A: Floats, n_threads: int) -> int:
+def factor_upper(A: Floats, n_threads: int | None) -> int:
     """Put U into the upper triangle of A (N, N), Fortran order; returns 0, or the row where A is not positive.
 
     A : float64 or float32.
