@@ -28,12 +28,13 @@ def follow_tasks(context: Any, reporter: Reporter, stage: str) -> Iterator[None]
 
 
 def tell(tracker: Any, reporter: Reporter, stage: str, done: threading.Event) -> None:
-    """Print a line when the number of tasks that have ended has changed, until all is done."""
+    """Print a line when the number of tasks that have ended has changed, until all have: the job then soon ends."""
     said = None
     while not done.wait(PAUSE):
         counts = [(info.numCompletedTasks, info.numTasks) for number in tracker.getActiveStageIds()
                   if (info := tracker.getStageInfo(number)) is not None]
         if counts and counts != said:
             ended, total = map(sum, zip(*counts, strict=True))
-            reporter.say(f'{stage}: {ended} of {total} tasks have ended')
+            if ended < total:
+                reporter.say(f'{stage}: {ended} of {total} tasks have ended')
             said = counts
