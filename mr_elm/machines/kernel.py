@@ -48,6 +48,7 @@ WHOLE = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver kee
 CACHE_BYTES = 1 << 30  # of X in the memory of each task
 MOST_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
 
+
 @dataclass(frozen=True)
 class KernelMachine:
     """Say how the kernel ELM is solved.

@@ -98,10 +98,10 @@ def describe_place() -> str:
 
 def map_lines(task: StageTask, number: int, splits: Iterable[str]) -> Iterator[bytes]:
     """Run a map task over planned splits: the lines that it writes."""
-    text = '\n'.join(splits)
-    if sum(length for line in text.splitlines() for _, _, length in json.loads(line)) >= LARGE:
+    lines = list(splits)
+    if sum(length for line in lines for _, _, length in json.loads(line)) >= LARGE:
         import_module('mr_elm.compiled')
-    return run_map(task, number, text.encode(), None)
+    return run_map(task, number, '\n'.join(lines).encode(), None)
 
 
 def map_kept(task: StageTask, number: int, records: Iterable[bytes]) -> Iterator[bytes]:

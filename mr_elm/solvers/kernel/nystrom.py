@@ -31,6 +31,8 @@ SAMPLE = 1000  # rows on which the approximation is judged
 AT_ONCE = 4096  # rows of Z, or columns of B', that are worked on together
 TILE, FEWEST = 1 << 21, 256  # numbers of B' that a thread computes together, and columns at least
 TRIES = 6  # of a larger multiple of I, each ten times the last
+NOT_POSITIVE = ('expected a positive kernel, found one that is not positive on landmarks: use another kernel, or scale '
+                'the features, whose size may hide how rows differ')
 
 Part = tuple[slice, np.ndarray]
 
@@ -156,15 +158,15 @@ class NystromFactor:
             upper[np.diag_indices_from(upper)] += jitter
             if not factor_upper(upper, self.n_threads):
                 return upper
-        raise ValueError('expected a positive kernel, found one that is not positive on landmarks: use another kernel, '
-                         'or scale the features, whose size may hide how rows differ')
+        raise ValueError(NOT_POSITIVE)
 
     def precondition(self, C: float) -> Preconditioner:
-        """Return the Preconditioner for s K s + I/C, which shares B'."""
+        """Return the Preconditioner for s K s + I/C, which shares B'. Raises ValueError when it is not positive."""
         upper = self.gram.copy(order='F')
         tau = max(1 / C, FLAT * np.trace(upper))
         upper[np.diag_indices_from(upper)] += tau
-        factor_upper(upper, self.n_threads)
+        if factor_upper(upper, self.n_threads):
+            raise ValueError(NOT_POSITIVE)
         sample = self.order[self.rank:][:SAMPLE] if len(self.order) > self.rank else self.order[:SAMPLE]
         found, missed = self.columns(sample), np.empty((len(sample), len(sample)))
         self.fill_tile(sample, sample, missed)
@@ -197,10 +199,8 @@ def choose_landmarks(Z: Rows, n: int, seed: int = 0, among: np.ndarray | None = 
 
     among : numbers of the rows to choose from, None for all.
     """
-    hashes = hash_rounded(Z, seed)
-    if among is None:
-        return np.unique(hashes, return_index=True)[1][:n]
-    return among[np.unique(hashes[among], return_index=True)[1][:n]]
+    numbers = np.arange(Z.shape[0]) if among is None else among
+    return numbers[np.unique(hash_rounded(Z, seed)[numbers], return_index=True)[1][:n]]
 
 
 def hash_rounded(Z: Rows, seed: int) -> np.ndarray:

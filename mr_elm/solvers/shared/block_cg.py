@@ -111,8 +111,10 @@ def solve_positive(multiply: Callable[[Floats], Floats], measure: Callable[[Floa
         X, before = found.X, found.residual
         if before > limits.tolerance:
             wanted = limits.tolerance
-            if rough is not None or product.late is not None:
-                wanted = max(ENOUGH * wanted, ROUGH * before if rough is not None else 0.0)
+            if rough is not None:
+                wanted = max(ENOUGH * wanted, ROUGH * before)
+            elif product.late is not None:
+                wanted = ENOUGH * wanted
             product.multiply = rough or multiply
             product.relax(before)
             X = X + iterate(product, found.rest, found.sizes, precondition, wanted)

@@ -52,9 +52,10 @@ class EqualRows:
 
     def share_in_order(self, alpha: Floats) -> Floats:
         """Return alpha of all rows, (N,), for that of the distinct rows, each row up to C_i."""
-        full, several = alpha >= self.totals, np.bincount(self.groups) > 1
+        counts = np.bincount(self.groups)
+        full, several = alpha >= self.totals, counts > 1
         shared = np.where(full[self.groups], self.costs, np.where(several[self.groups], 0.0, alpha[self.groups]))
-        order, ends = np.argsort(self.groups, kind='stable'), np.cumsum(np.bincount(self.groups))
+        order, ends = np.argsort(self.groups, kind='stable'), np.cumsum(counts)
         for group in np.flatnonzero(several & ~full & (alpha > 0)):
             rest = alpha[group]
             for row in order[ends[group - 1] if group else 0:ends[group]]:

@@ -41,6 +41,7 @@ from numpy.typing import DTypeLike
 
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, check_targets, upper_bounds
+from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.typing import Floats
 
 RULES = ('exact', 'paper')
@@ -161,7 +162,6 @@ def limit_violation(settings: Settings) -> Settings:
 
 def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None = None) -> Result:
     """Find the point nearest to the origin, to a relative gap of eps; `n_iter` counts blocks of variables."""
-    from mr_elm.solvers.shared.equal_rows import EqualRows
     from mr_elm.solvers.sphere.sphere_search import solve_ball
     equal = EqualRows.find(problem.rows, problem.targets, problem.costs)
     if equal is not None:
