@@ -133,8 +133,8 @@ class KernelMachine:
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
         most = self.largest_rank(rows.X.shape[0])
-        factor = NystromFactor(rows.X, rows.kernel, most, s, self.seed, self.n_threads)
-        return precondition_well(factor, self.C, most if self.rank else FIRST_RANK)
+        factor = NystromFactor(rows.X, rows.kernel, self.C, most, s, self.seed, self.n_threads)
+        return precondition_well(factor, most if self.rank else FIRST_RANK)
 
     def largest_rank(self, n_rows: int) -> int:
         """Return the largest rank of the preconditioner of so many rows."""

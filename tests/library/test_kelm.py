@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_tiles import compute_kernel, compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS, make_kernel
-from mr_elm.solvers.kernel import kelm
+from mr_elm.solvers.kernel import kelm, nystrom
 from mr_elm.solvers.kernel.kelm_cg import RoughProduct, solve_cg
 from mr_elm.solvers.kernel.nystrom import NystromFactor, choose_landmarks, precondition_well
 from mr_elm.solvers.shared.block_cg import PassLimits
@@ -32,10 +32,10 @@ def by_scikit(Z, T, weights=None):
     return ridge.fit(Z, T, sample_weight=weights)
 
 
-def precondition(Z, C, rank, scale=None, **how):
-    factor = NystromFactor(Z, GAUSSIAN, rank, scale, **how)
+def precondition(Z, C, rank, scale=None, kernel=GAUSSIAN, **how):
+    factor = NystromFactor(Z, kernel, C, rank, scale, **how)
     factor.extend(rank)
-    return factor.precondition(C)
+    return factor.precondition()
 
 
 def by_cg(Z, T, weights=None, tolerance=1e-8, rank=200, **how):
@@ -158,7 +158,7 @@ def test_a_truncated_decomposition_is_as_good_as_its_tail_is_small(rows):
 
 def test_passes_are_few_and_foreseen(rows):
     Z, T = rows
-    M = precondition_well(NystromFactor(Z, GAUSSIAN, N), C, 100)
+    M = precondition_well(NystromFactor(Z, GAUSSIAN, C, N), 100)
     exact = np.linalg.eigvalsh(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)))
     d_eff = (exact / (exact + 1 / C)).sum()
     assert M.rank >= 2 * d_eff and M.effective_dimension == pytest.approx(d_eff, rel=0.2)
@@ -197,9 +197,23 @@ def test_the_preconditioner_inverts_its_matrix_with_the_same_bits_in_any_number_
 
 
 @pytest.mark.parametrize('weighted', [False, True])
+def test_a_factor_is_in_float32_where_that_costs_hardly_a_pass(rows, weighted, monkeypatch):
+    (Z, T), narrow = rows, make_kernel('gaussian', sigma=1.0)
+    s = np.random.default_rng(2).uniform(1, 2, N) if weighted else np.ones(N)
+    omega = s[:, None] * rbf_kernel(Z, gamma=1 / 2) * s
+    single = precondition(Z, 1.0, 300, s, narrow)
+    others = precondition(Z, 1e4, 300, s, narrow), precondition(Z, 1.0, 300, s)  # a large C, small pivots
+    monkeypatch.setattr(nystrom, 'SHARE', 0.0)
+    double = precondition(Z, 1.0, 300, s, narrow)
+    assert [M.parts[0][1].dtype for M in (single, double, *others)] == [np.float32, float, float, float]
+    solved = [solve_cg(omega.__matmul__, T, 1.0, M)[1:] for M in (single, double)]
+    assert max(residual for _, residual in solved) <= 1e-8 and abs(solved[0][0] - solved[1][0]) <= 1
+
+
+@pytest.mark.parametrize('weighted', [False, True])
 def test_a_factor_grows_as_if_all_landmarks_had_been_there(rows, weighted):
     scale = np.random.default_rng(2).uniform(0, 2, N) if weighted else None
-    whole, grown = (NystromFactor(rows[0], GAUSSIAN, 300, scale) for _ in range(2))
+    whole, grown = (NystromFactor(rows[0], GAUSSIAN, 1e4, 300, scale) for _ in range(2))
     whole.extend(300)
     for rank in (1, 90, 200, 300):
         grown.extend(rank)
@@ -211,15 +225,15 @@ def test_a_factor_grows_as_if_all_landmarks_had_been_there(rows, weighted):
 
 def test_rows_far_from_the_origin_have_a_preconditioner_all_the_same(rows):
     Z = rows[0][:, :2] + 15  # rounding of |u|^2 + |v|^2 - 2 u.v makes the kernel of many landmarks indefinite
-    factor = NystromFactor(Z, make_kernel('gaussian', sigma=0.3), N)
+    factor = NystromFactor(Z, make_kernel('gaussian', sigma=0.3), 1e4, N)
     for rank in (100, 400, N):
         factor.extend(rank)
-    assert factor.precondition(1e4).effective_dimension > 0
+    assert factor.precondition().effective_dimension > 0
 
 
 def test_rows_of_weight_0_are_no_landmarks(rows):
     scale = (np.arange(N) < 50) * 2.0
-    factor = NystromFactor(rows[0], GAUSSIAN, 100, scale)
+    factor = NystromFactor(rows[0], GAUSSIAN, 1e4, 100, scale)
     factor.extend(100)
     assert sorted(factor.order) == list(range(50)) and factor.rank == 50
     omega = scale[:, None] * rbf_kernel(rows[0], gamma=1 / (2 * SIGMA**2)) * scale
@@ -229,7 +243,7 @@ def test_rows_of_weight_0_are_no_landmarks(rows):
 
 @pytest.mark.parametrize('most', [40, 90])
 def test_the_rank_stays_within_its_bound(rows, most):
-    assert precondition_well(NystromFactor(rows[0], GAUSSIAN, most), C, 50).rank == most
+    assert precondition_well(NystromFactor(rows[0], GAUSSIAN, C, most), 50).rank == most
 
 
 def test_targets_that_depend_on_each_other_and_rows_twice_are_no_trouble(rows):

@@ -16,7 +16,7 @@ from scipy.linalg import cho_solve
 
 from mr_elm import sparse as sp
 from mr_elm.features.kernel_tiles import compute_kernel
-from mr_elm.features.kernels import Kernel
+from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.parallel import map_in_threads, sum_in_threads
 from mr_elm.solvers.kernel.kelm import inverse_diagonal
@@ -30,6 +30,8 @@ DIGITS = 6  # of scaled features, that tell rows apart
 SAMPLE = 1000  # rows on which the approximation is judged
 AT_ONCE = 4096  # rows of Z, or columns of B', that are worked on together
 TILE, FEWEST = 1 << 21, 256  # numbers of B' that a thread computes together, and columns at least
+SHARE = 0.01  # of tau: how far float32 may move eigenvalues; a large share costs passes
+SMALL_PIVOT = 10  # times the rounding of float32 on the trace: divided by a smaller one, float32 loses its digits
 TRIES = 6  # of a larger multiple of I, each ten times the last
 NOT_POSITIVE = ('expected a positive kernel, found one that is not positive on landmarks: use another kernel, or scale '
                 'the features, whose size may hide how rows differ')
@@ -60,11 +62,13 @@ class Preconditioner:
     def apply(self, R: Floats) -> Floats:
         """Return M^-1 R, (N, k)."""
         columns = cut_columns(len(R))
-        right = sum_in_threads(lambda some: np.concatenate([part[:, some] @ R[some] for _, part in self.parts]),
-                               columns, self.n_threads)
+        right = sum_in_threads(
+            lambda some: np.concatenate([part[:, some] @ R[some].astype(part.dtype) for _, part in self.parts],
+                                        dtype=float), columns, self.n_threads)
         inner = cho_solve((self.upper, False), right)
-        product = map_in_threads(lambda some: sum(part[:, some].T @ inner[rows] for rows, part in self.parts),
-                                 columns, self.n_threads)
+        product = map_in_threads(
+            lambda some: sum(part[:, some].T @ inner[rows].astype(part.dtype) for rows, part in self.parts),
+            columns, self.n_threads)
         return (R - np.concatenate(product)) / self.tau
 
     @cached_property
@@ -88,15 +92,16 @@ class Preconditioner:
 
 
 class NystromFactor:
-    """Hold B', (r, N), of s K(Z, Z) s, and B'B; both grow with the number of landmarks.
+    """Hold B', (r, N), of s K(Z, Z) s, and B'B, for s K s + I/C; both grow with the number of landmarks.
 
     most : landmarks, at most. scale : s, (N,), or None for 1. n_threads : see `map_in_threads`; no bit depends on it.
-    parts : rows of B' that came together, with the slice of their numbers. gram : (r, r), upper triangle of B'B.
+    parts : rows of B' that came together, with the slice of their numbers; float32 where that will do.
+    gram : (r, r), upper triangle of B'B.
     """
 
-    def __init__(self, Z: Rows, kernel: Kernel, most: int, scale: Floats | None = None, seed: int = 0,
+    def __init__(self, Z: Rows, kernel: Kernel, C: float, most: int, scale: Floats | None = None, seed: int = 0,
                  n_threads: int | None = None) -> None:
-        self.Z, self.kernel, self.scale, self.n_threads = Z, kernel, scale, n_threads
+        self.Z, self.kernel, self.C, self.scale, self.n_threads = Z, kernel, C, scale, n_threads
         trained = np.arange(Z.shape[0]) if scale is None else np.flatnonzero(scale)
         self.order, self.n_trained = choose_landmarks(Z, most + SAMPLE, seed, trained), len(trained)
         self.most, self.trace = min(most, len(self.order)), 0.0
@@ -111,12 +116,15 @@ class NystromFactor:
     def extend(self, rank: int) -> None:
         """Go on to this rank. Raises ValueError when the kernel is not positive."""
         old, rank, n = self.rank, min(rank, self.most), self.Z.shape[0]
-        new, tile = self.order[old:rank], np.empty((rank - old, n))
-        shared, core = self.columns(new).T.copy(), np.empty((rank - old, rank - old), order='F')
+        new, core = self.order[old:rank], np.empty((rank - old, rank - old), order='F')
+        shared = self.columns(new).T.copy()
         self.fill_tile(new, new, core)
         self.trace += float(np.trace(core))
         core -= shared @ shared.T
         upper = self.factor_core(core, rank)
+        if self.takes_single(upper):
+            upper = upper.astype(np.float32)
+        shared, tile = shared.astype(upper.dtype), np.empty((rank - old, n), upper.dtype)
 
         def fill(some: slice) -> None:
             self.fill_tile(new, np.arange(n)[some], tile[:, some])
@@ -160,10 +168,21 @@ class NystromFactor:
                 return upper
         raise ValueError(NOT_POSITIVE)
 
-    def precondition(self, C: float) -> Preconditioner:
-        """Return the Preconditioner for s K s + I/C, which shares B'. Raises ValueError when it is not positive."""
+    def takes_single(self, upper: Floats) -> bool:
+        """Tell whether float32 will do to divide by U."""
+        rounding, pivots = np.finfo(np.float32).eps, np.diagonal(upper)**2
+        return bool(rounding * self.size * self.C <= SHARE and pivots.min() >= SMALL_PIVOT * rounding * self.trace)
+
+    @cached_property
+    def size(self) -> float:
+        """Return the sum of the eigenvalues of s K(Z, Z) s."""
+        diagonal = self.kernel.diagonal(row_squares(self.Z))
+        return float(diagonal.sum() if self.scale is None else diagonal @ self.scale**2)
+
+    def precondition(self) -> Preconditioner:
+        """Return the Preconditioner, which shares B'. Raises ValueError when it is not positive."""
         upper = self.gram.copy(order='F')
-        tau = max(1 / C, FLAT * np.trace(upper))
+        tau = max(1 / self.C, FLAT * np.trace(upper))
         upper[np.diag_indices_from(upper)] += tau
         if factor_upper(upper, self.n_threads):
             raise ValueError(NOT_POSITIVE)
@@ -180,14 +199,14 @@ def cut_columns(n: int, width: int = AT_ONCE) -> list[slice]:
     return [slice(start, min(start + width, n)) for start in range(0, n, width)]
 
 
-def precondition_well(factor: NystromFactor, C: float, first: int = FIRST_RANK) -> Preconditioner:
+def precondition_well(factor: NystromFactor, first: int = FIRST_RANK) -> Preconditioner:
     """Return the Preconditioner of a rank of at least 2 d_eff, or of the largest rank allowed where that is less.
 
     first : the rank to begin with.
     """
     factor.extend(first)
     while True:
-        found = factor.precondition(C)
+        found = factor.precondition()
         wanted = int(np.ceil(ENOUGH * found.effective_dimension))
         if factor.rank >= min(wanted, factor.most):
             return found
