@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mr_elm.features.kernels import Kernel, row_squares
-from mr_elm.features.landmarks import hash_rows
 from mr_elm.typing import Floats, Pair
 
 ROWS_AT_ONCE = 256
@@ -39,8 +38,8 @@ class KernelSource:
         """
         return None
 
-    def identify(self, indices: np.ndarray | slice) -> np.ndarray | None:
-        """Return a hash of some rows, (n,) uint64, which equal rows share; None where they are not known."""
+    def identify(self) -> np.ndarray | None:
+        """Return a hash of each row, (n,) uint64, which equal rows share; None where they are not known."""
         return None
 
     def rounding(self) -> float:
@@ -71,9 +70,12 @@ class DenseRows(KernelSource):
         """Return the same of a part of the data."""
         return DenseRows(self.X[subset], self.kernel, self.squares[subset], self.exact)
 
-    def identify(self, indices: np.ndarray | slice) -> np.ndarray:
-        """Return a hash of some rows, (n,) uint64, which equal rows share."""
-        return hash_rows(self.X[indices], 0)
+    def identify(self) -> np.ndarray:
+        """Return a hash of each row, (n,) uint64, which equal rows share."""
+        from mr_elm.features import fused
+        marks = np.empty(self.n_samples, np.uint64)
+        fused.mark_rows(self.X.view(np.uint64), marks)
+        return marks
 
     def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""

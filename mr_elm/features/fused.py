@@ -226,3 +226,19 @@ def add_rows(slab: np.ndarray, slots: np.ndarray, weights: Floats, total: Floats
             r += 1
         for j in range(m):
             total[start + j] += part[j]
+
+
+@jit()
+def mark_rows(values: np.ndarray, marks: np.ndarray) -> None:
+    """Fill marks (n,) with a hash of each row, which equal rows share; values : (n, d), float64 seen as uint64."""
+    shift, first, second = np.uint64(32), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+    golden, minus_zero = np.uint64(0x9E3779B97F4A7C15), np.uint64(1 << 63)
+    for i in range(len(values)):
+        row, mark = values[i], np.uint64(0)
+        for j in range(len(row)):
+            v = np.uint64(0) if row[j] == minus_zero else row[j]
+            v ^= np.uint64(j + 1) * golden
+            v = (v ^ (v >> shift)) * first
+            v = (v ^ (v >> shift)) * second
+            mark += v ^ (v >> shift)
+        marks[i] = mark

@@ -52,4 +52,5 @@ def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = 
         return solve(problem, settings or Settings())
     some = equal.first
     found = solve(BoxQP(problem.rows.take(some), problem.targets[some], 1.0, equal.totals), settings or Settings())
-    return replace(found, alpha=equal.share_in_order(found.alpha), decision=found.decision[equal.groups])
+    alpha, decision = found.alpha[equal.groups], found.decision[equal.groups]
+    return replace(found, alpha=equal.share_in_order(alpha), decision=decision)

@@ -11,10 +11,11 @@ once a tile, not once a pair.
 Machines that are too large (`plan_pairs`) or not solved after ROUNDS are left to `block_rule`.
 """
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,8 +24,11 @@ from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
 from mr_elm.solvers.box.pair_plan import Group, PairPlan, begin_machines, join_machines
 from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G, finish_square
+from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
+
+Self = TypeVar('Self', bound='SmallMachines')
 
 TILE = 512   # rows, up to which small classes share a tile: its values take 2 MB, as much as the second cache holds
 WORTH_THREADS = 5000  # rows of all machines of a tile, from which threads save more than starting them takes
@@ -106,6 +110,20 @@ class SmallMachines:
         """Return the bias of each machine, (P,)."""
         return np.zeros(self.n_machines)
 
+    def spread(self: Self, equal: EqualRows, share: Callable[[Floats, np.ndarray], Floats], ridge: Floats) -> Self:
+        """Return the machines of all rows, for those of distinct ones.
+
+        share : a method of `equal`. ridge : (N,), of all rows.
+        """
+        rows, where = equal.spread(self.members)
+        if self.n_machines == 1:
+            by_row = np.argsort(rows)
+            rows, where = rows[by_row], where[by_row]
+        ends, costs = np.append(0, np.cumsum(equal.counts[self.members])), equal.costs[rows]
+        gradient = self.gradient[where] - np.where(costs > 0, 0.0, (self.alpha * self.ridge)[where])
+        return replace(self, offsets=ends[self.offsets], members=rows, targets=self.targets[where], upper=costs,
+                       ridge=ridge[rows], alpha=share(self.alpha[where], rows), gradient=gradient)
+
 
 def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: Settings,
                          ridge: Floats | None = None, n_classes: int = 0) -> SmallMachines | None:
@@ -116,6 +134,11 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     n_classes : of the whole problem, where codes are of two of them.
     """
     started = time.process_time()
+    equal = EqualRows.find(rows, codes, upper) if ridge is None else None
+    if equal is not None:
+        some = equal.first
+        found = solve_small_machines(rows.take(some), codes[some], equal.totals, settings, n_classes=n_classes)
+        return found and found.spread(equal, equal.share_in_order, np.zeros(len(codes)))
     if max(n_classes, codes.max() + 1) == 2:
         return solve_single_machine(rows, codes, upper, settings, ridge)
     features = rows.features()

@@ -7,14 +7,16 @@ way the machine, its gap and its violation are those of the distinct rows. Rows 
 Source: ours.
 """
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mr_elm.typing import Floats
 
-LOOKED_AT = 256  # rows, of which so many must repeat others that to look for all equal ones pays
-REPEATED = 4
+FEWEST, SHARE = 20, 0.05  # rows at least that repeat others: to put fewer together takes longer than it saves
+ODD = np.uint64(0x9E3779B97F4A7C15)  # keeps classes apart in the hash of a row
+ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -26,47 +28,61 @@ class EqualRows:
     costs: Floats
 
     @classmethod
-    def find(cls, rows: Any, targets: Floats, costs: Floats) -> 'EqualRows | None':
-        """Return the EqualRows of a source of kernel rows, None where it cannot tell or few are equal."""
-        some = np.unique(np.linspace(0, len(targets) - 1, LOOKED_AT).astype(int))
-        keys = mark_rows(rows, targets, some)
-        if keys is None or len(some) - len(np.unique(keys)) < REPEATED:
-            return None
-        all_keys = np.asarray(mark_rows(rows, targets, slice(None)))
-        _, first, groups = np.unique(all_keys, return_index=True, return_inverse=True)
-        return cls(first, groups, costs)
+    def find(cls, rows: Any, codes: np.ndarray, costs: Floats) -> 'EqualRows | None':
+        """Return the EqualRows of a source of kernel rows, None where it cannot tell, or few are equal.
 
-    @property
+        codes : (N,), class numbers or targets.
+        """
+        hashes = rows.identify()
+        if hashes is None:
+            return None
+        from mr_elm.solvers.shared import loops  # compiled code, which is loaded when it is used
+        keys = hashes + ODD * codes.astype(np.int64).astype(np.uint64)
+        first, groups = np.empty((2, len(keys)), np.int64)
+        n = loops.group_equal(keys, first, groups)
+        return cls(first[:n], groups, costs) if len(keys) - n >= max(FEWEST, SHARE * len(keys)) else None
+
+    @cached_property
     def totals(self) -> Floats:
         """Return the sum of C_i of each distinct row, (n,)."""
         return self.join(self.costs)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """Return the numbers of all rows, those of each distinct row together, (N,)."""
+        return np.argsort(self.groups, kind='stable')
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Return how many rows each distinct row stands for, (n,)."""
+        return np.bincount(self.groups)
+
+    @cached_property
+    def before(self) -> Floats:
+        """Return the sum of C_i of the equal rows that come before each row, (N,)."""
+        costs, starts = self.costs[self.order], np.cumsum(self.counts) - self.counts
+        sums, before = np.cumsum(costs, dtype=np.longdouble) - costs, np.empty(len(costs))
+        before[self.order] = sums - np.repeat(sums[starts], self.counts)
+        return before
 
     def join(self, alpha: Floats) -> Floats:
         """Return the sum of alpha of each distinct row, (n,)."""
         return np.bincount(self.groups, alpha).astype(float)
 
-    def share_in_proportion(self, alpha: Floats) -> Floats:
-        """Return alpha of all rows, (N,), for that of the distinct rows, in proportion to C_i."""
-        totals = self.totals
-        return self.costs * np.divide(alpha, totals, out=np.zeros(len(alpha)), where=totals > 0)[self.groups]
+    def spread(self, distinct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (rows, where): for each of some distinct rows all that are equal to it, and where it is in `distinct`.
+        """
+        counts, starts = self.counts[distinct], np.cumsum(self.counts) - self.counts
+        where = np.repeat(np.arange(len(distinct)), counts)
+        within = np.arange(len(where)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return self.order[starts[distinct[where]] + within], where
 
-    def share_in_order(self, alpha: Floats) -> Floats:
-        """Return alpha of all rows, (N,), for that of the distinct rows, each row up to C_i."""
-        counts = np.bincount(self.groups)
-        full, several = alpha >= self.totals, counts > 1
-        shared = np.where(full[self.groups], self.costs, np.where(several[self.groups], 0.0, alpha[self.groups]))
-        order, ends = np.argsort(self.groups, kind='stable'), np.cumsum(counts)
-        for group in np.flatnonzero(several & ~full & (alpha > 0)):
-            rest = alpha[group]
-            for row in order[ends[group - 1] if group else 0:ends[group]]:
-                shared[row] = min(rest, self.costs[row])
-                rest -= shared[row]
-                if not rest:
-                    break
-        return shared
+    def share_in_proportion(self, alpha: Floats, rows: np.ndarray | slice = ALL) -> Floats:
+        """Return alpha of some rows, for that of the distinct ones, (m,), in proportion to C_i."""
+        totals = self.totals[self.groups[rows]]
+        return self.costs[rows] * np.divide(alpha, totals, out=np.zeros(len(alpha)), where=totals > 0)
 
-
-def mark_rows(rows: Any, targets: Floats, numbers: np.ndarray | slice) -> np.ndarray | None:
-    """Return a number for some rows which equal rows of a class share, None where the source cannot tell."""
-    hashes = rows.identify(numbers)
-    return None if hashes is None else hashes ^ (targets[numbers] > 0).astype(np.uint64)
+    def share_in_order(self, alpha: Floats, rows: np.ndarray | slice = ALL) -> Floats:
+        """Return alpha of some rows, for that of the distinct ones, (m,), each row up to C_i."""
+        costs, full = self.costs[rows], alpha >= self.totals[self.groups[rows]]
+        return np.where(full, costs, np.clip(alpha - self.before[rows], 0, costs))

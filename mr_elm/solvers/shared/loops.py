@@ -273,3 +273,22 @@ def add_split_rows(slab: np.ndarray, rest: np.ndarray, unit: float, slots: np.nd
                 part[j] += w * near[j] * (1.0 + unit * left[j])
         for j in range(m):
             total[start + j] += part[j]
+
+
+@jit()
+def group_equal(keys: np.ndarray, first: np.ndarray, groups: np.ndarray) -> int:
+    """Number distinct keys as they appear; fill in where each is first, and the number of each key. Returns how many.
+    """
+    size, n = 64, 0
+    while size < 2 * len(keys):
+        size *= 2
+    table = np.full(size, -1)
+    for i in range(len(keys)):
+        place = np.int64(keys[i] & np.uint64(size - 1))
+        while table[place] >= 0 and keys[first[table[place]]] != keys[i]:
+            place = (place + 1) % size
+        if table[place] < 0:
+            table[place], first[n] = n, i
+            n += 1
+        groups[i] = table[place]
+    return n

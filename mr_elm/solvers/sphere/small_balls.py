@@ -7,7 +7,8 @@ import numpy as np
 
 from mr_elm.solvers.box.box_qp import Result, Settings
 from mr_elm.solvers.box.small_machines import SmallMachines, solve_small_machines
-from mr_elm.solvers.sphere.sphere_svm import common_diagonal, limit_violation
+from mr_elm.solvers.shared.equal_rows import EqualRows
+from mr_elm.solvers.sphere.sphere_svm import common_diagonal, invert, limit_violation
 from mr_elm.typing import Floats
 
 
@@ -42,10 +43,14 @@ def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Set
     costs : (N,), C w_i; rows of 0 do not train. n_classes : of the whole problem, where codes are of two of them.
     """
     common_diagonal(rows.diagonal())
+    equal = EqualRows.find(rows, codes, costs)
+    if equal is not None:
+        some = equal.first
+        distinct = solve_small_balls(rows.take(some), codes[some], equal.totals, settings, n_classes)
+        return distinct and distinct.spread(equal, equal.share_in_proportion, invert(costs))
     trains = costs > 0
     upper = np.where(trains, 2 * costs.max() * np.sqrt(len(codes)), 0)  # see `SphereProblem.box`
-    ridge = np.divide(1.0, costs, out=np.zeros(len(costs)), where=trains)
-    found = solve_small_machines(rows, codes, upper, limit_violation(settings), ridge, n_classes)
+    found = solve_small_machines(rows, codes, upper, limit_violation(settings), invert(costs), n_classes)
     if found is None:
         return None
     starts, product = found.offsets[:-1], found.gradient + 1

@@ -70,7 +70,7 @@ class SphereProblem:
     @property
     def ridge(self) -> Floats:
         """Return 1 / (C w_i), (N,), and 0 for rows that do not train."""
-        return np.divide(1.0, self.costs, out=np.zeros(self.n_samples), where=self.trains)
+        return invert(self.costs)
 
     def products(self, b: Floats) -> tuple[Floats, Floats, int]:
         """Return (f, k~b) for weights b, float64, and the number of kernel rows that took."""
@@ -123,6 +123,11 @@ class BallRows:
         return total
 
 
+def invert(costs: Floats) -> Floats:
+    """Return 1 / C_i, (N,), and 0 for rows that do not train."""
+    return np.divide(1.0, costs, out=np.zeros(len(costs)), where=costs > 0)
+
+
 def common_diagonal(diagonal: Floats) -> float:
     """Return tau = K(x, x). Raises ValueError when it is not the same for all rows."""
     least, largest = float(diagonal.min()), float(diagonal.max())
@@ -168,7 +173,8 @@ def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None
         some = equal.first
         distinct = SphereProblem(problem.rows.take(some), problem.targets[some], 1.0, equal.totals)
         found = solve_exact(distinct, settings, None if start is None else equal.join(start))
-        return replace(found, alpha=equal.share_in_proportion(found.alpha), decision=found.decision[equal.groups])
+        alpha, decision = found.alpha[equal.groups], found.decision[equal.groups]
+        return replace(found, alpha=equal.share_in_proportion(alpha), decision=decision)
     started = time.process_time()
     within = limit_violation(settings)
     with warnings.catch_warnings():
