@@ -203,7 +203,7 @@ class KernelModel(Model):
         for start in range(0, X.shape[0], step):
             Z, part = self.scale(X[start:start + step]), scores[start:start + step]
             if pairs:
-                pairs.add_product(Z, part)
+                pairs.add_product(Z, scores.T, start)
             else:
                 self.tiles.add_product(separate(Z, self.support_vectors), self.arrays['dual_coef'], part)
         return scores

@@ -228,6 +228,15 @@ def add_rows(slab: np.ndarray, slots: np.ndarray, weights: Floats, total: Floats
             total[start + j] += part[j]
 
 
+@fast
+def add_to_rows(values: Floats, rows: np.ndarray, start: int, out: Floats) -> None:
+    """Add values (m, n) to the numbers from `start` on of some rows (m,) of `out`."""
+    for r in range(len(rows)):
+        here, new = out[rows[r], start:start + values.shape[1]], values[r]
+        for j in range(len(new)):
+            here[j] += new[j]
+
+
 @jit()
 def mark_rows(values: np.ndarray, marks: np.ndarray) -> None:
     """Fill marks (n,) with a hash of each row, which equal rows share; values : (n, d), float64 seen as uint64."""

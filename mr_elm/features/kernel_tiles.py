@@ -49,9 +49,9 @@ class KernelTiles:
         """Turn inner products (m, n) into kernel values in float64."""
         if not self.kernel.kind.exponent:
             return self.kernel.finish(products.astype(float, copy=False), own, squares)
-        from mr_elm.features import fused
+        from mr_elm.features.fused import fill_kernel_tile
         tile = np.empty(products.shape)
-        fused.fill_kernel_tile(products, (own, squares), self.kernel.exponential, tile, 0)
+        fill_kernel_tile(products, (own, squares), self.kernel.exponential, tile, 0)
         return tile
 
     def add_product(self, A: Rows, vectors: Floats, out: Floats) -> Floats:
@@ -78,11 +78,12 @@ class PairProduct:
                 self.pieces.setdefault(left, []).append((slice(part.start - left, part.stop - left), columns,
                                                          weights[:, part.start - first:part.stop - first]))
 
-    def add_product(self, A: Rows, out: Floats) -> None:
-        """Add K(A, B) coefficients, (m, P), to `out`; its columns are best contiguous."""
+    def add_product(self, A: Rows, out: Floats, start: int) -> None:
+        """Add K(A, B) coefficients to the numbers from `start` on of each pair in `out`, (P, n)."""
+        from mr_elm.features.fused import add_to_rows
         for part, tile in self.tiles.parts(A):
             for place, columns, weights in self.pieces[part.start]:
-                out.T[columns] += weights @ tile[:, place].T
+                add_to_rows(weights @ tile[:, place].T, columns, start, out)
 
 
 def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) -> Floats:

@@ -61,10 +61,10 @@ def count_votes(decisions: Floats, n_classes: int) -> tuple[np.ndarray, Floats, 
 
     decisions : of pairs, (n, P). The class of a row has most votes, then the largest sum.
     """
-    from mr_elm.solvers.shared import vote_loops
+    from mr_elm.solvers.shared.vote_loops import add_votes
     votes, sums = np.zeros((2, n_classes, len(decisions)))
     found = np.empty(len(decisions), np.int64)
-    vote_loops.count_votes(np.ascontiguousarray(decisions.T), votes, sums, found)
+    add_votes(np.ascontiguousarray(decisions.T), votes, sums, found)
     return votes, sums, found
 
 

@@ -8,7 +8,7 @@ ROWS_AT_ONCE = 128  # whose votes and sums of 100 classes stay in the second cac
 
 
 @jit()
-def count_votes(columns: Floats, votes: np.ndarray, sums: Floats, found: np.ndarray) -> None:
+def add_votes(columns: Floats, votes: np.ndarray, sums: Floats, found: np.ndarray) -> None:
     """Add the votes of each class, and its decision values, to those given; fill in the class of each row.
 
     columns : decision values of pairs, (P, n). votes, sums : (K, n). found : (n,), of most votes, then the largest sum,
