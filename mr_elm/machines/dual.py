@@ -34,7 +34,10 @@ class BoxMachine:
         return solve_dual(BoxQP(source, targets, self.C, weights), self.rule, self.settings)
 
     def solve_alone(self, source: Any, targets: Floats, weights: Floats | None, n_classes: int) -> Result:
-        """Train one of the machines of n_classes classes as `solve_pairs` trains it among the others, or by itself."""
+        """Train one of the machines of n_classes classes as `solve_pairs` trains it among the others, or by itself.
+
+        Equal rows are put together where its own rows say that this pays; that makes no difference to the optimum.
+        """
         codes = (targets > 0).astype(int)
         for known in sorted({n_classes, 2}, reverse=True) if np.ptp(codes) else ():
             small = self.solve_pairs(source, codes, weights, known)

@@ -1,5 +1,4 @@
 """Choose a solver of the box-constrained dual by its rule; compiled code is loaded when one is asked for."""
-from dataclasses import replace
 from importlib import import_module
 
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
@@ -52,5 +51,4 @@ def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = 
         return solve(problem, settings or Settings())
     some = equal.first
     found = solve(BoxQP(problem.rows.take(some), problem.targets[some], 1.0, equal.totals), settings or Settings())
-    alpha, decision = found.alpha[equal.groups], found.decision[equal.groups]
-    return replace(found, alpha=equal.share_in_order(alpha), decision=decision)
+    return equal.restore(found, equal.share_in_order)

@@ -210,6 +210,21 @@ def test_a_factor_is_in_float32_where_that_costs_hardly_a_pass(rows, weighted, m
     assert max(residual for _, residual in solved) <= 1e-8 and abs(solved[0][0] - solved[1][0]) <= 1
 
 
+@pytest.mark.parametrize('kernel, degree, d, C', [('linear', None, 560, 15.0), ('polynomial', 2, 33, 0.5)])
+def test_a_part_in_float64_follows_one_in_float32_beyond_the_rank_of_the_kernel(kernel, degree, d, C):
+    Z = np.random.default_rng(0).standard_normal((2000, d))
+    Z /= np.linalg.norm(Z, axis=1)[:, None]
+    T, kernel = np.sign(Z @ np.random.default_rng(1).standard_normal((d, 1))), make_kernel(kernel, d, degree=degree)
+    factor = NystromFactor(Z, kernel, C, 900)
+    for rank in (400, 900):
+        factor.extend(rank)
+    assert [part.dtype for _, part in factor.parts] == [np.float32, float]
+    B = factor.columns(np.arange(2000)).T
+    assert np.allclose(np.triu(factor.gram), np.triu(B.T @ B), atol=1e-3)
+    _, passes, residual = solve_cg(make_kernel_product(Z, kernel), T, C, factor.precondition())
+    assert residual <= 1e-8 and passes <= 10
+
+
 @pytest.mark.parametrize('weighted', [False, True])
 def test_a_factor_grows_as_if_all_landmarks_had_been_there(rows, weighted):
     scale = np.random.default_rng(2).uniform(0, 2, N) if weighted else None

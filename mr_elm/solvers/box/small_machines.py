@@ -134,7 +134,7 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     n_classes : of the whole problem, where codes are of two of them.
     """
     started = time.process_time()
-    equal = EqualRows.find(rows, codes, upper) if ridge is None else None
+    equal = find_equal(rows, codes, upper) if ridge is None else None
     if equal is not None:
         some = equal.first
         found = solve_small_machines(rows.take(some), codes[some], equal.totals, settings, n_classes=n_classes)
@@ -162,6 +162,14 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
         solve_tiles(rows, order, plan, machines, settings.n_threads)
     found.seconds = time.process_time() - started
     return found
+
+
+def find_equal(rows: Any, codes: np.ndarray, costs: Floats) -> EqualRows | None:
+    """Return the EqualRows, None also where no machine of distinct rows can be small."""
+    equal = EqualRows.find(rows, codes, costs)
+    if equal is None or np.sort(np.bincount(codes[equal.first]))[:2].sum() > MOST_OF_FEW[0]:
+        return None
+    return equal
 
 
 def begin(diagonal: Floats, upper: Floats) -> Floats:

@@ -32,7 +32,7 @@ AT_ONCE = 4096  # rows of Z, or columns of B', that are worked on together
 TILE, FEWEST = 1 << 21, 256  # numbers of B' that a thread computes together, and columns at least
 SHARE = 0.01  # of tau: how far float32 may move eigenvalues; a large share costs passes
 SMALL_PIVOT = 10  # times the rounding of float32 on the trace: divided by a smaller one, float32 loses its digits
-TRIES = 6  # of a larger multiple of I, each ten times the last
+TRIES, MORE = 6, 4  # of a larger multiple of I, each ten times the last; and more where float32 has rounded before
 NOT_POSITIVE = ('expected a positive kernel, found one that is not positive on landmarks: use another kernel, or scale '
                 'the features, whose size may hide how rows differ')
 
@@ -63,11 +63,12 @@ class Preconditioner:
         """Return M^-1 R, (N, k)."""
         columns = cut_columns(len(R))
         right = sum_in_threads(
-            lambda some: np.concatenate([part[:, some] @ R[some].astype(part.dtype) for _, part in self.parts],
-                                        dtype=float), columns, self.n_threads)
+            lambda some: np.concatenate([part[:, some] @ R[some].astype(part.dtype, copy=False)
+                                         for _, part in self.parts], dtype=float), columns, self.n_threads)
         inner = cho_solve((self.upper, False), right)
         product = map_in_threads(
-            lambda some: sum(part[:, some].T @ inner[rows].astype(part.dtype) for rows, part in self.parts),
+            lambda some: sum(part[:, some].T @ inner[rows].astype(part.dtype, copy=False)
+                             for rows, part in self.parts),
             columns, self.n_threads)
         return (R - np.concatenate(product)) / self.tau
 
@@ -124,7 +125,7 @@ class NystromFactor:
         upper = self.factor_core(core, rank)
         if self.takes_single(upper):
             upper = upper.astype(np.float32)
-        shared, tile = shared.astype(upper.dtype), np.empty((rank - old, n), upper.dtype)
+        shared, tile = shared.astype(upper.dtype, copy=False), np.empty((rank - old, n), upper.dtype)
 
         def fill(some: slice) -> None:
             self.fill_tile(new, np.arange(n)[some], tile[:, some])
@@ -134,9 +135,12 @@ class NystromFactor:
 
         def multiply(left: int) -> None:
             right = min(left + WIDTH, rank)
+            strip = tile[left - old:right - old]
             for rows, part in self.parts:
                 above = part[:right - rows.start]
-                gram[rows.start:rows.start + len(above), left:right] = above @ tile[left - old:right - old].T
+                target = gram[rows.start:rows.start + len(above), left:right]
+                for some in cut_columns(n):  # of a float32 part beside one of float64 no more is converted
+                    target += above[:, some] @ strip[:, some].T
 
         gram = np.zeros((rank, rank), order='F')
         gram[:old, :old], self.gram = self.gram, gram
@@ -161,7 +165,8 @@ class NystromFactor:
         Raises ValueError when that is not small.
         """
         smallest = np.sqrt(rank) * np.finfo(float).eps * self.trace
-        for jitter in smallest * 10.0**np.arange(TRIES):
+        tries = TRIES + (MORE if any(part.dtype == np.float32 for _, part in self.parts) else 0)
+        for jitter in smallest * 10.0**np.arange(tries):
             upper = core.copy(order='F')
             upper[np.diag_indices_from(upper)] += jitter
             if not factor_upper(upper, self.n_threads):

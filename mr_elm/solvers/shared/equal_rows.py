@@ -6,13 +6,16 @@ way the machine, its gap and its violation are those of the distinct rows. Rows 
 
 Source: ours.
 """
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mr_elm.typing import Floats
+
+Found = TypeVar('Found', bound=Any)
 
 FEWEST, SHARE = 20, 0.05  # rows at least that repeat others: to put fewer together takes longer than it saves
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keeps classes apart in the hash of a row
@@ -31,7 +34,7 @@ class EqualRows:
     def find(cls, rows: Any, codes: np.ndarray, costs: Floats) -> 'EqualRows | None':
         """Return the EqualRows of a source of kernel rows, None where it cannot tell, or few are equal.
 
-        codes : (N,), class numbers or targets.
+        codes : (N,), class numbers or targets, whole numbers in any case.
         """
         hashes = rows.identify()
         if hashes is None:
@@ -60,9 +63,9 @@ class EqualRows:
     @cached_property
     def before(self) -> Floats:
         """Return the sum of C_i of the equal rows that come before each row, (N,)."""
-        costs, starts = self.costs[self.order], np.cumsum(self.counts) - self.counts
-        sums, before = np.cumsum(costs, dtype=np.longdouble) - costs, np.empty(len(costs))
-        before[self.order] = sums - np.repeat(sums[starts], self.counts)
+        from mr_elm.solvers.shared import loops
+        before = np.empty(len(self.groups))
+        loops.sum_before(self.costs, self.groups, np.zeros(len(self.first)), before)
         return before
 
     def join(self, alpha: Floats) -> Floats:
@@ -76,6 +79,10 @@ class EqualRows:
         where = np.repeat(np.arange(len(distinct)), counts)
         within = np.arange(len(where)) - np.repeat(np.cumsum(counts) - counts, counts)
         return self.order[starts[distinct[where]] + within], where
+
+    def restore(self, found: Found, share: Callable[[Floats], Floats]) -> Found:
+        """Return the Result of all rows, for that of the distinct ones. share : one of the two methods below."""
+        return replace(found, alpha=share(found.alpha[self.groups]), decision=found.decision[self.groups])
 
     def share_in_proportion(self, alpha: Floats, rows: np.ndarray | slice = ALL) -> Floats:
         """Return alpha of some rows, for that of the distinct ones, (m,), in proportion to C_i."""

@@ -292,3 +292,11 @@ def group_equal(keys: np.ndarray, first: np.ndarray, groups: np.ndarray) -> int:
             n += 1
         groups[i] = table[place]
     return n
+
+
+@jit()
+def sum_before(values: Floats, groups: np.ndarray, totals: Floats, before: Floats) -> None:
+    """Fill in the sum of the values of a group that come before each of them. totals : of each group, zeros."""
+    for i in range(len(values)):
+        before[i] = totals[groups[i]]
+        totals[groups[i]] += values[i]

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.solvers.box.box_qp import Result, Settings
-from mr_elm.solvers.box.small_machines import SmallMachines, solve_small_machines
-from mr_elm.solvers.shared.equal_rows import EqualRows
+from mr_elm.solvers.box.small_machines import SmallMachines, find_equal, solve_small_machines
 from mr_elm.solvers.sphere.sphere_svm import common_diagonal, invert, limit_violation
 from mr_elm.typing import Floats
 
@@ -43,7 +42,7 @@ def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Set
     costs : (N,), C w_i; rows of 0 do not train. n_classes : of the whole problem, where codes are of two of them.
     """
     common_diagonal(rows.diagonal())
-    equal = EqualRows.find(rows, codes, costs)
+    equal = find_equal(rows, codes, costs)
     if equal is not None:
         some = equal.first
         distinct = solve_small_balls(rows.take(some), codes[some], equal.totals, settings, n_classes)

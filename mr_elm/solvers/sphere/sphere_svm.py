@@ -173,8 +173,7 @@ def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None
         some = equal.first
         distinct = SphereProblem(problem.rows.take(some), problem.targets[some], 1.0, equal.totals)
         found = solve_exact(distinct, settings, None if start is None else equal.join(start))
-        alpha, decision = found.alpha[equal.groups], found.decision[equal.groups]
-        return replace(found, alpha=equal.share_in_proportion(alpha), decision=decision)
+        return equal.restore(found, equal.share_in_proportion)
     started = time.process_time()
     within = limit_violation(settings)
     with warnings.catch_warnings():
