@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
+from mr_elm.features.landmarks import GOLDEN, scramble
 from mr_elm.typing import Floats, Pair
 
 fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
+_scramble = inline(scramble)
 COLUMNS = 256  # two rows of partial distances of this length stay in the first cache
 
 
@@ -240,14 +242,10 @@ def add_to_rows(values: Floats, rows: np.ndarray, start: int, out: Floats) -> No
 @jit()
 def mark_rows(values: np.ndarray, marks: np.ndarray) -> None:
     """Fill marks (n,) with a hash of each row, which equal rows share; values : (n, d), float64 seen as uint64."""
-    shift, first, second = np.uint64(32), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-    golden, minus_zero = np.uint64(0x9E3779B97F4A7C15), np.uint64(1 << 63)
+    minus_zero = np.uint64(1 << 63)
     for i in range(len(values)):
         row, mark = values[i], np.uint64(0)
         for j in range(len(row)):
-            v = np.uint64(0) if row[j] == minus_zero else row[j]
-            v ^= np.uint64(j + 1) * golden
-            v = (v ^ (v >> shift)) * first
-            v = (v ^ (v >> shift)) * second
-            mark += v ^ (v >> shift)
+            value = np.uint64(0) if row[j] == minus_zero else row[j]
+            mark += _scramble(value ^ np.uint64(j + 1) * GOLDEN)
         marks[i] = mark

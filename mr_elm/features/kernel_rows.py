@@ -19,7 +19,6 @@ from mr_elm.typing import Floats, Rows
 DENSE_BYTES = 1 << 29  # CSR data are expanded when they fit into this,
 DENSE_SHARE = 0.1      # or when more than this share of their values is not zero
 CENTRED = 0.01         # of the mean square norm of the rows, that of their mean: to centre them would not pay
-AT_ONCE = 4096         # rows that are hashed together
 SAMPLED = 400          # rows of a ready matrix that are looked at
 NEGATIVE = 1e-6        # of the largest eigenvalue: rounding makes smaller negative ones
 
@@ -56,8 +55,7 @@ class SparseRows(KernelSource):
 
     def identify(self) -> np.ndarray:
         """Return a hash of each row, (n,) uint64, which equal rows share."""
-        return np.concatenate([hash_rows(self.X[start:start + AT_ONCE], 0)
-                               for start in range(0, self.n_samples, AT_ONCE)])
+        return hash_rows(self.X, 0)
 
     def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""

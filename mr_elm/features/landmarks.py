@@ -11,6 +11,7 @@ from mr_elm.typing import Floats, Rows
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 CACHED = 1 << 14  # numbers hashed together
+AT_ONCE = 4096  # sparse rows hashed together
 
 
 def scramble(x: np.ndarray) -> np.ndarray:
@@ -28,6 +29,12 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
         step = max(1, CACHED // max(X.shape[1], 1))
         return np.concatenate([np.zeros(0, np.uint64), *(hash_few(X[start:start + step], positions, key)
                                                          for start in range(0, len(X), step))])
+    return np.concatenate([np.zeros(0, np.uint64), *(hash_few_sparse(X[start:start + AT_ONCE], key)
+                                                     for start in range(0, X.shape[0], AT_ONCE))])
+
+
+def hash_few_sparse(X: sp.csr_matrix, key: np.ndarray) -> np.ndarray:
+    """Hash some sparse rows; see `hash_rows`."""
     position = scramble(X.indices.astype(np.uint64) * GOLDEN + key)
     terms = scramble(np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64) ^ position)
     terms[X.data == 0] = 0

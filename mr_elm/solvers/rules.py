@@ -49,6 +49,6 @@ def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = 
     equal = EqualRows.find(problem.rows, problem.targets, problem.upper) if rule == 'block' else None
     if equal is None:
         return solve(problem, settings or Settings())
-    some = equal.first
-    found = solve(BoxQP(problem.rows.take(some), problem.targets[some], 1.0, equal.totals), settings or Settings())
+    rows, targets, upper = equal.take(problem.rows, problem.targets)
+    found = solve(BoxQP(rows, targets, 1.0, upper), settings or Settings())
     return equal.restore(found, equal.share_in_order)

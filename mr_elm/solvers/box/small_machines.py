@@ -136,8 +136,7 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     started = time.process_time()
     equal = find_equal(rows, codes, upper) if ridge is None else None
     if equal is not None:
-        some = equal.first
-        found = solve_small_machines(rows.take(some), codes[some], equal.totals, settings, n_classes=n_classes)
+        found = solve_small_machines(*equal.take(rows, codes), settings, n_classes=n_classes)
         return found and found.spread(equal, equal.share_in_order, np.zeros(len(codes)))
     if max(n_classes, codes.max() + 1) == 2:
         return solve_single_machine(rows, codes, upper, settings, ridge)

@@ -18,7 +18,6 @@ from mr_elm.typing import Floats
 Found = TypeVar('Found', bound=Any)
 
 FEWEST, SHARE = 20, 0.05  # rows at least that repeat others: to put fewer together takes longer than it saves
-ODD = np.uint64(0x9E3779B97F4A7C15)  # keeps classes apart in the hash of a row
 ALL = slice(None)
 
 
@@ -39,8 +38,9 @@ class EqualRows:
         hashes = rows.identify()
         if hashes is None:
             return None
-        from mr_elm.solvers.shared import loops  # compiled code, which is loaded when it is used
-        keys = hashes + ODD * codes.astype(np.int64).astype(np.uint64)
+        from mr_elm.features.landmarks import GOLDEN  # and compiled code: both are loaded when they are used
+        from mr_elm.solvers.shared import loops
+        keys = hashes + GOLDEN * codes.astype(np.int64).astype(np.uint64)
         first, groups = np.empty((2, len(keys)), np.int64)
         n = loops.group_equal(keys, first, groups)
         return cls(first[:n], groups, costs) if len(keys) - n >= max(FEWEST, SHARE * len(keys)) else None
@@ -67,6 +67,10 @@ class EqualRows:
         before = np.empty(len(self.groups))
         loops.sum_before(self.costs, self.groups, np.zeros(len(self.first)), before)
         return before
+
+    def take(self, rows: Any, codes: np.ndarray) -> tuple[Any, np.ndarray, Floats]:
+        """Return the source of the distinct rows, their codes, and the sum of C_i of each."""
+        return rows.take(self.first), codes[self.first], self.totals
 
     def join(self, alpha: Floats) -> Floats:
         """Return the sum of alpha of each distinct row, (n,)."""

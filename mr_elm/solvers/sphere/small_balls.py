@@ -44,8 +44,7 @@ def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Set
     common_diagonal(rows.diagonal())
     equal = find_equal(rows, codes, costs)
     if equal is not None:
-        some = equal.first
-        distinct = solve_small_balls(rows.take(some), codes[some], equal.totals, settings, n_classes)
+        distinct = solve_small_balls(*equal.take(rows, codes), settings, n_classes)
         return distinct and distinct.spread(equal, equal.share_in_proportion, invert(costs))
     trains = costs > 0
     upper = np.where(trains, 2 * costs.max() * np.sqrt(len(codes)), 0)  # see `SphereProblem.box`

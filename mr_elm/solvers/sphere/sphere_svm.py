@@ -170,8 +170,8 @@ def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None
     from mr_elm.solvers.sphere.sphere_search import solve_ball
     equal = EqualRows.find(problem.rows, problem.targets, problem.costs)
     if equal is not None:
-        some = equal.first
-        distinct = SphereProblem(problem.rows.take(some), problem.targets[some], 1.0, equal.totals)
+        rows, targets, costs = equal.take(problem.rows, problem.targets)
+        distinct = SphereProblem(rows, targets, 1.0, costs)
         found = solve_exact(distinct, settings, None if start is None else equal.join(start))
         return equal.restore(found, equal.share_in_proportion)
     started = time.process_time()
