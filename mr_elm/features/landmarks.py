@@ -1,5 +1,6 @@
 """Choose rows by a keyed hash, so that the choice depends on the rows and the seed alone."""
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
                                                      for start in range(0, X.shape[0], AT_ONCE))])
 
 
-def hash_few_sparse(X: sp.csr_matrix, key: np.ndarray) -> np.ndarray:
+def hash_few_sparse(X: Any, key: np.ndarray) -> np.ndarray:
     """Hash some sparse rows; see `hash_rows`."""
     position = scramble(X.indices.astype(np.uint64) * GOLDEN + key)
     terms = scramble(np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64) ^ position)
