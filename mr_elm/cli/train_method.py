@@ -67,7 +67,7 @@ def add_auto_options(group: Any) -> None:
                        help='choose and average machines by held-out rows')
     group.add_argument('--budget', type=read_budget, metavar='L|Ts', help=AdvancedHelp(
         'limit for --auto: at most L nodes, such as 2000, or about T seconds of one core, such as 60s; a larger one '
-        'allows up to 20000 landmarks by passes (default: 3000)'))
+        'allows up to 20000 landmarks by passes (default: 5000)'))
 
 
 def read_budget(text: str) -> dict[str, int]:

@@ -2,9 +2,9 @@
 
 The sample, rows chosen by a keyed hash, comes to the driver. There leave-one-out and held-out rows choose a machine of
 each kind of nodes and one with a learned metric, drop those that are clearly worse than the best, choose width and nu
-of the others again for as many nodes as they will have, and where rows are many drop those that the average does not
-need. One Gram job sums up all rows for each machine that is left, or passes train them, see `auto_passes`. The model
-averages the machines.
+of the others again for more nodes, and where rows are many drop those that the average does not need. Machines that
+are left choose width and nu once more, in smaller steps. One Gram job sums up all rows for each of them, or passes
+train them, see `auto_passes`. The model averages the machines.
 """
 import time
 from dataclasses import replace
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.auto_passes import choose_for_passes, train_by_passes
+from mr_elm.drivers.auto_passes import choose_for_passes, take_landmarks, train_by_passes
 from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import make_model
@@ -34,7 +34,7 @@ from mr_elm.machines.node_choice import (
     prepare_problem,
     ratio_of_half,
 )
-from mr_elm.machines.node_refinement import refine_candidate
+from mr_elm.machines.node_refinement import FEW_ROWS, HALF, refine_candidate
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import HiddenNodeModel, join_members
 from mr_elm.passes.data_set import DataSet
@@ -45,7 +45,8 @@ from mr_elm.solvers.ridge.fold_grid import total_of
 SAMPLE_ROWS = 4000
 COMPARED_ROWS = 1500  # of the sample, by which kinds, widths and metrics are compared
 STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
-CHEAP = 1e11  # rows times squared nodes: up to this the training costs about as much as choosing the machines
+CHEAP = 2.5e11  # rows times squared nodes: up to this the training costs about as much as choosing the machines
+REFINED_NODES, TRIED_NODES = 2000, 3000  # of machines that the sample judges, at most: many of them, and few
 COMPARE_KEY = 9  # of the hash that chooses them
 
 
@@ -86,18 +87,28 @@ def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list
     candidates += [learned] if learned else []
     good = keep_members(candidates, few)
     say_left_out(inputs, few, candidates, good, 'clearly worse')
-    n_hidden = choose_n_hidden(good[:MOST_MEMBERS], few, n_rows, budget)
-    if n_hidden > inputs.options.n_hidden:
-        inputs.data.engine.reporter.say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
-        refined, few = [refine_candidate(inputs.with_options(n_hidden=n_hidden), rows, each) for each in good], rows
+    wanted, compared = count_wanted(good, few, n_rows), inputs.options.n_hidden
+    n_hidden = min(wanted, budget.largest(n_rows, min(len(good), MOST_MEMBERS)))
+    if n_hidden > compared:
+        refined, few = refine(inputs, rows, good, min(n_hidden, REFINED_NODES)), rows
         good = keep_members(refined, rows)
         say_left_out(inputs, rows, refined, good, 'clearly worse')
     # each costs a pass over further rows, where there are some
     members = choose_average(good, few) if n_rows > len(rows) else good[:MOST_MEMBERS]
     say_left_out(inputs, few, good, members, 'not needed')
+    n_hidden = min(wanted, budget.largest(n_rows, len(members)))
+    if n_hidden > compared and len(rows) > FEW_ROWS:
+        members, few = refine(inputs, rows, members, min(n_hidden, TRIED_NODES), HALF), rows
     for each in members:
         inputs.data.engine.reporter.say(describe(each, few))
     return [replace(each, options=replace(each.options, n_hidden=n_hidden)) for each in members]
+
+
+def refine(inputs: NodeInputs, rows: SampleRows, candidates: list[Candidate], n_hidden: int,
+           step: float = 1.0) -> list[Candidate]:
+    """Return candidates with width and nu for more nodes. step : see `refine_candidate`."""
+    inputs.data.engine.reporter.say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
+    return [refine_candidate(inputs.with_options(n_hidden=n_hidden), rows, each, step) for each in candidates]
 
 
 def say_left_out(inputs: NodeInputs, rows: SampleRows, compared: list[Candidate], kept: list[Candidate],
@@ -124,15 +135,14 @@ def describe(candidate: Candidate, rows: SampleRows) -> str:
     return f'--map {given.map}{kernel}{metric} --weight-scale {given.weight_scale:g} --nu {given.nu:g}{score}'
 
 
-def choose_n_hidden(candidates: list[Candidate], rows: SampleRows, n_rows: int, budget: Budget) -> int:
-    """Return how many nodes to train: many where the error still falls steeply when nodes double."""
+def count_wanted(candidates: list[Candidate], rows: SampleRows, n_rows: int) -> int:
+    """Return how many nodes pay: all that are cheap, and more where the error still falls steeply when nodes double."""
     best = max(candidates, key=lambda each: each.value)
-    compared = best.options.n_hidden
-    if n_rows <= compared:
-        return compared
+    if n_rows <= best.options.n_hidden:
+        return best.options.n_hidden
     ratio = ratio_of_half(best, rows)
-    wanted = next(n_hidden for bound, n_hidden in STEEP if ratio <= bound)
-    return min(budget.largest(n_rows, len(candidates)), n_rows, max(int(np.sqrt(CHEAP / n_rows)), wanted))
+    steep = next(n_hidden for bound, n_hidden in STEEP if ratio <= bound)
+    return min(n_rows, max(int(np.sqrt(CHEAP / n_rows)), steep))
 
 
 def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOptions) -> Made:
@@ -140,6 +150,9 @@ def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOp
 
     options : say whether probabilities or intervals are wanted.
     """
+    most = max((each.options.n_hidden for each in members if each.options.map == 'nystrom'), default=0)
+    if inputs.summary.n_rows > SAMPLE_ROWS and most > inputs.summary.landmarks.shape[0]:
+        inputs = take_landmarks(inputs, most)
     problems = [each.state(inputs) for each in members]
     layers = [problem.make_layer() for problem in problems]
     steps = [problem.choose_grid(layer) for problem, layer in zip(problems, layers, strict=True)]

@@ -22,17 +22,22 @@ from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats
 
 FEW_ROWS = 1000  # up to which each row is left out
+HALF = 0.5  # of a doubling of the width
 HELD, HOLD_KEY = 5, 7  # one row of five, by a hash with a key of its own
 
 
-def refine_candidate(problem: NodeProblem, rows: SampleRows, candidate: Candidate) -> Candidate:
-    """Return a candidate with the width and the nu that suit the number of nodes of a problem."""
+def refine_candidate(problem: NodeProblem, rows: SampleRows, candidate: Candidate,
+                     step: float = 1.0) -> Candidate:
+    """Return a candidate with the width and the nu that suit the number of nodes of a problem.
+
+    step : between two widths that are tried, in doublings.
+    """
     held = choose_held(problem, rows)
     options = replace(candidate.options, n_hidden=problem.options.n_hidden)
     start = replace(candidate, options=options)
 
     def score(k: int) -> Candidate:
-        scale = round_scale(options.weight_scale * 2.0**k)
+        scale = round_scale(options.weight_scale * 2.0**(step * k))
         return score_nus(problem, rows, replace(start, options=replace(options, weight_scale=scale)), held)
 
     return climb(score, (0, 1)) if options.map == 'nystrom' else score(0)

@@ -63,7 +63,11 @@ def test_the_model_lives(elm, trained, packed_classes, tmp_path, model_of):
     demand_same_bits(model_of, model, tmp_path / 'once')
 
 
-def test_landmarks_are_those_of_a_training_without_auto(elm, trained, packed_classes, tmp_path, model_of):
+@pytest.mark.parametrize('sample_rows', [auto.SAMPLE_ROWS, 100])
+def test_landmarks_are_those_of_a_training_without_auto(elm, trained, packed_classes, tmp_path, model_of, sample_rows,
+                                                        monkeypatch):
+    monkeypatch.setattr(auto, 'SAMPLE_ROWS', sample_rows)
+    monkeypatch.setattr(auto, 'choose_metric', lambda *_: None)
     header, arrays = model_of(trained(packed_classes))
     number, member = next((k, each) for k, each in enumerate(header['members'])
                           if each['map'] == 'nystrom' and each.get('metric', 'none') == 'none')
@@ -120,6 +124,17 @@ def test_auto_and_what_it_chooses_are_wrong_usage(elm, packed_classes, options, 
     assert elm('train', 'pesvm', packed_classes, '--budget', 10, '--model', tmp_path / 'm').status == 2
 
 
+def test_machines_of_many_rows_choose_their_width_once_more_in_smaller_steps(elm, trained, packed_classes, tmp_path,
+                                                                             monkeypatch):
+    monkeypatch.setattr(node_choice, 'COMPARED_NODES', 50)
+    monkeypatch.setattr(auto, 'FEW_ROWS', 100)
+    monkeypatch.setattr(auto, 'REFINED_NODES', 60)
+    monkeypatch.setattr(auto, 'TRIED_NODES', 80)
+    said = elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm').err
+    assert said.index('width and nu again for 60 hidden nodes') < said.index('width and nu again for 80 hidden nodes')
+    assert all(member.layer.n_hidden == N for member in read_model(tmp_path / 'm').members)
+
+
 @pytest.fixture
 def small_grams(monkeypatch):
     """Compare landmarks of 20 nodes, and let a Gram have 40: as with many thousand rows, passes could have more."""
@@ -174,9 +189,14 @@ def test_a_gram_trains_where_the_error_does_not_fall(elm, small_grams, curved, t
     assert 'solving by a Gram: 40 landmarks have 0.' in done.err and 'expected at most 0' in done.err
 
 
+def test_sums_of_more_machines_take_no_more_memory_unless_a_budget_says_so():
+    assert [Budget().largest(10**4, n) for n in (1, 2, 4)] == [5000, 5000, 3535]
+    assert Budget(nodes=8000).largest(10**4, 4) == 8000
+
+
 def test_seconds_allow_more_landmarks_by_passes_than_by_a_gram_of_many_rows():
-    assert Budget().largest(10**6) == 3000 and not Budget().said
-    budget = Budget(seconds=3600)
+    assert Budget().largest(10**6) == 5000 and not Budget().said
+    budget = Budget(seconds=7200)
     assert budget.largest_by_passes(10**6, 60) > 2 * budget.largest(10**6)
     assert budget.largest_by_passes(10**6, 60) > budget.largest_by_passes(10**6, 60, 3)
     assert Budget(seconds=10**9).largest_by_passes(10**6, 60) == 20000

@@ -19,7 +19,7 @@ from mr_elm.machines.node_choice import (
     median_scale,
     prepare_problem,
 )
-from mr_elm.machines.node_refinement import hold_out, refine_candidate
+from mr_elm.machines.node_refinement import HALF, hold_out, refine_candidate
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.sums.statistics import ColumnStatistics
@@ -147,6 +147,9 @@ def test_more_landmarks_take_a_narrower_kernel(rng, n):
     assert more.layer.n_hidden == n and more.value > first.value
     assert more.options.weight_scale >= first.options.weight_scale
     assert more.judged.mean() == 1 if n == 700 else 0.1 < more.judged.mean() < 0.3
+    fine = refine_candidate(problem.with_options(n_hidden=n), rows, more, HALF)
+    steps = np.log2(fine.options.weight_scale / more.options.weight_scale) / HALF
+    assert fine.value >= more.value and steps == pytest.approx(round(steps), abs=0.02)
 
 
 def test_rows_are_held_out_whatever_their_order_and_copies_one_by_one(rng):
