@@ -37,6 +37,7 @@ from mr_elm.machines.node_choice import (
 from mr_elm.machines.node_refinement import FEW_ROWS, HALF, refine_candidate
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import HiddenNodeModel, join_members
+from mr_elm.parallel import map_in_threads
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import select_sample
@@ -46,7 +47,7 @@ SAMPLE_ROWS = 4000
 COMPARED_ROWS = 1500  # of the sample, by which kinds, widths and metrics are compared
 STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
 CHEAP = 2.5e11  # rows times squared nodes: up to this the training costs about as much as choosing the machines
-REFINED_NODES, TRIED_NODES = 2000, 3000  # of machines that the sample judges, at most: many of them, and few
+REFINED_NODES, TRIED_NODES = 1500, 3000  # of machines that the sample judges, at most: many of them, and few
 COMPARE_KEY = 9  # of the hash that chooses them
 
 
@@ -108,7 +109,9 @@ def refine(inputs: NodeInputs, rows: SampleRows, candidates: list[Candidate], n_
            step: float = 1.0) -> list[Candidate]:
     """Return candidates with width and nu for more nodes. step : see `refine_candidate`."""
     inputs.data.engine.reporter.say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
-    return [refine_candidate(inputs.with_options(n_hidden=n_hidden), rows, each, step) for each in candidates]
+    problem = inputs.with_options(n_hidden=n_hidden)
+    return map_in_threads(lambda each: refine_candidate(problem, rows, each, step), candidates,
+                          inputs.data.engine.n_threads)
 
 
 def say_left_out(inputs: NodeInputs, rows: SampleRows, compared: list[Candidate], kept: list[Candidate],

@@ -87,7 +87,7 @@ def score_nus(problem: NodeProblem, rows: SampleRows, candidate: Candidate, held
         return replace(candidate, options=replace(candidate.options, nu=nu), layer=layer, value=worth,
                        values=np.zeros(rows.T.shape) if values is None else values, judged=judged)
 
-    return climb(score, (0, -1, 1), 3)
+    return climb(score, (0, 1), 3)
 
 
 @dataclass(frozen=True)
