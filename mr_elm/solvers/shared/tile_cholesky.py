@@ -24,17 +24,24 @@ def factor_upper(A: Floats, n_threads: int | None) -> int:
 
     A : float64 or float32.
     """
-    n, potrf = len(A), get_lapack_funcs('potrf', [A])
+    n = len(A)
+    failed = factor_diagonal(A, 0, min(WIDTH, n))
     for start in range(0, n, WIDTH):
+        if failed:
+            return failed
         stop = min(start + WIDTH, n)
-        with one_blas_thread():
-            A[start:stop, start:stop], failed = potrf(A[start:stop, start:stop])
-        if failed > 0:
-            return start + failed
         strips = [(left, min(left + WIDTH, n)) for left in range(stop, n, WIDTH)][::-1]  # the longest first
         map_in_threads(partial(solve_strip, A, start, stop), strips, n_threads)
-        map_in_threads(partial(update_strip, A, start, stop), strips, n_threads)
-    return 0
+        failed = sum(map_in_threads(partial(update_strip, A, start, stop), strips[-1:] + strips[:-1], n_threads))
+    return failed
+
+
+def factor_diagonal(A: Floats, start: int, stop: int) -> int:
+    """Put U_kk in the place of A_kk, of the rows start to stop; returns 0, or the row where A is not positive."""
+    potrf = get_lapack_funcs('potrf', [A])
+    with one_blas_thread():
+        A[start:stop, start:stop], failed = potrf(A[start:stop, start:stop])
+    return start + failed if failed > 0 else 0
 
 
 def solve_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> None:
@@ -43,11 +50,15 @@ def solve_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> Non
     call('trsm', b'L', b'U', b'T', b'N', stop - start, right - left, 1.0, A[start:, start:], n, A[start:, left:], n)
 
 
-def update_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> None:
-    """Subtract U_ki'U_kj from A_ij for all i up to j."""
+def update_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> int:
+    """Subtract U_ki'U_kj from A_ij for all i up to j; the next block on the diagonal is factored, while others wait.
+
+    Returns 0, or the row where A is not positive.
+    """
     (left, right), n = strip, len(A)
     call('gemm', b'T', b'N', right - stop, right - left, stop - start, -1.0, A[start:, stop:], n, A[start:, left:], n,
          1.0, A[stop:, left:], n)
+    return factor_diagonal(A, left, right) if left == stop else 0
 
 
 def divide_columns(F: Floats, U: Floats) -> None:
