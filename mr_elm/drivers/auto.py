@@ -3,8 +3,8 @@
 The sample, rows chosen by a keyed hash, comes to the driver. There leave-one-out and held-out rows choose a machine of
 each kind of nodes and one with a learned metric, drop those that are clearly worse than the best, choose width and nu
 of the others again for more nodes, and where rows are many drop those that the average does not need. Machines that
-are left choose width and nu once more, in smaller steps. One Gram job sums up all rows for each of them, or passes
-train them, see `auto_passes`. The model averages the machines.
+are left choose width and nu once more, in smaller steps. Gram jobs sum up all rows for each of them, or passes train
+them, see `auto_passes`. The model averages the machines.
 """
 import time
 from dataclasses import replace
@@ -48,6 +48,7 @@ COMPARED_ROWS = 1500  # of the sample, by which kinds, widths and metrics are co
 STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
 CHEAP = 6e11  # rows times squared nodes: up to this a machine trains in about 20 s of one core
 REFINED_NODES, TRIED_NODES = 1500, 3000  # of machines that the sample judges, at most: many of them, and few
+TASK_SUMS = 3.6e7  # L^2 of all machines whose sums are made in one pass: a task keeps 16 bytes for each
 COMPARE_KEY = 9  # of the hash that chooses them
 
 
@@ -149,13 +150,23 @@ def count_wanted(candidates: list[Candidate], rows: SampleRows, n_rows: int) -> 
 
 
 def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOptions) -> Made:
-    """Train the machines by one pass over all rows: (header, arrays) of the model that averages them.
+    """Train the machines by a pass over all rows: (header, arrays) of the model that averages them.
 
-    options : say whether probabilities or intervals are wanted.
+    Machines whose sums are too large for one task together take a pass each. options : say whether probabilities or
+    intervals are wanted.
     """
     most = max((each.options.n_hidden for each in members if each.options.map == 'nystrom'), default=0)
     if inputs.summary.n_rows > SAMPLE_ROWS and most > inputs.summary.landmarks.shape[0]:
         inputs = take_landmarks(inputs, most)
+    at_once = max(1, int(TASK_SUMS / members[0].options.n_hidden**2))
+    models = [model for start in range(0, len(members), at_once)
+              for model in sum_up_machines(inputs, members[start:start + at_once])]
+    model = join_members(models)
+    return fit_held_out(inputs.data, (model.header, model.arrays), options, inputs.weights)
+
+
+def sum_up_machines(inputs: NodeInputs, members: list[Candidate]) -> list[HiddenNodeModel]:
+    """Train some machines by one pass over all rows."""
     problems = [each.state(inputs) for each in members]
     layers = [problem.make_layer() for problem in problems]
     steps = [problem.choose_grid(layer) for problem, layer in zip(problems, layers, strict=True)]
@@ -163,6 +174,5 @@ def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOp
     all_rows = Folds(1, 0, 1.0, inputs.options.seed, inputs.weights, inputs.class_numbers)
     sums = sum_up_folds(inputs, GridTask(all_rows, layers, steps))
     with one_thread():
-        model = join_members([HiddenNodeModel(*make_model(problem, layer, step, total_of(parts)))
-                              for problem, layer, step, parts in zip(problems, layers, steps, sums, strict=True)])
-    return fit_held_out(inputs.data, (model.header, model.arrays), options, inputs.weights)
+        return [HiddenNodeModel(*make_model(problem, layer, step, total_of(parts)))
+                for problem, layer, step, parts in zip(problems, layers, steps, sums, strict=True)]

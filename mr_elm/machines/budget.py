@@ -12,7 +12,7 @@ SPEED = 1e10  # multiplications a second of a core: a reference, so that a model
 SHARE = 0.4  # of a budget of seconds, for the sums of all rows and what they are solved for
 SOLVES = 4  # factors of L^3 / 3, and shuffling the sums, in L^3
 MOST_BY_GRAM, MOST_BY_PASSES = 5000, 20000  # nodes, where a budget says no number
-MOST_SUMS = 5e7  # L^2 of all machines, where a budget says no number: a task keeps two numbers for each
+MOST_SUMS = 5e7  # L^2 of all machines, where a budget says no number: the model keeps them
 PASSES = 15  # which a training on landmarks is expected to take at most; the last one is of float64
 EXPONENTIAL = 20  # multiplications that take as long as one value of a kernel
 # How long a multiplication takes, in those of a Gram, L^2 for each row. Measured in one run on 8,000 landmarks.

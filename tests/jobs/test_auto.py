@@ -40,6 +40,12 @@ def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, optio
     demand_same_bits(model_of, trained(packed_classes), trained(packed_classes, *maps(n), *runner, name='again'))
 
 
+def test_machines_whose_sums_take_a_pass_each_are_the_same(trained, packed_classes, model_of, monkeypatch):
+    together = trained(packed_classes)
+    monkeypatch.setattr(auto, 'TASK_SUMS', 1)
+    demand_same_bits(model_of, together, trained(packed_classes, name='again'))
+
+
 def test_machines_are_averaged_and_label_new_rows(elm, trained, write, csv_of, packed_classes, rng):
     X = rng.normal(size=(N, 3))
     labels = (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
