@@ -67,8 +67,8 @@ ABOUT = {
     'kelm/pass': 'This part compares one pass of `--solver cg` on `-r local` with a short script that does the same '
     'arithmetic in one process. The script computes a tenth of the rows, and its time is multiplied by ten.',
     'auto/auto': f'This part compares a training by `--auto` with a training of {SVC} whose C and gamma are chosen '
-    'by cross-validation on 2,000 of the rows ("a tuned SVC"). It compares the accuracy on other rows and the time. '
-    'The times include the choice of the parameters.',
+    'by cross-validation on a part of the rows ("a tuned SVC"), on 2,000 of them with `make bench`. It compares the '
+    'accuracy on other rows and the time. The times include the choice of the parameters.',
     'auto/living': 'This part compares the scores of a grid of parameters, and an update of a model by new rows, with '
     'one training on all rows.',
     'probabilities/svc': 'This part compares the probabilities of `--auto --probabilities` with those of '

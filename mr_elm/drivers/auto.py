@@ -36,6 +36,7 @@ from mr_elm.machines.node_choice import (
 )
 from mr_elm.machines.node_refinement import FEW_ROWS, HALF, refine_candidate
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.passes import SAMPLE
 from mr_elm.models import HiddenNodeModel, join_members
 from mr_elm.parallel import map_in_threads
 from mr_elm.passes.data_set import DataSet
@@ -48,6 +49,7 @@ COMPARED_ROWS = 1500  # of the sample, by which kinds, widths and metrics are co
 STEEP = ((0.8, 3000), (0.9, 2000), (0.96, 1000), (np.inf, 500))  # error(2 L) / error(L) below this: so many pay
 CHEAP = 6e11  # rows times squared nodes: up to this a machine trains in about 20 s of one core
 REFINED_NODES, TRIED_NODES = 1500, 3000  # of machines that the sample judges, at most: many of them, and few
+TRIED_NUMBERS = 2e8  # in memory, of machines that threads try side by side
 TASK_SUMS = 3.6e7  # L^2 of all machines whose sums are made in one pass: a task keeps 16 bytes for each
 COMPARE_KEY = 9  # of the hash that chooses them
 
@@ -100,7 +102,8 @@ def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list
     say_left_out(inputs, few, good, members, 'not needed')
     n_hidden = min(wanted, budget.largest(n_rows, len(members)))
     if n_hidden > compared and len(rows) > FEW_ROWS:
-        members, few = refine(inputs, rows, members, min(n_hidden, TRIED_NODES), HALF), rows
+        refined, few = refine(inputs, rows, members, min(n_hidden, TRIED_NODES), HALF), rows
+        members = sorted(refined, key=lambda each: -each.value)
     for each in members:
         inputs.data.engine.reporter.say(describe(each, few))
     return [replace(each, options=replace(each.options, n_hidden=n_hidden)) for each in members]
@@ -111,8 +114,9 @@ def refine(inputs: NodeInputs, rows: SampleRows, candidates: list[Candidate], n_
     """Return candidates with width and nu for more nodes. step : see `refine_candidate`."""
     inputs.data.engine.reporter.say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
     problem = inputs.with_options(n_hidden=n_hidden)
-    return map_in_threads(lambda each: refine_candidate(problem, rows, each, step), candidates,
-                          inputs.data.engine.n_threads)
+    numbers = 2 * n_hidden * (len(rows) + n_hidden + rows.X.shape[1])  # that a machine needs, about
+    n_threads = min(inputs.data.engine.n_threads, max(1, int(TRIED_NUMBERS / numbers)))
+    return map_in_threads(lambda each: refine_candidate(problem, rows, each, step), candidates, n_threads)
 
 
 def say_left_out(inputs: NodeInputs, rows: SampleRows, compared: list[Candidate], kept: list[Candidate],
@@ -156,7 +160,8 @@ def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOp
     intervals are wanted.
     """
     most = max((each.options.n_hidden for each in members if each.options.map == 'nystrom'), default=0)
-    if inputs.summary.n_rows > SAMPLE_ROWS and most > inputs.summary.landmarks.shape[0]:
+    gathered = min(SAMPLE['nystrom'] * most, inputs.summary.n_rows)
+    if most > inputs.summary.landmarks.shape[0] and gathered > SAMPLE_ROWS:
         inputs = take_landmarks(inputs, most)
     at_once = max(1, int(TASK_SUMS / members[0].options.n_hidden**2))
     models = [model for start in range(0, len(members), at_once)

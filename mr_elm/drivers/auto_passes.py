@@ -87,7 +87,11 @@ def train_by_passes(inputs: NodeInputs, members: list[Candidate], options: PESVM
 
 
 def take_landmarks(inputs: NodeInputs, n_hidden: int) -> NodeInputs:
-    """Return the inputs with n_hidden landmarks: those that a training on all rows would take."""
+    """Return the inputs with n_hidden landmarks: those that a training on all rows would take.
+
+    Where many rows are equal there may be fewer, but not fewer than the inputs have.
+    """
     landmarks = Landmarks(n_hidden, inputs.options.seed)
+    landmarks.add(inputs.summary.landmarks)
     landmarks.add(gather_sample(inputs, SAMPLE['nystrom'] * n_hidden).X)
     return replace(inputs, summary=replace(inputs.summary, landmarks=landmarks.rows))

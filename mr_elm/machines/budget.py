@@ -11,8 +11,8 @@ from mr_elm.typing import Floats
 SPEED = 1e10  # multiplications a second of a core: a reference, so that a model does not depend on the machine
 SHARE = 0.4  # of a budget of seconds, for the sums of all rows and what they are solved for
 SOLVES = 4  # factors of L^3 / 3, and shuffling the sums, in L^3
-MOST_BY_GRAM, MOST_BY_PASSES = 5000, 20000  # nodes, where a budget says no number
-MOST_SUMS = 5e7  # L^2 of all machines, where a budget says no number: the model keeps them
+MOST_BY_GRAM, MOST_BY_PASSES = 5000, 20000  # nodes
+MOST_SUMS = 5e7  # L^2 of all machines by a Gram: the model keeps them
 PASSES = 15  # which a training on landmarks is expected to take at most; the last one is of float64
 EXPONENTIAL = 20  # multiplications that take as long as one value of a kernel
 # How long a multiplication takes, in those of a Gram, L^2 for each row. Measured in one run on 8,000 landmarks.
@@ -34,8 +34,8 @@ class Budget:
 
     def largest(self, n_rows: int, n_machines: int = 1) -> int:
         """Return the largest L of each machine by a Gram: what all of them cost must fit into the seconds."""
-        most = self.nodes or min(MOST_BY_GRAM, int(np.sqrt(MOST_SUMS / n_machines)))
-        return self._fit(most, lambda L: n_machines * L**2 * (n_rows + SOLVES * L))
+        most = min(MOST_BY_GRAM, int(np.sqrt(MOST_SUMS / n_machines)))
+        return self._fit(min(self.nodes or most, most), lambda L: n_machines * L**2 * (n_rows + SOLVES * L))
 
     def largest_by_passes(self, n_rows: int, width: int, n_machines: int = 1) -> int:
         """Return the largest L of each machine on landmarks by passes.

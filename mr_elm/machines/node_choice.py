@@ -31,7 +31,7 @@ MANY_ROWS, FEWER_FEATURES = 5000, 100  # with more rows, beyond so many features
 COMPARED_NODES = 500  # of a machine that is compared, at most
 NUS = tuple(10.0**k for k in range(-2, 7))
 WIDTHS = (0, -1, 1, -2, 2, -3, 3)  # doublings of a width that every search tries
-REACH = 6  # doublings of a width away from the one that a search begins with
+REACH = 6  # steps away from the width that a search begins with
 CLIP = 3.0  # decision values beyond it are as good, or as bad, as this one
 MEDIAN_ROWS = 500  # whose distances say how wide a kernel may be
 
@@ -107,15 +107,19 @@ def measure_distances(Z: Floats, norm: int) -> Floats:
 def climb(score: Callable[[int], Candidate], first: Sequence[int] = (0, -1, 1), reach: int = REACH) -> Candidate:
     """Return the best candidate of whole numbers, which go on outwards while the best lies at an edge.
 
-    first : the numbers to begin with, side by side. reach : the largest number.
+    first : the numbers to begin with, side by side. reach : the largest number. Only the best one is kept in memory.
     """
-    found = {k: score(k) for k in first}
-    while True:
-        best = max(found, key=lambda k: found[k].value)
-        edges = [k for k in (best - 1, best + 1) if k not in found and abs(k) <= reach]
-        if not edges:
-            return found[best]
-        found[edges[0]] = score(edges[0])
+    best, place, tried = score(first[0]), first[0], {first[0]}
+    waiting = list(first[1:])
+    while waiting:
+        k = waiting.pop(0)
+        found = score(k)
+        tried.add(k)
+        if found.value > best.value:
+            best, place = found, k
+        if not waiting:
+            waiting = [k for k in (place - 1, place + 1) if k not in tried and abs(k) <= reach][:1]
+    return best
 
 
 def round_scale(scale: float) -> float:

@@ -1,4 +1,4 @@
-"""--auto chooses machines by a sample and trains them by one pass: the same model for any splits and runner."""
+"""--auto chooses machines by a sample and trains them by all rows: the same model for any splits and runner."""
 import json
 
 import numpy as np
@@ -40,10 +40,14 @@ def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, optio
     demand_same_bits(model_of, trained(packed_classes), trained(packed_classes, *maps(n), *runner, name='again'))
 
 
-def test_machines_whose_sums_take_a_pass_each_are_the_same(trained, packed_classes, model_of, monkeypatch):
+def test_machines_whose_sums_take_a_pass_each_are_the_same(elm, trained, packed_classes, model_of, tmp_path,
+                                                           monkeypatch):
     together = trained(packed_classes)
     monkeypatch.setattr(auto, 'TASK_SUMS', 1)
-    demand_same_bits(model_of, together, trained(packed_classes, name='again'))
+    said = elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'again').err.splitlines()
+    demand_same_bits(model_of, together, tmp_path / 'again')
+    passes = sum(line.startswith('folds: ') for line in said)
+    assert passes == len(read_model(together).members) > 1
 
 
 def test_machines_are_averaged_and_label_new_rows(elm, trained, write, csv_of, packed_classes, rng):
@@ -130,6 +134,16 @@ def test_auto_and_what_it_chooses_are_wrong_usage(elm, packed_classes, options, 
     assert elm('train', 'pesvm', packed_classes, '--budget', 10, '--model', tmp_path / 'm').status == 2
 
 
+def test_landmarks_are_not_fewer_than_those_of_the_sample_where_rows_repeat(trained, write, csv_of, rng, monkeypatch):
+    for name, value in (('SAMPLE_ROWS', 600), ('CHEAP', 1), ('STEEP', ((np.inf, 100),)), ('FEW_ROWS', 100)):
+        monkeypatch.setattr(auto, name, value)
+    monkeypatch.setattr(node_choice, 'COMPARED_NODES', 20)
+    X = np.repeat(rng.normal(size=(150, 2)), 8, axis=0)
+    members = read_model(trained(write('rows.csv', csv_of((X[:, 0] * X[:, 1] > 0) * 1, X)))).members
+    counts = [member.layer.n_hidden for member in members if member.layer.kind != 'sigmoid']
+    assert counts and min(counts) > 60  # 600 of 1,200 rows hold about 75 distinct ones, 200 about 25
+
+
 def test_machines_of_many_rows_choose_their_width_once_more_in_smaller_steps(elm, trained, packed_classes, tmp_path,
                                                                              monkeypatch):
     monkeypatch.setattr(node_choice, 'COMPARED_NODES', 50)
@@ -195,9 +209,9 @@ def test_a_gram_trains_where_the_error_does_not_fall(elm, small_grams, curved, t
     assert 'solving by a Gram: 40 landmarks have 0.' in done.err and 'expected at most 0' in done.err
 
 
-def test_sums_of_more_machines_take_no_more_memory_unless_a_budget_says_so():
+def test_sums_of_more_machines_take_no_more_memory():
     assert [Budget().largest(10**4, n) for n in (1, 2, 4)] == [5000, 5000, 3535]
-    assert Budget(nodes=8000).largest(10**4, 4) == 8000
+    assert Budget(nodes=8000).largest(10**4, 4) == 3535 and Budget(nodes=800).largest(10**4, 4) == 800
 
 
 def test_seconds_allow_more_landmarks_by_passes_than_by_a_gram_of_many_rows():

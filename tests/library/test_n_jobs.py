@@ -109,7 +109,8 @@ def test_the_factor_in_strips_is_the_cholesky_factor(n):
     assert np.allclose(np.triu(U), np.linalg.cholesky(A).T, rtol=0, atol=1e-12)
 
 
-def test_a_matrix_that_is_not_positive_is_found_at_its_row():
+@pytest.mark.parametrize('row', [0, 100, 400, 599])
+def test_a_matrix_that_is_not_positive_is_found_at_its_row(row):
     A = np.eye(600)
-    A[400, 400] = -1
-    assert factor_upper(np.asfortranarray(A), 2) == 401
+    A[row, row] = -1
+    assert factor_upper(np.asfortranarray(A), 2) == row + 1

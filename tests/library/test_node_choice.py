@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.features.metric import measure_importance
+from mr_elm.machines import node_refinement
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.metric_choice import choose_metric
 from mr_elm.machines.node_choice import (
@@ -147,9 +148,16 @@ def test_more_landmarks_take_a_narrower_kernel(rng, n):
     assert more.layer.n_hidden == n and more.value > first.value
     assert more.options.weight_scale >= first.options.weight_scale
     assert more.judged.mean() == 1 if n == 700 else 0.1 < more.judged.mean() < 0.3
-    fine = refine_candidate(problem.with_options(n_hidden=n), rows, more, HALF)
-    steps = np.log2(fine.options.weight_scale / more.options.weight_scale) / HALF
-    assert fine.value >= more.value and steps == pytest.approx(round(steps), abs=0.02)
+
+
+def test_a_width_can_be_chosen_in_half_steps(rng, monkeypatch):
+    problem, rows = prepare(*draw_squares(700, rng, 0.2), n_hidden=50)
+    first, tried, score_nus = choose_candidates(problem, rows)[1], [], node_refinement.score_nus
+    monkeypatch.setattr(node_refinement, 'score_nus', lambda problem, rows, candidate, held: (
+        tried.append(candidate.options.weight_scale / first.options.weight_scale),
+        score_nus(problem, rows, candidate, held))[1])
+    refine_candidate(problem, rows, first, HALF)
+    assert tried[:2] == pytest.approx([1, 2**0.5], rel=0.01) and len(tried) > 2
 
 
 def test_rows_are_held_out_whatever_their_order_and_copies_one_by_one(rng):

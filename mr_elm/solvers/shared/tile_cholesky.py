@@ -51,9 +51,9 @@ def solve_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> Non
 
 
 def update_strip(A: Floats, start: int, stop: int, strip: tuple[int, int]) -> int:
-    """Subtract U_ki'U_kj from A_ij for all i up to j; the next block on the diagonal is factored, while others wait.
+    """Subtract U_ki'U_kj from A_ij for all i up to j, and factor the next block on the diagonal, if it is in the strip.
 
-    Returns 0, or the row where A is not positive.
+    Other threads update other strips meanwhile. Returns 0, or the row where A is not positive.
     """
     (left, right), n = strip, len(A)
     call('gemm', b'T', b'N', right - stop, right - left, stop - start, -1.0, A[start:, stop:], n, A[start:, left:], n,
