@@ -1,4 +1,4 @@
-"""Train PESVM without options: a sample chooses the machines, one pass over all rows trains them.
+"""Train PESVM without options: a sample chooses the machines, all rows train them.
 
 The sample, rows chosen by a keyed hash, comes to the driver. There leave-one-out and held-out rows choose a machine of
 each kind of nodes and one with a learned metric, drop those that are clearly worse than the best, choose width and nu
@@ -12,13 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.auto_passes import choose_for_passes, take_landmarks, train_by_passes
+from mr_elm.drivers.auto_passes import choose_for_passes, train_by_passes
 from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import make_model
 from mr_elm.drivers.sample import gather_sample
 from mr_elm.drivers.tune_pesvm import sum_up_folds
 from mr_elm.engines.base import Engine
+from mr_elm.features.landmarks import Landmarks
 from mr_elm.machines.budget import Budget
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.grid_task import Folds, GridTask
@@ -67,6 +68,7 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget
     with one_thread():
         members = choose_members(inputs, rows, budget)
         large = choose_for_passes(inputs, members, rows, budget)
+    inputs = take_landmarks(inputs, large or members)
     made = train_by_passes(inputs, large, options) if large else train_by_gram(inputs, members, options)
     n_machines = len(large or members)
     machines = f'averages {n_machines} machines' if n_machines > 1 else 'is one machine'
@@ -153,16 +155,27 @@ def count_wanted(candidates: list[Candidate], rows: SampleRows, n_rows: int) -> 
     return min(n_rows, max(int(np.sqrt(CHEAP / n_rows)), steep))
 
 
+def take_landmarks(inputs: NodeInputs, members: list[Candidate]) -> NodeInputs:
+    """Return the inputs with as many landmarks as the machines have: those that a training on all rows would take.
+
+    Where many rows are equal there may be fewer, but not fewer than those of the sample, which the inputs have.
+    """
+    wanted = max((each.options.n_hidden for each in members if each.options.map == 'nystrom'), default=0)
+    n_gathered = min(SAMPLE['nystrom'] * wanted, inputs.summary.n_rows)
+    if wanted <= inputs.summary.landmarks.shape[0] or n_gathered <= SAMPLE_ROWS:
+        return inputs
+    landmarks = Landmarks(wanted, inputs.options.seed)
+    landmarks.add(inputs.summary.landmarks)
+    landmarks.add(gather_sample(inputs, n_gathered).X)
+    return replace(inputs, summary=replace(inputs.summary, landmarks=landmarks.rows))
+
+
 def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOptions) -> Made:
     """Train the machines by a pass over all rows: (header, arrays) of the model that averages them.
 
     Machines whose sums are too large for one task together take a pass each. options : say whether probabilities or
     intervals are wanted.
     """
-    most = max((each.options.n_hidden for each in members if each.options.map == 'nystrom'), default=0)
-    gathered = min(SAMPLE['nystrom'] * most, inputs.summary.n_rows)
-    if most > inputs.summary.landmarks.shape[0] and gathered > SAMPLE_ROWS:
-        inputs = take_landmarks(inputs, most)
     at_once = max(1, int(TASK_SUMS / members[0].options.n_hidden**2))
     models = [model for start in range(0, len(members), at_once)
               for model in sum_up_machines(inputs, members[start:start + at_once])]

@@ -8,8 +8,6 @@ from dataclasses import replace
 from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm_passes import hold_out_fold, open_problem
-from mr_elm.drivers.sample import gather_sample
-from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.nodes import NODES
 from mr_elm.machines.budget import Budget
 from mr_elm.machines.calibrating import Made, keep_held_out
@@ -18,7 +16,6 @@ from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.node_choice import Candidate
 from mr_elm.machines.node_refinement import held_out_ratio
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.machines.passes import SAMPLE
 from mr_elm.models import HiddenNodeModel, join_members
 
 FALLS = 0.96  # error(2 L) / error(L) up to which more landmarks pay
@@ -67,7 +64,6 @@ def train_by_passes(inputs: NodeInputs, members: list[Candidate], options: PESVM
 
     options : say whether probabilities or intervals are wanted; rows of a fold held out give them.
     """
-    inputs = take_landmarks(inputs, max(each.options.n_hidden for each in members))
     models, held = [], []
     for each in members:
         machine = each.state(inputs).with_options(probabilities=options.probabilities)
@@ -84,14 +80,3 @@ def train_by_passes(inputs: NodeInputs, members: list[Candidate], options: PESVM
     before = join_members(held)
     scored = fit_held_out(inputs.data, (before.header, before.arrays), options, inputs.weights, FOLDS)
     return keep_held_out(type(before)(*scored), model.header, model.arrays)
-
-
-def take_landmarks(inputs: NodeInputs, n_hidden: int) -> NodeInputs:
-    """Return the inputs with n_hidden landmarks: those that a training on all rows would take.
-
-    Where many rows are equal there may be fewer, but not fewer than the inputs have.
-    """
-    landmarks = Landmarks(n_hidden, inputs.options.seed)
-    landmarks.add(inputs.summary.landmarks)
-    landmarks.add(gather_sample(inputs, SAMPLE['nystrom'] * n_hidden).X)
-    return replace(inputs, summary=replace(inputs.summary, landmarks=landmarks.rows))
