@@ -26,8 +26,7 @@ HALF = 0.5  # of a doubling of the width
 HELD, HOLD_KEY = 5, 7  # one row of five, by a hash with a key of its own
 
 
-def refine_candidate(problem: NodeProblem, rows: SampleRows, candidate: Candidate,
-                     step: float = 1.0) -> Candidate:
+def refine_candidate(problem: NodeProblem, rows: SampleRows, candidate: Candidate, step: float = 1.0) -> Candidate:
     """Return a candidate with the width and the nu that suit the number of nodes of a problem.
 
     step : between two widths that are tried, in doublings.

@@ -32,7 +32,8 @@ def factor_upper(A: Floats, n_threads: int | None) -> int:
         stop = min(start + WIDTH, n)
         strips = [(left, min(left + WIDTH, n)) for left in range(stop, n, WIDTH)][::-1]  # the longest first
         map_in_threads(partial(solve_strip, A, start, stop), strips, n_threads)
-        failed = sum(map_in_threads(partial(update_strip, A, start, stop), strips[-1:] + strips[:-1], n_threads))
+        strips = strips[-1:] + strips[:-1]  # the one with the next block on the diagonal first
+        failed = sum(map_in_threads(partial(update_strip, A, start, stop), strips, n_threads))
     return failed
 
 
