@@ -84,21 +84,14 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
 
 
 def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list[Candidate]:
-    """Return the machines to average, and say what was compared."""
-    few, n_rows = take_few(rows, inputs.options.seed), inputs.summary.n_rows
-    inputs.data.engine.reporter.say(f'comparing machines on {len(few):,} rows of the sample')
-    candidates = choose_candidates(inputs, few)
-    landmarks = [each for each in candidates if each.options.map == 'nystrom']
-    learned = choose_metric(inputs, few, max(landmarks, key=lambda each: each.value))
-    candidates += [learned] if learned else []
-    good = keep_members(candidates, few)
-    say_left_out(inputs, few, candidates, good, 'clearly worse')
-    wanted, compared = count_wanted(good, few, n_rows), inputs.options.n_hidden
+    """Return the machines to average, and say what was compared: first with few nodes, the good ones again with more.
+    """
+    few, n_rows, compared = take_few(rows, inputs.options.seed), inputs.summary.n_rows, inputs.options.n_hidden
+    good = keep_good(inputs, few, compare_machines(inputs, few))
+    wanted = count_wanted(good, few, n_rows)
     n_hidden = min(wanted, budget.largest(n_rows, min(len(good), MOST_MEMBERS)))
     if n_hidden > compared:
-        refined, few = refine(inputs, rows, good, min(n_hidden, REFINED_NODES)), rows
-        good = keep_members(refined, rows)
-        say_left_out(inputs, rows, refined, good, 'clearly worse')
+        good, few = keep_good(inputs, rows, refine(inputs, rows, good, min(n_hidden, REFINED_NODES))), rows
     # each costs a pass over further rows, where there are some
     members = choose_average(good, few) if n_rows > len(rows) else good[:MOST_MEMBERS]
     say_left_out(inputs, few, good, members, 'not needed')
@@ -109,6 +102,22 @@ def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list
     for each in members:
         inputs.data.engine.reporter.say(describe(each, few))
     return [replace(each, options=replace(each.options, n_hidden=n_hidden)) for each in members]
+
+
+def compare_machines(inputs: NodeInputs, few: SampleRows) -> list[Candidate]:
+    """Return machines of all kinds, each at its best, one of them with the metric that suits the best landmarks."""
+    inputs.data.engine.reporter.say(f'comparing machines on {len(few):,} rows of the sample')
+    candidates = choose_candidates(inputs, few)
+    landmarks = [each for each in candidates if each.options.map == 'nystrom']
+    learned = choose_metric(inputs, few, max(landmarks, key=lambda each: each.value))
+    return [*candidates, learned] if learned else candidates
+
+
+def keep_good(inputs: NodeInputs, rows: SampleRows, candidates: list[Candidate]) -> list[Candidate]:
+    """Return the machines that are not clearly worse than the best, and say which are."""
+    good = keep_members(candidates, rows)
+    say_left_out(inputs, rows, candidates, good, 'clearly worse')
+    return good
 
 
 def refine(inputs: NodeInputs, rows: SampleRows, candidates: list[Candidate], n_hidden: int,
