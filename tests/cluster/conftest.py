@@ -21,6 +21,7 @@ STATE = ROOT / 'build' / 'hadoop-test'
 PORT_BASE = int(os.environ.get('TEST_PORT_BASE', 24500))
 PROGRAM = Path(sys.executable).with_name('mr-elm')
 OPTIONS = ('--hidden', 600, '--nu', 10)
+PATIENCE = 900  # s; a bundle takes minutes where the machine has other work
 
 
 class Cluster:
@@ -73,7 +74,7 @@ class Cluster:
     def elm(self, *words, runner='hadoop', **environ):
         """Run mr-elm; returns the completed process."""
         with self.started(*words, runner=runner, **environ) as process:
-            out, err = process.communicate(timeout=300)
+            out, err = process.communicate(timeout=PATIENCE)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def done(self, *words, runner='hadoop', **environ):
