@@ -62,13 +62,16 @@ class BlockChoice:
 
         They violate by more than least, except where one side has few: then its next ones come too.
         """
-        up, down, *violating = list_met(point, self.taken, least, self.gain, self.lists)
+        taken = self.taken
+        up, down, *violating = list_met(point, taken, least, self.gain, self.lists)
         few, half = int(FEW * max(violating)), (count + 1) // 2
         raising = choose_largest(self.lists[0, :up], self.gain, min(max(violating[0], few), half))
         lowering = choose_largest(self.lists[1, :down], -self.gain, min(max(violating[1], few), half))
-        members = np.concatenate([raising, lowering])
-        members.sort()  # `np.unique` takes longer
-        return members[np.diff(members, prepend=-1) > 0][:count]
+        taken[raising] = True
+        members = np.concatenate([raising, lowering[~taken[lowering]]])
+        taken[raising] = False
+        members.sort()
+        return members[:count]
 
 
 def choose_largest(candidates: np.ndarray, score: Floats, count: int) -> np.ndarray:

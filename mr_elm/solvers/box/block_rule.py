@@ -12,6 +12,7 @@ Source: ours, on the problem of Bai et al., Sparse extreme learning machine for 
 path is that of Zhao et al.
 """
 import time
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -137,7 +138,7 @@ class BlockSearch:
         """Return about what the rounding of kernel values makes of the running gradient, 0 where it does not matter."""
         if self.cache.is_matrix:
             return 0.0
-        noise = 0.5 * float(np.finfo(self.cache.slab.dtype).eps) * float(np.linalg.norm(self.alpha))
+        noise = 0.5 * float(np.finfo(self.cache.slab.dtype).eps) * sqrt(self.alpha @ self.alpha)
         return noise if noise > self.pace.noise * self.eps else 0.0
 
     def certify(self) -> None:
@@ -179,8 +180,9 @@ class BlockSearch:
         self.alpha[block] = a
         self.certified = self.cache.is_matrix
         self.n_iter += 1
-        self.moved += float(np.abs(a - before).sum())
-        return a - before
+        change = a - before
+        self.moved += float(np.abs(change).sum())
+        return change
 
     def report(self) -> None:
         """Report how far the search is."""

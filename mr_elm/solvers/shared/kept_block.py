@@ -45,7 +45,9 @@ class KeptBlock:
             self.members = wanted
             loops.gather_block(cache.slab, cache.slot_of[wanted], wanted, targets[wanted].astype(dtype), self.matrix)
         else:
-            changed = np.setdiff1d(np.arange(n), place[stays], assume_unique=True)
+            vacant = np.ones(n, bool)
+            vacant[place[stays]] = False
+            changed = np.flatnonzero(vacant)
             self.members = np.empty(n, int)
             self.members[place[stays]], self.members[changed] = wanted[stays], wanted[~stays]
             slots = cache.slot_of[self.members]
