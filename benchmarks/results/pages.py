@@ -18,7 +18,7 @@ WIDTH = 120
 HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
 TOPICS = {'pesvm': 'PESVM', 'passes': 'PESVM by passes', 'dual': 'Sparse ELM and OELM', 'sphere': 'SphereSVM',
           'kelm': 'Kernel ELM', 'auto': 'Choosing parameters, and updates', 'probabilities': 'Probabilities',
-          'spark': 'On Spark', 'hadoop': 'On Hadoop'}
+          'threads': 'On several cores in one process', 'spark': 'On Spark', 'hadoop': 'On Hadoop'}
 MARKS = '<!-- `make results` writes this table -->', '<!-- end of the table -->'
 SPEED_TEXT = ('how many times faster each method trains than its peers (other programs or solvers), on a logarithmic '
               'scale: a dot for each data set, hollow if the runs were not steady; a bar shows the median, and the '
@@ -92,7 +92,8 @@ def describe_setting() -> str:
         'on other rows, so that the time to load compiled code does not count. Two kinds of comparison have no such '
         'untimed run: `auto/auto`, and comparisons that start new processes in each run (on two cores and on Hadoop). '
         'Of the timed runs of each side, the shortest one counts. Seconds are processor seconds (user and system) of '
-        'one thread. Only trainings on two cores and on Hadoop are timed by wall clock.',
+        'one thread. Only comparisons of threads, trainings on two cores, and trainings on Hadoop are timed by wall '
+        'clock.',
         'In a row with "times faster", the value is the time of the second side divided by the time of the first side. '
         'In every other row that compares the times of two sides, the value is the time of the first side divided by '
         'the time of the second side.',

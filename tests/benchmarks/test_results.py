@@ -40,6 +40,11 @@ def test_a_sentence_says_what_each_part_compares():
     assert set(ABOUT) == set(PARTS)
 
 
+def test_every_part_that_was_measured_is_on_the_page_of_speed():
+    page, measured = read_page('docs/results/speed.md'), Measured.read(RESULTS / 'data')
+    assert [name for name in measured.bench if f'\n### {name}\n' not in page] == []
+
+
 def test_the_readme_quotes_the_table_of_speeds():
     table = summarise_speed(Measured.read(RESULTS / 'data').groups())
     readme = read_page('README.md')
