@@ -3,7 +3,7 @@ from collections.abc import Iterable
 from statistics import median
 from textwrap import fill
 
-from benchmarks.bench.__main__ import PARTS
+from benchmarks.bench.__main__ import PARTS, TOPICS
 from benchmarks.bench.context import FULL, QUICK
 from benchmarks.results.parts import ABOUT
 from benchmarks.results.store import FIGURES, TABLES, Measured
@@ -16,7 +16,7 @@ from mr_elm.scaling.verdict import RULES, VERDICTS, Claim, count_verdicts, tabul
 
 WIDTH = 120
 HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
-TOPICS = {'pesvm': 'PESVM', 'passes': 'PESVM by passes', 'dual': 'Sparse ELM and OELM', 'sphere': 'SphereSVM',
+TITLES = {'pesvm': 'PESVM', 'passes': 'PESVM by passes', 'dual': 'Sparse ELM and OELM', 'sphere': 'SphereSVM',
           'kelm': 'Kernel ELM', 'auto': 'Choosing parameters, and updates', 'probabilities': 'Probabilities',
           'threads': 'On several cores in one process', 'spark': 'On Spark', 'hadoop': 'On Hadoop'}
 MARKS = '<!-- `make results` writes this table -->', '<!-- end of the table -->'
@@ -77,9 +77,9 @@ def write_speed(measured: Measured) -> str:
     parts = [f'![{SPEED_TEXT}](speed.svg)', summarise_speed(groups), SPEED_COUNTS_TEXT] if groups else []
     parts += [RULES, describe_setting()]
     newest = find_newest(measured)
-    for topic, title in TOPICS.items():
+    for topic in TOPICS:
         names = [name for name in measured.bench if name.partition('/')[0] == topic]
-        parts += [f'## {title}'] if names else []
+        parts += [f'## {TITLES[topic]}'] if names else []
         parts += [text for name in names for text in write_part(name, measured, newest)]
     return write_page('Speed', *parts, list_absent(measured))
 
