@@ -159,9 +159,10 @@ class DenseRows(KernelSource):
         from mr_elm.features import fused
         A, a_squares = X[indices], self.squares[indices]
         compiled = self.kernel.kind.exponent and out.dtype == np.float64
+        room = np.empty((len(A), min(COLUMNS_AT_ONCE, self.n_samples)), X.dtype)
         for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
             part = slice(start, start + COLUMNS_AT_ONCE)
-            products = A @ X[part].T
+            products = np.matmul(A, X[part].T, out=room[:, :self.n_samples - start])
             if compiled:
                 fused.fill_kernel_tile(products, (a_squares, self.squares[part]), self.kernel.exponential, out, start)
                 continue

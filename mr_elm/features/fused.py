@@ -14,6 +14,7 @@ from mr_elm.typing import Floats, Pair
 
 fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
 _scramble = inline(scramble)
+BIAS_DOUBLE = 1.5 * 2.0**52 + 1023  # added to a whole number n, it leaves n + 1023 in the last bits: no conversion
 COLUMNS = 256  # two rows of partial distances of this length stay in the first cache
 
 
@@ -62,7 +63,7 @@ def exp_double(x: float) -> float:
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
-    power = np.int64((np.int64(n) + np.int64(1023)) << np.int64(52))
+    power = np.int64(np.float64(n + BIAS_DOUBLE).view(np.int64) << np.int64(52))
     return p * power.view(np.float64)
 
 
