@@ -77,6 +77,28 @@ def test_rows_computed_once_prove_the_gap(C, cache_bytes, monkeypatch):
     assert np.allclose(found.decision, y * (B @ found.alpha - found.alpha / C), rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize('C', [1, 100, 1e4])
+def test_float32_rows_end_at_a_proven_gap_too(C, monkeypatch):
+    monkeypatch.setattr(sphere_search, 'PLAIN_UP_TO', 1000)
+    monkeypatch.setattr(sphere_search, 'suits_single_rows', lambda problem, start, seen: True)
+    monkeypatch.setattr(sphere_search, 'SMALL', 200)
+    X, y = noisy_rows(1500, seed=13)
+    B = sphere.ball_kernel(twin.gaussian(X, X, 0.4), y, C)
+    found = solve_sphere(problem_of(X, y, C), 'exact', Settings(eps=1e-3))
+    assert found.converged and found.violation <= 1e-3
+    assert found.violation == pytest.approx(sphere.shortfall(B, weights_of(found)), abs=1e-8)
+
+
+def test_rows_are_split_where_many_support_vectors_or_rounding_leave_much_to_prove():
+    X, y = noisy_rows(800, seed=13)
+    problem, start = problem_of(X, y, 1).box(), np.zeros(800)
+    start[:20] = 1.0
+    assert sphere_search.suits_single_rows(problem, start, 100)
+    assert not sphere_search.suits_single_rows(problem, 1e6 * start, 100)
+    start[:60] = 1.0
+    assert not sphere_search.suits_single_rows(problem, start, 100)
+
+
 @pytest.mark.parametrize('C', [1, 100])
 def test_few_kernel_values_are_computed_that_the_proof_does_not_need(C):
     X, y = noisy_rows(sphere_search.PLAIN_UP_TO + 1, d=2, seed=14)
