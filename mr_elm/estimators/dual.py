@@ -103,13 +103,14 @@ class DualClassifier(Labelled, KernelOrNodes):
         kind = NodeMachine if self.kernel in RANDOM_NODES else find_machine(self._method)
         machine, scheme = kind(self.C, self._rule(), self._settings()), ClassScheme(len(self.classes_), self.multiclass)
 
-        def solve(rows: np.ndarray, targets: Floats) -> Result:
+        def solve(rows: np.ndarray, targets: Floats, given_up: bool = False) -> Result:
             part = source
             if len(rows) < len(codes):
                 part = source[rows] if kind is NodeMachine else source.take(rows)
             some = None if weights is None else weights[rows]
-            return machine.solve(part, targets, some) if scheme.n_classes == 2 else machine.solve_alone(
-                part, targets, some, 2)
+            if given_up or scheme.n_classes == 2:
+                return machine.solve(part, targets, some)
+            return machine.solve_alone(part, targets, some, 2)
 
         small = None if scheme.one_vs_all else machine.solve_pairs(source, codes, weights)
         n_threads = machine.settings.n_threads

@@ -43,6 +43,8 @@ class BoxMachine:
             small = self.solve_pairs(source, codes, weights, known)
             if small is not None and not len(small.unsolved):
                 return self.report(small.make_result(0))
+            if small is not None and small.given_up.any():
+                break
         return self.solve(source, targets, weights)
 
     def report(self, result: Result) -> Result:

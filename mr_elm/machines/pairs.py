@@ -145,16 +145,19 @@ class PairResults(Sequence):
         return self.others.get(number) or self.small.make_result(number)
 
 
-def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats], Result],
+def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats, bool], Result],
               n_threads: int | None = None) -> JoinedMachines:
     """Train the machines of all pairs that are left, and join all.
 
     small : SmallMachines, whose alpha and intercept are filled in.
-    solve : function (row numbers, targets) -> Result over these rows. n_threads : see `map_in_threads`.
+    solve : function (row numbers, targets, whether the machine was given up as a small one) -> Result over these rows.
+    n_threads : see `map_in_threads`.
     """
     unsolved = small.unsolved.tolist()
     places = list(map(small.place, unsolved))
-    results = map_in_threads(lambda place: solve(small.members[place], small.targets[place]), places, n_threads)
+    machines = [(small.members[place], small.targets[place], bool(small.given_up[machine]))
+                for machine, place in zip(unsolved, places, strict=True)]
+    results = map_in_threads(lambda machine: solve(*machine), machines, n_threads)
     for machine, place, result in zip(unsolved, places, results, strict=True):
         small.alpha[place] = result.alpha
         small.intercept[machine], small.n_iter[machine] = result.intercept, result.n_iter

@@ -4,6 +4,7 @@ import pytest
 import scipy.sparse as sp
 from reference import dual as twin
 
+from mr_elm.estimators import SparseELMClassifier, SphereSVMClassifier
 from mr_elm.features.kernel_rows import PrecomputedRows, SparseRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.machines.dual import BoxMachine, SphereMachine
@@ -122,9 +123,26 @@ def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monke
     sizes = [COUNTS[i] + COUNTS[j] for i in range(6) for j in range(i + 1, 6)]
     assert small.unsolved.tolist() == [p for p, size in enumerate(sizes) if size > 200]
     asked = []
-    joined = fit_pairs(small, lambda members, t: asked.append(len(t)) or machine.solve(source.take(members), t))
+    joined = fit_pairs(small, lambda members, t, _: asked.append(len(t)) or machine.solve(source.take(members), t))
     assert asked == [size for size in sizes if size > 200]
     assert all(result.converged for result in joined.results)
+
+
+@pytest.mark.parametrize('make, kind, rule', [(SparseELMClassifier, BoxMachine, 'block'),
+                                              (SphereSVMClassifier, SphereMachine, 'exact')])
+def test_a_machine_that_was_given_up_is_not_begun_again(rows, make, kind, rule, monkeypatch):
+    X, codes = rows
+    begun, solve = [], small_machines.solve_pairs
+    monkeypatch.setattr(small_machines, 'ROUNDS', 1)
+    monkeypatch.setattr(small_machines, 'solve_pairs', lambda tile, tasks, *rest: (
+        begun.append(len(tasks)), solve(tile, tasks, *rest)))
+    make(C=1000.0, rule=rule).fit(X, codes)
+    assert sum(begun) == len(COUNTS) * (len(COUNTS) - 1) // 2
+    begun.clear()
+    pair = np.flatnonzero((codes == 1) | (codes == 4))
+    source, targets = kernel_rows(X[pair], make_kernel('gaussian', gamma=0.2)), np.where(codes[pair] == 1, -1.0, 1.0)
+    assert kind(1000.0, rule, Settings()).solve_alone(source, targets, None, len(COUNTS)).converged
+    assert begun == [1]
 
 
 def test_every_source_gives_the_same_tile(rows):

@@ -22,7 +22,7 @@ import numpy as np
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
-from mr_elm.solvers.box.pair_plan import Group, PairPlan, begin_machines, join_machines
+from mr_elm.solvers.box.pair_plan import Group, PairPlan, begin_machines, fill_coefficients, number_support
 from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G, finish_square
 from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.solvers.shared.workspace import borrowed
@@ -79,13 +79,21 @@ class SmallMachines:
         """Return the numbers of the machines that are left to another solver."""
         return ((self.n_iter == 0) | ~(self.violation <= self.eps)).nonzero()[0]
 
+    @property
+    def given_up(self) -> np.ndarray:
+        """Tell which machines were begun and not solved, (P,) bool: begun again, they would end there again."""
+        return ~(self.violation <= self.eps)
+
     def join(self) -> tuple[np.ndarray, Floats]:
         """Return the rows that any machine uses, in increasing order, and t_i alpha_i of each machine, (n_support, P).
         """
         if self.n_machines == 1:
             used = self.alpha.nonzero()[0]
             return used, (self.alpha * self.targets)[used, None]
-        return join_machines(self.alpha, self.targets, self.members, self.offsets)
+        support, place = number_support(self.alpha, self.members)
+        dual_coef = np.zeros((len(support), self.n_machines))  # here, as numpy asks for large pages
+        fill_coefficients(self.alpha, self.targets, self.members, self.offsets, place, dual_coef)
+        return support, dual_coef
 
     @cached_property
     def machines(self) -> np.ndarray:
