@@ -81,7 +81,7 @@ def solve_part(problem: BoxQP, settings: Settings) -> tuple[Floats, int]:
 
 def suits_single_rows(problem: BoxQP, start: Floats, seen: int) -> bool:
     """Tell from alpha of a solution, found on so many rows, whether float32 rows leave little to prove."""
-    few = np.count_nonzero(start) <= FEW_SUPPORT * seen
+    few = int(np.count_nonzero(start)) <= FEW_SUPPORT * seen
     return few and problem.rows.rounding() * float(start.sum()) <= SURE
 
 
