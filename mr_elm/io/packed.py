@@ -142,10 +142,9 @@ def decode_block(line: bytes) -> Block:
     Raises ValueError when it is cut short or altered.
     """
     try:
-        _, text, data, *more = line.split(b'\t')
-        data = data.rstrip(b'\r')
+        text, data, more = cut_line(line)
         header, payload = json.loads(text), decode_base64(data)
-        if b''.join(more).strip() or len(data) != -(-len(payload) // 3) * 4:  # such as the next line, run into this one
+        if more.strip() or len(data) != -(-len(payload) // 3) * 4:  # such as the next line, run into this one
             raise ValueError('expected only base64 after the header')
         if len(payload) < count_bytes(header):
             raise ValueError(f'expected {count_bytes(header):,} bytes, found {len(payload):,}')
@@ -157,7 +156,22 @@ def decode_block(line: bytes) -> Block:
     return read_parts(header, payload)
 
 
-def decode_base64(data: bytes) -> bytes:
+def cut_line(line: bytes) -> tuple[bytes, memoryview, bytes]:
+    """Return the header of a block, its letters without their line end, and what follows; the letters are not copied.
+
+    Raises ValueError when there is no header or nothing behind it.
+    """
+    start = line.index(b'\t') + 1
+    middle = line.index(b'\t', start)
+    end = line.find(b'\t', middle + 1)
+    end = len(line) if end < 0 else end
+    more = line[end:]
+    while line[end - 1:end] == b'\r':
+        end -= 1
+    return line[start:middle], memoryview(line)[middle + 1:end], more
+
+
+def decode_base64(data: memoryview) -> bytes:
     """Do what `a2b_base64` does, by compiled code where `has_compiler`."""
     if not has_compiler():
         return a2b_base64(data)

@@ -24,7 +24,7 @@ def decode_letters(text: np.ndarray, values: np.ndarray, out: np.ndarray) -> boo
     return int(seen) < 64
 
 
-def decode_bytes(text: bytes) -> bytes:
+def decode_bytes(text: bytes | memoryview) -> bytes:
     """Do what `a2b_base64` does."""
     whole = max(0, len(text) // 4 - 1)  # the last 4 letters may be padding
     out = np.empty(3 * whole, np.uint8)
