@@ -100,6 +100,19 @@ def test_an_error_in_a_thread_reaches_the_caller(n_threads):
         map_in_threads(lambda number: 1 / number, [1, 0], n_threads)
 
 
+@pytest.mark.parametrize('error', [ValueError, KeyboardInterrupt])
+def test_after_an_error_no_item_is_begun_and_that_of_the_first_item_is_raised(error):
+    def fail(number):
+        begun.append(number)
+        together.wait()
+        raise error(number)
+
+    begun, together = [], threading.Barrier(2, timeout=30)
+    with pytest.raises(error, match='^0$'):
+        map_in_threads(fail, range(100), 2)
+    assert sorted(begun) == [0, 1]
+
+
 @pytest.mark.parametrize('n', [1, 255, 256, 257, 700])
 def test_the_factor_in_strips_is_the_cholesky_factor(n):
     root = RNG.standard_normal((n, n))
