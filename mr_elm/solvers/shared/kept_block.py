@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.compiled import jit
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.solvers.shared.workspace import Workspace
@@ -38,24 +39,15 @@ class KeptBlock:
         if self.matrix is None or len(self.matrix) < n or self.matrix.dtype != dtype:
             self._make_room(n, cache, dtype)
         self.space.touched('block', self.matrix[:n].nbytes)
-        place = self.place_of[wanted]
-        stays = (place >= 0) & (place < n) & (cache.slot_of[wanted] >= 0)
-        self.place_of[self.members] = -1
-        if np.count_nonzero(stays) < (0 if self.grows else 1 - ANEW) * n:
-            self.members = wanted
-            loops.gather_block(cache.slab, cache.slot_of[wanted], wanted, targets[wanted].astype(dtype), self.matrix)
+        least = 0.0 if self.grows else (1 - ANEW) * n
+        self.members, order, changed, anew = arrange(wanted, cache.slot_of, least, self.members, self.place_of)
+        slots, signs = cache.slot_of[self.members], targets[self.members].astype(dtype)
+        if anew:
+            loops.gather_block(cache.slab, slots, wanted, signs, self.matrix)
         else:
-            vacant = np.ones(n, bool)
-            vacant[place[stays]] = False
-            changed = np.flatnonzero(vacant)
-            self.members = np.empty(n, int)
-            self.members[place[stays]], self.members[changed] = wanted[stays], wanted[~stays]
-            slots = cache.slot_of[self.members]
-            loops.refresh_block(cache.slab, slots, self.members, targets[self.members].astype(dtype),
-                                changed[slots[changed] >= 0], self.members.argsort(), self.matrix)
-        self.place_of[self.members] = np.arange(n)
+            loops.refresh_block(cache.slab, slots, self.members, signs, changed, order, self.matrix)
         if square is not None:
-            self._complete(cache, targets[self.members].astype(dtype), square)
+            self._complete(cache, signs, square)
         return self.members, self.matrix
 
     def _complete(self, cache: RowCache, signs: Floats, square: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -71,3 +63,37 @@ class KeptBlock:
         side = cache.capacity if self.grows else min(int(SPARE * n) + 1, n_samples)
         self.matrix = self.space.array('block', (side, side), dtype)
         self.members, self.place_of = np.zeros(0, int), np.full(n_samples, -1)
+
+
+@jit()
+def arrange(wanted: np.ndarray, slot_of: np.ndarray, least: float, before: np.ndarray,
+            place_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Give each wanted variable a place in the block: its old one, or one that became vacant.
+
+    wanted : (n,) rising. least : so many must keep their place, else each takes its own in `wanted`.
+    before : members of the last block. place_of : (N,), the place of each, -1 of others; it becomes that of the new.
+    Returns (members, the places of `wanted`, places to fill anew whose rows are there, whether all are filled anew).
+    """
+    n, n_kept, n_changed, vacant = len(wanted), 0, 0, 0
+    members, order, changed = np.full(n, -1), np.empty(n, np.int64), np.empty(n, np.int64)
+    for k in range(n):
+        place = place_of[wanted[k]]
+        order[k] = place if place < n and slot_of[wanted[k]] >= 0 else -1
+        n_kept += order[k] >= 0
+    for i in before:
+        place_of[i] = -1
+    anew = n_kept < least
+    for k in range(n):
+        order[k] = k if anew else order[k]
+        if order[k] >= 0:
+            members[order[k]] = wanted[k]
+    for k in range(n):
+        if order[k] < 0:
+            while members[vacant] >= 0:
+                vacant += 1
+            members[vacant], order[k] = wanted[k], vacant
+            if slot_of[wanted[k]] >= 0:
+                changed[n_changed] = vacant
+                n_changed += 1
+        place_of[wanted[k]] = order[k]
+    return members, order, changed[:n_changed], anew
