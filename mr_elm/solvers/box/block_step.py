@@ -5,12 +5,12 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mr_elm.features.fused import add_rows
 from mr_elm.solvers.box.box_qp import free_variables, violations
 from mr_elm.solvers.box.projected_path import descend_path
 from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared.unlocked import factor_positive, solve_factored
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats
 
@@ -109,14 +109,14 @@ def solve_positive(matrix: np.ndarray, right: Floats, space: Workspace) -> Float
     largest = max(float(matrix.diagonal().max()), np.finfo(float).tiny)
     ridge = 10 * np.finfo(matrix.dtype).eps * np.sqrt(len(matrix)) * largest
     for work in (matrix.dtype, *[np.dtype(np.float64)] * 10):
-        try:
-            lifted = space.array('factor', matrix.shape, work)
-            lifted[...] = matrix
-            lifted.flat[::len(matrix) + 1] += ridge
-            factor = cho_factor(lifted.T, lower=True, overwrite_a=True, check_finite=False)
-            solution = cho_solve(factor, right.astype(work), check_finite=False)
-            residual = right - matrix @ solution.astype(matrix.dtype)
-            return solution + cho_solve(factor, residual.astype(work), check_finite=False)
-        except LinAlgError:
-            ridge *= 1 if work == np.float32 else 10
+        lifted = space.array('factor', matrix.shape, work)
+        lifted[...] = matrix
+        lifted.flat[::len(matrix) + 1] += ridge
+        if not factor_positive(lifted.T, b'L'):
+            solution = right.astype(work)
+            solve_factored(lifted.T, b'L', solution)
+            more = (right - matrix @ solution.astype(matrix.dtype)).astype(work)
+            solve_factored(lifted.T, b'L', more)
+            return solution + more
+        ridge *= 1 if work == np.float32 else 10
     return right / largest

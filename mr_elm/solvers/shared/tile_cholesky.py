@@ -2,18 +2,12 @@
 
     U_kk'U_kk = A_kk        U_kj = U_kk'^-1 A_kj        A_ij <- A_ij - U_ki'U_kj,  k < i <= j
 
-Columns are cut into strips that do not depend on the number of threads. BLAS is called without Python's lock, which
-scipy's own functions hold.
+Columns are cut into strips that do not depend on the number of threads.
 """
-import ctypes
-from collections.abc import Callable
-from functools import cache, partial
-
-import numpy as np
-from scipy.linalg import cython_blas
-from scipy.linalg.lapack import get_lapack_funcs
+from functools import partial
 
 from mr_elm.parallel import map_in_threads, one_blas_thread
+from mr_elm.solvers.shared.unlocked import call, factor_positive
 from mr_elm.typing import Floats
 
 WIDTH = 256  # of a block row and of a strip: large enough for a fast product, small enough to share the work evenly
@@ -39,9 +33,8 @@ def factor_upper(A: Floats, n_threads: int | None) -> int:
 
 def factor_diagonal(A: Floats, start: int, stop: int) -> int:
     """Put U_kk in the place of A_kk, of the rows start to stop; returns 0, or the row where A is not positive."""
-    potrf = get_lapack_funcs('potrf', [A])
     with one_blas_thread():
-        A[start:stop, start:stop], failed = potrf(A[start:stop, start:stop])
+        failed = factor_positive(A[start:stop, start:stop], b'U')
     return start + failed if failed > 0 else 0
 
 
@@ -79,28 +72,3 @@ def add_strip(A: Floats, E: Floats, factor: float, strip: tuple[int, int]) -> No
     """Add factor E'E to the columns of a strip of A, down to the diagonal."""
     (left, right), n = strip, len(A)
     call('gemm', b'N', b'T', right, right - left, len(E), factor, E, n, E[:, left:], n, 1.0, A[:, left:], n)
-
-
-def call(name: str, *arguments: bytes | int | float | Floats) -> None:
-    """Call a routine of BLAS for the type of its arrays, which stand for where they begin."""
-    double = all(argument.dtype == np.float64 for argument in arguments if isinstance(argument, np.ndarray))
-    find_routine(f'{"d" if double else "s"}{name}')(*(make_pointer(argument, double) for argument in arguments))
-
-
-def make_pointer(argument: bytes | int | float | Floats, double: bool) -> ctypes.c_void_p:
-    """Return a pointer to an argument, as Fortran wants it. double : whether numbers have 8 bytes."""
-    if isinstance(argument, np.ndarray):
-        return ctypes.c_void_p(argument.ctypes.data)
-    kind: Callable = {bytes: ctypes.c_char, int: ctypes.c_int,
-                      float: ctypes.c_double if double else ctypes.c_float}[type(argument)]
-    return ctypes.cast(ctypes.pointer(kind(argument)), ctypes.c_void_p)
-
-
-@cache
-def find_routine(name: str) -> Callable:
-    """Find a routine of the BLAS that scipy uses."""
-    capsule = ctypes.py_object(cython_blas.__pyx_capi__[name])
-    find_name, find_address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    find_name.restype, find_address.restype = ctypes.c_char_p, ctypes.c_void_p
-    address = find_address(capsule, ctypes.c_char_p(find_name(capsule)))
-    return ctypes.CFUNCTYPE(None)(address)
