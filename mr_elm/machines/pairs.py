@@ -61,7 +61,8 @@ class ClassScheme:
         """Tell which rows, by their class numbers, a machine trains on: a mask (n,)."""
         if self.one_vs_all:
             return np.ones(len(numbers), bool)
-        return np.isin(numbers, class_pairs(self.n_classes)[machine])
+        first, second = class_pairs(self.n_classes)[machine]
+        return (numbers == first) | (numbers == second)
 
     def make_targets(self, machine: int, numbers: np.ndarray) -> Floats:
         """Return +1 for rows of the machine's positive class and -1 for others, (n,)."""
@@ -167,7 +168,7 @@ def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats, bool]
 
 def join_columns(columns: Sequence[tuple[np.ndarray, Floats]]) -> tuple[np.ndarray, Floats]:
     """Join (row numbers, coefficients) of every machine: row numbers that any uses, and the matrix of coefficients."""
-    support = np.unique(np.concatenate([rows for rows, _ in columns]))
+    support = np.flatnonzero(np.bincount(np.concatenate([rows for rows, _ in columns])))
     dual_coef = np.zeros((len(support), len(columns)))
     for p, (rows, values) in enumerate(columns):
         dual_coef[np.searchsorted(support, rows), p] = values

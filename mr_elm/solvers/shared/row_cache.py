@@ -118,10 +118,14 @@ class RowCache:
 
     def move(self, indices: np.ndarray, change: Floats, targets: Floats, gradient: Floats) -> None:
         """Add Q[:, indices] change to gradient, in place; rows not here are fetched in parts."""
-        moved = change != 0
-        indices, change = indices[moved], change[moved]
-        total = np.zeros(len(gradient))
+        moved, total = np.flatnonzero(change), np.zeros(len(gradient))
+        indices = indices[moved]
+        weights = targets[indices] * change[moved]
         for start in range(0, len(indices), self.capacity):
-            part = slice(start, start + self.capacity)
-            add_rows(self.slab, self.ensure(indices[part]), (targets[indices] * change)[part], total)
-        gradient += targets * total
+            part = indices[start:start + self.capacity]
+            slots = self.slot_of[part]
+            if slots.min() < 0:
+                slots = self.ensure(part)
+            add_rows(self.slab, slots, weights[start:start + self.capacity], total)
+        total *= targets
+        gradient += total
