@@ -11,17 +11,17 @@ packs it ends without one.
 import json
 import zlib
 from binascii import Error as Base64Error
-from binascii import a2b_base64, b2a_base64
+from binascii import b2a_base64
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.arithmetic import has_compiler
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.encoded_rows import EncodedRows
 from mr_elm.io.labels import join_targets
+from mr_elm.io.letters import decode_base64
 
 BLOCK_MARK = b'mr_elm-block'
 END_MARK = b'mr_elm-end'
@@ -130,7 +130,7 @@ def list_sizes(header: dict) -> list[int]:
     return sizes + labels + [n] * header['weights']
 
 
-def checksum(header: dict, payload: bytes = b'') -> int:
+def checksum(header: dict, payload: bytes | memoryview = b'') -> int:
     """Return the CRC-32 of a header, all but its own crc32, and a payload, so that neither can change unseen."""
     plain = {key: value for key, value in header.items() if key != 'crc32'}
     return zlib.crc32(payload, zlib.crc32(json.dumps(plain, sort_keys=True).encode()))
@@ -169,14 +169,6 @@ def cut_line(line: bytes) -> tuple[bytes, memoryview, bytes]:
     while line[end - 1:end] == b'\r':
         end -= 1
     return line[start:middle], memoryview(line)[middle + 1:end], more
-
-
-def decode_base64(data: memoryview) -> bytes:
-    """Do what `a2b_base64` does, by compiled code where `has_compiler`."""
-    if not has_compiler():
-        return a2b_base64(data)
-    from mr_elm.io.radix64 import decode_bytes
-    return decode_bytes(data)
 
 
 def encode_end(counts: dict) -> bytes:

@@ -24,10 +24,16 @@ def decode_letters(text: np.ndarray, values: np.ndarray, out: np.ndarray) -> boo
     return int(seen) < 64
 
 
-def decode_bytes(text: bytes | memoryview) -> bytes:
+def decode_bytes(text: bytes | memoryview) -> bytes | memoryview:
     """Do what `a2b_base64` does."""
-    whole = max(0, len(text) // 4 - 1)  # the last 4 letters may be padding
-    out = np.empty(3 * whole, np.uint8)
-    if not decode_letters(np.frombuffer(text, np.uint8), VALUES, out):
+    letters = np.frombuffer(text, np.uint8)
+    whole = max(0, len(letters) // 4 - 1)  # the last 4 letters may be padding
+    try:
+        end = np.frombuffer(a2b_base64(letters[4 * whole:].data), np.uint8)
+    except ValueError:
         return a2b_base64(text)
-    return out.tobytes() + a2b_base64(text[4 * whole:])
+    out = np.empty(3 * whole + len(end), np.uint8)
+    if not decode_letters(letters, VALUES, out[:3 * whole]):
+        return a2b_base64(text)
+    out[3 * whole:] = end
+    return out.data

@@ -8,7 +8,7 @@ Nothing is ever unpickled.
 import json
 import zlib
 from binascii import Error as Base64Error
-from binascii import a2b_base64, b2a_base64
+from binascii import b2a_base64
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, unquote
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mr_elm.errors import DataFormatError
+from mr_elm.io.letters import decode_base64
 from mr_elm.typing import Floats
 
 NUMBER_BYTES = 8 * 4 / 3  # of a float64, in base64
@@ -45,24 +46,31 @@ def encode_pieces(arrays: Iterable[ArrayLike]) -> Iterator[bytes]:
         yield b2a_base64(np.ascontiguousarray(array).data, newline=False)
 
 
-def decode_arrays(text: bytes) -> list[Floats]:
-    """Read what `encode_arrays` wrote. Raises DataFormatError when it is damaged."""
-    return [decode_array(part) for part in text.split(b' ')]
+def decode_arrays(text: bytes, start: int = 0, stop: int | None = None) -> list[Floats]:
+    """Read what `encode_arrays` wrote, from start to stop of a text. Raises DataFormatError when it is damaged."""
+    stop = len(text) if stop is None else stop
+    arrays = []
+    while start <= stop:
+        end = text.find(b' ', start, stop)
+        end = stop if end < 0 else end
+        arrays.append(decode_array(text, start, end))
+        start = end + 1
+    return arrays
 
 
-def decode_array(text: bytes) -> Floats:
-    """Read one shape:base64."""
+def decode_array(text: bytes, start: int, stop: int) -> Floats:
+    """Read one shape:base64, from start to stop of a text."""
     try:
-        shape = text[:text.index(b':')]
+        colon = text.index(b':', start, stop)
+        shape = text[start:colon]
         if shape and not shape.replace(b',', b'0').isdigit():
             raise ValueError('its shape is not whole numbers')
-        data = memoryview(text)[len(shape) + 1:]
-        values = np.frombuffer(a2b_base64(data), '<f8')
-        if len(data) != -(-values.nbytes // 3) * 4:
+        values = np.frombuffer(decode_base64(memoryview(text)[colon + 1:stop]), '<f8')
+        if stop - colon - 1 != -(-values.nbytes // 3) * 4:
             raise ValueError('it is not base64 alone')
         return values.reshape([int(n) for n in shape.split(b',') if n])
     except (Base64Error, ValueError) as error:
-        raise DataFormatError(f'a damaged array on the wire: {text[:40]!r} ({error})') from None
+        raise DataFormatError(f'a damaged array on the wire: {text[start:min(start + 40, stop)]!r} ({error})') from None
 
 
 def checksum(pieces: Iterable[bytes | memoryview]) -> bytes:
@@ -92,13 +100,16 @@ class WireProtocol:
 
     def read(self, line: bytes) -> tuple[str, dict | list[Floats]]:
         """Read one line, with a checksum or without. Raises DataFormatError when it is damaged."""
-        line = line.rstrip(b'\t\r\n')
+        end = len(line)
+        while end and line[end - 1] in b'\t\r\n':
+            end -= 1
         try:
-            first, last = line.index(b'\t'), line.rindex(b'\t')
-            if last > first and line[last + 1:] != checksum([memoryview(line)[:last]]):
+            first, last = line.index(b'\t', 0, end), line.rindex(b'\t', 0, end)
+            if last > first and line[last + 1:end] != checksum([memoryview(line)[:last]]):
                 raise ValueError('its checksum does not match')
-            value = line[first + 1:last if last > first else None]
-            return line[:first].decode(), json.loads(value) if value.startswith(b'{') else decode_arrays(value)
+            start, stop = first + 1, last if last > first else end
+            value = json.loads(line[start:stop]) if line.startswith(b'{', start) else decode_arrays(line, start, stop)
+            return line[:first].decode(), value
         except (ValueError, RecursionError) as error:
             raise DataFormatError(f'a damaged line on the wire: {line[:40]!r} ({error})') from None
 

@@ -237,16 +237,18 @@ def measure_tiles(m: int, tile: int = TILE) -> Iterator[tuple[int, int, int]]:
 
 def cut_tile(part: Floats, diagonal: bool) -> Floats:
     """Flatten a tile; of a diagonal one take the upper triangle."""
-    return part[np.triu_indices(len(part))] if diagonal else part.ravel()
+    return part[mark_upper(len(part))] if diagonal else part.ravel()
 
 
 def merge_pairs(pairs: Iterable[list[Floats]]) -> list[Floats]:
     """Add up [high, low] pairs exactly. Raises DataFormatError when one is no pair."""
     pairs = iter(pairs)
-    high, low = (part.copy() for part in demand_arrays(next(pairs), 2))
-    for pair in pairs:
-        add_pair(high, low, *demand_arrays(pair, 2))
-    return [high, low]
+    total = demand_arrays(next(pairs), 2)
+    for number, pair in enumerate(pairs):
+        if not number:
+            total = [part.copy() for part in total]  # of one pair alone there is nothing to add
+        add_pair(*total, *demand_arrays(pair, 2))
+    return total
 
 
 def assemble(tiles: dict[tuple[int, int], list[Floats]], m: int, tile: int = TILE) -> Floats:
@@ -269,19 +271,24 @@ def assemble(tiles: dict[tuple[int, int], list[Floats]], m: int, tile: int = TIL
 def fill_tile(part: Floats, values: Floats, diagonal: bool) -> None:
     """Undo `cut_tile`."""
     if diagonal:
-        part[np.triu_indices(len(part))] = values
+        part[mark_upper(len(part))] = values
     else:
         part[...] = values.reshape(part.shape)
 
 
 def pack_upper(matrix: Floats) -> Floats:
     """Keep the upper triangle, row after row."""
-    return matrix[np.triu_indices(len(matrix))]
+    return matrix[mark_upper(len(matrix))]
 
 
 def unpack_upper(packed: Floats) -> Floats:
     """Undo `pack_upper`; the lower triangle is zero."""
     m = int((np.sqrt(8 * len(packed) + 1) - 1) / 2)
     matrix = np.zeros((m, m))
-    matrix[np.triu_indices(m)] = packed
+    matrix[mark_upper(m)] = packed
     return matrix
+
+
+def mark_upper(m: int) -> np.ndarray:
+    """Tell which entries of an m x m matrix are in the upper triangle: a byte for each, where indices take 16."""
+    return ~np.tri(m, k=-1, dtype=bool)
