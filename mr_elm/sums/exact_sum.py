@@ -77,3 +77,15 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
     for start in range(0, m, rows):
         part = (slice(start, start + rows), slice(start, m))
         add_values(high[part], low[part], values[part], step, room)
+
+
+def round_triangle(high: Floats, values: Floats, step: float) -> None:
+    """Do what `add_triangle` does to pairs that are 0, whose low part stays 0: round, and write 0 for -0."""
+    m = len(values)
+    rows = max(1, CHUNK // m)
+    for start in range(0, m, rows):
+        part = slice(start, start + rows), slice(start, m)
+        rounded = np.multiply(values[part], 1 / step, out=high[part])
+        np.rint(rounded, out=rounded)
+        rounded *= step
+        rounded += 0.0

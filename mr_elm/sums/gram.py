@@ -17,7 +17,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block
 from mr_elm.io.labels import find_labels
 from mr_elm.io.wire import demand_arrays
-from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step
+from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step, round_triangle
 from mr_elm.typing import Floats, Rows
 
 TILE = 256
@@ -168,7 +168,7 @@ class GramSum(TargetSums):
         if root is not None:
             ET *= root
         products = self._multiply(ET)
-        add_triangle(self.high, self.low, products[:m, :m], self.steps.gram)
+        self._add_gram(products[:m, :m])
         if self.numeric:
             self._add_sum(TARGETS, products[:m, m:].T.reshape(*block.targets.shape[1:], m), self.steps.target)
             self._add_sum(SQUARES, products[m:, m:].diagonal(), self.steps.square)
@@ -183,8 +183,15 @@ class GramSum(TargetSums):
         if row_weights is not None:
             E *= np.sqrt(row_weights)[:, None]
         if len(E):
-            add_triangle(self.high, self.low, self._multiply(E), self.steps.gram)
+            self._add_gram(self._multiply(E))
             self.n_rows += len(E)
+
+    def _add_gram(self, values: Floats) -> None:
+        """Add E'E of a block."""
+        if self.n_rows:
+            add_triangle(self.high, self.low, values, self.steps.gram)
+        else:
+            round_triangle(self.high, values, self.steps.gram)
 
     def _multiply(self, ET: Floats) -> Floats:
         """Return [E T]'[E T]."""

@@ -3,7 +3,16 @@ import numpy as np
 import pytest
 from reference.sums import exact_sum, to_grid
 
-from mr_elm.sums.exact_sum import CHUNK, EXACT_ROWS, add_pair, add_triangle, add_values, choose_step, two_sum
+from mr_elm.sums.exact_sum import (
+    CHUNK,
+    EXACT_ROWS,
+    add_pair,
+    add_triangle,
+    add_values,
+    choose_step,
+    round_triangle,
+    two_sum,
+)
 
 
 def summed(blocks, step):
@@ -121,3 +130,16 @@ def test_a_triangle_is_added_like_its_entries(monkeypatch, m, compiled):
     upper = np.triu_indices(m)
     assert bits([high[upper], low[upper]]) == bits([part[upper] for part in expected])
     assert m < 130 or m * m > CHUNK  # both sides of the cut are tried
+
+
+@pytest.mark.parametrize('m', [1, 7, 200])
+@pytest.mark.parametrize('compiled', [False, True])
+def test_the_first_block_is_rounded_to_the_bits_that_adding_it_to_nothing_gives(m, compiled, monkeypatch):
+    monkeypatch.setattr('mr_elm.sums.exact_sum.has_compiler', lambda: compiled)
+    rng, step = np.random.default_rng(m), choose_step(1.0)
+    values = numbers(rng, (m, m))
+    values[rng.random((m, m)) < 0.2] *= -0.0
+    added, low, rounded = np.zeros((3, m, m))
+    add_triangle(added, low, values, step)
+    round_triangle(rounded, values, step)
+    assert bits([added, low]) == bits([rounded, np.zeros((m, m))])

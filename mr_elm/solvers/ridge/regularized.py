@@ -43,7 +43,7 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
         raise ValueError('expected finite sums: hidden nodes overflowed on these rows (scale the features)')
     system = add_ridge(gram, 1 / nu)
     norm = measure_norm(system)
-    factor, failed = dpotrf(system, lower=1, overwrite_a=1)
+    factor, failed = dpotrf(system, lower=1, overwrite_a=1, clean=0)
     if not failed:
         condition = 1 / max(dpocon(factor, norm, uplo='L')[0], np.finfo(float).tiny)
         return Solution(dpotrs(factor, right_side, lower=1)[0], float(condition), 'cholesky')
@@ -61,8 +61,11 @@ def add_ridge(gram: Floats, ridge: float) -> Floats:
 
 
 def factor_ridge(gram: Floats, ridge: float) -> Floats | None:
-    """Return the lower Cholesky factor of ridge I + G, G with the upper triangle filled; None where it has none."""
-    factor, failed = dpotrf(add_ridge(gram, ridge), lower=1, overwrite_a=1)
+    """Return the lower Cholesky factor of ridge I + G, G with the upper triangle filled; None where it has none.
+
+    What is above the diagonal of the factor is arbitrary.
+    """
+    factor, failed = dpotrf(add_ridge(gram, ridge), lower=1, overwrite_a=1, clean=0)
     return None if failed else factor
 
 
