@@ -18,8 +18,10 @@ VALUES = [
 ]
 
 
+@pytest.mark.parametrize('compiled', [False, True])
 @pytest.mark.parametrize('arrays', VALUES, ids=str)
-def test_arrays_keep_their_bits_and_shapes(arrays):
+def test_arrays_keep_their_bits_and_shapes(arrays, compiled, monkeypatch):
+    monkeypatch.setattr('mr_elm.io.letters.has_compiler', lambda: compiled)
     _, found = WIRE.read(WIRE.write('key', arrays))
     assert [a.shape for a in found] == [a.shape for a in arrays]
     assert [a.tobytes() for a in found] == [np.ascontiguousarray(a, '<f8').tobytes() for a in arrays]

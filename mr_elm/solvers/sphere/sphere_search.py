@@ -33,7 +33,7 @@ PACE = Pace(16, 1024, 0.5, 10.0)
 PART, LOOSE = 8, 0.05  # the search begins on 1 / PART of the rows, solved to LOOSE
 FEW = 500              # rows of a part that are one block
 PLAIN_UP_TO = 6000     # rows, where a second pass over some of them takes less time than sparing it
-IN_VAIN = 0.1          # of the support vectors: rows computed for variables that are 0
+IN_VAIN = 0.1, 0.05    # of the support vectors: rows computed for variables that are 0, split ones and single ones
 SQUARE = 0.01          # of the values of all support vectors' rows, those between the new variables of one block
 NEGLIGIBLE = 0.05      # of eps: what the rounding of rows makes of the proof at most
 # Measured on the 14 data sets of more than 6,000 rows at C 1, 10 and 100: below both, float32 rows are 1.3 to 1.6 times
@@ -123,7 +123,8 @@ class SphereSearch(BlockSearch):
 
     def wastes_rows(self) -> bool:
         """Tell whether too many rows were computed in vain."""
-        return self.cache.n_computed > (1 + IN_VAIN) * int(np.count_nonzero(self.alpha))
+        most = IN_VAIN[0] if self.splits else IN_VAIN[1]
+        return self.cache.n_computed > (1 + most) * int(np.count_nonzero(self.alpha))
 
     def count_new(self) -> int:
         """Return how many new variables the next block may have."""
