@@ -120,8 +120,8 @@ def begin_machines(counts: np.ndarray, order: np.ndarray, diagonal: Floats, uppe
 
 
 @strict
-def number_support(alpha: Floats, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (the rows that any machine uses, in increasing order, the number of each row among them)."""
+def join_machines(alpha: Floats, targets: Floats, members: np.ndarray, offsets: np.ndarray) -> tuple:
+    """Return (support, dual_coef): the rows that any machine uses, in increasing order, and t_i alpha_i, (., P)."""
     last, n_support = 0, 0
     for v in range(len(alpha)):
         last = max(last, members[v])
@@ -135,17 +135,12 @@ def number_support(alpha: Floats, members: np.ndarray) -> tuple[np.ndarray, np.n
         if place[row]:
             support[n_support], place[row] = row, n_support
             n_support += 1
-    return support, place
-
-
-@strict
-def fill_coefficients(alpha: Floats, targets: Floats, members: np.ndarray, offsets: np.ndarray, place: np.ndarray,
-                      dual_coef: Floats) -> None:
-    """Fill in t_i alpha_i of each machine, a column of it. dual_coef : (n_support, P), zeros."""
+    dual_coef = np.zeros((len(support), len(offsets) - 1))
     for p in range(len(offsets) - 1):
         for v in range(offsets[p], offsets[p + 1]):
             if alpha[v] != 0:
                 dual_coef[place[members[v]], p] = alpha[v] * targets[v]
+    return support, dual_coef
 
 
 def group_classes(counts: list[int], taken: list[bool], tile: int) -> list[Group]:

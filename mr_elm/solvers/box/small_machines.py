@@ -22,7 +22,7 @@ import numpy as np
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
-from mr_elm.solvers.box.pair_plan import Group, PairPlan, begin_machines, fill_coefficients, number_support
+from mr_elm.solvers.box.pair_plan import Group, PairPlan, begin_machines, join_machines
 from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G, finish_square
 from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.solvers.shared.workspace import borrowed
@@ -90,10 +90,7 @@ class SmallMachines:
         if self.n_machines == 1:
             used = self.alpha.nonzero()[0]
             return used, (self.alpha * self.targets)[used, None]
-        support, place = number_support(self.alpha, self.members)
-        dual_coef = np.zeros((len(support), self.n_machines))  # here, as numpy asks for large pages
-        fill_coefficients(self.alpha, self.targets, self.members, self.offsets, place, dual_coef)
-        return support, dual_coef
+        return join_machines(self.alpha, self.targets, self.members, self.offsets)
 
     @cached_property
     def machines(self) -> np.ndarray:
