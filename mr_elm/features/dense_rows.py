@@ -159,10 +159,11 @@ class DenseRows(KernelSource):
         from mr_elm.features import fused
         A, a_squares = X[indices], self.squares[indices]
         compiled = self.kernel.kind.exponent and out.dtype == np.float64
-        room = np.empty((len(A), min(COLUMNS_AT_ONCE, self.n_samples)), X.dtype)
+        room = np.empty(len(A) * min(COLUMNS_AT_ONCE, self.n_samples), X.dtype)
         for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
-            part = slice(start, start + COLUMNS_AT_ONCE)
-            products = np.matmul(A, X[part].T, out=room[:, :self.n_samples - start])
+            part = slice(start, min(start + COLUMNS_AT_ONCE, self.n_samples))
+            shape = len(A), part.stop - start
+            products = np.matmul(A, X[part].T, out=room[:shape[0] * shape[1]].reshape(shape))
             if compiled:
                 fused.fill_kernel_tile(products, (a_squares, self.squares[part]), self.kernel.exponential, out, start)
                 continue

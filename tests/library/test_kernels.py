@@ -211,3 +211,12 @@ def test_the_default_degree_is_3():
 def test_bad_parameters_are_refused(name, given, reason):
     with pytest.raises(ValueError, match=reason):
         make_kernel(name, **given)
+
+
+def test_the_last_tile_of_a_product_is_contiguous_as_the_others_are():
+    from mr_elm.features import fused
+    X, kernel = np.random.default_rng(0).standard_normal((1500, 5)), make_kernel('gaussian', gamma=0.2)
+    kernel_rows(X[:1024], kernel).rows(np.arange(5))
+    compiled, some = len(fused.fill_kernel_tile.signatures), np.arange(0, 1500, 7)
+    assert np.allclose(kernel_rows(X, kernel).rows(some), kernel.tile(X[some], X), rtol=0, atol=1e-12)
+    assert len(fused.fill_kernel_tile.signatures) == compiled
