@@ -250,12 +250,10 @@ def cut_tile(part: Floats, diagonal: bool) -> Floats:
 def merge_pairs(pairs: Iterable[list[Floats]]) -> list[Floats]:
     """Add up [high, low] pairs exactly. Raises DataFormatError when one is no pair."""
     pairs = iter(pairs)
-    total = demand_arrays(next(pairs), 2)
-    for number, pair in enumerate(pairs):
-        if not number:
-            total = [part.copy() for part in total]  # of one pair alone there is nothing to add
-        add_pair(*total, *demand_arrays(pair, 2))
-    return total
+    high, low = (part.copy() for part in demand_arrays(next(pairs), 2))  # arrays of the wire may be read-only
+    for pair in pairs:
+        add_pair(high, low, *demand_arrays(pair, 2))
+    return [high, low]
 
 
 def assemble(tiles: dict[tuple[int, int], list[Floats]], m: int, tile: int = TILE) -> Floats:
