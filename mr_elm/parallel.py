@@ -54,7 +54,7 @@ def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_t
 
 
 class Team:
-    """Share items among threads, of which this one is the first: a pool of others takes five times as long to start.
+    """Share items among threads, of which this one is the first: a pool of others takes three times as long to start.
 
     After an error no further item is begun. Of several errors, that of the first item is raised.
     """

@@ -154,9 +154,9 @@ def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats, bool]
     solve : function (row numbers, targets, whether the machine was given up as a small one) -> Result over these rows.
     n_threads : see `map_in_threads`.
     """
-    unsolved = small.unsolved.tolist()
+    unsolved, given_up = small.unsolved.tolist(), small.given_up.tolist()
     places = list(map(small.place, unsolved))
-    machines = [(small.members[place], small.targets[place], bool(small.given_up[machine]))
+    machines = [(small.members[place], small.targets[place], given_up[machine])
                 for machine, place in zip(unsolved, places, strict=True)]
     results = map_in_threads(lambda machine: solve(*machine), machines, n_threads)
     for machine, place, result in zip(unsolved, places, results, strict=True):

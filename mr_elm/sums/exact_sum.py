@@ -30,6 +30,13 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return s, (a - (s - back)) + (b - back)
 
 
+def round_values(values: Floats, step: float | Floats, out: Floats) -> None:
+    """Write the nearest multiples of the step."""
+    np.multiply(values, 1 / step, out=out)
+    np.rint(out, out=out)
+    out *= step
+
+
 def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats, room: Floats | None = None) -> None:
     """Round values to multiples of the step and add them to the pair (high, low), in place.
 
@@ -37,9 +44,7 @@ def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats, 
     """
     room = np.empty((4, high.size)) if room is None else room
     rounded, total, back, rest = (part[:high.size].reshape(high.shape) for part in room)
-    np.multiply(values, 1 / step, out=rounded)
-    np.rint(rounded, out=rounded)
-    rounded *= step
+    round_values(values, step, rounded)
     np.add(high, rounded, out=total)  # as `two_sum`
     np.subtract(total, high, out=back)
     rounded -= back
@@ -85,7 +90,6 @@ def round_triangle(high: Floats, values: Floats, step: float) -> None:
     rows = max(1, CHUNK // m)
     for start in range(0, m, rows):
         part = slice(start, start + rows), slice(start, m)
-        rounded = np.multiply(values[part], 1 / step, out=high[part])
-        np.rint(rounded, out=rounded)
-        rounded *= step
+        rounded = high[part]
+        round_values(values[part], step, rounded)
         rounded += 0.0

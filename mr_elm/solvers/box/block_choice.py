@@ -138,7 +138,8 @@ def choose_block(point: Point, goal: float, count: int, room: int, capacity: int
                  marks: np.ndarray) -> np.ndarray:
     """Return the variables of a block, see `BlockChoice`. score, lists : room for any. marks : zeros, also after it."""
     up, down, n_free = list_violators(point, 0.5 * goal, score, lists)
-    count, half = min(count, capacity), (min(count, capacity) + 1) // 2
+    count = min(count, capacity)
+    half = (count + 1) // 2
     n_up = select_largest(lists[0, :up], score, 1.0, half)
     n_new = n_up + select_largest(lists[1, :down], score, 1.0, half)
     for k in range(n_up, n_new):

@@ -77,7 +77,7 @@ class SmallMachines:
     @property
     def unsolved(self) -> np.ndarray:
         """Return the numbers of the machines that are left to another solver."""
-        return ((self.n_iter == 0) | ~(self.violation <= self.eps)).nonzero()[0]
+        return ((self.n_iter == 0) | self.given_up).nonzero()[0]
 
     @property
     def given_up(self) -> np.ndarray:

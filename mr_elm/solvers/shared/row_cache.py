@@ -122,10 +122,7 @@ class RowCache:
         indices = indices[moved]
         weights = targets[indices] * change[moved]
         for start in range(0, len(indices), self.capacity):
-            part = indices[start:start + self.capacity]
-            slots = self.slot_of[part]
-            if slots.min() < 0:
-                slots = self.ensure(part)
-            add_rows(self.slab, slots, weights[start:start + self.capacity], total)
+            part = slice(start, start + self.capacity)
+            add_rows(self.slab, self.ensure(indices[part]), weights[part], total)
         total *= targets
         gradient += total
