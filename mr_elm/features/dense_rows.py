@@ -152,8 +152,7 @@ class DenseRows(KernelSource):
 
     def _by_difference(self, indices: np.ndarray, out: np.ndarray) -> None:
         from mr_elm.features import fused
-        rows = np.ascontiguousarray(self._transposed[:, indices].T)
-        fused.fill_kernel_rows(self._transposed, rows, self.kernel.exponential, out)
+        fused.fill_kernel_rows(self._transposed, indices, self.kernel.exponential, out)
 
     def _by_product(self, X: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
         from mr_elm.features import fused

@@ -164,13 +164,14 @@ def _finish(distance: np.ndarray, gamma: float, root: bool, out: np.ndarray) -> 
 
 
 @fast
-def fill_kernel_rows(features: np.ndarray, rows: np.ndarray, exponential: tuple, out: np.ndarray) -> None:
-    """Fill out (n, N) with the kernel values of rows, (n, d) float32, and all columns of features, (d, N) float32.
+def fill_kernel_rows(features: np.ndarray, indices: np.ndarray, exponential: tuple, out: np.ndarray) -> None:
+    """Fill out (n, N) with the kernel values between columns `indices` (n,) and all of features, (d, N) float32.
 
     Two rows share what they read, four features a pass. One long function, because LLVM must see that the partial
     distances overlap nothing else.
     """
     (gamma, root), (d, N) = exponential, features.shape
+    rows = np.ascontiguousarray(features[:, indices].T)
     partial = np.empty((2, COLUMNS), np.float32)
     du, dv, g = partial[0], partial[1], np.float32(gamma)
     for start in range(0, N, COLUMNS):

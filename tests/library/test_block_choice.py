@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from mr_elm.solvers.box.block_choice import BlockChoice, Point, worst_violation
+from mr_elm.solvers.box.block_choice import BlockChoice, Point, survey
 from mr_elm.solvers.box.box_qp import free_variables, violations
 
 N = 300
@@ -63,7 +63,10 @@ def test_where_one_side_has_no_violator_its_next_ones_join_in():
 @pytest.mark.parametrize('seed', range(5))
 def test_the_worst_violation_is_that_of_all(seed):
     a, g, upper, *_ = draw_point(seed)
-    assert worst_violation(a, g, upper) == violations(a, g, upper).max()
+    worst, square, n_support = survey(a, g, upper)
+    assert worst == violations(a, g, upper).max()
+    assert square == pytest.approx(a @ a, rel=1e-12)
+    assert n_support == np.count_nonzero(a)
     g[seed] = np.nan
     a[seed] = upper[seed] / 2
-    assert np.isnan(worst_violation(a, g, upper))
+    assert np.isnan(survey(a, g, upper)[0])

@@ -16,6 +16,7 @@ from mr_elm.typing import Floats
 FEW = 0.1  # of the larger side: so many of the smaller one at least
 SURE, MET = 1, 2  # marks of variables: new or free ones, and violators met before, of which one may be too many
 strict, inner = jit(), jit(**INNER)
+sums = jit(fastmath={'reassoc', 'contract'})  # in any order; NaN counts
 
 
 class Point(NamedTuple):
@@ -43,17 +44,22 @@ class BlockChoice:
         return choose_block(point, goal, count, room, capacity, self.score, self.lists, self.marks)
 
 
-@strict
-def worst_violation(a: Floats, g: Floats, upper: Floats) -> float:
-    """Return the largest of `violations`, NaN where one is NaN."""
-    worst = 0.0
+@sums
+def survey(a: Floats, g: Floats, upper: Floats) -> tuple[float, float, int]:
+    """Return the largest of `violations`, NaN where one is NaN; |a|^2; how many variables are not 0.
+
+    The largest by bits, as in `loops`: those of NaN are larger than those of any number, all below 0 are negative.
+    """
+    worst, square, n_support = 0, 0.0, 0
     for i in range(len(a)):
-        misfit = max(-g[i] if a[i] < upper[i] else 0.0, g[i] if a[i] > 0 else 0.0)
-        if not misfit <= worst:
-            worst = misfit
-            if misfit != misfit:
-                break
-    return worst
+        up = -g[i] if a[i] < upper[i] else 0.0
+        down = g[i] if a[i] > 0 else 0.0
+        unknown = abs(up + down) if up + down != up + down else 0.0  # NaN has two signs
+        for misfit in (up, down, unknown):
+            worst = max(worst, int(np.float64(misfit).view(np.int64)))
+        square += a[i] * a[i]
+        n_support += a[i] != 0
+    return np.int64(worst).view(np.float64), square, n_support
 
 
 @inner

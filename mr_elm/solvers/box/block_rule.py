@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mr_elm.solvers.box.block_choice import BlockChoice, Point, worst_violation
+from mr_elm.solvers.box.block_choice import BlockChoice, Point, survey
 from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, conclude, free_variables, violations
+from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.kept_block import KeptBlock
 from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.solvers.shared.workspace import borrowed
@@ -80,6 +81,7 @@ class BlockSearch:
         self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
         self.cache = self.open_cache(settings.dtype or ('float64' if self.eps < FLOAT64_BELOW else 'float32'))
+        self.unit = 0.0 if self.cache.is_matrix else float(np.finfo(self.cache.slab.dtype).eps)
         self.choice = BlockChoice(n)
         self.whole = n <= min(SMALL, self.cache.capacity)
         self.n_iter, self.n_certified, self.room = 0, 0, BLOCK
@@ -110,7 +112,8 @@ class BlockSearch:
         """Solve blocks until the certificate confirms eps."""
         goal, limit = self.eps, self.settings.max_iter or ROUNDS
         while self.n_iter < limit:
-            worst, noise = self.worst_violation(), self.rounding_noise()
+            worst, square, n_support = survey(self.alpha, self.gradient, self.problem.upper)
+            noise = self.rounding_noise(square)
             if worst <= max(goal, 2 * noise):
                 self.certify()
                 if noise:
@@ -121,7 +124,7 @@ class BlockSearch:
                 continue
             effort = WHOLE if self.whole else next(effort for effort in EFFORTS if worst < effort.below)
             tolerance = max(effort.share * worst, 0.3 * goal, noise)
-            self.solve_block(self.choose_block(goal), tolerance, effort)
+            self.solve_block(self.choose_block(goal, n_support), tolerance, effort)
         self.certify()
         work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
@@ -132,13 +135,14 @@ class BlockSearch:
 
     def worst_violation(self) -> float:
         """Return the largest violation."""
-        return worst_violation(self.alpha, self.gradient, self.problem.upper)
+        return survey(self.alpha, self.gradient, self.problem.upper)[0]
 
-    def rounding_noise(self) -> float:
-        """Return about what the rounding of kernel values makes of the running gradient, 0 where it does not matter."""
-        if self.cache.is_matrix:
-            return 0.0
-        noise = 0.5 * float(np.finfo(self.cache.slab.dtype).eps) * sqrt(self.alpha @ self.alpha)
+    def rounding_noise(self, square: float) -> float:
+        """Return about what the rounding of kernel values makes of the running gradient, 0 where it does not matter.
+
+        square : |alpha|^2.
+        """
+        noise = 0.5 * self.unit * sqrt(square)
         return noise if noise > self.pace.noise * self.eps else 0.0
 
     def certify(self) -> None:
@@ -174,32 +178,31 @@ class BlockSearch:
 
     def minimise(self, block: np.ndarray, Q: np.ndarray, tolerance: float, effort: Effort) -> Floats:
         """Minimise over a block of variables; returns how much they changed. The gradient is left behind."""
-        before, p = self.alpha[block], self.problem
-        a, g = before.copy(), self.gradient[block]
-        minimise_block(BoxBlock(Q, a, g, p.upper[block], p.curvature[block]), tolerance, effort, self.kept.space)
-        self.alpha[block] = a
+        p = self.problem
+        here = BoxBlock(Q, *loops.take_variables(block, self.alpha, self.gradient, p.upper, p.curvature))
+        minimise_block(here, tolerance, effort, self.kept.space)
+        change, size = loops.put_variables(block, here.a, self.alpha)
         self.certified = self.cache.is_matrix
         self.n_iter += 1
-        change = a - before
-        self.moved += float(np.abs(change).sum())
+        self.moved += size
         return change
 
     def report(self) -> None:
         """Report how far the search is."""
         self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
-    def count_new(self) -> int:
+    def count_new(self, n_support: int) -> int:
         """Return how many variables of the next block may be new."""
         least = self.pace.least or self.problem.rows.rows_a_call
-        return int(min(max(self.pace.share * np.count_nonzero(self.alpha), least), self.pace.most))
+        return int(min(max(self.pace.share * n_support, least), self.pace.most))
 
-    def choose_block(self, goal: float) -> np.ndarray:
+    def choose_block(self, goal: float, n_support: int) -> np.ndarray:
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
         if self.whole:
             return np.arange(self.problem.n_samples)
         p = self.problem
         point = Point(self.alpha, self.gradient, p.upper, p.targets, self.cache.slot_of)
-        return self.choice.choose(point, goal, self.count_new(), self.room, self.cache.capacity)
+        return self.choice.choose(point, goal, self.count_new(n_support), self.room, self.cache.capacity)
 
     def solve_block(self, block: np.ndarray, tolerance: float, effort: Effort) -> None:
         """Minimise over the block on cached rows and bring the gradient along."""

@@ -65,8 +65,7 @@ def minimise_block(block: BoxBlock, tolerance: float, effort: Effort, space: Wor
 
 def step_pairs(block: BoxBlock, tolerance: float, most: int) -> tuple[int, int]:
     """Step two variables at a time, in place; see `loops.pair_steps`."""
-    Q, a, g, upper, diagonal = block
-    return loops.pair_steps(Q, np.ones(len(a), bool), a, g, upper, diagonal, 1 / diagonal, tolerance, most)
+    return loops.step_pairs(*block, tolerance, most)
 
 
 def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, space: Workspace) -> None:
@@ -97,7 +96,7 @@ def multiply(Q: np.ndarray, x: Floats) -> Floats:
 def gather_face(Q: np.ndarray, face: np.ndarray, space: Workspace) -> np.ndarray:
     """Return Q[face, face] in the workspace."""
     inside = space.array('face', (len(face), len(face)), Q.dtype)
-    loops.gather_block(Q, face, face, np.ones(len(face), Q.dtype), inside)
+    loops.gather_block(Q, np.arange(len(Q)), np.ones(len(Q)), face, inside)
     return inside
 
 

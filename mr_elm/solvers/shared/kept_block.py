@@ -41,22 +41,23 @@ class KeptBlock:
         self.space.touched('block', self.matrix[:n].nbytes)
         least = 0.0 if self.grows else (1 - ANEW) * n
         self.members, order, changed, anew = arrange(wanted, cache.slot_of, least, self.members, self.place_of)
-        slots, signs = cache.slot_of[self.members], targets[self.members].astype(dtype)
+        known = cache.slab, cache.slot_of, targets, self.members
         if anew:
-            loops.gather_block(cache.slab, slots, wanted, signs, self.matrix)
+            loops.gather_block(*known, self.matrix)
         else:
-            loops.refresh_block(cache.slab, slots, self.members, signs, changed, order, self.matrix)
+            loops.refresh_block(*known, changed, order, self.matrix)
         if square is not None:
-            self._complete(cache, signs, square)
+            self._complete(cache, targets, square)
         return self.members, self.matrix
 
-    def _complete(self, cache: RowCache, signs: Floats, square: Callable[[np.ndarray], np.ndarray]) -> None:
+    def _complete(self, cache: RowCache, targets: Floats, square: Callable[[np.ndarray], np.ndarray]) -> None:
         """Fill in what rows that are not there would hold: columns of those that are, and the square between them."""
         slots = cache.slot_of[self.members]
         there, absent = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
         absent = absent[np.argsort(self.members[absent])]
-        loops.refresh_columns(cache.slab, slots, self.members, signs, there, absent, self.matrix)
-        self.matrix[np.ix_(absent, absent)] = square(self.members[absent]) * np.outer(signs[absent], signs[absent])
+        loops.refresh_columns(cache.slab, cache.slot_of, targets, self.members, there, absent, self.matrix)
+        signs = targets[self.members[absent]].astype(self.matrix.dtype)
+        self.matrix[np.ix_(absent, absent)] = square(self.members[absent]) * np.outer(signs, signs)
 
     def _make_room(self, n: int, cache: RowCache, dtype: np.dtype) -> None:
         n_samples, self.matrix = len(cache.slot_of), None

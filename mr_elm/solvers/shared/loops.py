@@ -8,6 +8,7 @@ the largest, a stretch at a time.
 import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
+from mr_elm.features.fused import add_rows
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
@@ -194,29 +195,36 @@ def pair_steps(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Fl
 
 
 @fast
-def gather_block(slab: np.ndarray, slots: np.ndarray, columns: np.ndarray, signs: Floats, Q: np.ndarray) -> None:
-    """Fill the start of Q with t_i t_j K_ij of a block, from the rows in `slots`; signs are the block's t.
+def step_pairs(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, tolerance: float,
+               max_steps: int) -> tuple[int, int]:
+    """Do the same for a block whose Q is all there."""
+    return pair_steps(Q, np.ones(len(a), np.bool_), a, g, upper, diagonal, 1 / diagonal, tolerance, max_steps)
+
+
+@fast
+def gather_block(slab: np.ndarray, slot_of: np.ndarray, targets: Floats, columns: np.ndarray, Q: np.ndarray) -> None:
+    """Fill the start of Q with t_i t_j K_ij of a block, whose rows are in the slab.
 
     Rising columns keep the reads near each other.
     """
-    n, narrow = len(columns), columns.astype(np.int32)
+    n, narrow, signs = len(columns), columns.astype(np.int32), targets[columns].astype(Q.dtype)
     for r in range(n):
-        row, sign, out = slab[slots[r]], signs[r], Q[r]
+        row, sign, out = slab[slot_of[columns[r]]], signs[r], Q[r]
         for c in range(n):
             out[c] = row[narrow[c]] * (sign * signs[c])
 
 
 @fast
-def refresh_block(slab: np.ndarray, slots: np.ndarray, columns: np.ndarray, signs: Floats, changed: np.ndarray,
+def refresh_block(slab: np.ndarray, slot_of: np.ndarray, targets: Floats, columns: np.ndarray, changed: np.ndarray,
                   order: np.ndarray, Q: np.ndarray) -> None:
     """Do the same for a Q that holds the block already, but for the variables in `changed`, by symmetry.
 
     order : (n,), which puts columns in increasing order.
     """
-    n, place = len(columns), order.astype(np.int32)
+    n, place, signs = len(columns), order.astype(np.int32), targets[columns].astype(Q.dtype)
     rising, turned, part = columns[order].astype(np.int32), signs[order], np.empty(len(columns), Q.dtype)
     for r in changed:
-        row, sign, out = slab[slots[r]], signs[r], Q[r]
+        row, sign, out = slab[slot_of[columns[r]]], signs[r], Q[r]
         for c in range(n):
             part[c] = row[rising[c]] * (sign * turned[c])
         for c in range(n):
@@ -229,20 +237,74 @@ def refresh_block(slab: np.ndarray, slots: np.ndarray, columns: np.ndarray, sign
 
 
 @fast
-def refresh_columns(slab: np.ndarray, slots: np.ndarray, columns: np.ndarray, signs: Floats, there: np.ndarray,
+def refresh_columns(slab: np.ndarray, slot_of: np.ndarray, targets: Floats, columns: np.ndarray, there: np.ndarray,
                     absent: np.ndarray, Q: np.ndarray) -> None:
-    """Fill Q between variables whose rows are in `slots` and others, `absent` by rising column, by symmetry."""
+    """Fill Q between variables whose rows are in the slab and others, `absent` by rising column, by symmetry."""
+    signs = targets[columns].astype(Q.dtype)
     narrow, turned = columns[absent].astype(np.int32), signs[absent]
     for start in range(0, len(there), LINE):
         stop = min(start + LINE, len(there))
         for r in there[start:stop]:
-            row, sign, out = slab[slots[r]], signs[r], Q[r]
+            row, sign, out = slab[slot_of[columns[r]]], signs[r], Q[r]
             for c in range(len(absent)):
                 out[absent[c]] = row[narrow[c]] * (sign * turned[c])
         for c in absent:
             out = Q[c]
             for r in there[start:stop]:
                 out[r] = Q[r, c]
+
+
+@jit()
+def ask_for(indices: np.ndarray, slot_of: np.ndarray, asked: np.ndarray, clock: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (slots of some rows, those that have none), and mark slots as asked for at this time."""
+    n, m = len(indices), 0
+    slots, missing = np.empty(n, np.int64), np.empty(n, np.int64)
+    for k in range(n):
+        slots[k] = slot_of[indices[k]]
+        if slots[k] < 0:
+            missing[m] = indices[k]
+            m += 1
+        else:
+            asked[slots[k]] = clock
+    return slots, missing[:m]
+
+
+@fast
+def move_gradient(slab: np.ndarray, slot_of: np.ndarray, indices: np.ndarray, change: Floats, targets: Floats,
+                  gradient: Floats) -> bool:
+    """Add Q[:, indices] change to gradient, in place, unless the row of one that changes is not in the slab."""
+    m, slots, weights, total = 0, np.empty(len(indices), np.int64), np.empty(len(indices)), np.zeros(len(gradient))
+    for k in range(len(indices)):
+        if change[k] != 0:
+            slots[m], weights[m] = slot_of[indices[k]], targets[indices[k]] * change[k]
+            if slots[m] < 0:
+                return False
+            m += 1
+    add_rows(slab, slots[:m], weights[:m], total)
+    for j in range(len(gradient)):
+        gradient[j] += targets[j] * total[j]
+    return True
+
+
+@jit()
+def take_variables(block: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats) -> Floats:
+    """Return what is known of the variables of a block, (4, n): their a, g, upper and diagonal."""
+    taken = np.empty((4, len(block)))
+    for k in range(len(block)):
+        i = block[k]
+        taken[0, k], taken[1, k], taken[2, k], taken[3, k] = a[i], g[i], upper[i], diagonal[i]
+    return taken
+
+
+@jit()
+def put_variables(block: np.ndarray, new: Floats, a: Floats) -> tuple[Floats, float]:
+    """Set a of the variables of a block; return (how much each changed, the sum of the sizes of all changes)."""
+    change, total = np.empty(len(block)), 0.0
+    for k in range(len(block)):
+        change[k] = new[k] - a[block[k]]
+        a[block[k]] = new[k]
+        total += abs(change[k])
+    return change, total
 
 
 @fast

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mr_elm.features.fused import add_rows
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.workspace import Workspace
@@ -57,11 +56,9 @@ class RowCache:
     def ensure(self, indices: np.ndarray) -> np.ndarray:
         """Bring these rows (distinct, at most `capacity`) into the slab and return their slots."""
         self._clock += 1
-        slots = self.slot_of[indices]
-        here = slots >= 0
-        self._asked[slots[here]] = self._clock
-        if not here.all():
-            self._fill(indices[~here])
+        slots, missing = loops.ask_for(indices, self.slot_of, self._asked, self._clock)
+        if len(missing):
+            self._fill(missing)
             slots = self.slot_of[indices]
         return slots
 
@@ -113,16 +110,15 @@ class RowCache:
     def block(self, indices: np.ndarray, targets: Floats) -> np.ndarray:
         """Return Q[indices, indices] from rows already here; indices in increasing order are fastest."""
         Q = np.empty((len(indices), len(indices)), self.slab.dtype)
-        loops.gather_block(self.slab, self.slot_of[indices], indices, targets[indices].astype(self.slab.dtype), Q)
+        loops.gather_block(self.slab, self.slot_of, targets, indices, Q)
         return Q
 
     def move(self, indices: np.ndarray, change: Floats, targets: Floats, gradient: Floats) -> None:
-        """Add Q[:, indices] change to gradient, in place; rows not here are fetched in parts."""
-        moved, total = np.flatnonzero(change), np.zeros(len(gradient))
-        indices = indices[moved]
-        weights = targets[indices] * change[moved]
-        for start in range(0, len(indices), self.capacity):
-            part = slice(start, start + self.capacity)
-            add_rows(self.slab, self.ensure(indices[part]), weights[part], total)
-        total *= targets
-        gradient += total
+        """Add Q[:, indices] change to gradient, in place; where a row is not here, rows are fetched in parts."""
+        if loops.move_gradient(self.slab, self.slot_of, indices, change, targets, gradient):
+            return
+        moved = np.flatnonzero(change)
+        for start in range(0, len(moved), self.capacity):
+            part = moved[start:start + self.capacity]
+            self.ensure(indices[part])
+            loops.move_gradient(self.slab, self.slot_of, indices[part], change[part], targets, gradient)
