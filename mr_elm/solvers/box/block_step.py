@@ -9,7 +9,7 @@ import numpy as np
 from mr_elm.features.fused import add_rows
 from mr_elm.solvers.box.box_qp import free_variables, violations
 from mr_elm.solvers.box.projected_path import descend_path
-from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared import loops, slab_loops
 from mr_elm.solvers.shared.unlocked import factor_positive, solve_factored
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats
@@ -96,7 +96,7 @@ def multiply(Q: np.ndarray, x: Floats) -> Floats:
 def gather_face(Q: np.ndarray, face: np.ndarray, space: Workspace) -> np.ndarray:
     """Return Q[face, face] in the workspace."""
     inside = space.array('face', (len(face), len(face)), Q.dtype)
-    loops.gather_block(Q, np.arange(len(Q)), np.ones(len(Q)), face, inside)
+    slab_loops.gather_block(Q, np.arange(len(Q)), np.ones(len(Q)), face, inside)
     return inside
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.compiled import jit
-from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared import slab_loops
 from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats
@@ -43,9 +43,9 @@ class KeptBlock:
         self.members, order, changed, anew = arrange(wanted, cache.slot_of, least, self.members, self.place_of)
         known = cache.slab, cache.slot_of, targets, self.members
         if anew:
-            loops.gather_block(*known, self.matrix)
+            slab_loops.gather_block(*known, self.matrix)
         else:
-            loops.refresh_block(*known, changed, order, self.matrix)
+            slab_loops.refresh_block(*known, changed, order, self.matrix)
         if square is not None:
             self._complete(cache, targets, square)
         return self.members, self.matrix
@@ -55,7 +55,7 @@ class KeptBlock:
         slots = cache.slot_of[self.members]
         there, absent = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
         absent = absent[np.argsort(self.members[absent])]
-        loops.refresh_columns(cache.slab, cache.slot_of, targets, self.members, there, absent, self.matrix)
+        slab_loops.refresh_columns(cache.slab, cache.slot_of, targets, self.members, there, absent, self.matrix)
         signs = targets[self.members[absent]].astype(self.matrix.dtype)
         self.matrix[np.ix_(absent, absent)] = square(self.members[absent]) * np.outer(signs, signs)
 

@@ -1,20 +1,17 @@
 """Choose who steps next and how far, compiled; letters as in `box_qp`: a, g, upper, t, Q, K.
 
-Rows of K lie in a slab, one a slot; `slot_of[i]` is row i's slot, or -1. Loops return instead of an index SETTLED,
-when no variable is left to move, or OUT_OF_STEPS. LLVM vectorises a maximum of integers but not of floats, nor an
-arg-max: selection compares the bits of numbers, whose order is theirs where they are not negative, and then looks for
-the largest, a stretch at a time.
+Rows of K lie in a slab, see `slab_loops`. Loops return instead of an index SETTLED, when no variable is left to move,
+or OUT_OF_STEPS. LLVM vectorises a maximum of integers but not of floats, nor an arg-max: selection compares the bits of
+numbers, whose order is theirs where they are not negative, and then looks for the largest, a stretch at a time.
 """
 import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
-from mr_elm.features.fused import add_rows
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
 inner = jit(fastmath=True, **INNER)
 SETTLED, OUT_OF_STEPS = -1, -2
-LINE = 16  # numbers, about what a cache line holds
 STRETCH = 64  # numbers looked at together, then one by one where the largest is among them
 
 
@@ -201,91 +198,6 @@ def step_pairs(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Flo
     return pair_steps(Q, np.ones(len(a), np.bool_), a, g, upper, diagonal, 1 / diagonal, tolerance, max_steps)
 
 
-@fast
-def gather_block(slab: np.ndarray, slot_of: np.ndarray, targets: Floats, columns: np.ndarray, Q: np.ndarray) -> None:
-    """Fill the start of Q with t_i t_j K_ij of a block, whose rows are in the slab.
-
-    Rising columns keep the reads near each other.
-    """
-    n, narrow, signs = len(columns), columns.astype(np.int32), targets[columns].astype(Q.dtype)
-    for r in range(n):
-        row, sign, out = slab[slot_of[columns[r]]], signs[r], Q[r]
-        for c in range(n):
-            out[c] = row[narrow[c]] * (sign * signs[c])
-
-
-@fast
-def refresh_block(slab: np.ndarray, slot_of: np.ndarray, targets: Floats, columns: np.ndarray, changed: np.ndarray,
-                  order: np.ndarray, Q: np.ndarray) -> None:
-    """Do the same for a Q that holds the block already, but for the variables in `changed`, by symmetry.
-
-    order : (n,), which puts columns in increasing order.
-    """
-    n, place, signs = len(columns), order.astype(np.int32), targets[columns].astype(Q.dtype)
-    rising, turned, part = columns[order].astype(np.int32), signs[order], np.empty(len(columns), Q.dtype)
-    for r in changed:
-        row, sign, out = slab[slot_of[columns[r]]], signs[r], Q[r]
-        for c in range(n):
-            part[c] = row[rising[c]] * (sign * turned[c])
-        for c in range(n):
-            out[place[c]] = part[c]
-    for start in range(0, n, LINE):
-        for c in changed:
-            row = Q[c]
-            for r in range(start, min(start + LINE, n)):
-                Q[r, c] = row[r]
-
-
-@fast
-def refresh_columns(slab: np.ndarray, slot_of: np.ndarray, targets: Floats, columns: np.ndarray, there: np.ndarray,
-                    absent: np.ndarray, Q: np.ndarray) -> None:
-    """Fill Q between variables whose rows are in the slab and others, `absent` by rising column, by symmetry."""
-    signs = targets[columns].astype(Q.dtype)
-    narrow, turned = columns[absent].astype(np.int32), signs[absent]
-    for start in range(0, len(there), LINE):
-        stop = min(start + LINE, len(there))
-        for r in there[start:stop]:
-            row, sign, out = slab[slot_of[columns[r]]], signs[r], Q[r]
-            for c in range(len(absent)):
-                out[absent[c]] = row[narrow[c]] * (sign * turned[c])
-        for c in absent:
-            out = Q[c]
-            for r in there[start:stop]:
-                out[r] = Q[r, c]
-
-
-@jit()
-def ask_for(indices: np.ndarray, slot_of: np.ndarray, asked: np.ndarray, clock: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (slots of some rows, those that have none), and mark slots as asked for at this time."""
-    n, m = len(indices), 0
-    slots, missing = np.empty(n, np.int64), np.empty(n, np.int64)
-    for k in range(n):
-        slots[k] = slot_of[indices[k]]
-        if slots[k] < 0:
-            missing[m] = indices[k]
-            m += 1
-        else:
-            asked[slots[k]] = clock
-    return slots, missing[:m]
-
-
-@fast
-def move_gradient(slab: np.ndarray, slot_of: np.ndarray, indices: np.ndarray, change: Floats, targets: Floats,
-                  gradient: Floats) -> bool:
-    """Add Q[:, indices] change to gradient, in place, unless the row of one that changes is not in the slab."""
-    m, slots, weights, total = 0, np.empty(len(indices), np.int64), np.empty(len(indices)), np.zeros(len(gradient))
-    for k in range(len(indices)):
-        if change[k] != 0:
-            slots[m], weights[m] = slot_of[indices[k]], targets[indices[k]] * change[k]
-            if slots[m] < 0:
-                return False
-            m += 1
-    add_rows(slab, slots[:m], weights[:m], total)
-    for j in range(len(gradient)):
-        gradient[j] += targets[j] * total[j]
-    return True
-
-
 @jit()
 def take_variables(block: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats) -> Floats:
     """Return what is known of the variables of a block, (4, n): their a, g, upper and diagonal."""
@@ -305,36 +217,6 @@ def put_variables(block: np.ndarray, new: Floats, a: Floats) -> tuple[Floats, fl
         a[block[k]] = new[k]
         total += abs(change[k])
     return change, total
-
-
-@fast
-def split_rows(values: Floats, slots: np.ndarray, slab: np.ndarray, rest: np.ndarray, unit: float) -> None:
-    """Put float64 rows into float32 slots, and into those of `rest` what rounding took, in units of unit values."""
-    most, scale = np.float32(32767), np.float32(1 / unit)
-    for r in range(len(values)):
-        row, near, left = values[r], slab[slots[r]], rest[slots[r]]
-        for j in range(len(row)):
-            v = np.float32(row[j])
-            taken = np.float32(row[j] - v) * (scale / v) if v != 0 else np.float32(0)
-            near[j] = v
-            left[j] = np.int16(min(max(taken, -most), most))
-
-
-@fast
-def add_split_rows(slab: np.ndarray, rest: np.ndarray, unit: float, slots: np.ndarray, weights: Floats,
-                   total: Floats) -> None:
-    """Add sum_r weights_r (1 + unit rest) slab[slots_r] to total in float64, one stretch of columns at a time."""
-    part = np.empty(1024)
-    for start in range(0, len(total), len(part)):
-        stop = min(start + len(part), len(total))
-        m = stop - start
-        part[:m] = 0.0
-        for r in range(len(weights)):
-            w, near, left = weights[r], slab[slots[r], start:stop], rest[slots[r], start:stop]
-            for j in range(m):
-                part[j] += w * near[j] * (1.0 + unit * left[j])
-        for j in range(m):
-            total[start + j] += part[j]
 
 
 @jit()

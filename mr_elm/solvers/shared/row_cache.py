@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mr_elm.features.kernel_rows import PrecomputedRows
-from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared import slab_loops
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats
 
@@ -56,7 +56,7 @@ class RowCache:
     def ensure(self, indices: np.ndarray) -> np.ndarray:
         """Bring these rows (distinct, at most `capacity`) into the slab and return their slots."""
         self._clock += 1
-        slots, missing = loops.ask_for(indices, self.slot_of, self._asked, self._clock)
+        slots, missing = slab_loops.ask_for(indices, self.slot_of, self._asked, self._clock)
         if len(missing):
             self._fill(missing)
             slots = self.slot_of[indices]
@@ -110,15 +110,15 @@ class RowCache:
     def block(self, indices: np.ndarray, targets: Floats) -> np.ndarray:
         """Return Q[indices, indices] from rows already here; indices in increasing order are fastest."""
         Q = np.empty((len(indices), len(indices)), self.slab.dtype)
-        loops.gather_block(self.slab, self.slot_of, targets, indices, Q)
+        slab_loops.gather_block(self.slab, self.slot_of, targets, indices, Q)
         return Q
 
     def move(self, indices: np.ndarray, change: Floats, targets: Floats, gradient: Floats) -> None:
         """Add Q[:, indices] change to gradient, in place; where a row is not here, rows are fetched in parts."""
-        if loops.move_gradient(self.slab, self.slot_of, indices, change, targets, gradient):
+        if slab_loops.move_gradient(self.slab, self.slot_of, indices, change, targets, gradient):
             return
         moved = np.flatnonzero(change)
         for start in range(0, len(moved), self.capacity):
             part = moved[start:start + self.capacity]
             self.ensure(indices[part])
-            loops.move_gradient(self.slab, self.slot_of, indices[part], change[part], targets, gradient)
+            slab_loops.move_gradient(self.slab, self.slot_of, indices[part], change[part], targets, gradient)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.solvers.shared import loops
+from mr_elm.solvers.shared import slab_loops
 from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats
@@ -38,13 +38,13 @@ class SplitCache(RowCache):
         for start in range(0, len(missing), AT_ONCE):
             part = missing[start:start + AT_ONCE]
             self.rows.rows(part, out=values[:len(part)])
-            loops.split_rows(values[:len(part)], slots[start:start + AT_ONCE], self.slab, self.rest, UNIT)
+            slab_loops.split_rows(values[:len(part)], slots[start:start + AT_ONCE], self.slab, self.rest, UNIT)
 
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,), but for `error_of_sum` of |K| |weights|; rows not here are not kept."""
         slots, total = self.slot_of[indices], np.zeros(self.rows.n_samples)
         here = slots >= 0
-        loops.add_split_rows(self.slab, self.rest, UNIT, slots[here], weights[here], total)
+        slab_loops.add_split_rows(self.slab, self.rest, UNIT, slots[here], weights[here], total)
         if not here.all():
             total += self.rows.weighted_sum(indices[~here], weights[~here])
             self.n_computed += int(np.count_nonzero(~here))
