@@ -116,24 +116,57 @@ def finish_square(K: Floats, t: Floats, shift: float, ridge: Floats) -> None:
         row[i] += ridge[i]
 
 
+@inline
+def solve_four(s: float, t: float, u: float, v: float, L: np.ndarray, j: int) -> tuple[float, float, float, float]:
+    """Solve for four numbers of a row from column j on, by what the factor has there; its diagonal is inverse."""
+    s = s * L[j, j]
+    t = (t - s * L[j + 1, j]) * L[j + 1, j + 1]
+    u = (u - s * L[j + 2, j] - t * L[j + 2, j + 1]) * L[j + 2, j + 2]
+    v = (v - s * L[j + 3, j] - t * L[j + 3, j + 1] - u * L[j + 3, j + 2]) * L[j + 3, j + 3]
+    return s, t, u, v
+
+
+@inline
+def fill_two_rows(Q: np.ndarray, i: int, L: np.ndarray, j: int) -> None:
+    """Fill in columns j to j + 3 of rows i and i + 1 of the factor: what is read serves eight sums."""
+    a, b, c, d, x, y = L[j], L[j + 1], L[j + 2], L[j + 3], L[i], L[i + 1]
+    s, t, u, v = Q[i, j], Q[i, j + 1], Q[i, j + 2], Q[i, j + 3]
+    w, e, f, h = Q[i + 1, j], Q[i + 1, j + 1], Q[i + 1, j + 2], Q[i + 1, j + 3]
+    for k in range(j):
+        s -= x[k] * a[k]
+        t -= x[k] * b[k]
+        u -= x[k] * c[k]
+        v -= x[k] * d[k]
+        w -= y[k] * a[k]
+        e -= y[k] * b[k]
+        f -= y[k] * c[k]
+        h -= y[k] * d[k]
+    x[j], x[j + 1], x[j + 2], x[j + 3] = solve_four(s, t, u, v, L, j)
+    y[j], y[j + 1], y[j + 2], y[j + 3] = solve_four(w, e, f, h, L, j)
+
+
 @inner
 def factorise(Q: np.ndarray, ridge: float, L: np.ndarray) -> bool:
     """Put the Cholesky factor of Q + ridge I into the lower triangle of L; tell whether Q is positive enough.
 
     The diagonal of the factor is kept as its inverse.
     """
-    for i in range(len(Q)):
-        values, row, pivot = Q[i], L[i], Q[i, i] + ridge
-        for j in range(i):
-            other, s = L[j], values[j]
-            for k in range(j):
-                s -= row[k] * other[k]
-            s *= other[j]
-            row[j] = s
-            pivot -= s * s
-        if not pivot > 0.5 * ridge:
-            return False
-        row[i] = 1 / np.sqrt(pivot)
+    for i in range(0, len(Q), 2):
+        last, done = min(i + 2, len(Q)), i // 4 * 4 if i + 1 < len(Q) else 0
+        for j in range(0, done, 4):
+            fill_two_rows(Q, i, L, j)
+        for r in range(i, last):
+            values, row, pivot = Q[r], L[r], Q[r, r] + ridge
+            for j in range(done, r):
+                other, s = L[j], values[j]
+                for k in range(j):
+                    s -= row[k] * other[k]
+                row[j] = s * other[j]
+            for k in range(r):
+                pivot -= row[k] * row[k]
+            if not pivot > 0.5 * ridge:
+                return False
+            row[r] = 1 / np.sqrt(pivot)
     return True
 
 
