@@ -171,9 +171,11 @@ def fill_kernel_rows(features: np.ndarray, indices: np.ndarray, exponential: tup
     distances overlap nothing else.
     """
     (gamma, root), (d, N) = exponential, features.shape
-    rows = np.ascontiguousarray(features[:, indices].T)
-    partial = np.empty((2, COLUMNS), np.float32)
+    rows, partial = np.empty((len(indices), d), np.float32), np.empty((2, COLUMNS), np.float32)
     du, dv, g = partial[0], partial[1], np.float32(gamma)
+    for r in range(len(rows)):
+        for f in range(d):
+            rows[r, f] = features[f, indices[r]]
     for start in range(0, N, COLUMNS):
         stop = min(start + COLUMNS, N)
         m = stop - start

@@ -116,7 +116,7 @@ def finish_square(K: Floats, t: Floats, shift: float, ridge: Floats) -> None:
         row[i] += ridge[i]
 
 
-@inline
+@inner
 def solve_four(s: float, t: float, u: float, v: float, L: np.ndarray, j: int) -> tuple[float, float, float, float]:
     """Solve for four numbers of a row from column j on, by what the factor has there; its diagonal is inverse."""
     s = s * L[j, j]
@@ -126,7 +126,7 @@ def solve_four(s: float, t: float, u: float, v: float, L: np.ndarray, j: int) ->
     return s, t, u, v
 
 
-@inline
+@inner
 def fill_two_rows(Q: np.ndarray, i: int, L: np.ndarray, j: int) -> None:
     """Fill in columns j to j + 3 of rows i and i + 1 of the factor: what is read serves eight sums."""
     a, b, c, d, x, y = L[j], L[j + 1], L[j + 2], L[j + 3], L[i], L[i + 1]
