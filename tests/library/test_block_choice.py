@@ -67,6 +67,7 @@ def test_the_worst_violation_is_that_of_all(seed):
     assert worst == violations(a, g, upper).max()
     assert square == pytest.approx(a @ a, rel=1e-12)
     assert n_support == np.count_nonzero(a)
-    g[seed] = np.nan
-    a[seed] = upper[seed] / 2
-    assert np.isnan(survey(a, g, upper)[0])
+    for value in (np.nan, -np.nan, np.inf, -np.inf):
+        for share in (0.0, 0.5, 1.0):
+            g[seed], a[seed] = value, share * upper[seed]
+            np.testing.assert_equal(survey(a, g, upper)[0], violations(a, g, upper).max())

@@ -2,7 +2,8 @@
 import numba
 import numpy as np
 
-from mr_elm.compiled import WIDE, WideCompiler
+from mr_elm.compiled import LOOPS, WIDE, WideCompiler
+from mr_elm.solvers.shared import slab_loops
 
 
 def test_a_loop_wishes_for_wide_vectors_and_computes_the_same():
@@ -16,3 +17,8 @@ def test_a_loop_wishes_for_wide_vectors_and_computes_the_same():
     values = np.linspace(0, 1, 1000)
     assert wide(values) == plain(values) == add(values)
     assert [WIDE in code for loop in (wide, plain) for code in loop.inspect_llvm().values()] == [True, False]
+
+
+def test_all_loops_are_compiled_so():
+    assert slab_loops.gather_block in LOOPS
+    assert {loop._compiler.pipeline_class for loop in LOOPS} == {WideCompiler}

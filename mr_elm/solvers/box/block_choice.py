@@ -54,7 +54,7 @@ def survey(a: Floats, g: Floats, upper: Floats) -> tuple[float, float, int]:
     for i in range(len(a)):
         up = -g[i] if a[i] < upper[i] else 0.0
         down = g[i] if a[i] > 0 else 0.0
-        unknown = abs(up + down) if up + down != up + down else 0.0  # NaN has two signs
+        unknown = abs(up + down) if g[i] != g[i] else 0.0  # NaN has two signs
         for misfit in (up, down, unknown):
             worst = max(worst, int(np.float64(misfit).view(np.int64)))
         square += a[i] * a[i]

@@ -81,10 +81,11 @@ class BlockSearch:
         self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
         self.cache = self.open_cache(settings.dtype or ('float64' if self.eps < FLOAT64_BELOW else 'float32'))
-        self.unit = 0.0 if self.cache.is_matrix else float(np.finfo(self.cache.slab.dtype).eps)
+        # of a kernel value; a ready matrix is what it is
+        self.rounding = 0.0 if self.cache.is_matrix else 0.5 * float(np.finfo(self.cache.slab.dtype).eps)
         self.choice = BlockChoice(n)
         self.whole = n <= min(SMALL, self.cache.capacity)
-        self.n_iter, self.n_certified, self.room = 0, 0, BLOCK
+        self.n_iter, self.n_certified, self.n_support, self.room = 0, 0, 0, BLOCK
         self.certified = self.cache.is_matrix
         # sums of all changes of alpha, and of alpha when it was certified: the error of float32 rows goes with them
         self.moved = self.before = 0.0
@@ -112,7 +113,7 @@ class BlockSearch:
         """Solve blocks until the certificate confirms eps."""
         goal, limit = self.eps, self.settings.max_iter or ROUNDS
         while self.n_iter < limit:
-            worst, square, n_support = survey(self.alpha, self.gradient, self.problem.upper)
+            worst, square, self.n_support = survey(self.alpha, self.gradient, self.problem.upper)
             noise = self.rounding_noise(square)
             if worst <= max(goal, 2 * noise):
                 self.certify()
@@ -124,7 +125,7 @@ class BlockSearch:
                 continue
             effort = WHOLE if self.whole else next(effort for effort in EFFORTS if worst < effort.below)
             tolerance = max(effort.share * worst, 0.3 * goal, noise)
-            self.solve_block(self.choose_block(goal, n_support), tolerance, effort)
+            self.solve_block(self.choose_block(goal), tolerance, effort)
         self.certify()
         work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
@@ -142,7 +143,7 @@ class BlockSearch:
 
         square : |alpha|^2.
         """
-        noise = 0.5 * self.unit * sqrt(square)
+        noise = self.rounding * sqrt(square)
         return noise if noise > self.pace.noise * self.eps else 0.0
 
     def certify(self) -> None:
@@ -191,18 +192,18 @@ class BlockSearch:
         """Report how far the search is."""
         self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
-    def count_new(self, n_support: int) -> int:
+    def count_new(self) -> int:
         """Return how many variables of the next block may be new."""
         least = self.pace.least or self.problem.rows.rows_a_call
-        return int(min(max(self.pace.share * n_support, least), self.pace.most))
+        return int(min(max(self.pace.share * self.n_support, least), self.pace.most))
 
-    def choose_block(self, goal: float, n_support: int) -> np.ndarray:
+    def choose_block(self, goal: float) -> np.ndarray:
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""
         if self.whole:
             return np.arange(self.problem.n_samples)
         p = self.problem
         point = Point(self.alpha, self.gradient, p.upper, p.targets, self.cache.slot_of)
-        return self.choice.choose(point, goal, self.count_new(n_support), self.room, self.cache.capacity)
+        return self.choice.choose(point, goal, self.count_new(), self.room, self.cache.capacity)
 
     def solve_block(self, block: np.ndarray, tolerance: float, effort: Effort) -> None:
         """Minimise over the block on cached rows and bring the gradient along."""

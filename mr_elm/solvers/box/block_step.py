@@ -64,7 +64,7 @@ def minimise_block(block: BoxBlock, tolerance: float, effort: Effort, space: Wor
 
 
 def step_pairs(block: BoxBlock, tolerance: float, most: int) -> tuple[int, int]:
-    """Step two variables at a time, in place; see `loops.pair_steps`."""
+    """Step two variables at a time, in place; see `loops.step_pairs`."""
     return loops.step_pairs(*block, tolerance, most)
 
 

@@ -152,7 +152,8 @@ def factorise(Q: np.ndarray, ridge: float, L: np.ndarray) -> bool:
     The diagonal of the factor is kept as its inverse.
     """
     for i in range(0, len(Q), 2):
-        last, done = min(i + 2, len(Q)), i // 4 * 4 if i + 1 < len(Q) else 0
+        last = min(i + 2, len(Q))
+        done = i // 4 * 4 if last - i == 2 else 0  # columns; those that are left, and a lone last row, come one by one
         for j in range(0, done, 4):
             fill_two_rows(Q, i, L, j)
         for r in range(i, last):

@@ -1,4 +1,4 @@
-"""Choose who steps next and how far, compiled; letters as in `box_qp`: a, g, upper, t, Q, K.
+"""Choose who steps next and how far, and step, compiled; letters as in `box_qp`: a, g, upper, t, Q, K.
 
 Rows of K lie in a slab, see `slab_loops`. Loops return instead of an index SETTLED, when no variable is left to move,
 or OUT_OF_STEPS. LLVM vectorises a maximum of integers but not of floats, nor an arg-max: selection compares the bits of
@@ -148,7 +148,7 @@ def sweep(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Floats,
     return moved, SETTLED
 
 
-@fast
+@inner
 def pair_steps(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats,
                inverse: Floats, tolerance: float, max_steps: int) -> tuple[int, int]:
     """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.

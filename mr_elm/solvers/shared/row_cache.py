@@ -53,14 +53,12 @@ class RowCache:
         """Tell whether no row was computed again, which may round differently."""
         return self.n_computed == np.count_nonzero(self._seen)
 
-    def ensure(self, indices: np.ndarray) -> np.ndarray:
-        """Bring these rows (distinct, at most `capacity`) into the slab and return their slots."""
+    def ensure(self, indices: np.ndarray) -> None:
+        """Bring these rows (distinct, at most `capacity`) into the slab."""
         self._clock += 1
-        slots, missing = slab_loops.ask_for(indices, self.slot_of, self._asked, self._clock)
+        missing = slab_loops.ask_for(indices, self.slot_of, self._asked, self._clock)
         if len(missing):
             self._fill(missing)
-            slots = self.slot_of[indices]
-        return slots
 
     def _fill(self, missing: np.ndarray) -> None:
         count = len(missing)
@@ -115,10 +113,15 @@ class RowCache:
 
     def move(self, indices: np.ndarray, change: Floats, targets: Floats, gradient: Floats) -> None:
         """Add Q[:, indices] change to gradient, in place; where a row is not here, rows are fetched in parts."""
-        if slab_loops.move_gradient(self.slab, self.slot_of, indices, change, targets, gradient):
+        if self._move(indices, change, targets, gradient):
             return
         moved = np.flatnonzero(change)
         for start in range(0, len(moved), self.capacity):
             part = moved[start:start + self.capacity]
             self.ensure(indices[part])
-            slab_loops.move_gradient(self.slab, self.slot_of, indices[part], change[part], targets, gradient)
+            self._move(indices[part], change[part], targets, gradient)
+
+    def _move(self, indices: np.ndarray, change: Floats, targets: Floats, gradient: Floats) -> bool:
+        self._clock += 1
+        return slab_loops.move_gradient(self.slab, self.slot_of, indices, change, targets, self._asked, self._clock,
+                                        gradient)

@@ -1,4 +1,4 @@
-"""Find rows of K in a slab, gather blocks of them, and add them up, compiled; letters as in `box_qp`.
+"""Find rows of K in a slab, gather blocks of them, split them and add them up, compiled; letters as in `box_qp`.
 
 Rows lie in the slab one a slot; `slot_of[i]` is row i's slot, or -1.
 """
@@ -8,7 +8,7 @@ from mr_elm.compiled import jit
 from mr_elm.features.fused import add_rows
 from mr_elm.typing import Floats
 
-fast = jit(fastmath=True)
+strict, fast = jit(), jit(fastmath=True)
 LINE = 16  # numbers, about what a cache line holds
 
 
@@ -65,31 +65,33 @@ def refresh_columns(slab: np.ndarray, slot_of: np.ndarray, targets: Floats, colu
                 out[r] = Q[r, c]
 
 
-@jit()
-def ask_for(indices: np.ndarray, slot_of: np.ndarray, asked: np.ndarray, clock: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (slots of some rows, those that have none), and mark slots as asked for at this time."""
-    n, m = len(indices), 0
-    slots, missing = np.empty(n, np.int64), np.empty(n, np.int64)
-    for k in range(n):
-        slots[k] = slot_of[indices[k]]
-        if slots[k] < 0:
-            missing[m] = indices[k]
+@strict
+def ask_for(indices: np.ndarray, slot_of: np.ndarray, asked: np.ndarray, clock: int) -> np.ndarray:
+    """Return which rows have no slot, and mark the slots of the others as asked for at this time."""
+    missing, m = np.empty(len(indices), np.int64), 0
+    for i in indices:
+        if slot_of[i] < 0:
+            missing[m] = i
             m += 1
         else:
-            asked[slots[k]] = clock
-    return slots, missing[:m]
+            asked[slot_of[i]] = clock
+    return missing[:m]
 
 
-@fast
+@strict
 def move_gradient(slab: np.ndarray, slot_of: np.ndarray, indices: np.ndarray, change: Floats, targets: Floats,
-                  gradient: Floats) -> bool:
-    """Add Q[:, indices] change to gradient, in place, unless the row of one that changes is not in the slab."""
+                  asked: np.ndarray, clock: int, gradient: Floats) -> bool:
+    """Add Q[:, indices] change to gradient, in place, and mark slots as `ask_for`.
+
+    Does nothing and returns False where a row that is needed has no slot.
+    """
     m, slots, weights, total = 0, np.empty(len(indices), np.int64), np.empty(len(indices)), np.zeros(len(gradient))
     for k in range(len(indices)):
         if change[k] != 0:
             slots[m], weights[m] = slot_of[indices[k]], targets[indices[k]] * change[k]
             if slots[m] < 0:
                 return False
+            asked[slots[m]] = clock
             m += 1
     add_rows(slab, slots[:m], weights[:m], total)
     for j in range(len(gradient)):

@@ -121,21 +121,21 @@ class SphereSearch(BlockSearch):
         self.gradient = t * self.cache.weighted_sum(support, (self.alpha * t)[support]) - 1
         self.certified = True
 
-    def wastes_rows(self, n_support: int) -> bool:
+    def wastes_rows(self) -> bool:
         """Tell whether too many rows were computed in vain."""
         most = IN_VAIN[0] if self.splits else IN_VAIN[1]
-        return self.cache.n_computed > (1 + most) * n_support
+        return self.cache.n_computed > (1 + most) * self.n_support
 
-    def count_new(self, n_support: int) -> int:
+    def count_new(self) -> int:
         """Return how many new variables the next block may have."""
-        if not self.wastes_rows(n_support):
-            return super().count_new(n_support)
-        n_values = self.problem.n_samples * n_support
+        if not self.wastes_rows():
+            return super().count_new()
+        n_values = self.problem.n_samples * self.n_support
         return max(int((SQUARE * n_values)**0.5), self.pace.least)
 
     def solve_block(self, block: np.ndarray, tolerance: float, effort: Effort) -> None:
         """Minimise over the block, where rows are wasted before those of its new variables are there."""
-        if self.whole or not self.wastes_rows(int(np.count_nonzero(self.alpha))):
+        if self.whole or not self.wastes_rows():
             super().solve_block(block, tolerance, effort)
             return
         slot_of, targets = self.cache.slot_of, self.problem.targets
