@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo boundaries reliability centres test run-tests lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
+.PHONY: help venv demo boundaries reliability centres test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
 .PHONY: soak table-sparse-elm table-sparse-elm-paper figures-sparse-elm table-sphere-svm table-boosting table-boosting-folds results test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
@@ -34,10 +34,7 @@ centres: $(STAMP) ## draw how the error falls with landmarks on public sets in M
 demo: $(STAMP) ## train, evaluate and plot on two real data sets
 	$(BIN)/python -m benchmarks.demo build/demo
 
-test: $(STAMP) ## check style and types, and run all tests, on up to four cores
-	+@$(MAKE) --no-print-directory --jobs 2 lint run-tests
-
-run-tests: $(STAMP)
+test: $(STAMP) lint ## run all tests, on up to four cores
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (about 25 minutes; needs java and mvn)

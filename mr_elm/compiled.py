@@ -19,7 +19,7 @@ ONCE = 'compiling loops once for this computer: up to 10 s'  # the solvers of th
 
 INNER = {'no_cpython_wrapper': True}  # of loops that only other loops call
 LOOPS: list = []  # all that `jit` has compiled
-WIDE = '"prefer-vector-width"="512"'  # LLVM prefers 256 bits on processors of Intel that have 512: up to a third slower
+WIDE = '"prefer-vector-width"="512"'  # LLVM prefers 256 bits on processors of Intel that have 512: up to a fifth slower
 
 
 class Announcer(event.Listener):

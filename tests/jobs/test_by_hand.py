@@ -24,7 +24,7 @@ TRAININGS = {
     'folds': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--probabilities'],
     'passes over nodes': ['pesvm', 'packed', '--map', 'nystrom', '--hidden', '9', '--nu', '10', '--solver', 'passes',
                           '--tolerance', '0.1', '--probabilities'],
-    'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '0.5',
+    'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '1e-3',
                '--probabilities']}
 
 
