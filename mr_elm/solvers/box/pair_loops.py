@@ -18,6 +18,7 @@ from mr_elm.solvers.box.whole_loops import (
     PairRows,
     count_free,
     fill_row,
+    fill_square,
     find_face,
     move,
     step_by_newton,
@@ -112,9 +113,9 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
         width, whole, newton, made, most = size, True, size <= FEW, 0, size if size <= FEW else size // FIRST
-        filled, wanted = 0, 0 if computed or size > COPIED else size
-        for i in range(wanted):
-            face[i] = i
+        filled, wanted = 0, 0
+        if not computed and size <= COPIED:
+            fill_square(rows)
         while True:
             for r in range(wanted):
                 if not rows.ready[face[r]]:

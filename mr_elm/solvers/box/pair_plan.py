@@ -119,9 +119,19 @@ def begin_machines(counts: np.ndarray, order: np.ndarray, diagonal: Floats, uppe
     return members, targets, extra, state
 
 
-@strict
-def join_machines(alpha: Floats, targets: Floats, members: np.ndarray, offsets: np.ndarray) -> tuple:
+def join_machines(alpha: Floats, targets: Floats, members: np.ndarray, offsets: np.ndarray
+                  ) -> tuple[np.ndarray, Floats]:
     """Return (support, dual_coef): the rows that any machine uses, in increasing order, and t_i alpha_i, (., P)."""
+    support, place = find_support(alpha, members)
+    # numpy asks for large pages of memory, of which most coefficients, which are 0, take a third of the time
+    dual_coef = np.zeros((len(support), len(offsets) - 1))
+    fill_coefficients(alpha, targets, members, offsets, place, dual_coef)
+    return support, dual_coef
+
+
+@strict
+def find_support(alpha: Floats, members: np.ndarray) -> tuple:
+    """Return the rows that any machine uses, in increasing order, and the place of each row among them."""
     last, n_support = 0, 0
     for v in range(len(alpha)):
         last = max(last, members[v])
@@ -135,12 +145,17 @@ def join_machines(alpha: Floats, targets: Floats, members: np.ndarray, offsets: 
         if place[row]:
             support[n_support], place[row] = row, n_support
             n_support += 1
-    dual_coef = np.zeros((len(support), len(offsets) - 1))
+    return support, place
+
+
+@strict
+def fill_coefficients(alpha: Floats, targets: Floats, members: np.ndarray, offsets: np.ndarray, place: np.ndarray,
+                      dual_coef: Floats) -> None:
+    """Put t_i alpha_i of each machine, a column, at the places of its rows."""
     for p in range(len(offsets) - 1):
         for v in range(offsets[p], offsets[p + 1]):
             if alpha[v] != 0:
                 dual_coef[place[members[v]], p] = alpha[v] * targets[v]
-    return support, dual_coef
 
 
 def group_classes(counts: list[int], taken: list[bool], tile: int) -> list[Group]:

@@ -89,6 +89,25 @@ def copy_row(rows: PairRows, i: int) -> None:
         out[far + c] = -(cross[c] + shift)
 
 
+@inline
+def fill_square(rows: PairRows) -> None:
+    """Fill all rows of Q from values of K."""
+    Q, own, other, cross, shift, m, n = rows.Q, rows.own, rows.other, rows.cross, rows.shift, *rows.cross.shape
+    for i in range(m):
+        for c in range(m):
+            Q[i, c] = own[i, c] + shift
+        for c in range(n):
+            Q[i, m + c] = -(cross[i, c] + shift)
+    for i in range(n):
+        for c in range(m):
+            Q[m + i, c] = Q[c, m + i]
+        for c in range(n):
+            Q[m + i, m + c] = other[i, c] + shift
+    for i in range(m + n):
+        Q[i, i] += rows.ridge[i]
+        rows.ready[i] = True
+
+
 @inner
 def compute_values(X: np.ndarray, i: int, start: int, exponential: tuple[float, bool], out: Floats) -> None:
     """Fill out with K between row i and those from start on, by sums of squared differences, four features a pass."""
