@@ -4,6 +4,7 @@ import pytest
 import scipy.sparse as sp
 from reference import dual as twin
 
+from mr_elm.compiled import jit
 from mr_elm.estimators import SparseELMClassifier, SphereSVMClassifier
 from mr_elm.features.kernel_rows import PrecomputedRows, SparseRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
@@ -12,6 +13,7 @@ from mr_elm.machines.pairs import ClassScheme, fit_machines, fit_pairs
 from mr_elm.solvers.box import small_machines
 from mr_elm.solvers.box.box_qp import Settings
 from mr_elm.solvers.box.small_machines import solve_small_machines
+from mr_elm.solvers.shared import loops
 
 COUNTS = [3, 150, 40, 1, 260, 90]
 
@@ -27,6 +29,39 @@ def machines_alone(source, codes, machine, weights=None):
     def solve(members, targets):
         return machine.solve(source.take(members), targets, None if weights is None else weights[members])
     return fit_machines(codes, ClassScheme(len(COUNTS)), solve), solve
+
+
+@jit()
+def steps_with_rows_on_demand(Q, ready, a, g, upper, most):
+    n, made, diagonal = len(a), 0, np.diag(Q).copy()
+    there, chooser = np.full((n, n), np.nan), loops.make_chooser(n)
+    loops.round_variables(chooser, a, g, upper, diagonal, 1 / diagonal)
+    for i in range(n):
+        if ready[i]:
+            there[i] = Q[i]
+    while True:
+        steps, said = loops.pair_steps(there, ready, a, g, upper, diagonal, 1 / diagonal, chooser, 1e-11, most - made)
+        made += steps
+        if said < 0:
+            return made, said
+        there[said], ready[said] = Q[said], True
+
+
+@pytest.mark.parametrize('most', [7, 10_000])
+def test_steps_that_wait_for_rows_are_the_steps_with_all_rows_there(most):
+    n, rng = 60, np.random.default_rng(3)
+    Z = rng.standard_normal((n, 90))
+    Q, upper = Z @ Z.T / 90, np.full(n, 0.7)
+
+    def solve(ready):
+        a, g = np.zeros(n), -np.ones(n)
+        return *steps_with_rows_on_demand(Q, ready, a, g, upper, most), a, g
+
+    waiting = np.zeros(n, bool)
+    found, expected = solve(waiting), solve(np.ones(n, bool))
+    assert found[:2] == expected[:2] == ((most, loops.OUT_OF_STEPS) if most < n else (expected[0], loops.SETTLED))
+    np.testing.assert_array_equal(found[2:], expected[2:])
+    assert most > n or waiting.sum() <= 2 * most
 
 
 @pytest.mark.parametrize('C', [0.5, 10, 1000])

@@ -24,7 +24,7 @@ from mr_elm.solvers.box.whole_loops import (
     step_by_newton,
     take_face,
 )
-from mr_elm.solvers.shared.loops import SETTLED, pair_steps
+from mr_elm.solvers.shared.loops import OUT_OF_STEPS, SETTLED, make_chooser, pair_steps, round_variables
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
@@ -36,7 +36,7 @@ FEW = 128     # variables, over all of which steps are so cheap that to choose b
 FIRST = 4     # where variables are more, the first step for each so many of them shows which matter
 SWEEPS = 2    # pair steps a variable after each Newton step; 4 take 2 % longer (the same sets)
 WORTH = 50    # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
-COPIED = 256  # rows, up to which all rows of Q are filled at once; 0 takes 13 % longer, 600 2 % (glass, vowel, segment)
+COPIED = 256  # rows, up to which all rows of Q are filled at once; 0 takes 16 % longer, 1200 as long (9 sets)
 MOST_FACE = 600   # free variables; beyond, `block_rule` and its LAPACK in float32 is faster (wine-quality-white)
 LARGE, MANY = 1200, 2 * MOST_FACE // 3  # a machine of more rows is left as soon as so many variables are free
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
@@ -105,7 +105,8 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
         the first line says which rows of Q are in its buffer already.
     """
     computed = len(problem.features) > 0
-    part, face = np.empty((11, fresh.shape[1])), np.empty(fresh.shape[1], np.int64)
+    n = fresh.shape[1]
+    part, face, chooser = np.empty((11, n)), np.empty(n, np.int64), make_chooser(n)
     for task in range(len(tasks)):
         p, o, size = tasks[task, 0], tasks[task, 3], tasks[task, 1] + tasks[task, 2]
         rows = view_rows(tile, tasks[task], problem, buffers[0], fresh[0], part[10])
@@ -113,7 +114,7 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
         width, whole, newton, made, most = size, True, size <= FEW, 0, size if size <= FEW else size // FIRST
-        filled, wanted = 0, 0
+        filled, wanted, said = 0, 0, OUT_OF_STEPS
         if not computed and size <= COPIED:
             fill_square(rows)
         while True:
@@ -127,8 +128,10 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
             x, slope, top = here[A, first:last], here[G, first:last], here[UPPER, first:last]
             if newton and not whole:
                 step_by_newton(block, x, slope, top, buffers[2][:width * width].reshape(width, width), part[5:])
-            steps, said = pair_steps(block, ready, x, slope, top, here[DIAGONAL, first:last], here[INVERSE, first:last],
-                                     tolerance, most)
+            diagonal, inverse = here[DIAGONAL, first:last], here[INVERSE, first:last]
+            if said < 0:
+                round_variables(chooser, x, slope, top, diagonal, inverse)
+            steps, said = pair_steps(block, ready, x, slope, top, diagonal, inverse, chooser, tolerance, most)
             made, most = made + steps, most - steps
             if said >= 0:
                 filled += 1
