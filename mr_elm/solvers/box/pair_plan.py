@@ -123,7 +123,7 @@ def join_machines(alpha: Floats, targets: Floats, members: np.ndarray, offsets: 
                   ) -> tuple[np.ndarray, Floats]:
     """Return (support, dual_coef): the rows that any machine uses, in increasing order, and t_i alpha_i, (., P)."""
     support, place = find_support(alpha, members)
-    # numpy asks for large pages of memory, of which most coefficients, which are 0, take a third of the time
+    # made by numpy, which asks for large pages of memory: to bring in small ones takes three times as long
     dual_coef = np.zeros((len(support), len(offsets) - 1))
     fill_coefficients(alpha, targets, members, offsets, place, dual_coef)
     return support, dual_coef

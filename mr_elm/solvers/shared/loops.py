@@ -170,7 +170,7 @@ def make_chooser(n: int) -> Chooser:
 
 @inline
 def round_variables(chooser: Chooser, a: Floats, g: Floats, upper: Floats, diagonal: Floats, inverse: Floats) -> None:
-    """Make ready to choose between variables."""
+    """Make the chooser ready: round what is known of variables."""
     x, h, u, d, r = chooser.single[0], chooser.single[1], chooser.single[2], chooser.single[3], chooser.single[4]
     for k in range(len(a)):
         x[k], h[k], u[k], d[k], r[k] = a[k], g[k], upper[k], diagonal[k], inverse[k]
