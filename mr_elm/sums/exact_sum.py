@@ -16,6 +16,9 @@ STEP_BITS = 66
 EXACT_ROWS = 2.0**38  # at the bound, before a total could outgrow 2^104 steps
 SMALLEST = 1e-270  # bound of sums that are all but zero, so that step and inverse stay normal numbers
 CHUNK = 1 << 14  # entries added at a time, few enough to stay in a core's cache
+LARGE = 2000  # columns, from which the memory that a compiler takes is little beside the sums
+MANY = 30_000_000  # entries of such arrays in a process, after which to load a compiler takes less time than it saves
+ADDED = {'large': 0}  # in this process
 
 
 def choose_step(bound: float) -> float:
@@ -70,11 +73,12 @@ def add_pair(high: Floats, low: Floats, other_high: Floats, other_low: Floats) -
 def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None:
     """Add the upper triangle of a square array to the pair (high, low), a few rows at a time.
 
-    Compiled code takes a third of the time, see `has_compiler`.
+    Compiled code takes a third of the time, see `has_compiler`. It is loaded where large arrays are many.
     """
     m = len(values)
     rows = max(1, CHUNK // m)
-    if has_compiler():
+    ADDED['large'] += m**2 // 2 if m >= LARGE else 0
+    if has_compiler() or ADDED['large'] > MANY:
         from mr_elm.sums.exact_loops import add_upper
         add_upper(high, low, values, step, rows)
         return

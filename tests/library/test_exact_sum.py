@@ -143,3 +143,13 @@ def test_the_first_block_is_rounded_to_the_bits_that_adding_it_to_nothing_gives(
     add_triangle(added, low, values, step)
     round_triangle(rounded, values, step)
     assert bits([added, low]) == bits([rounded, np.zeros((m, m))])
+
+
+def test_only_many_large_triangles_are_worth_loading_a_compiler(monkeypatch):
+    for name, value in (('has_compiler', lambda: False), ('LARGE', 100), ('MANY', 12_000), ('ADDED', {'large': 0})):
+        monkeypatch.setattr(f'mr_elm.sums.exact_sum.{name}', value)
+    compiled = []
+    monkeypatch.setattr('mr_elm.sums.exact_loops.add_upper', lambda high, *rest: compiled.append(len(high)))
+    for m in (99, 99, 99, 100, 99, 100, 100, 99):
+        add_triangle(*np.zeros((2, m, m)), np.ones((m, m)), 1.0)
+    assert compiled == [100, 99]
