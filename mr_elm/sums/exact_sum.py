@@ -16,9 +16,9 @@ STEP_BITS = 66
 EXACT_ROWS = 2.0**38  # at the bound, before a total could outgrow 2^104 steps
 SMALLEST = 1e-270  # bound of sums that are all but zero, so that step and inverse stay normal numbers
 CHUNK = 1 << 14  # entries added at a time, few enough to stay in a core's cache
-LARGE = 2000  # columns, from which the memory that a compiler takes is little beside the sums
+LARGE = 3000  # columns, from which the sums take twice the memory that a compiler does, which is 100 MB
 MANY = 30_000_000  # entries of such arrays in a process, after which to load a compiler takes less time than it saves
-ADDED = {'large': 0}  # in this process
+ADDED = {'large': 0}  # entries of such arrays, added so far; an entry that threads lose only delays the loading
 
 
 def choose_step(bound: float) -> float:

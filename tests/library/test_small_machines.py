@@ -1,10 +1,10 @@
 """The small machines of all pairs of classes, solved in one loop, against independent answers for each alone."""
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from reference import dual as twin
 
-from mr_elm.compiled import jit
 from mr_elm.estimators import SparseELMClassifier, SphereSVMClassifier
 from mr_elm.features.kernel_rows import PrecomputedRows, SparseRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
@@ -31,7 +31,7 @@ def machines_alone(source, codes, machine, weights=None):
     return fit_machines(codes, ClassScheme(len(COUNTS)), solve), solve
 
 
-@jit()
+@numba.njit
 def steps_with_rows_on_demand(Q, ready, a, g, upper, most):
     n, made, diagonal = len(a), 0, np.diag(Q).copy()
     there, chooser = np.full((n, n), np.nan), loops.make_chooser(n)
@@ -44,6 +44,8 @@ def steps_with_rows_on_demand(Q, ready, a, g, upper, most):
         made += steps
         if said < 0:
             return made, said
+        if said != chooser.pair[0] and said != chooser.pair[1]:
+            return made, said  # it has forgotten whom it had chosen
         there[said], ready[said] = Q[said], True
 
 

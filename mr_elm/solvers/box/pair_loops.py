@@ -36,7 +36,6 @@ FEW = 128     # variables, over all of which steps are so cheap that to choose b
 FIRST = 4     # where variables are more, the first step for each so many of them shows which matter
 SWEEPS = 2    # pair steps a variable after each Newton step; 4 take 2 % longer (the same sets)
 WORTH = 50    # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
-COPIED = 256  # rows, up to which all rows of Q are filled at once; 0 takes 16 % longer, 1200 as long (9 sets)
 MOST_FACE = 600   # free variables; beyond, `block_rule` and its LAPACK in float32 is faster (wine-quality-white)
 LARGE, MANY = 1200, 2 * MOST_FACE // 3  # a machine of more rows is left as soon as so many variables are free
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
@@ -115,7 +114,7 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
         width, whole, newton, made, most = size, True, size <= FEW, 0, size if size <= FEW else size // FIRST
         filled, wanted, said = 0, 0, OUT_OF_STEPS
-        if not computed and size <= COPIED:
+        if not computed:
             fill_square(rows)
         while True:
             for r in range(wanted):
@@ -129,7 +128,7 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
             if newton and not whole:
                 step_by_newton(block, x, slope, top, buffers[2][:width * width].reshape(width, width), part[5:])
             diagonal, inverse = here[DIAGONAL, first:last], here[INVERSE, first:last]
-            if said < 0:
+            if said < 0:  # else a row was missing: the steps go on where they were
                 round_variables(chooser, x, slope, top, diagonal, inverse)
             steps, said = pair_steps(block, ready, x, slope, top, diagonal, inverse, chooser, tolerance, most)
             made, most = made + steps, most - steps

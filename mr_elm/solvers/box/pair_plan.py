@@ -123,7 +123,7 @@ def join_machines(alpha: Floats, targets: Floats, members: np.ndarray, offsets: 
                   ) -> tuple[np.ndarray, Floats]:
     """Return (support, dual_coef): the rows that any machine uses, in increasing order, and t_i alpha_i, (., P)."""
     support, place = find_support(alpha, members)
-    # made by numpy, which asks for large pages of memory: to bring in small ones takes three times as long
+    # numpy, from 2.2 on, asks Linux for large pages of memory: to bring in small ones takes three times as long
     dual_coef = np.zeros((len(support), len(offsets) - 1))
     fill_coefficients(alpha, targets, members, offsets, place, dual_coef)
     return support, dual_coef
@@ -131,7 +131,7 @@ def join_machines(alpha: Floats, targets: Floats, members: np.ndarray, offsets: 
 
 @strict
 def find_support(alpha: Floats, members: np.ndarray) -> tuple:
-    """Return the rows that any machine uses, in increasing order, and the place of each row among them."""
+    """Return the rows that any machine uses, in increasing order, and of each row its place among them, 0 of others."""
     last, n_support = 0, 0
     for v in range(len(alpha)):
         last = max(last, members[v])
@@ -151,7 +151,7 @@ def find_support(alpha: Floats, members: np.ndarray) -> tuple:
 @strict
 def fill_coefficients(alpha: Floats, targets: Floats, members: np.ndarray, offsets: np.ndarray, place: np.ndarray,
                       dual_coef: Floats) -> None:
-    """Put t_i alpha_i of each machine, a column, at the places of its rows."""
+    """Put t_i alpha_i of each machine, a column of dual_coef, which is 0, at the places of its rows."""
     for p in range(len(offsets) - 1):
         for v in range(offsets[p], offsets[p + 1]):
             if alpha[v] != 0:

@@ -21,8 +21,8 @@ HALVINGS = 6    # of a step of Newton
 class PairRows(NamedTuple):
     """Hold the rows of Q of one machine, of kernel values or of the features of its rows.
 
-    Few rows of Q are ever needed: a row is filled when a step first needs it. To fill all takes longer than to solve an
-    easy machine.
+    Where K is computed from features, a row of Q is filled when a step first needs it: few ever are, and to fill all
+    takes longer than to solve an easy machine.
 
     Q : (n, n), to be filled. ready : (n,) bool, which rows of Q are filled.
     own, other, cross : values of K of rows of one class, whose targets are -1, of another, and between them; cross is
@@ -51,38 +51,31 @@ class PairRows(NamedTuple):
 
 @inline
 def fill_row(rows: PairRows, i: int) -> None:
-    """Fill row i of Q."""
+    """Fill row i of Q from features."""
     if len(rows.targets):
         out, t, shift = rows.Q[i], rows.targets, rows.shift
         compute_values(rows.features, i, rows.first, rows.exponential, out)
         for j in range(len(t)):
             out[j] = t[i] * t[j] * (out[j] + shift)
     else:
-        copy_row(rows, i)
+        join_values(rows, i)
     rows.Q[i, i] += rows.ridge[i]
     rows.ready[i] = True
 
 
 @inline
-def copy_row(rows: PairRows, i: int) -> None:
-    """Fill row i of Q from values of K, those that are not there from features."""
+def join_values(rows: PairRows, i: int) -> None:
+    """Fill row i of Q by what it has within its class, which serves all machines of the class, and with the other."""
     m, size, shift, out = len(rows.own), len(rows.Q), rows.shift, rows.Q[i]
     if i < m:
         own, cross, at, start, far, there = rows.own[i], rows.room[m:size], 0, rows.first, m, rows.second
     else:
         own, cross, at, start, far, there = rows.other[i - m], rows.room[:m], m, rows.second, 0, rows.first
-    if len(rows.features):
-        row = start + i - at
-        if not rows.known[row]:
-            compute_values(rows.features, row, start, rows.exponential, own)
-            rows.known[row] = True
-        compute_values(rows.features, row, there, rows.exponential, cross)
-    elif i < m:
-        for c in range(len(cross)):
-            cross[c] = rows.cross[i, c]
-    else:
-        for c in range(len(cross)):
-            cross[c] = rows.cross[c, i - m]
+    row = start + i - at
+    if not rows.known[row]:
+        compute_values(rows.features, row, start, rows.exponential, own)
+        rows.known[row] = True
+    compute_values(rows.features, row, there, rows.exponential, cross)
     for c in range(len(own)):
         out[at + c] = own[c] + shift
     for c in range(len(cross)):
@@ -91,7 +84,7 @@ def copy_row(rows: PairRows, i: int) -> None:
 
 @inline
 def fill_square(rows: PairRows) -> None:
-    """Fill all rows of Q from values of K."""
+    """Fill all rows of Q from values of K; none of a single machine, whose Q is there."""
     Q, own, other, cross, shift, m, n = rows.Q, rows.own, rows.other, rows.cross, rows.shift, *rows.cross.shape
     for i in range(m):
         for c in range(m):

@@ -183,7 +183,8 @@ def pair_steps(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Fl
     """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.
 
     ready : (n,) bool, which rows of Q may be read. Returns (steps made, SETTLED when no variable violates by more than
-    tolerance, OUT_OF_STEPS, or a variable whose row is not ready). Called again when it is, it goes on.
+    tolerance, OUT_OF_STEPS, or a variable whose row is not ready). Called again once this row is there, with all else
+    as it was, it goes on with the pair that it had chosen.
     """
     n, steps, least = len(a), 0, 0.25 * tolerance * tolerance * inverse[0]
     single, bits, i, j = chooser.single, chooser.bits[:n], chooser.pair[0], chooser.pair[1]
