@@ -61,8 +61,7 @@ class PairProblem(NamedTuple):
 
 
 @inline
-def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, ready: np.ndarray,
-              room: Floats) -> PairRows:
+def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: Floats, ready: np.ndarray) -> PairRows:
     """Return the rows of a machine, to be filled; values : room for them.
 
     ready : room for as many; of a single machine, which rows of Q are in values already.
@@ -77,7 +76,7 @@ def view_rows(tile: np.ndarray, task: np.ndarray, problem: PairProblem, values: 
                     problem.squares[first:first + m * m].reshape(m, m),
                     problem.squares[second:second + n * n].reshape(n, n), tile[top:top + m, left:left + n],
                     problem.features, problem.known, top, left, problem.targets, problem.exponential, problem.shift,
-                    problem.ridge[o:o + size], room[:size])
+                    problem.ridge[o:o + size])
 
 
 @inline
@@ -103,18 +102,17 @@ def solve_pairs(tile: np.ndarray, tasks: np.ndarray, problem: PairProblem, state
     buffers : three arrays, (most rows^2,), of the largest machine. fresh : (2, most rows) of True; for a single machine
         the first line says which rows of Q are in its buffer already.
     """
-    computed = len(problem.features) > 0
     n = fresh.shape[1]
-    part, face, chooser = np.empty((11, n)), np.empty(n, np.int64), make_chooser(n)
+    part, face, chooser = np.empty((10, n)), np.empty(n, np.int64), make_chooser(n)
     for task in range(len(tasks)):
         p, o, size = tasks[task, 0], tasks[task, 3], tasks[task, 1] + tasks[task, 2]
-        rows = view_rows(tile, tasks[task], problem, buffers[0], fresh[0], part[10])
+        rows = view_rows(tile, tasks[task], problem, buffers[0], fresh[0])
         a, g, upper = state[A, o:o + size], state[G, o:o + size], state[UPPER, o:o + size]
         tolerance = min(problem.eps, EXACT) if size <= EXACT_UP_TO else SHARE * problem.eps
         block, ready, here, first, last = rows.Q, rows.ready, state, o, o + size
         width, whole, newton, made, most = size, True, size <= FEW, 0, size if size <= FEW else size // FIRST
         filled, wanted, said = 0, 0, OUT_OF_STEPS
-        if not computed:
+        if not len(problem.features):
             fill_square(rows)
         while True:
             for r in range(wanted):

@@ -30,7 +30,7 @@ class PairRows(NamedTuple):
     features : (d, N), d a multiple of 4, with exponential, see `fused`; (0, 0) where K is there.
     known : (N,) bool, of which rows K of their own class is there already. first, second : where in features the rows
         of both classes begin. targets : (n,), where there is one machine; (0,) else.
-    shift : what is added to K. ridge : (n,), what is added to the diagonal. room : (n,), for a row.
+    shift : what is added to K. ridge : (n,), what is added to the diagonal.
     """
 
     Q: np.ndarray
@@ -46,7 +46,6 @@ class PairRows(NamedTuple):
     exponential: tuple[float, bool]
     shift: float
     ridge: Floats
-    room: Floats
 
 
 @inline
@@ -66,11 +65,11 @@ def fill_row(rows: PairRows, i: int) -> None:
 @inline
 def join_values(rows: PairRows, i: int) -> None:
     """Fill row i of Q by what it has within its class, which serves all machines of the class, and with the other."""
-    m, size, shift, out = len(rows.own), len(rows.Q), rows.shift, rows.Q[i]
+    m, shift, out = len(rows.own), rows.shift, rows.Q[i]
     if i < m:
-        own, cross, at, start, far, there = rows.own[i], rows.room[m:size], 0, rows.first, m, rows.second
+        own, cross, at, start, there = rows.own[i], out[m:], 0, rows.first, rows.second
     else:
-        own, cross, at, start, far, there = rows.other[i - m], rows.room[:m], m, rows.second, 0, rows.first
+        own, cross, at, start, there = rows.other[i - m], out[:m], m, rows.second, rows.first
     row = start + i - at
     if not rows.known[row]:
         compute_values(rows.features, row, start, rows.exponential, own)
@@ -79,7 +78,7 @@ def join_values(rows: PairRows, i: int) -> None:
     for c in range(len(own)):
         out[at + c] = own[c] + shift
     for c in range(len(cross)):
-        out[far + c] = -(cross[c] + shift)
+        cross[c] = -(cross[c] + shift)
 
 
 @inline
