@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).resolve().parent
-TASKS_IMPORT = ('numpy', 'scipy', 'numba', 'threadpoolctl', 'boto3', 'pyarrow')
+TASKS_IMPORT = ('numpy', 'scipy', 'numba', 'threadpoolctl', 'pybase64', 'boto3', 'pyarrow')
 PYTHON = '3.11'                       # task_python_bin of mrjob-emr.conf
 MACHINES = ('x86_64', 'aarch64')      # Intel and AMD; Graviton
 GLIBC = range(17, 35)                 # Amazon Linux 2023 has glibc 2.34; a wheel for an older one runs too

@@ -7,8 +7,6 @@ Nothing is ever unpickled.
 """
 import json
 import zlib
-from binascii import Error as Base64Error
-from binascii import b2a_base64
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, unquote
 
@@ -16,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.letters import decode_base64
+from mr_elm.io.letters import decode_base64, encode_base64
 from mr_elm.typing import Floats
 
 NUMBER_BYTES = 8 * 4 / 3  # of a float64, in base64
@@ -43,7 +41,7 @@ def encode_pieces(arrays: Iterable[ArrayLike]) -> Iterator[bytes]:
     for number, array in enumerate(arrays):
         array = np.asarray(array, '<f8')
         yield b' ' * (number > 0) + ','.join(map(str, array.shape)).encode() + b':'
-        yield b2a_base64(np.ascontiguousarray(array).data, newline=False)
+        yield encode_base64(np.ascontiguousarray(array).data)
 
 
 def decode_arrays(text: bytes, start: int = 0, stop: int | None = None) -> list[Floats]:
@@ -66,10 +64,8 @@ def decode_array(text: bytes, start: int, stop: int) -> Floats:
         if shape and not shape.replace(b',', b'0').isdigit():
             raise ValueError('its shape is not whole numbers')
         values = np.frombuffer(decode_base64(memoryview(text)[colon + 1:stop]), '<f8')
-        if stop - colon - 1 != -(-values.nbytes // 3) * 4:
-            raise ValueError('it is not base64 alone')
         return values.reshape([int(n) for n in shape.split(b',') if n])
-    except (Base64Error, ValueError) as error:
+    except ValueError as error:
         raise DataFormatError(f'a damaged array on the wire: {text[start:min(start + 40, stop)]!r} ({error})') from None
 
 

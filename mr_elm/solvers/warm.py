@@ -16,7 +16,6 @@ from mr_elm.features import fused
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel, row_squares
 from mr_elm.io.fields import find_fields
-from mr_elm.io.radix64 import decode_bytes
 from mr_elm.solvers.box.box_qp import BoxQP, Settings
 from mr_elm.solvers.box.node_dual import solve_node_dual
 from mr_elm.solvers.box.path import ready_rows, walk_folds
@@ -46,7 +45,6 @@ def warm() -> None:
     for column in find_fields(b'1,2\n', ',', 2) or ():
         column.numbers()
         column.count()
-    decode_bytes(b'AAAAAAAA')
     high, low, values = np.zeros((3, N, N))
     for part in (values, values[:-1, :-1]):  # all columns, or some of them
         add_triangle(high[:len(part), :len(part)].copy(), low[:len(part), :len(part)].copy(), part, 1.0)
