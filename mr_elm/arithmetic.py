@@ -1,7 +1,8 @@
 """Describe the BLAS library and limit it to one thread, which both change the last bits; measure how fast it is."""
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -12,9 +13,26 @@ def has_compiler() -> bool:
     return 'numba' in sys.modules
 
 
-def one_thread() -> threadpool_limits:
-    """Return a context in which BLAS uses one thread."""
-    return threadpool_limits(limits=1)
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Give a context in which BLAS uses one thread."""
+    before = threadpool_info()
+    try:
+        with threadpool_limits(limits=1):
+            yield
+    finally:
+        if len(threadpool_info()) > len(before):
+            limit_threads(count_threads(before))  # of a library that came meanwhile, see `linalg.load`
+
+
+def count_threads(libraries: list[dict]) -> int | None:
+    """Return how many threads BLAS may use, the least if libraries differ; None where none is known."""
+    return min((info['num_threads'] for info in libraries if info['user_api'] == 'blas'), default=None)
+
+
+def limit_threads(threads: int | None) -> None:
+    """Let BLAS use so many threads from now on."""
+    threadpool_limits(limits=threads, user_api='blas')
 
 
 def describe_blas() -> str:

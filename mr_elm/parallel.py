@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from mr_elm import linalg
+
 Item = TypeVar('Item')
 Found = TypeVar('Found')
 
@@ -112,5 +114,5 @@ def one_blas_thread() -> AbstractContextManager:
 @cache
 def find_blas() -> ThreadpoolController:
     """Find the libraries that are loaded, once: to look for them takes longer than a small fit."""
-    import scipy.linalg  # noqa: F401 - it brings a BLAS of its own, which must be found too
+    linalg.load()  # it brings a BLAS of its own, which must be found too
     return ThreadpoolController()

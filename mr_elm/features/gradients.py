@@ -13,8 +13,8 @@ Source: as in `features.metric`; the second Gram is ours.
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import eigh
 
+from mr_elm import linalg
 from mr_elm import sparse as sp
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import NODES
@@ -132,7 +132,7 @@ def make_metric(gradients: Floats) -> Floats | None:
     if gradients.ndim == 1:
         metric = np.sqrt(np.maximum(gradients, 0.0))
     else:
-        values, vectors = eigh(gradients)
+        values, vectors = linalg.eigh(gradients)
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
         n_kept = 1 + int(np.searchsorted(np.cumsum(values), KEPT * values.sum()))
         metric = np.sqrt(values[:n_kept, None]) * vectors[:, :n_kept].T

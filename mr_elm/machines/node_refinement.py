@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrs
 
+from mr_elm import linalg
 from mr_elm.features.landmarks import hash_rows, scramble
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.node_choice import Candidate, climb, judge, round_scale, square_errors
@@ -120,9 +119,9 @@ class Regression:
         factor = factor_ridge(self.gram, 1 / nu) if nu <= largest_nu(float(np.trace(self.gram))) else None
         if factor is None:
             return None
-        values = self.E @ dpotrs(factor, self.right, lower=1)[0]
+        values = self.E @ linalg.dpotrs(factor, self.right, lower=1)[0]
         if self.held is None:
-            half = solve_triangular(factor, self.E.T, lower=True, check_finite=False)
+            half = linalg.solve_triangular(factor, self.E.T, lower=True, check_finite=False)
             slack = np.maximum(1 - np.einsum('ji,ji->i', half, half), SMALLEST)
             values = self.T - (self.T - values) / slack[:, None]
         return values / self.roots

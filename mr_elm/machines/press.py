@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from mr_elm import linalg
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block, widen
 from mr_elm.io.labels import find_labels, join_columns
@@ -74,7 +74,7 @@ class LeaveOneOut:
 
     def leverages(self, E: Floats, weights: Floats | None = None) -> Floats:
         """Return h_i of each row of E, (n,)."""
-        half = solve_triangular(self.factor, E[:, :len(self.factor)].T, lower=True, check_finite=False)
+        half = linalg.solve_triangular(self.factor, E[:, :len(self.factor)].T, lower=True, check_finite=False)
         squares = np.einsum('ij,ij->j', half, half)
         return squares if weights is None else squares * weights
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from mr_elm import linalg
 from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import DataFormatError
 from mr_elm.io.encoding import Encoding
@@ -71,16 +72,20 @@ class DataSet:
 
     @property
     def blas(self) -> set[str]:
-        """Return the set of descriptions of the BLAS that tasks and this process compute with."""
+        """Return the set of descriptions of the BLAS that tasks compute with, and this process where it solves."""
+        linalg.load()
+        return self._find_blas()
+
+    def _find_blas(self) -> set[str]:
         return whole_descriptions(self._blas_of_tasks | {describe_blas()})
 
     def _compare_blas(self, blas: set[str]) -> None:
         """Warn once of every BLAS that computes otherwise: the last bits of the model depend on it."""
-        known = self.blas
+        known = self._find_blas()
         self._blas_of_tasks |= blas
-        if len(self.blas) > len(known):
+        if len(found := self._find_blas()) > len(known):
             self.engine.reporter.say('warning: tasks used different BLAS libraries or processor types '
-                                     f'({"; ".join(sorted(self.blas))}): another run may give a model with other '
+                                     f'({"; ".join(sorted(found))}): another run may give a model with other '
                                      'last digits')
 
 

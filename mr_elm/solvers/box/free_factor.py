@@ -2,8 +2,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
 
+from mr_elm import linalg
 from mr_elm.compiled import jit
 from mr_elm.typing import Floats
 
@@ -89,14 +89,14 @@ class FreeFactor:
         while True:
             try:
                 lifted = self.matrix + self.ridge * np.eye(len(wanted))
-                self._L = np.ascontiguousarray(cholesky(lifted, lower=True, check_finite=False))
+                self._L = np.ascontiguousarray(linalg.cholesky(lifted, lower=True, check_finite=False))
                 return
-            except LinAlgError:
+            except np.linalg.LinAlgError:
                 self.ridge *= 10
 
     def solve(self, right: Floats) -> Floats:
         """Return (Q_SS + ridge I)^-1 right, improved once by the residual of Q_SS itself."""
         n = len(self.members)
         factor = self._L[:n, :n], True
-        solution = cho_solve(factor, right, check_finite=False)
-        return solution + cho_solve(factor, right - self.matrix @ solution, check_finite=False)
+        solution = linalg.cho_solve(factor, right, check_finite=False)
+        return solution + linalg.cho_solve(factor, right - self.matrix @ solution, check_finite=False)

@@ -24,9 +24,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
+from mr_elm import linalg
 from mr_elm.errors import NumericalWarning
 from mr_elm.solvers.shared.tile_cholesky import factor_upper
 from mr_elm.typing import Floats
@@ -98,19 +97,19 @@ def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = Fal
     demand_C(C)
     omega[np.diag_indices_from(omega)] += 1 / C
     if n_threads is None:
-        factor, failed = dpotrf(omega.T, lower=0, overwrite_a=1, clean=0)
+        factor, failed = linalg.dpotrf(omega.T, lower=0, overwrite_a=1, clean=0)
     else:
         factor, failed = omega.T, factor_upper(omega.T, n_threads)
     if failed > 0:
         raise ValueError(f'expected a positive kernel, I/C + Omega has no Cholesky factor (row {failed} of '
                          f'{len(omega):,}): lower C, or use another kernel')
-    dual_coef = dpotrs(factor, np.asfortranarray(T, dtype=float), lower=0)[0]
+    dual_coef = linalg.dpotrs(factor, np.asfortranarray(T, dtype=float), lower=0)[0]
     return KernelSolution(dual_coef, inverse_diagonal(factor) if leave_one_out else None)
 
 
 def inverse_diagonal(factor: Floats) -> Floats:
     """Return the diagonal of (R'R)^-1, (N,), in the place of its factor R: the squared rows of R^-1."""
-    inverse = dtrtri(factor, lower=0, overwrite_c=1)[0]
+    inverse = linalg.dtrtri(factor, lower=0, overwrite_c=1)[0]
     return np.array([inverse[i, i:] @ inverse[i, i:] for i in range(len(inverse))])
 
 
@@ -165,7 +164,7 @@ def decompose(omega: Floats) -> Decomposition:
 
     What rounding makes negative is 0. Source: Zhao et al., eq. 4, where S = l + 1/C.
     """
-    values, vectors = eigh(omega.T, lower=False, overwrite_a=True, check_finite=False, driver='evd')
+    values, vectors = linalg.eigh(omega.T, lower=False, overwrite_a=True, check_finite=False, driver='evd')
     return Decomposition(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
 
 
@@ -182,7 +181,7 @@ def decompose_by_passes(multiply: Callable[[Floats], Floats], n_rows: int, rank:
     for _ in range(n_passes):
         basis = np.linalg.qr(multiply(basis))[0]
     small = basis.T @ multiply(basis)
-    values, vectors = eigh((small + small.T) / 2)
+    values, vectors = linalg.eigh((small + small.T) / 2)
     kept = np.argsort(values)[::-1][:min(rank, n_rows)]
     return Decomposition(np.maximum(values[kept], 0.0), basis @ vectors[:, kept])
 

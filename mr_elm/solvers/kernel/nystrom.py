@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve
 
+from mr_elm import linalg
 from mr_elm import sparse as sp
 from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel, row_squares
@@ -65,7 +65,7 @@ class Preconditioner:
         right = sum_in_threads(
             lambda some: np.concatenate([part[:, some] @ R[some].astype(part.dtype, copy=False)
                                          for _, part in self.parts], dtype=float), columns, self.n_threads)
-        inner = cho_solve((self.upper, False), right)
+        inner = linalg.cho_solve((self.upper, False), right)
         product = map_in_threads(
             lambda some: sum(part[:, some].T @ inner[rows].astype(part.dtype, copy=False)
                              for rows, part in self.parts),

@@ -13,8 +13,8 @@ Source: Huang et al., Extreme learning machine for regression and multiclass cla
 eqs. 9-11.
 """
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lstsq
 
+from mr_elm import linalg
 from mr_elm.solvers.kernel.kelm import KernelSolution, demand_C, unweigh, weigh
 from mr_elm.solvers.ridge.regularized import solve_regularized
 from mr_elm.typing import Floats
@@ -47,9 +47,9 @@ def leave_one_out(H: Floats, T: Floats, C: float, weights: Floats | None = None)
     demand_C(C)
     weights = np.ones(len(T)) if weights is None else weights
     WH = H * weights[:, None]
-    factor = cho_factor(WH.T @ H + np.eye(H.shape[1]) / C, lower=True)
-    rest = T - H @ cho_solve(factor, WH.T @ T)
-    leverages = weights * np.einsum('ij,ji->i', H, cho_solve(factor, H.T))
+    factor = linalg.cho_factor(WH.T @ H + np.eye(H.shape[1]) / C, lower=True)
+    rest = T - H @ linalg.cho_solve(factor, WH.T @ T)
+    leverages = weights * np.einsum('ij,ji->i', H, linalg.cho_solve(factor, H.T))
     return T - rest / np.maximum(1 - leverages, SMALLEST)[:, None], leverages
 
 
@@ -63,7 +63,7 @@ def solve_initial(H: Floats, T: Floats, weights: Floats | None = None) -> tuple[
     if s is not None:
         H *= s[:, None]
     cutoff = max(H.shape) * np.finfo(float).eps
-    beta, _, rank, _ = lstsq(H, T, cond=cutoff, overwrite_a=True, lapack_driver='gelsd')
+    beta, _, rank, _ = linalg.lstsq(H, T, cond=cutoff, overwrite_a=True, lapack_driver='gelsd')
     return beta, int(rank)
 
 

@@ -16,8 +16,8 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from mr_elm import linalg
 from mr_elm.solvers.ridge.esvm import Sums, right_side
 from mr_elm.solvers.ridge.increment import add_sums, largest_nu
 from mr_elm.solvers.ridge.regularized import factor_ridge
@@ -112,9 +112,9 @@ def solve_nested(sums: Ordered, nu: float, sizes: Sequence[int]) -> list[Any]:
     factor = factor_ridge(sums.gram[:m, :m], 1 / nu)
     if factor is None:
         return [None] * len(sizes)
-    half = solve_triangular(factor, sums.right[:m], lower=True, check_finite=False)
-    return [solve_triangular(factor[:size + 1, :size + 1], half[:size + 1], lower=True, trans=1, check_finite=False)
-            for size in sizes]
+    half = linalg.solve_triangular(factor, sums.right[:m], lower=True, check_finite=False)
+    return [linalg.solve_triangular(factor[:size + 1, :size + 1], half[:size + 1], lower=True, trans=1,
+                                    check_finite=False) for size in sizes]
 
 
 def squared_errors(held: Ordered, weights: list[Any]) -> list[float]:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
 
+from mr_elm import linalg
 from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.increment import largest_nu
 from mr_elm.typing import Floats
@@ -52,7 +52,7 @@ def decompose(E: Floats, T: Floats, nus: Sequence[float], row_weights: Floats | 
     roots = np.ones((len(E), 1)) if row_weights is None else np.sqrt(row_weights)[:, None]
     E, T = E * roots, T * roots
     trusted = tuple(nu for nu in nus if nu <= largest_nu(float((E**2).sum()))) or (min(nus),)
-    values, vectors = eigh(E @ E.T.copy() if len(E) <= E.shape[1] else E.T @ E, driver='evd')
+    values, vectors = linalg.eigh(E @ E.T.copy() if len(E) <= E.shape[1] else E.T @ E, driver='evd')
     values = np.maximum(values, 0.0)
     inverses = 1 / (values[:, None] + 1 / np.array(trusted))  # (r, n_nu)
     if len(E) <= E.shape[1]:

@@ -10,9 +10,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
+from mr_elm import linalg
 from mr_elm.errors import NumericalWarning
 from mr_elm.typing import Floats
 
@@ -43,10 +42,10 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
         raise ValueError('expected finite sums: hidden nodes overflowed on these rows (scale the features)')
     system = add_ridge(gram, 1 / nu)
     norm = measure_norm(system)
-    factor, failed = dpotrf(system, lower=1, overwrite_a=1, clean=0)
+    factor, failed = linalg.dpotrf(system, lower=1, overwrite_a=1, clean=0)
     if not failed:
-        condition = 1 / max(dpocon(factor, norm, uplo='L')[0], np.finfo(float).tiny)
-        return Solution(dpotrs(factor, right_side, lower=1)[0], float(condition), 'cholesky')
+        condition = 1 / max(linalg.dpocon(factor, norm, uplo='L')[0], np.finfo(float).tiny)
+        return Solution(linalg.dpotrs(factor, right_side, lower=1)[0], float(condition), 'cholesky')
     warnings.warn(f'I/nu + E\'E is not positive definite in floating point at row {failed} of {len(gram)}: its '
                   'eigenvectors are used, which take several times as long; a smaller nu would be more accurate',
                   NumericalWarning, stacklevel=2)
@@ -65,7 +64,7 @@ def factor_ridge(gram: Floats, ridge: float) -> Floats | None:
 
     What is above the diagonal of the factor is arbitrary.
     """
-    factor, failed = dpotrf(add_ridge(gram, ridge), lower=1, overwrite_a=1, clean=0)
+    factor, failed = linalg.dpotrf(add_ridge(gram, ridge), lower=1, overwrite_a=1, clean=0)
     return None if failed else factor
 
 
@@ -82,7 +81,7 @@ def measure_norm(system: Floats) -> float:
 
 def solve_by_eigenvectors(gram: Floats, right_side: Floats, nu: float) -> Solution:
     """Solve with G = V diag(l) V', negative l taken as 0."""
-    values, vectors = eigh(gram, lower=False)
+    values, vectors = linalg.eigh(gram, lower=False)
     shifted = np.maximum(values, 0.0) + 1 / nu
     weights = vectors @ ((vectors.T @ right_side) / shifted[:, None])
     return Solution(weights, float(shifted[-1] / shifted[0]), 'eigenvectors')

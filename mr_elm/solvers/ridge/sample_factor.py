@@ -14,8 +14,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import get_blas_funcs
 
+from mr_elm import linalg
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.solvers.shared.tile_cholesky import WIDTH, add_gram, factor_upper
@@ -48,7 +48,7 @@ class SampleFactor:
 
 def solve(U: Floats, R: Floats) -> Floats:
     """Return (U'U)^-1 R, (m, K)."""
-    trsm = get_blas_funcs('trsm', [U])
+    trsm = linalg.get_blas_funcs('trsm', [U])
     half = trsm(1.0, U, np.asarray(R, U.dtype, order='F'), trans_a=1)
     return trsm(1.0, U, half, overwrite_b=1).astype(float)
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
 
+from mr_elm import linalg
 from mr_elm.typing import Floats
 
 VANISHED = 1e-14  # of the largest squared residual: a direction with no more is dropped
@@ -154,7 +154,7 @@ def symmetrise(G: Floats) -> Floats:
 
 def orthonormalise(R: Floats, Z: Floats) -> tuple[Floats, Floats, Floats]:
     """Return (Q, M^-1 Q, rho) with R = Q rho and Q' M^-1 Q = I, given Z = M^-1 R; vanished directions are dropped."""
-    values, vectors = eigh(symmetrise(R.T @ Z))
+    values, vectors = linalg.eigh(symmetrise(R.T @ Z))
     kept = values > VANISHED * max(values[-1], np.finfo(float).tiny)
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
     return R @ (vectors / roots), Z @ (vectors / roots), roots[:, None] * vectors.T

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from scipy.linalg import cython_blas, cython_lapack
 
+from mr_elm import linalg
 from mr_elm.typing import Floats
 
 
@@ -48,7 +48,7 @@ def make_pointer(argument: bytes | int | float | np.ndarray, double: bool) -> ct
 @cache
 def find_routine(name: str) -> Callable:
     """Find a routine of the BLAS or LAPACK that scipy uses."""
-    capsules = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
+    capsules = {**linalg.cython_blas.__pyx_capi__, **linalg.cython_lapack.__pyx_capi__}
     capsule = ctypes.py_object(capsules[name])
     find_name, find_address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     find_name.restype, find_address.restype = ctypes.c_char_p, ctypes.c_void_p
