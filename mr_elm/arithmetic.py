@@ -2,11 +2,12 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
+OPEN: list[ExitStack] = []  # one for each `one_thread` that has not ended, the outermost first
 
 def has_compiler() -> bool:
     """Tell whether this process has loaded numba already: it takes 100 MB, and compiled code has the same bits."""
@@ -15,24 +16,19 @@ def has_compiler() -> bool:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Give a context in which BLAS uses one thread."""
-    before = threadpool_info()
-    try:
-        with threadpool_limits(limits=1):
+    """Give a context in which BLAS uses one thread, also a library that comes meanwhile: see `limit_latecomers`."""
+    with threadpool_limits(limits=1), ExitStack() as latecomers:
+        OPEN.append(latecomers)
+        try:
             yield
-    finally:
-        if len(threadpool_info()) > len(before):
-            limit_threads(count_threads(before))  # of a library that came meanwhile, see `linalg.load`
+        finally:
+            OPEN.remove(latecomers)
 
 
-def count_threads(libraries: list[dict]) -> int | None:
-    """Return how many threads BLAS may use, the least if libraries differ; None where none is known."""
-    return min((info['num_threads'] for info in libraries if info['user_api'] == 'blas'), default=None)
-
-
-def limit_threads(threads: int | None) -> None:
-    """Let BLAS use so many threads from now on."""
-    threadpool_limits(limits=threads, user_api='blas')
+def limit_latecomers() -> None:
+    """Let libraries that have just been loaded use one thread too, until the end of the outermost `one_thread`."""
+    if OPEN:
+        OPEN[0].enter_context(threadpool_limits(limits=1))
 
 
 def describe_blas() -> str:

@@ -14,6 +14,9 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
+from mr_elm import linalg
+
+linalg.load()  # numba uses its BLAS
 LOG = logging.getLogger(__name__)
 ONCE = 'compiling loops once for this computer: up to 10 s'  # the solvers of the duals, on a processor of 2020
 

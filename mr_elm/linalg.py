@@ -1,35 +1,40 @@
-"""Meet dense linear algebra by the names of scipy.linalg, which is imported for the first of them.
+"""Meet dense linear algebra by the names of scipy.linalg, and distances, which are imported for the first of them.
 
-A process that solves nothing, such as most tasks and those that predict, starts a third sooner without it.
+A process that solves nothing, such as most tasks, starts a third sooner without it.
 """
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
+from importlib import import_module
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
-from mr_elm.arithmetic import count_threads, limit_threads
+from mr_elm.arithmetic import limit_latecomers
 
+DISTANCES = 'cdist', 'pdist'  # of scipy.spatial, which imports scipy.linalg
 LAPACK = 'dpocon', 'dpotrf', 'dpotrs', 'dtrtri'
 NAMES = ('cho_factor', 'cho_solve', 'cholesky', 'cython_blas', 'cython_lapack', 'eigh', 'get_blas_funcs', 'lstsq',
          'solve_triangular')  # others of scipy.linalg that this package uses
 NEEDLESS = 'f2py', 'ma', 'testing'  # parts of numpy: scipy asks for all of its names, and these take long to import
+LOADING = Lock()
 
 
 @cache
 def load() -> ModuleType:
-    """Import scipy.linalg; its BLAS, which is not that of numpy, may use as many threads: see `one_thread`."""
-    known, before = 'scipy.linalg' in sys.modules, threadpool_info()
-    with hidden(np, NEEDLESS):
-        import scipy.linalg.cython_blas
-        import scipy.linalg.cython_lapack
-    if not known:
-        limit_threads(count_threads(before))
-    return scipy.linalg
+    """Import scipy.linalg, whose BLAS is not that of numpy, and limit it as `one_thread` says.
+
+    Whatever else needs that BLAS, such as numba, is to call this before.
+    """
+    with LOADING:
+        with nullcontext() if 'scipy.linalg' in sys.modules else hidden(np, NEEDLESS):
+            import scipy.linalg.cython_blas
+            import scipy.linalg.cython_lapack
+        limit_latecomers()
+        return scipy.linalg
 
 
 @contextmanager
@@ -46,6 +51,9 @@ def hidden(module: ModuleType, names: tuple[str, ...]) -> Iterator[None]:
 
 
 def __getattr__(name: str) -> Any:
+    if name in DISTANCES:
+        load()
+        return getattr(import_module('scipy.spatial.distance'), name)
     if name not in NAMES + LAPACK:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     return getattr(load().lapack if name in LAPACK else load(), name)

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from mr_elm import linalg
 from mr_elm import sparse as sp
 from mr_elm.features.kernels import ROUNDING
 from mr_elm.features.metric import apply_metric
@@ -157,8 +158,7 @@ class HiddenLayer:
 
     def _absolute_distances(self, X: Rows, out: Floats) -> None:
         """Write sum_j |z_j - a_j|. Sparse rows become dense."""
-        from scipy.spatial.distance import cdist
-        out[:] = cdist(self.place_rows(X), self.weights, 'cityblock')
+        out[:] = linalg.cdist(self.place_rows(X), self.weights, 'cityblock')
 
     def _exponentiate(self, X: Rows, out: Floats) -> None:
         """Write the values of landmarks by one compiled pass over products that stay in a core's cache."""

@@ -12,4 +12,6 @@ def encode_base64(values: bytes | memoryview) -> bytes:
 
 def decode_base64(text: bytes | memoryview) -> bytes:
     """Read what `encode_base64` wrote. Raises ValueError where it is damaged or not base64 alone."""
+    if len(text) % 4:
+        raise ValueError('base64 is cut short')
     return base64.b64decode(text, validate=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
+from mr_elm import linalg
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, measure_ones
@@ -99,7 +99,7 @@ def median_scale(problem: NodeProblem, kernel: str) -> float:
 def measure_distances(Z: Floats, norm: int) -> Floats:
     """Return the distances of all pairs of rows."""
     if norm == 1:
-        return pdist(Z, 'cityblock')
+        return linalg.pdist(Z, 'cityblock')
     squares = np.einsum('ij,ij->i', Z, Z)
     return np.sqrt(np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0))[np.triu_indices(len(Z), 1)]
 

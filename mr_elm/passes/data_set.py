@@ -31,6 +31,7 @@ class DataSet:
         self.n_rows = plan.manifest['n_rows'] if plan.manifest else n_rows
         self.first: Accounts | None = None
         self._blas_of_tasks: set[str] = set()
+        self._n_blas = 1  # of them that are told
 
     @property
     def encoding(self) -> Encoding | None:
@@ -68,25 +69,24 @@ class DataSet:
                 f'{self.plan.name}: expected {self.n_rows} rows')
             raise DataFormatError(f'{who}, found {accounts.used}: a part is missing or cut short')
         self.first = self.first or accounts
-        self._compare_blas(accounts.blas)
+        self._blas_of_tasks |= accounts.blas
+        self._compare_blas()
 
     @property
     def blas(self) -> set[str]:
         """Return the set of descriptions of the BLAS that tasks compute with, and this process where it solves."""
         linalg.load()
-        return self._find_blas()
+        return self._compare_blas()
 
-    def _find_blas(self) -> set[str]:
-        return whole_descriptions(self._blas_of_tasks | {describe_blas()})
-
-    def _compare_blas(self, blas: set[str]) -> None:
-        """Warn once of every BLAS that computes otherwise: the last bits of the model depend on it."""
-        known = self._find_blas()
-        self._blas_of_tasks |= blas
-        if len(found := self._find_blas()) > len(known):
+    def _compare_blas(self) -> set[str]:
+        """Warn once of every BLAS that computes otherwise: the last bits of the model depend on it. Returns all."""
+        found = whole_descriptions(self._blas_of_tasks | {describe_blas()})
+        if len(found) > self._n_blas:
+            self._n_blas = len(found)
             self.engine.reporter.say('warning: tasks used different BLAS libraries or processor types '
                                      f'({"; ".join(sorted(found))}): another run may give a model with other '
                                      'last digits')
+        return found
 
 
 def whole_descriptions(descriptions: set[str]) -> set[str]:

@@ -8,16 +8,17 @@ from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from mr_elm import linalg
 from mr_elm.arithmetic import describe_blas
 
 HARDWARE = ('processor', 'cores', 'memory')
 PASSING = ('load', 'when')  # what differs from one minute to the next
-PACKAGES = ('numpy', 'scipy', 'numba', 'mrjob', 'scikit-learn', 'matplotlib', 'hpelm', 'scikit-lego')
+PACKAGES = ('numpy', 'scipy', 'numba', 'pybase64', 'mrjob', 'scikit-learn', 'matplotlib', 'hpelm', 'scikit-lego')
 
 
 def describe() -> dict[str, str]:
     """Return the properties of this machine and its software: name -> text."""
-    import numpy  # noqa: F401 - loads the BLAS that is described
+    linalg.load()  # the BLAS that is described, beside that of numpy
     memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
     return {'processor': name_processor(), 'cores': str(os.cpu_count()), 'memory': f'{memory / 2**30:.0f} GiB',
             'system': f'{platform.system()} {platform.release()}', 'Python': platform.python_version(),

@@ -1,4 +1,6 @@
-"""Dense linear algebra comes when it is needed, with as many threads as there are, and changes nothing else."""
+"""Dense linear algebra comes when it is needed, and uses as many threads as the rest."""
+import json
+import os
 import subprocess
 import sys
 
@@ -6,11 +8,36 @@ import pytest
 
 from mr_elm import linalg
 
-THREADS = """
+ONE_THREAD = """
+import json
 from threadpoolctl import threadpool_info, threadpool_limits
+import numpy
+from mr_elm import linalg
+from mr_elm.arithmetic import one_thread
 
 def threads():
     return [info['num_threads'] for info in threadpool_info() if info['user_api'] == 'blas']
+
+threadpool_limits(limits={0})
+with one_thread():
+    try:
+        with one_thread():
+            {1}
+            linalg.eigh(numpy.eye(3))
+            inside = threads()
+            raise KeyError
+    except KeyError:
+        between = threads()
+print(json.dumps([inside, between, threads()]))
+"""
+LATE = """
+import numpy
+from mr_elm import linalg
+linalg.load()
+assert all(vars(numpy).get(name, numpy) is not None for name in linalg.NEEDLESS)
+import numpy.f2py
+numpy.testing.assert_equal(1, 1)
+assert numpy.f2py.get_include() and numpy.ma.masked_array([1, 2], [0, 1]).sum() == 1
 """
 WITHOUT = """
 import sys
@@ -27,41 +54,26 @@ def run(code, *arguments):
     return done.stdout
 
 
+@pytest.mark.parametrize('before', ['pass', 'import scipy.spatial.distance', 'import scipy.special',
+                                    'import mr_elm.solvers.box.pair_loops'])
 @pytest.mark.parametrize('wanted', [1, 2])
-def test_a_library_that_comes_within_one_thread_has_one_and_then_as_many_as_the_others(wanted):
-    within, after = eval(run(f"""{THREADS}
-import numpy
-from mr_elm import linalg
-from mr_elm.arithmetic import one_thread
-threadpool_limits(limits={wanted})
-try:
-    with one_thread():
-        linalg.eigh(numpy.eye(3))
-        within = threads()
-        raise KeyError
-except KeyError:
-    print([within, threads()])
-"""))
-    assert set(within) == {1} and set(after) == {wanted}
+def test_a_library_that_comes_within_one_thread_has_one_until_all_have_ended(wanted, before):
+    inside, between, after = json.loads(run(ONE_THREAD.format(wanted, before)))
+    assert set(inside) == set(between) == {1}
+    assert wanted in after and set(after) <= {wanted, os.cpu_count()}
 
 
-def test_what_numpy_imports_late_is_still_there():
-    run("""
-import numpy, sys
-from mr_elm import linalg
-linalg.load()
-assert not set(linalg.NEEDLESS) & set(vars(numpy)) and 'numpy.f2py' not in sys.modules
-numpy.testing.assert_equal(1, 1)
-assert numpy.f2py.get_include() and numpy.ma.masked_array([1, 2], [0, 1]).sum() == 1
-""")
+def test_parts_of_numpy_that_come_late_still_come():
+    run(LATE)
 
 
 def test_the_names_are_those_of_scipy_and_no_others():
     import scipy.linalg
-    for name in linalg.NAMES:
-        assert getattr(linalg, name) is getattr(scipy.linalg, name)
-    for name in linalg.LAPACK:
-        assert getattr(linalg, name) is getattr(scipy.linalg.lapack, name)
+    import scipy.spatial.distance
+    for names, module in ((linalg.NAMES, scipy.linalg), (linalg.LAPACK, scipy.linalg.lapack),
+                          (linalg.DISTANCES, scipy.spatial.distance)):
+        for name in names:
+            assert getattr(linalg, name) is getattr(module, name)
     with pytest.raises(AttributeError, match="module 'mr_elm.linalg' has no attribute 'inv'"):
         linalg.inv  # noqa: B018
 
