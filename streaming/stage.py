@@ -16,7 +16,7 @@ from mrjob.step import MRStep
 
 from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
-from mr_elm.engines.mrjob_private import ProofArguments
+from mr_elm.engines.mrjob_private import DefinedOnce, ProofArguments
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.encoded_rows import spread
@@ -41,7 +41,7 @@ ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 TASKS = {'--mapper', '--combiner', '--reducer'}
 
 
-class MRRows(ProofArguments, MRJob):
+class MRRows(ProofArguments, DefinedOnce, MRJob):
     """Map blocks of rows; reduce by merging the values of a key: the base of every stage.
 
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->

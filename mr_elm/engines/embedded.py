@@ -61,7 +61,7 @@ class Inline(Embedded):
 
     def make_runner(self, job: Any) -> Any:
         """Return mrjob's own runner."""
-        return job.make_runner()
+        return import_lightly('mrjob.inline').InlineMRJobRunner(**runner_arguments(job))
 
     def explain(self, error: Exception, running: Any) -> str | None:
         """Tell which task of this process failed, and on which split."""

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from functools import total_ordering
 from importlib import import_module
+from threading import local
 from types import ModuleType
 from typing import Any
 from urllib.parse import quote
@@ -58,6 +59,31 @@ def import_lightly(name: str) -> ModuleType:
 
 import_lightly('mrjob.util')
 import_lightly('mrjob.compat')
+
+
+class DefinedOnce:
+    """Mix into a job: define its options once in a thread, as that takes longer than a task on few rows."""
+
+    def __init__(self, args: list[str]) -> None:
+        if type(self) in DEFINED.options:
+            self.configure_args = self.recall_args
+        super().__init__(args)  # type: ignore[call-arg]
+        DEFINED.options[type(self)] = {name: getattr(self, name) for name in DEFINITION}
+
+    def recall_args(self) -> None:
+        """Stand for `configure_args` from the second job of a class on."""
+        vars(self).update(DEFINED.options[type(self)])
+
+
+class Definitions(local):
+    """Hold what jobs have defined, for each thread: a parser changes while it parses."""
+
+    def __init__(self) -> None:
+        self.options: dict[type, dict[str, Any]] = {}
+
+
+DEFINED = Definitions()
+DEFINITION = 'arg_parser', '_passthru_arg_dests', '_file_arg_dests'
 
 
 class ProofArguments:
