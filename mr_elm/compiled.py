@@ -5,7 +5,10 @@ use the widest vectors that a processor has.
 """
 import logging
 from collections.abc import Callable
+from functools import cache, reduce
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numba
 from numba.core import event
@@ -21,6 +24,7 @@ LOG = logging.getLogger(__name__)
 ONCE = 'compiling loops once for this computer: up to 10 s'  # the solvers of the duals, on a processor of 2020
 
 INNER = {'no_cpython_wrapper': True}  # of loops that only other loops call
+MARK = b'mr_elm.compiled import'  # of a file with loops
 LOOPS: list = []  # all that `jit` has compiled
 WIDE = '"prefer-vector-width"="512"'  # LLVM prefers 256 bits on processors of Intel that have 512: up to a fifth slower
 
@@ -83,11 +87,28 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
                 **options}
         try:
             loop = numba.njit(cache=True, **said)(function)
+            mark_with_all_loops(loop)
         except RuntimeError:  # code in an archive, on a node without a folder to write to
             loop = numba.njit(**said)(function)
         LOOPS.append(loop)
         return loop
     return decorate
+
+
+def mark_with_all_loops(loop: Any) -> None:
+    """Let kept machine code be used as long as no file with loops has changed: it holds what it calls in other files.
+
+    numba itself looks at the file of the loop alone.
+    """
+    index = loop._cache._cache_file
+    index._source_stamp = index._source_stamp, digest_loops()
+
+
+@cache
+def digest_loops() -> int:
+    """Return a checksum of all files with loops, 0 in an archive."""
+    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob('*.py')))
+    return reduce(lambda digest, text: crc32(text, digest), (text for text in texts if MARK in text), 0)
 
 
 def inline(function: Callable) -> Callable:
