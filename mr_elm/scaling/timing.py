@@ -15,23 +15,26 @@ LEAST = 0.1  # processor seconds of a run: the clock and the machine decide what
 ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
 
 
-def wall_seconds(action: Callable) -> float:
-    """Return the seconds that a call takes."""
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start
+def wall_seconds(action: Callable, least: float = 0.0) -> float:
+    """Return the seconds that a call takes. least : see `mean_seconds`."""
+    return mean_seconds(action, least, time.perf_counter)
 
 
 def processor_seconds(action: Callable, least: float = LEAST) -> float:
     """Return the processor seconds that a call takes: user and system, of this process and those that it starts.
 
-    A short action is called until at least so many seconds are spent; the mean counts.
+    least : see `mean_seconds`.
     """
-    start, calls, spent = read_processor_clock(), 0, 0.0
-    while spent < least:
+    return mean_seconds(action, least, read_processor_clock)
+
+
+def mean_seconds(action: Callable, least: float, clock: Callable[[], float]) -> float:
+    """Call an action until a clock has gone on by so many seconds at least; returns the mean of a call."""
+    start, calls, spent = clock(), 0, 0.0
+    while not calls or spent < least:
         action()
         calls += 1
-        spent = read_processor_clock() - start
+        spent = clock() - start
     return spent / calls
 
 
