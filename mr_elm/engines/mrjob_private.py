@@ -68,6 +68,7 @@ class DefinedOnce:
         if type(self) in DEFINED.options:
             self.configure_args = self.recall_args
         super().__init__(args)  # type: ignore[call-arg]
+        vars(self).pop('configure_args', None)  # a circle would keep the job, and its sums, until it is collected
         DEFINED.options[type(self)] = {name: getattr(self, name) for name in DEFINITION}
 
     def recall_args(self) -> None:

@@ -1,9 +1,11 @@
 """A stage alone: what it takes, what it says of itself, and what it writes."""
+import gc
 import inspect
 import json
 import re
 import subprocess
 import sys
+import weakref
 from collections import defaultdict
 from importlib import import_module
 from itertools import chain
@@ -105,6 +107,20 @@ def test_every_option_of_a_stage_says_what_it_is():
     jobs = [class_of(noun)(args=[]) for noun in STAGES]
     assert [action.option_strings for job in jobs for action in job.arg_parser._actions
             if action.dest in job._passthru_arg_dests | job._file_arg_dests and not action.help] == []
+
+
+def test_a_second_job_of_a_class_has_its_own_options_and_goes_with_its_last_reference():
+    first, second = MRStats(args=['--planned-splits', '--block-rows', '7']), MRStats(args=['--block-rows', '8'])
+    assert [(job.options.planned_splits, job.options.block_rows) for job in (first, second)] == [(True, 7), (False, 8)]
+    with pytest.raises(ValueError, match='--block-rows'):
+        MRStats(args=['--block-rows', 'many'])
+    gone = weakref.ref(second)
+    gc.disable()  # a circle of references would keep it, and the sums of its task
+    try:
+        del second
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_the_help_of_a_stage_names_the_kinds_of_records_that_it_writes(elm, folder, monkeypatch):
