@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 OPEN: list[ExitStack] = []  # one for each `one_thread` that has not ended, the outermost first
 
+
 def has_compiler() -> bool:
     """Tell whether this process has loaded numba already: it takes 100 MB, and compiled code has the same bits."""
     return 'numba' in sys.modules

@@ -19,12 +19,12 @@ from numba.core.typed_passes import NativeLowering
 
 from mr_elm import linalg
 
-linalg.load()  # numba uses its BLAS
+linalg.load()  # numba imports it with the first loop that is called
 LOG = logging.getLogger(__name__)
 ONCE = 'compiling loops once for this computer: up to 10 s'  # the solvers of the duals, on a processor of 2020
 
 INNER = {'no_cpython_wrapper': True}  # of loops that only other loops call
-MARK = b'mr_elm.compiled import'  # of a file with loops
+ROOMS = 'features', 'io', 'solvers', 'sums'  # folders with loops, and with the constants that these take
 LOOPS: list = []  # all that `jit` has compiled
 WIDE = '"prefer-vector-width"="512"'  # LLVM prefers 256 bits on processors of Intel that have 512: up to a fifth slower
 
@@ -87,28 +87,32 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
                 **options}
         try:
             loop = numba.njit(cache=True, **said)(function)
-            mark_with_all_loops(loop)
-        except RuntimeError:  # code in an archive, on a node without a folder to write to
+            keep_while_unchanged(loop)
+        except (RuntimeError, OSError):  # code in an archive, on a node without a folder to write to
             loop = numba.njit(**said)(function)
         LOOPS.append(loop)
         return loop
     return decorate
 
 
-def mark_with_all_loops(loop: Any) -> None:
-    """Let kept machine code be used as long as no file with loops has changed: it holds what it calls in other files.
+def keep_while_unchanged(loop: Any) -> None:
+    """Let kept machine code be used as long as all files are the same that a loop may call; numba looks at its own.
 
-    numba itself looks at the file of the loop alone.
+    Raises OSError where nothing can be kept.
     """
-    index = loop._cache._cache_file
-    index._source_stamp = index._source_stamp, digest_loops()
+    if hasattr(loop, '_cache'):  # it has none where NUMBA_DISABLE_JIT is set
+        loop._cache._impl.locator.ensure_cache_path()
+        index = loop._cache._cache_file
+        index._source_stamp = index._source_stamp, digest_sources()
 
 
 @cache
-def digest_loops() -> int:
-    """Return a checksum of all files with loops, 0 in an archive."""
-    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob('*.py')))
-    return reduce(lambda digest, text: crc32(text, digest), (text for text in texts if MARK in text), 0)
+def digest_sources() -> int:
+    """Return a checksum of this file and of the rooms with loops, or of the archive that holds the package."""
+    folder = Path(__file__).parent
+    files = [Path(__file__), *(path for room in ROOMS for path in sorted(folder.glob(f'{room}/**/[!.]*.py')))]
+    return reduce(lambda digest, path: crc32(path.read_bytes(), digest), files if folder.is_dir() else [folder.parent],
+                  0)
 
 
 def inline(function: Callable) -> Callable:

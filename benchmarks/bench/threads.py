@@ -14,7 +14,7 @@ from mr_elm.scaling.verdict import Claim, at_least
 from mr_elm.typing import Floats, Labels
 
 D, N_CLASSES = 30, 8
-LEAST = 0.5  # seconds of each of eight runs: whatever else a machine does disturbs two threads more than one
+RUNS, SECONDS = 8, 0.5  # of each side: the pace of a machine changes from one second to the next
 
 
 def make_rows(n: int) -> tuple[Floats, Labels]:
@@ -55,7 +55,8 @@ def compare(name: str, estimator: Any, work: Callable[[Any], object]) -> Claim:
     """Time the work of an estimator with one thread and with two, in turn."""
     one, two = (estimator.set_params(n_jobs=1), copy_fitted(estimator).set_params(n_jobs=2))
     work(one)
-    ours, reference = measure_in_turn([partial(work, two), partial(work, one)], 8, partial(wall_seconds, least=LEAST))
+    ours, reference = measure_in_turn([partial(work, two), partial(work, one)], RUNS,
+                                      partial(wall_seconds, least=SECONDS))
     return judge_ratio(f'{name}, times faster with two threads', ours, reference, at_least(1.7),
                        f'{os.cpu_count()} cores')
 

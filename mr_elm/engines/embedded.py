@@ -23,6 +23,8 @@ from mr_elm.engines.worker import Worker
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 
+INLINE = import_lightly('mrjob.inline')
+
 
 class Embedded(LocalCopies, MRJobEngine):
     """Run jobs on this machine, each task on splits that the driver has planned."""
@@ -61,7 +63,7 @@ class Inline(Embedded):
 
     def make_runner(self, job: Any) -> Any:
         """Return mrjob's own runner."""
-        return import_lightly('mrjob.inline').InlineMRJobRunner(**runner_arguments(job))
+        return INLINE.InlineMRJobRunner(**runner_arguments(job))
 
     def explain(self, error: Exception, running: Any) -> str | None:
         """Tell which task of this process failed, and on which split."""

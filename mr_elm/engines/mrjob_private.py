@@ -16,6 +16,7 @@ from threading import local
 from types import ModuleType
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
 RUNTIME_ROLE = 'ExecutionRoleArn'  # as Amazon calls it
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
@@ -67,8 +68,10 @@ class DefinedOnce:
     def __init__(self, args: list[str]) -> None:
         if type(self) in DEFINED.options:
             self.configure_args = self.recall_args
-        super().__init__(args)  # type: ignore[call-arg]
-        vars(self).pop('configure_args', None)  # a circle would keep the job, and its sums, until it is collected
+        try:
+            super().__init__(args)  # type: ignore[call-arg]
+        finally:
+            vars(self).pop('configure_args', None)  # a circle would keep the job, and its sums, until it is collected
         DEFINED.options[type(self)] = {name: getattr(self, name) for name in DEFINITION}
 
     def recall_args(self) -> None:
@@ -80,7 +83,7 @@ class Definitions(local):
     """Hold what jobs have defined, for each thread: a parser changes while it parses."""
 
     def __init__(self) -> None:
-        self.options: dict[type, dict[str, Any]] = {}
+        self.options: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 
 
 DEFINED = Definitions()

@@ -31,7 +31,7 @@ class DataSet:
         self.n_rows = plan.manifest['n_rows'] if plan.manifest else n_rows
         self.first: Accounts | None = None
         self._blas_of_tasks: set[str] = set()
-        self._n_blas = 1  # of them that are told
+        self._n_blas = 1  # of them, as many as the user knows
 
     @property
     def encoding(self) -> Encoding | None:

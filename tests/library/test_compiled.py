@@ -1,4 +1,5 @@
 """Loops are compiled for the widest vectors that a processor has, and anew when one that they call has changed."""
+import os
 import shutil
 import subprocess
 import sys
@@ -6,9 +7,10 @@ from pathlib import Path
 
 import numba
 import numpy as np
+import pytest
 
 import mr_elm
-from mr_elm.compiled import LOOPS, WIDE, WideCompiler
+from mr_elm.compiled import LOOPS, ROOMS, WIDE, WideCompiler
 from mr_elm.solvers.shared import slab_loops
 
 
@@ -30,38 +32,50 @@ def test_all_loops_are_compiled_so():
     assert {loop._compiler.pipeline_class for loop in LOOPS} == {WideCompiler}
 
 
-def test_a_loop_is_compiled_anew_when_one_that_it_calls_has_changed_and_only_then(tmp_path):
+@pytest.mark.parametrize('archived', [False, True])
+def test_a_loop_is_compiled_anew_when_something_that_it_takes_has_changed_and_only_then(tmp_path, archived):
     def run():
-        done = subprocess.run([sys.executable, '-c', SHOW], cwd=tmp_path, capture_output=True, text=True)
+        code = shutil.make_archive(str(tmp_path / 'code'), 'zip', tmp_path, 'mr_elm') if archived else str(tmp_path)
+        done = subprocess.run([sys.executable, '-c', SHOW, code], capture_output=True, text=True,
+                              env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path / 'kept')})
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
 
     package = tmp_path / 'mr_elm'
-    package.mkdir()
+    room = package / 'sums'
+    room.mkdir(parents=True)
     for name in ('__init__', 'compiled', 'linalg', 'arithmetic'):
         shutil.copy(Path(mr_elm.__file__).parent / f'{name}.py', package)
-    (package / 'outer.py').write_text(OUTER)
-    (package / 'inner.py').write_text(INNER.format(1))
+    (room / 'outer.py').write_text(OUTER)
+    (room / 'inner.py').write_text('VALUE = 1\n')
     assert [run(), run()] == [['1', 'compiled'], ['1', 'loaded']]
-    (package / 'other.py').write_text('')
-    assert run() == ['1', 'loaded']
-    (package / 'inner.py').write_text(INNER.format(2))
+    if not archived:
+        (package / 'other.py').write_text('')
+        (room / '.#inner.py').symlink_to('nowhere')  # as an editor leaves it
+        assert run() == ['1', 'loaded']
+    (room / 'inner.py').write_text('VALUE = 2\n')
     assert [run(), run()] == [['2', 'compiled'], ['2', 'loaded']]
 
 
-INNER = 'from mr_elm.compiled import inline\n\n\n@inline\ndef give():\n    return {}\n'
+def test_all_loops_are_in_the_rooms_that_are_watched():
+    folder = Path(mr_elm.__file__).parent
+    holders = {path.relative_to(folder).parts[0] for path in folder.rglob('*.py') if 'compiled import' in
+               path.read_text(encoding='utf-8')}
+    assert holders == set(ROOMS)
+
+
 OUTER = """
 from mr_elm.compiled import jit
-from mr_elm.inner import give
+from mr_elm.sums.inner import VALUE
 
 
 @jit()
 def take():
-    return give()
+    return VALUE
 """
 SHOW = """
 import sys
-sys.path.insert(0, '')
-from mr_elm.outer import take
+sys.path.insert(0, sys.argv[1])
+from mr_elm.sums.outer import take
 print(take(), 'loaded' if take.stats.cache_hits else 'compiled')
 """
