@@ -24,6 +24,7 @@ LOG = logging.getLogger(__name__)
 ONCE = 'compiling loops once for this computer: up to 10 s'  # the solvers of the duals, on a processor of 2020
 
 INNER = {'no_cpython_wrapper': True}  # of loops that only other loops call
+PACKAGE = Path(__file__).parent  # no folder where the code is in an archive
 ROOMS = 'features', 'io', 'solvers', 'sums'  # folders with loops, and with the constants that these take
 LOOPS: list = []  # all that `jit` has compiled
 WIDE = '"prefer-vector-width"="512"'  # LLVM prefers 256 bits on processors of Intel that have 512: up to a fifth slower
@@ -101,7 +102,8 @@ def keep_while_unchanged(loop: Any) -> None:
     Raises OSError where nothing can be kept.
     """
     if hasattr(loop, '_cache'):  # it has none where NUMBA_DISABLE_JIT is set
-        loop._cache._impl.locator.ensure_cache_path()
+        if not PACKAGE.is_dir():  # numba has tried to write elsewhere, but not beside an archive
+            loop._cache._impl.locator.ensure_cache_path()
         index = loop._cache._cache_file
         index._source_stamp = index._source_stamp, digest_sources()
 
@@ -109,10 +111,10 @@ def keep_while_unchanged(loop: Any) -> None:
 @cache
 def digest_sources() -> int:
     """Return a checksum of this file and of the rooms with loops, or of the archive that holds the package."""
-    folder = Path(__file__).parent
-    files = [Path(__file__), *(path for room in ROOMS for path in sorted(folder.glob(f'{room}/**/[!.]*.py')))]
-    return reduce(lambda digest, path: crc32(path.read_bytes(), digest), files if folder.is_dir() else [folder.parent],
-                  0)
+    files = [PACKAGE.parent]
+    if PACKAGE.is_dir():
+        files = [Path(__file__), *(path for room in ROOMS for path in sorted(PACKAGE.glob(f'{room}/**/[!.]*.py')))]
+    return reduce(lambda digest, path: crc32(path.read_bytes(), digest), files, 0)
 
 
 def inline(function: Callable) -> Callable:

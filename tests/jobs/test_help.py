@@ -109,6 +109,17 @@ def test_a_task_that_sums_dense_rows_does_not_wait_for_scipy(rows):
     assert loaded & {'scipy', 'numba', 'pyspark', 'distutils'} == set() and 'mrjob' in loaded
 
 
+@pytest.mark.parametrize('words', [['pack', 'ROWS', '-o', 'packed'], ['predict', 'm.npz', 'ROWS', '-o', '-'],
+                                   ['evaluate', 'm.npz', 'ROWS'], ['inspect', 'm.npz']], ids=lambda words: words[0])
+def test_a_command_that_solves_nothing_does_not_wait_for_linear_algebra(here, rows, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    here('train', 'pesvm', rows, '--hidden', '5', '--model', 'm.npz', '-q')
+    code = ('import sys; from mr_elm.cli import main; status = main(sys.argv[1:]); '
+            'sys.exit(status or ("scipy.linalg" in sys.modules and "scipy.linalg was imported"))')
+    words = [str(rows) if word == 'ROWS' else word for word in words]
+    subprocess.run([sys.executable, '-c', code, *words], capture_output=True, text=True, check=True)
+
+
 @pytest.mark.parametrize('lines', OF_METHODS.values(), ids=list(OF_METHODS))
 def test_the_line_of_a_method_is_clear_without_the_line_above(lines):
     assert [name for name, what in lines.items() if 'the same' in what or len(what.split()) < 4] == []

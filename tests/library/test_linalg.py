@@ -39,17 +39,10 @@ import numpy.f2py
 numpy.testing.assert_equal(1, 1)
 assert numpy.f2py.get_include() and numpy.ma.masked_array([1, 2], [0, 1]).sum() == 1
 """
-WITHOUT = """
-import sys
-from mr_elm.cli import main
-
-status = main(sys.argv[1:])
-sys.exit(status or ('scipy.linalg' in sys.modules and 'scipy.linalg was imported'))
-"""
 
 
-def run(code, *arguments):
-    done = subprocess.run([sys.executable, '-c', code, *map(str, arguments)], capture_output=True, text=True)
+def run(code):
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -76,13 +69,3 @@ def test_the_names_are_those_of_scipy_and_no_others():
             assert getattr(linalg, name) is getattr(module, name)
     with pytest.raises(AttributeError, match="module 'mr_elm.linalg' has no attribute 'inv'"):
         linalg.inv  # noqa: B018
-
-
-def test_a_process_that_solves_nothing_starts_without_it(tmp_path):
-    rows, model = tmp_path / 'rows.csv', tmp_path / 'm.npz'
-    rows.write_text(''.join(f'{i % 2},{i},{i * i % 7}\n' for i in range(40)))
-    run('import sys; from mr_elm.cli import main; sys.exit(main(sys.argv[1:]))',
-        'train', 'pesvm', rows, '--model', model, '--hidden', 5, '-q')
-    for command in (('pack', rows, '-o', tmp_path / 'packed'), ('predict', model, rows, '-o', '-'),
-                    ('evaluate', model, rows), ('inspect', model)):
-        run(WITHOUT, *command)
