@@ -131,33 +131,37 @@ def regression(n_features: int, rng: np.random.Generator, noise: float = 1.0) ->
 GENERATORS = {'ndc': ndc, 'twonorm': twonorm, 'ringnorm': ringnorm, 'blobs': blobs, 'regression': regression}
 
 
-def write_rows(blocks: Iterable[Rows], path: str | Path, overwrite: bool = False) -> int:
+def write_rows(blocks: Iterable[Rows], path: str | Path, overwrite: bool = False,
+               name: str | Path | None = None) -> int:
     """Write blocks (X, labels) as text and return the number of rows.
 
     A name ending in .libsvm gets `label 1:value 2:value ...`, every value written; any other name gets
     CSV with the label first and no header. A further .gz compresses. Values carry six significant digits.
-    The file appears under its name only when it is whole.
+    The file appears under its name only when it is whole. name : whose ending counts, path if it is None.
     Raises FileExistsError when path exists and overwrite is false.
     """
-    to_text = _libsvm_format if Path(path).name.removesuffix('.gz').endswith('.libsvm') else _csv_format
+    name = path if name is None else name
+    to_text = _libsvm_format if Path(name).name.removesuffix('.gz').endswith('.libsvm') else _csv_format
     n_rows = 0
-    with write_whole(path, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(path)) as file:
+    with write_whole(path, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(name)) as file:
         for X, labels in blocks:
             file.writelines(_lines(X, labels, to_text))
             n_rows += len(labels)
     return n_rows
 
 
-def replicate(path: str | Path, times: int, out: str | Path, header: bool = False, overwrite: bool = False) -> int:
+def replicate(path: str | Path, times: int, out: str | Path, header: bool = False, overwrite: bool = False,
+              name: str | Path | None = None) -> int:
     """Write the rows of a text file times over, for sizeup experiments, and return the number of lines.
 
-    header=True keeps the first line once. Either file is gzip when its name ends in .gz. A last line
+    header=True keeps the first line once. Either file is gzip when its name ends in .gz; name : that of out, where it
+    is written under another one first. A last line
     without its newline gets one. Memory holds one chunk, whatever the file's length.
     Raises FileExistsError when out exists and overwrite is false, DataFormatError for a damaged gzip file.
     """
     _demand_at_least('times', times, 1)
     n_lines = 0
-    with write_whole(out, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(out)) as target:
+    with write_whole(out, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(name or out)) as target:
         for copy in range(times):
             for chunk in _whole_lines(path, skip_first=header and copy > 0):
                 n_lines += chunk.count(b'\n')

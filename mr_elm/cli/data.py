@@ -24,7 +24,7 @@ from mr_elm.data.generators import GENERATORS, replicate, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
 from mr_elm.engines.progress import Reporter
-from mr_elm.files.storage import demand_free
+from mr_elm.files.storage import demand_free, write_file
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowOptions
 from mr_elm.rows.row_arguments import add_target_arguments, positive, row_options
@@ -86,7 +86,9 @@ def generate(argv: Sequence[str]) -> None:
         parser.error(f'--classes: only blobs have it, found {args.kind}')
     options = {} if args.classes is None else {'n_classes': args.classes}
     blocks = generate_blocks(args.kind, args.rows, args.features, args.seed, **options)
-    write_rows(Reporter(args.quiet).count(blocks, args.kind, args.rows), args.output, overwrite=args.overwrite)
+    demand_free(args.output, args.overwrite)
+    with write_file(args.output) as local:
+        write_rows(Reporter(args.quiet).count(blocks, args.kind, args.rows), local, overwrite=True, name=args.output)
 
 
 def generate_replicate(argv: Sequence[str]) -> None:
@@ -100,7 +102,9 @@ def generate_replicate(argv: Sequence[str]) -> None:
     args, _ = parser.parse(argv)
     if os.path.abspath(args.input) == os.path.abspath(args.output):
         parser.error(f'-o: expected another file than the input, found {args.output}')
-    replicate(args.input, args.times, args.output, header=args.header, overwrite=args.overwrite)
+    demand_free(args.output, args.overwrite)
+    with write_file(args.output) as local:
+        replicate(args.input, args.times, local, header=args.header, overwrite=True, name=args.output)
 
 
 def add_target_options(parser: Parser) -> None:

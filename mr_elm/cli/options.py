@@ -16,7 +16,8 @@ from mr_elm.engines import DEFAULT_ENGINE, ENGINES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import LogLines, Reporter
-from mr_elm.files.storage import COPY, STANDARD, Entry
+from mr_elm.files.storage import COPY, STANDARD, Entry, is_local
+from mr_elm.io.store import is_stream
 from mr_elm.rows.row_arguments import (
     AdvancedHelp,
     add_encode_arguments,
@@ -286,6 +287,11 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
     """Make the engine that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
+    if output is not None and is_local(output) and is_stream(output):
+        if args.resume:
+            raise ValueError(f'--resume: expected the name of a file for the output, found {output}, which cannot be '
+                             'continued')
+        output = None
     reporter = Reporter(args.quiet)
     LogLines(reporter).listen()
     return make_engine(args.runner, passed, reporter, python=args.python, bundle=args.bundle, output=output,

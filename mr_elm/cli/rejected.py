@@ -1,7 +1,30 @@
 """Write the rows that a command has left out."""
+import os
+import stat
+
 from mr_elm.engines.base import Engine
-from mr_elm.files.storage import write_file
+from mr_elm.files.storage import is_local, store_of, write_file
+from mr_elm.io.store import find_descriptor, is_stream
 from mr_elm.rows.accounting import Accounts
+
+
+def name_rejected(output: str) -> str:
+    """Return the file for rows that a command leaves out: OUTPUT.rejected, which may itself be a pipe.
+
+    Raises ValueError where the output is a device, beside which no file belongs.
+    """
+    if is_local(output) and is_stream(output) and (
+            find_descriptor(output) is not None or not stat.S_ISFIFO(os.stat(output).st_mode)):
+        raise ValueError(f'--bad-rows skip: expected the name of a file for the output, found {output}: '
+                         'OUTPUT.rejected gets the bad rows')
+    return f'{output}.rejected'
+
+
+def remove_rejected(output: str) -> None:
+    """Remove the file of rows that were left out of an output which another one has replaced."""
+    path = f'{output}.rejected'
+    if store_of(path).find(path) and not (is_local(path) and is_stream(path)):
+        store_of(path).remove(path)
 
 
 def write_rejected(path: str, accounts: Accounts, engine: Engine) -> None:

@@ -19,7 +19,7 @@ from mr_elm.cli.options import (
     copy_standard_input,
     leave_if_elsewhere,
 )
-from mr_elm.cli.rejected import write_rejected
+from mr_elm.cli.rejected import name_rejected, write_rejected
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import Layout
@@ -58,9 +58,9 @@ def predict(argv: Sequence[str]) -> None:
         if passed:
             parser.error(f'{passed[0]}: expected no option of mrjob with standard input, which runs no job')
         return answer_standard_input(args)
-    to_stdout, rejected = args.output == STANDARD, f'{args.output}.rejected'
+    to_stdout = args.output == STANDARD
     if args.bad_rows == 'skip':
-        demand_free(rejected, args.overwrite)
+        demand_free(name_rejected(args.output), args.overwrite)
     with (fetched_model(args.model) as (path, model),
           choose_engine(args, passed, None if to_stdout else args.output) as engine,
           give_target(args.output) as target):
@@ -72,7 +72,7 @@ def predict(argv: Sequence[str]) -> None:
         else:
             accounts = score.predict(path, plan, target, engine, written, args.bad_rows)
     if accounts.rows:
-        write_rejected(rejected, accounts, engine)
+        write_rejected(name_rejected(args.output), accounts, engine)
 
 
 def check_output(parser: Parser, args: argparse.Namespace) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from mr_elm.cli.options import Parser, choose_engine
-from mr_elm.cli.rejected import write_rejected
+from mr_elm.cli.rejected import name_rejected, remove_rejected, write_rejected
 from mr_elm.engines.base import Engine
-from mr_elm.files.storage import demand_free, store_of, write_file
+from mr_elm.files.storage import demand_free, write_file
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_model
 from mr_elm.rows.accounting import Accounts
@@ -28,16 +28,11 @@ class Output:
     overwrite: bool
     skips: bool = False
 
-    @property
-    def rejected(self) -> str:
-        """Name the file for rows that were left out."""
-        return f'{self.path}.rejected'
-
     def demand_free(self) -> None:
         """Refuse a model that exists, or whose folder does not, before any work is done."""
         demand_free(self.path, self.overwrite)
         if self.skips:
-            demand_free(self.rejected, self.overwrite)
+            demand_free(name_rejected(self.path), self.overwrite)
 
     def keep(self, engine: Engine, header: ModelHeader, arrays: Mapping[str, np.ndarray],
              accounts: Accounts | None) -> None:
@@ -45,9 +40,9 @@ class Output:
         with write_file(self.path) as local:
             save_model(local, header, arrays)
         if accounts is not None and accounts.rows:
-            write_rejected(self.rejected, accounts, engine)
-        elif self.overwrite and store_of(self.rejected).find(self.rejected):
-            store_of(self.rejected).remove(self.rejected)  # it told of the model that was replaced
+            write_rejected(name_rejected(self.path), accounts, engine)
+        elif self.overwrite:
+            remove_rejected(self.path)
         engine.reporter.say(f'{self.path}: {header.n_rows_used:,} rows, {header.n_features} features, '
                             f'{describe_size(header, arrays)}')
 

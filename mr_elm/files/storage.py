@@ -15,7 +15,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from mr_elm.io.store import replace_file
+from mr_elm.io.store import is_stream, replace_file
 
 COPY = 4 << 20
 STANDARD = '-'  # names standard input among inputs, and standard output as an output
@@ -197,7 +197,10 @@ def make_store(scheme: str) -> Store:
 
 @contextmanager
 def write_file(path: str) -> Iterator[str]:
-    """Give a file of this machine to write; it is put at `path`, whole, when all went well."""
+    """Give a file of this machine to write; it is put at `path`, whole, when all went well.
+
+    A pipe or a device of this machine gets its bytes.
+    """
     if is_local(path):
         with replace_file(path) as stream:
             yield stream.name
@@ -227,13 +230,18 @@ def copy(source: str, target: str) -> None:
 
 
 def demand_free(path: str, overwrite: bool = False) -> None:
-    """Raise OSError when an output exists, or its folder does not: before any work is done."""
+    """Raise OSError when an output exists, or its folder does not: before any work is done.
+
+    A pipe or a device need not be free: it is written into.
+    """
+    if is_local(path) and is_stream(path):
+        return
     store = store_of(path)
     found = store.find(path)
     if found is not None and found.is_folder:
         raise IsADirectoryError(f'{path}: expected the name of a file, it is a folder')
     if found is not None and not overwrite:
         raise FileExistsError(f'{path}: expected a new file, it exists (--overwrite replaces it)')
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = os.path.dirname(os.path.realpath(path))
     if is_local(path) and not os.path.isdir(folder):
         raise FileNotFoundError(f'{path}: the folder {folder} does not exist')

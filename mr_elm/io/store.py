@@ -3,6 +3,9 @@ import errno
 import json
 import math
 import os
+import shutil
+import stat
+import tempfile
 import uuid
 import zipfile
 from collections.abc import Mapping
@@ -19,6 +22,8 @@ from mr_elm.header import ModelHeader
 FORMAT = 'mr_elm'
 VERSION = 2
 READABLE = (1, 2)
+MOST_LINKS = 40  # from a path to what it names, as Linux allows
+DESCRIPTORS = ('/dev/fd', '/proc/self/fd')
 FilePath = str | PathLike
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -39,14 +44,23 @@ def save_arrays(path: FilePath, header: Mapping[str, Any], arrays: Mapping[str, 
 
 
 class replace_file:
-    """Open a temporary file beside `path` that takes its place when all went well, and vanishes otherwise."""
+    """Open a temporary file that takes the place of `path` when all went well, and vanishes otherwise.
+
+    It lies beside the file that the path names; links are followed. A pipe or a device is never replaced: the temporary
+    file is copied into it.
+    """
 
     def __init__(self, path: FilePath, mode: str = 'wb', **options: Any) -> None:
-        self.path = os.path.abspath(path)
-        self.temporary = f'{self.path}.{uuid.uuid4().hex[:8]}.tmp'
-        self.mode, self.options = mode, options
+        self.path, self.mode, self.options = os.fspath(path), mode, options
 
     def __enter__(self) -> IO:
+        self.is_stream = is_stream(self.path)
+        if self.is_stream:  # what writes npz or Parquet moves back and forth, which a pipe cannot
+            descriptor, self.temporary = tempfile.mkstemp(prefix='mr_elm-')
+            os.close(descriptor)
+        else:
+            self.target = os.path.realpath(self.path)
+            self.temporary = f'{self.target}.{uuid.uuid4().hex[:8]}.tmp'
         self.stream = open(self.temporary, self.mode, **self.options)
         return self.stream
 
@@ -54,11 +68,51 @@ class replace_file:
                  trace: TracebackType | None) -> None:
         try:
             self.stream.close()
-            if kind is None:
-                os.replace(self.temporary, self.path)
+            if kind is None and self.is_stream:
+                copy_into(self.temporary, self.path)
+            elif kind is None:
+                os.replace(self.temporary, self.target)
         finally:
             if os.path.exists(self.temporary):
                 os.unlink(self.temporary)
+
+
+def is_stream(path: FilePath) -> bool:
+    """Tell whether a path names a pipe, a device or an open descriptor: what is written into and never replaced."""
+    if find_descriptor(path) is not None:
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def find_descriptor(path: FilePath) -> int | None:
+    """Return the descriptor that a path such as /dev/stdout or /dev/fd/1 names, None for any other path."""
+    path = os.path.abspath(path)
+    for _ in range(MOST_LINKS):
+        folder, name = os.path.split(path)
+        if name.isdecimal() and folder in (*DESCRIPTORS, f'/proc/{os.getpid()}/fd'):
+            return int(name)
+        if not os.path.islink(path):
+            break
+        path = os.path.normpath(os.path.join(folder, os.readlink(path)))
+    return None
+
+
+def copy_into(source: str, path: str) -> None:
+    """Copy a file into a pipe, a device or an open descriptor. Raises OSError where nobody reads a pipe."""
+    descriptor = find_descriptor(path)
+    # a descriptor may be a file in which others have written, which opening it by its name would cut
+    opened = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
+    try:
+        with open(opened, 'wb') as stream, open(source, 'rb') as contents:
+            shutil.copyfileobj(contents, stream)
+    except BrokenPipeError:
+        if descriptor is not None:
+            raise
+        raise OSError(f'{path}: expected a reader of this pipe up to its end, it left before') from None
 
 
 def read_arrays(path: FilePath) -> dict[str, np.ndarray]:
