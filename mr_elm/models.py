@@ -86,7 +86,7 @@ class HiddenNodeModel(Model):
         if self.single is None or sp.issparse(X) or X.shape[1] != self.n_features:
             return super().predict(X)
         values, errors = self.single.evaluate(X)
-        doubtful = measure_margins(values) <= 2 * errors
+        doubtful = ~(measure_margins(values) > 2 * errors)  # rows that overflow float32 have no margin, which is NaN
         if doubtful.any():
             values[doubtful] = self.decision_function(X[doubtful])
         return self.decide(values)

@@ -85,7 +85,7 @@ class DenseRows(KernelSource):
         """Return K[indices, :], written into `out` when given."""
         if out is None:
             out = np.empty((len(indices), self.n_samples), dtype)
-        if out.dtype == np.float64:
+        if out.dtype == np.float64 or not self._fits_single:
             self._by_product(self._factor, indices, out)
         elif self.kernel.kind.exponent and self.X.shape[1] <= FEW_FEATURES:
             self._by_difference(indices, out)
@@ -132,6 +132,11 @@ class DenseRows(KernelSource):
             reach = np.sqrt(self.kernel.factor * self.squares.max())
             return EXPONENTIAL + unit * (1.72 * reach + 0.37 * (d + 6))
         return EXPONENTIAL + unit * (9 * (d + 2) + 30)
+
+    @cached_property
+    def _fits_single(self) -> bool:
+        """Tell whether squared distances stay in the range of float32."""
+        return bool(self.squares.max(initial=0.0) < 0.1 * np.finfo(np.float32).max)
 
     @cached_property
     def _transposed(self) -> np.ndarray:

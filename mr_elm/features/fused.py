@@ -12,27 +12,21 @@ from mr_elm.compiled import INNER, inline, jit
 from mr_elm.features.landmarks import GOLDEN, scramble
 from mr_elm.typing import Floats, Pair
 
-fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
+SUMS = {'reassoc', 'contract', 'arcp', 'afn', 'nsz'}  # all of fastmath that keeps infinite numbers and NaN
+fast, inner = jit(fastmath=SUMS), jit(fastmath=SUMS, **INNER)
+# An exponential takes its argument apart, which no compiler may put together again.
+ordered = jit(fastmath={'contract', 'nsz'})
 _scramble = inline(scramble)
 BIAS_DOUBLE = 1.5 * 2.0**52 + 1023  # added to a whole number n, it leaves n + 1023 in the last bits: no conversion
+BIAS_SINGLE = np.float32(1.5 * 2.0**23 + 127)
+LEAST_DOUBLE = -708.3964185322641  # the least x whose exp is a normal number, here and in float32
+LEAST_SINGLE = np.float32(-87.33654)
 COLUMNS = 256  # two rows of partial distances of this length stay in the first cache
 
 
 @inline
-def _exp(x: float) -> float:
-    """Return exp(x) for x <= 0: 2^n times a polynomial of degree 6 on [-1/2, 1/2]; relative error 2e-7.
-
-    Written out, because LLVM vectorises it and not a call of exp.
-    """
-    return _power(x * np.float32(1.44269504))
-
-
-@inline
-def _power(x: Any) -> float:
-    """Return 2^x for x <= 0, as `_exp`."""
-    z = max(x, np.float32(-126.0))
-    n = np.floor(z + np.float32(0.5))
-    r = z - n
+def _raise_two(n: Any, r: Any) -> Any:
+    """Return 2^(n + r) in float32, n whole, r in [-1/2, 1/2]: a polynomial of degree 6; relative error 1e-7."""
     p = np.float32(1.535336188319500e-4)
     p = p * r + np.float32(1.339887440266574e-3)
     p = p * r + np.float32(9.618437357674640e-3)
@@ -40,31 +34,73 @@ def _power(x: Any) -> float:
     p = p * r + np.float32(2.402264791363012e-1)
     p = p * r + np.float32(6.931472028550421e-1)
     p = p * r + np.float32(1.0)
-    power = np.int32((np.int32(n) + np.int32(127)) << np.int32(23))
+    power = np.int32(np.float32(n + BIAS_SINGLE).view(np.int32) << np.int32(23))
     return p * power.view(np.float32)
 
 
+@ordered
+def exponentiate_negative(x: np.ndarray) -> None:
+    """Turn numbers x <= 0 of float64 into exp(x), in place; relative error 4e-16.
+
+    0 where exp(x) is less than the least normal number; NaN stays NaN. Written out, because LLVM vectorises it and not
+    a call of exp: 2^n times the Taylor polynomial of exp(r), where x = n log 2 + r, and log 2 is a sum of two numbers
+    whose first one times n is exact.
+    """
+    for j in range(len(x)):
+        n = np.floor(x[j] * 1.4426950408889634 + 0.5)
+        r = x[j] - n * 0.693147180369123816490
+        r = r - n * 1.90821492927058770002e-10
+        p = 2.08767569878681e-09
+        p = p * r + 2.505210838544172e-08
+        p = p * r + 2.755731922398589e-07
+        p = p * r + 2.7557319223985893e-06
+        p = p * r + 2.48015873015873e-05
+        p = p * r + 0.0001984126984126984
+        p = p * r + 0.001388888888888889
+        p = p * r + 0.008333333333333333
+        p = p * r + 0.041666666666666664
+        p = p * r + 0.16666666666666666
+        p = p * r + 0.5
+        p = p * r + 1.0
+        p = p * r + 1.0
+        power = np.int64(np.float64(n + BIAS_DOUBLE).view(np.int64) << np.int64(52))
+        x[j] = 0.0 if x[j] < LEAST_DOUBLE else p * power.view(np.float64)
+
+
+@ordered
+def exponentiate_negative_single(x: np.ndarray) -> None:
+    """Turn numbers x <= 0 of float32 into exp(x), in place, as `exponentiate_negative`; relative error 1.2e-7."""
+    for j in range(len(x)):
+        n = np.floor(x[j] * np.float32(1.44269504) + np.float32(0.5))
+        r = x[j] - n * np.float32(0.693359375)
+        r = r + n * np.float32(2.12194440e-4)
+        value = _raise_two(n, r * np.float32(1.44269504))
+        x[j] = np.float32(0) if x[j] < LEAST_SINGLE else value
+
+
+@ordered
+def raise_two_negative(x: np.ndarray) -> None:
+    """Turn numbers x <= 0 of float32 into 2^x, in place, as `exponentiate_negative`; relative error 1.2e-7."""
+    for j in range(len(x)):
+        n = np.floor(x[j] + np.float32(0.5))
+        value = _raise_two(n, x[j] - n)
+        x[j] = np.float32(0) if x[j] < np.float32(-126) else value
+
+
 @inline
-def exp_double(x: float) -> float:
-    """Return exp(x) for x <= 0 in float64: 2^n times the Taylor polynomial of 2^r on [-1/2, 1/2]; error 4e-16."""
-    z = max(x * 1.4426950408889634, -1021.0)
-    n = np.floor(z + 0.5)
-    r = (z - n) * 0.6931471805599453
-    p = 2.08767569878681e-09
-    p = p * r + 2.505210838544172e-08
-    p = p * r + 2.755731922398589e-07
-    p = p * r + 2.7557319223985893e-06
-    p = p * r + 2.48015873015873e-05
-    p = p * r + 0.0001984126984126984
-    p = p * r + 0.001388888888888889
-    p = p * r + 0.008333333333333333
-    p = p * r + 0.041666666666666664
-    p = p * r + 0.16666666666666666
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
-    power = np.int64(np.float64(n + BIAS_DOUBLE).view(np.int64) << np.int64(52))
-    return p * power.view(np.float64)
+def _square_distance(both: float, product: float) -> float:
+    """Return |u - v|^2 from |u|^2 + |v|^2 and u.v: 0 where it is rounding, infinite where a square overflows."""
+    d = both - 2.0 * product
+    d = 0.0 if d <= 1e-14 * both else d
+    return d if both < np.inf else both
+
+
+@inline
+def _square_single(both: Any, twice: Any) -> Any:
+    """Return |u - v|^2 from |u|^2 + |v|^2 and 2 u.v in float32, as `_square_distance`."""
+    d = both - twice
+    d = np.float32(0) if d <= np.float32(0) else d
+    return d if both < np.float32(np.inf) else both
 
 
 @fast
@@ -80,12 +116,9 @@ def add_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[floa
     for r in range(m):
         row, own, w, s = products[r], a_squares[r], plain[r], 0.0
         for j in range(n):
-            both = own + b_squares[j]
-            d = both - 2.0 * row[j]
-            d = d if d > 1e-14 * both else 0.0
+            d = _square_distance(own + b_squares[j], row[j])
             values[j] = -gamma * (np.sqrt(d) if root else d)
-        for j in range(n):
-            values[j] = exp_double(values[j])
+        exponentiate_negative(values)
         for j in range(n):
             total[j] += w * values[j]
             s += values[j] * mirrored[j]
@@ -104,12 +137,9 @@ def fill_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[flo
     for r in range(m):
         row, own, target = products[r], a_squares[r], out[r, start:start + n]
         for j in range(n):
-            both = own + b_squares[j]
-            d = both - 2.0 * row[j]
-            d = d if d > 1e-14 * both else 0.0
+            d = _square_distance(own + b_squares[j], row[j])
             target[j] = -gamma * (np.sqrt(d) if root else d)
-        for j in range(n):
-            target[j] = exp_double(target[j])
+        exponentiate_negative(target)
 
 
 @fast
@@ -122,7 +152,7 @@ def fill_single_tile(products: np.ndarray, squares: Pair, exponential: tuple[flo
     for r in range(m):
         row, own = products[r], np.float32(a_squares[r])
         for j in range(n):
-            distance[j] = max(own + column[j] - np.float32(2) * row[j], np.float32(0))
+            distance[j] = _square_single(own + column[j], np.float32(2) * row[j])
         _finish(distance, g, root, out[r, start:start + n])
 
 
@@ -134,12 +164,9 @@ def exponentiate(products: np.ndarray, squares: Pair, gammas: Floats, root: bool
     for r in range(m):
         row, own = products[r], a_squares[r]
         for j in range(n):
-            both = own + b_squares[j]
-            d = both - 2.0 * row[j]
-            d = d if d > 1e-14 * both else 0.0
+            d = _square_distance(own + b_squares[j], row[j])
             row[j] = -gammas[j] * (np.sqrt(d) if root else d)
-        for j in range(n):
-            row[j] = exp_double(row[j])
+        exponentiate_negative(row)
 
 
 @fast
@@ -150,17 +177,15 @@ def exponentiate_single(products: np.ndarray, squares: tuple) -> None:
     for r in range(m):
         row, own = products[r], a_squares[r]
         for j in range(n):
-            row[j] = _power(-max(own + b_squares[j] + row[j], np.float32(0)))
+            row[j] = -_square_single(own + b_squares[j], -row[j])
+        raise_two_negative(row)
 
 
 @inner
 def _finish(distance: np.ndarray, gamma: float, root: bool, out: np.ndarray) -> None:
-    if root:
-        for j in range(len(out)):
-            out[j] = _exp(-gamma * np.sqrt(distance[j]))
-    else:
-        for j in range(len(out)):
-            out[j] = _exp(-gamma * distance[j])
+    for j in range(len(out)):
+        out[j] = -gamma * (np.sqrt(distance[j]) if root else distance[j])
+    exponentiate_negative_single(out)
 
 
 @fast

@@ -10,7 +10,7 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm import sparse as sp
-from mr_elm.features.kernels import ROUNDING
+from mr_elm.features.kernels import finish_distances
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.typing import Floats, Rows
@@ -150,11 +150,7 @@ class HiddenLayer:
         Z, norms, centres, centre_norms = self._place(X)
         multiply(Z, centres, out)
         out *= -2.0
-        out += norms[:, None]
-        out += centre_norms
-        np.maximum(out, 0.0, out=out)
-        if NODES[self.kind].takes_root:
-            out[out <= ROUNDING * np.add.outer(norms, centre_norms)] = 0.0
+        finish_distances(out, norms, centre_norms, NODES[self.kind].takes_root)
 
     def _absolute_distances(self, X: Rows, out: Floats) -> None:
         """Write sum_j |z_j - a_j|. Sparse rows become dense."""

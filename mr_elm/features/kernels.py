@@ -16,10 +16,31 @@ from mr_elm.typing import Floats, Rows
 ROUNDING = 1e-14  # of |u|^2 + |v|^2: a squared distance below this is 0
 
 
+def exponentiate(D: np.ndarray) -> None:
+    """Turn D into exp(D), in place, and into 0 where that is less than the least normal number, as `fused` does."""
+    np.exp(D, out=D)
+    D[np.finfo(D.dtype).tiny > D] = 0
+
+
+def finish_distances(tile: np.ndarray, a_squares: Floats, b_squares: Floats, takes_root: bool) -> None:
+    """Turn -2 times inner products (m, n) into |a - b|^2, in place, given |a|^2 (m,) and |b|^2 (n,).
+
+    Where a square overflows, the distance is infinite. takes_root : a root follows, which would make 1e-8 of the
+    rounding between equal rows.
+    """
+    tile += a_squares[:, None]
+    tile += b_squares
+    np.maximum(tile, 0, out=tile)
+    if takes_root:
+        tile[tile <= ROUNDING * np.add.outer(a_squares, b_squares)] = 0
+    tile[np.isinf(a_squares)] = np.inf
+    tile[:, np.isinf(b_squares)] = np.inf
+
+
 def gaussian(D: np.ndarray, gamma: float) -> None:
     """exp(-gamma |u - v|^2), gamma = 1/(2 sigma^2)."""
     D *= D.dtype.type(-gamma)
-    np.exp(D, out=D)
+    exponentiate(D)
 
 
 def laplacian(D: np.ndarray, gamma: float) -> None:
@@ -104,11 +125,8 @@ class Kernel:
         """Turn inner products A B' (m, n) into kernel values, in place, given |a|^2 (m,) and |b|^2 (n,)."""
         if self.kind.of_distance:
             tile *= -2
-            tile += a_squares.astype(tile.dtype, copy=False)[:, None]
-            tile += b_squares.astype(tile.dtype, copy=False)
-            np.maximum(tile, 0, out=tile)
-            if self.takes_root:  # the root would make 1e-8 of the rounding between equal rows
-                tile[tile <= ROUNDING * np.add.outer(a_squares, b_squares)] = 0
+            finish_distances(tile, a_squares.astype(tile.dtype, copy=False), b_squares.astype(tile.dtype, copy=False),
+                             self.takes_root)
         self.kind.transform(tile, self.factor)
         if self.normalised and not self.kind.of_distance:
             tile *= invert_root(self._own(a_squares)).astype(tile.dtype)[:, None]

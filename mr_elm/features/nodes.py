@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.features.kernels import exponentiate
 from mr_elm.typing import Floats
 
 
@@ -48,7 +49,7 @@ def gaussian(D: Floats, b: Floats) -> None:
     """exp(-|z - a|^2 / b)."""
     D /= b
     np.negative(D, out=D)
-    np.exp(D, out=D)
+    exponentiate(D)
 
 
 def laplacian(D: Floats, b: Floats) -> None:

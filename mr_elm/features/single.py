@@ -126,14 +126,15 @@ class SingleMachine:
         return cls(single.layer, np.vstack([V, np.zeros(V.shape[1])]), single)
 
     def evaluate(self, X: Floats) -> tuple[Floats, Floats]:
-        """Return decision values (n, K) of dense rows, and a bound of their errors, (n,)."""
-        Z, squares = self.single.place(X)
+        """Return decision values (n, K) of dense rows, and a bound of their errors, (n,): infinite on overflow."""
         values = np.tile(-self.bias, (len(X), 1))
-        for start in range(0, len(X), ROWS):
-            rows = slice(start, start + ROWS)
-            for nodes in self.single.cut():
-                values[rows] += self.single.evaluate(Z[rows], squares[rows], nodes) @ self.B[nodes]
-        return values, SAFETY * 2.0**-24 * self.size * (1 + self.measure_size(squares))
+        with np.errstate(over='ignore', invalid='ignore'):  # the bound of rows that overflow float32 is infinite
+            Z, squares = self.single.place(X)
+            for start in range(0, len(X), ROWS):
+                rows = slice(start, start + ROWS)
+                for nodes in self.single.cut():
+                    values[rows] += self.single.evaluate(Z[rows], squares[rows], nodes) @ self.B[nodes]
+            return values, SAFETY * 2.0**-24 * self.size * (1 + self.measure_size(squares))
 
     def measure_size(self, squares: Floats) -> Floats:
         """Return how large the terms of a pre-activation get, beside the width of its node, (n,).

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
-from mr_elm.features.fused import exp_double
+from mr_elm.features.fused import exponentiate_negative
 from mr_elm.typing import Floats
 
 fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
@@ -114,7 +114,8 @@ def compute_values(X: np.ndarray, i: int, start: int, exponential: tuple[float, 
     for j in range(len(out) if root else 0):
         out[j] = np.sqrt(out[j])
     for j in range(len(out)):
-        out[j] = exp_double(-gamma * out[j])
+        out[j] *= -gamma
+    exponentiate_negative(out)
 
 
 @fast
