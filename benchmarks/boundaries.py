@@ -24,12 +24,12 @@ WIDTH = 1
 SHADES = (-1.5, -1, -0.5, 0, 0.5, 1, 1.5)
 COLOURS = 64  # of the picture: with few of them the file is small
 METHODS: dict[str, Any] = {
-    'pesvm: 200 sigmoid nodes': ESVMClassifier(n_hidden=200, weight_scale=2, nu=1e4),
-    'elm: 200 rbf nodes': ELMClassifier('rbf', n_hidden=200, C=1e6),
-    'sparse-elm: hinge loss': SparseELMClassifier(sigma=WIDTH, C=10),
-    'oelm: the same machine': OELMClassifier(sigma=WIDTH, C=10),
-    'sphere-svm: squared hinge loss, a bias': SphereSVMClassifier(sigma=WIDTH, C=10),
-    'mr-kelm: least squares': KernelELMClassifier(sigma=WIDTH, C=10),
+    'pesvm: 200 sigmoid nodes': ESVMClassifier(n_hidden=200, weight_scale=2, nu=1e4, scale='none'),
+    'elm: 200 rbf nodes': ELMClassifier('rbf', n_hidden=200, C=1e6, scale='none'),
+    'sparse-elm: hinge loss': SparseELMClassifier(sigma=WIDTH, C=10, scale='none'),
+    'oelm: the same machine': OELMClassifier(sigma=WIDTH, C=10, scale='none'),
+    'sphere-svm: squared hinge loss, a bias': SphereSVMClassifier(sigma=WIDTH, C=10, scale='none'),
+    'mr-kelm: least squares': KernelELMClassifier(sigma=WIDTH, C=10, scale='none'),
 }
 
 

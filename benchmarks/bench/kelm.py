@@ -78,7 +78,7 @@ def compare_fits(bench: Bench) -> list[Claim]:
     X, codes = draw(n)
     T, sigma = class_targets(codes, CLASSES), D**0.5
     path, model = write_csv(bench.folder / 'rows.csv', X, codes), bench.folder / 'm.npz'
-    fits = [lambda rows: KernelELMClassifier(sigma=sigma).fit(X[rows], codes[rows]),
+    fits = [lambda rows: KernelELMClassifier(sigma=sigma, scale='none').fit(X[rows], codes[rows]),
             lambda rows: fit_bare(X[rows], T[rows]),
             lambda rows: KernelRidge(alpha=1.0, kernel='rbf', gamma=1 / (2 * D)).fit(X[rows], T[rows])]
     for fit in fits:

@@ -244,7 +244,8 @@ def compare_peers(bench: Bench) -> list[Claim]:
     """Compare fits with those of hpelm and scikit-learn on every set, with as many nodes."""
     rows: list[Claim] = []
     for peer, make_peer in PEERS.items():
-        results = list(race(lambda d, make_peer=make_peer: {'': (ESVMClassifier(n_hidden=L), make_peer(d))}, bench))
+        results = list(race(lambda d, make_peer=make_peer: {
+            '': (ESVMClassifier(n_hidden=L, scale='none'), make_peer(d))}, bench))
         rows += judge_sets(results, f'PESVM on all sets, times faster than {peer}, geometric mean', FASTER)
         rows += [judge_set(result, 'PESVM', peer) for result in results]
     return rows
@@ -256,7 +257,7 @@ def compare_peers_on_many_rows(bench: Bench) -> list[Claim]:
     rows: list[Claim] = []
     X, y = (np.concatenate(part) for part in zip(*generate('ndc', n, D, 1), strict=True))
     for peer, make_peer in PEERS.items():
-        pair = ESVMClassifier(n_hidden=L), make_peer(D)
+        pair = ESVMClassifier(n_hidden=L, scale='none'), make_peer(D)
         warm_up(pair)
         ours, theirs = measure_processor([partial(estimator.fit, X, y) for estimator in pair])
         rows.append(judge_ratio(f'PESVM on {n:,} x {D} NDC, times faster than {peer}', ours, theirs, FASTER))

@@ -84,7 +84,8 @@ def prepare_sets(bench: Bench) -> Iterator[tuple[str, Floats, Floats]]:
 
 def make_pairs(n_features: int) -> dict[str, tuple]:
     """Return setting -> (our estimator, SVC)."""
-    return {f'C {C}': (SphereSVMClassifier(gamma=1 / n_features, C=float(C)), make_svc(1 / n_features, C))
+    return {f'C {C}': (SphereSVMClassifier(gamma=1 / n_features, C=float(C), scale='none'),
+                        make_svc(1 / n_features, C))
             for C in COSTS}
 
 

@@ -37,10 +37,10 @@ def list_methods(n_features: int, n_classes: int) -> dict[str, tuple]:
     kernel = {'gamma': gammas, 'C': bounds}
     ridge = [1 / C for C in bounds]
     chosen = {
-        'sparse ELM': (SparseELMClassifier(cache_size=500), kernel),
-        'SphereSVM': (SphereSVMClassifier(cache_size=500), kernel),
-        'kernel ELM': (KernelELMClassifier(), kernel),
-        'PESVM': (ESVMClassifier(n_hidden=N_HIDDEN), MAPS),
+        'sparse ELM': (SparseELMClassifier(cache_size=500, scale='none'), kernel),
+        'SphereSVM': (SphereSVMClassifier(cache_size=500, scale='none'), kernel),
+        'kernel ELM': (KernelELMClassifier(scale='none'), kernel),
+        'PESVM': (ESVMClassifier(n_hidden=N_HIDDEN, scale='none'), MAPS),
         'SVC': (SVC(cache_size=500), kernel),
         'LinearSVC': (LinearSVC(), {'C': bounds}),
         'RBFSampler + ridge': (make_pipeline(RBFSampler(n_components=N_HIDDEN), RidgeClassifier()),

@@ -59,14 +59,15 @@ def list_methods(grid: str, n_features: int, n_classes: int) -> dict[str, tuple]
     for kernel in ('gaussian', 'polynomial'):
         given, bounds = candidates(grid, KERNELS[kernel], n_features)
         choices = {'C': bounds, **{name: [one[name] for one in given] for name in given[0]}}
-        methods |= {f'sparse ELM, {kernel}': (SparseELMClassifier(kernel=kernel), choices),
-                    f'unified ELM, {kernel}': (ELMClassifier(kernel=kernel), choices),
+        methods |= {f'sparse ELM, {kernel}': (SparseELMClassifier(kernel=kernel, scale='none'), choices),
+                    f'unified ELM, {kernel}': (ELMClassifier(kernel=kernel, scale='none'), choices),
                     f'SVC, {kernel}': make_svc(kernel, choices)}
     n_hidden = 200 if n_classes == 2 else 1000
     choices = {'C': bounds, 'weight_scale': list(WEIGHT_SCALES)}
     for nodes in ('sigmoid', 'sine'):
-        methods |= {f'sparse ELM, {nodes} nodes': (SparseELMClassifier(kernel=nodes, n_hidden=n_hidden), choices),
-                    f'unified ELM, {nodes} nodes': (ELMClassifier(kernel=nodes, n_hidden=n_hidden), choices)}
+        of_nodes = {'kernel': nodes, 'n_hidden': n_hidden, 'scale': 'none'}
+        methods |= {f'sparse ELM, {nodes} nodes': (SparseELMClassifier(**of_nodes), choices),
+                    f'unified ELM, {nodes} nodes': (ELMClassifier(**of_nodes), choices)}
     return methods
 
 

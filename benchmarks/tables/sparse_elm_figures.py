@@ -54,13 +54,14 @@ def list_trainings() -> Iterator[tuple[str, Any, dict]]:
     """Yield (name of the method, estimator, its place on a figure) for every training of a trial."""
     for (method, kind), nodes, n_hidden in product(METHODS.items(), NODES, SIZES):
         choice = {'map': nodes, 'nu': 1.0} if kind is ESVMClassifier else {'kernel': nodes, 'C': 1.0}
-        yield f'{method}, {nodes}', kind(n_hidden=n_hidden, **choice), {'C': 1.0, 'n_hidden': n_hidden}
+        yield f'{method}, {nodes}', kind(n_hidden=n_hidden, scale='none', **choice), {'C': 1.0, 'n_hidden': n_hidden}
     for C, n_hidden in product(PAPER, SIZES):
-        yield OVER_C, SparseELMClassifier(kernel='sine', n_hidden=n_hidden, C=C), {'C': C, 'n_hidden': n_hidden}
+        machine = SparseELMClassifier(kernel='sine', n_hidden=n_hidden, C=C, scale='none')
+        yield OVER_C, machine, {'C': C, 'n_hidden': n_hidden}
     for C, sigma in product(PAPER, PAPER):
         place = {'C': C, 'sigma': sigma}
         yield 'SVC', SVC(C=C, gamma=0.5 / sigma**2, max_iter=SVC_STEPS), place
-        yield 'sparse ELM', SparseELMClassifier(sigma=sigma, C=C), place
+        yield 'sparse ELM', SparseELMClassifier(sigma=sigma, C=C, scale='none'), place
 
 
 def measure_set(name: str, n_trials: int, kept: KeptRows) -> None:

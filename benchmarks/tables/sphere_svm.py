@@ -35,8 +35,8 @@ NOTES = (f'Each set is divided at random into {OUTER} outer folds; each class ha
 def list_methods(n_features: int, n_classes: int) -> dict[str, tuple]:
     """Return name -> (estimator, grid)."""
     grid = {'gamma': [0.5 / (width**2 * n_features) for width in WIDTHS], 'C': list(COSTS)}
-    return {EXACT: (SphereSVMClassifier(cache_size=500), grid),
-            PAPER: (SphereSVMClassifier(cache_size=500, rule='paper', tol=1e-4), grid),
+    return {EXACT: (SphereSVMClassifier(cache_size=500, scale='none'), grid),
+            PAPER: (SphereSVMClassifier(cache_size=500, rule='paper', tol=1e-4, scale='none'), grid),
             'L1-SVM (SVC)': (SVC(cache_size=500), grid), 'L2-SVM (SVC on K + I/C)': (L2SVC(), grid)}
 
 

@@ -40,6 +40,7 @@ class Convertible:
         kind: Any = cls
         estimator = kind(**shared_parameters(model, kind._get_param_names()))
         estimator.n_features_in_, estimator.model_ = model.n_features, model
+        estimator.scaling_ = model.arrays['feature_offset'], model.arrays['feature_scale']
         if model.header.calibration is not None:
             estimator.probabilities, estimator.calibration_ = True, model.arrays['calibration']
         if 'interval_residuals' in model.arrays and 'intervals' in kind._get_param_names():
@@ -83,7 +84,7 @@ def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> Mode
     classes = [str(name) for name in getattr(estimator, 'classes_', ())]
     names, encoding = getattr(estimator, 'feature_names_in_', None), estimator.encoding_
     known = {name: to_python(value) for name, value in parameters.items()} | {
-        'scale': 'none' if encoding is None else 'standard', 'class_weight': name_weights(estimator),
+        'scale': estimator.scale, 'class_weight': name_weights(estimator),
         'blas': [name_blas()], 'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None,
                                          'names': None if names is None else names.tolist()}}
     return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes, estimator._width,

@@ -14,11 +14,12 @@ from mr_elm.features.kernels import KERNELS
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.dual import NodeMachine, find_machine
 from mr_elm.machines.fold_machines import FOLD, FOLDS
+from mr_elm.machines.options import DualOptions, SphereSVMOptions
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
 from mr_elm.scores.selection import fold_numbers
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.solvers.rules import choose_rule
-from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_targets, machine_count
+from mr_elm.solvers.shared.multiclass import class_targets, machine_count
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
@@ -28,7 +29,7 @@ class DualClassifier(Labelled, KernelOrNodes):
     Parameters
     ----------
     kernel : gaussian, laplacian, polynomial, linear, precomputed, or random nodes: sigmoid, sine, rbf, ...
-    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features) times the deviation of X.
+    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features).
     degree : of the polynomial (1 + u.v)^degree.
     n_hidden, seed : how many random nodes, and the seed that they and the order of passes are drawn by.
     weight_scale, weights : of the nodes, as in `draw_nodes`.
@@ -36,7 +37,7 @@ class DualClassifier(Labelled, KernelOrNodes):
     rule : the solver; None for the default of kernels or of random nodes. tol : violation of the optimality conditions.
     max_iter : None for the solver's own bound.
     cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
-    encode, max_categories : see `TableRows`.
+    scale, encode, max_categories : see `TableRows`.
     probabilities : see `Labelled`; they take a training for each of five folds.
     n_jobs : threads, as in joblib: they share the machines of several classes, and the rows of a prediction. Each
         machine that is trained takes a cache of its own.
@@ -44,17 +45,19 @@ class DualClassifier(Labelled, KernelOrNodes):
     """
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, n_hidden: int = 200, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
-                 max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
-                 class_weight: ClassWeight = None, seed: int = 0, weight_scale: float = 1.0,
-                 weights: str = 'normal', encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
+                 degree: int = 3, n_hidden: int = DualOptions.n_hidden, C: float = DualOptions.C,
+                 rule: str | None = None, tol: float = DualOptions.eps, max_iter: int | None = None,
+                 cache_size: float = DualOptions.memory, multiclass: str = DualOptions.multiclass,
+                 class_weight: ClassWeight = None, seed: int = DualOptions.seed,
+                 weight_scale: float = DualOptions.weight_scale, weights: str = DualOptions.weights,
+                 scale: str = DualOptions.scale, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
                  n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
                  probabilities: bool = False) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
         self.weight_scale, self.weights = weight_scale, weights
         self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
         self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
-        self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
+        self.scale, self.encode, self.max_categories, self.n_jobs = scale, encode, max_categories, n_jobs
         self.metric, self.metric_steps = metric, metric_steps
         self.probabilities = probabilities
 
@@ -75,10 +78,10 @@ class DualClassifier(Labelled, KernelOrNodes):
             source = PrecomputedRows(X)
             machines = self._fit_machines(source, codes, weights)
         else:
-            kernel, X = self._place_rows(X, T, sample_weight)
-            source = kernel_rows(X, kernel)
+            kernel, Z = self._place_rows(X, T, weights)
+            source = kernel_rows(Z, kernel)
             machines = self._fit_machines(source, codes, weights)
-            self._keep_kernel(kernel, X[machines.support], machines.dual_coef, self.multiclass, machines.intercept)
+            self._keep_kernel(kernel, Z[machines.support], machines.dual_coef, self.multiclass, machines.intercept)
         if self.probabilities:
             self._calibrate(X, hold_out(codes, weights, self._score_folds(X, source, codes, weights)), 'folds')
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
@@ -176,14 +179,16 @@ class SphereSVMClassifier(DualClassifier):
     _kernels = (*KERNELS, PRECOMPUTED)
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, normalise: bool = False, C: float = 1.0, rule: str | None = None, tol: float = 1e-3,
-                 max_iter: int | None = None, cache_size: float = 1000, multiclass: str = ONE_VS_ONE,
-                 class_weight: ClassWeight = None, seed: int = 0, subset: int | None = None,
-                 attempts: int | None = None, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
+                 degree: int = 3, normalise: bool = False, C: float = SphereSVMOptions.C, rule: str | None = None,
+                 tol: float = SphereSVMOptions.eps, max_iter: int | None = None,
+                 cache_size: float = SphereSVMOptions.memory, multiclass: str = SphereSVMOptions.multiclass,
+                 class_weight: ClassWeight = None, seed: int = SphereSVMOptions.seed, subset: int | None = None,
+                 attempts: int | None = None, scale: str = SphereSVMOptions.scale, encode: str = REFUSE,
+                 max_categories: int = MAX_CATEGORIES,
                  n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
                  probabilities: bool = False) -> None:
         super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
-                         class_weight, seed, encode=encode, max_categories=max_categories, n_jobs=n_jobs,
+                         class_weight, seed, scale=scale, encode=encode, max_categories=max_categories, n_jobs=n_jobs,
                          metric=metric, metric_steps=metric_steps, probabilities=probabilities)
         self.normalise, self.subset, self.attempts = normalise, subset, attempts
 

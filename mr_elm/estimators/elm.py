@@ -7,6 +7,7 @@ from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernels import KERNELS
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.kernel import KernelMachine
+from mr_elm.machines.options import ELMOptions
 from mr_elm.solvers.ridge import elm
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
@@ -19,14 +20,16 @@ class UnifiedELM(KernelOrNodes):
 
     _method = 'elm'
 
-    def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
-                 n_hidden: int = 200, C: float = 1.0, seed: int = 0, weight_scale: float = 1.0,
-                 weights: str = 'normal', encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None) -> None:
+    def __init__(self, kernel: str = ELMOptions.map, sigma: float | None = None, gamma: float | None = None,
+                 degree: int = 3, n_hidden: int = ELMOptions.n_hidden, C: float = ELMOptions.nu,
+                 seed: int = ELMOptions.seed, weight_scale: float = ELMOptions.weight_scale,
+                 weights: str = ELMOptions.weights, scale: str = ELMOptions.scale, encode: str = REFUSE,
+                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
+                 metric_steps: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
         self.weight_scale, self.weights, self.n_jobs = weight_scale, weights, n_jobs
-        self.encode, self.max_categories = encode, max_categories
+        self.scale, self.encode, self.max_categories = scale, encode, max_categories
         self.metric, self.metric_steps = metric, metric_steps
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
@@ -49,13 +52,15 @@ class ELMClassifier(Labelled, UnifiedELM):
 
     _takes_sets = True
 
-    def __init__(self, kernel: str = 'sigmoid', sigma: float | None = None, gamma: float | None = None, degree: int = 3,
-                 n_hidden: int = 200, C: float = 1.0, class_weight: ClassWeight = None, seed: int = 0,
-                 weight_scale: float = 1.0, weights: str = 'normal', encode: str = REFUSE,
+    def __init__(self, kernel: str = ELMOptions.map, sigma: float | None = None, gamma: float | None = None,
+                 degree: int = 3, n_hidden: int = ELMOptions.n_hidden, C: float = ELMOptions.nu,
+                 class_weight: ClassWeight = None, seed: int = ELMOptions.seed,
+                 weight_scale: float = ELMOptions.weight_scale,
+                 weights: str = ELMOptions.weights, scale: str = ELMOptions.scale, encode: str = REFUSE,
                  max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
                  metric_steps: int | None = None, probabilities: bool = False) -> None:
-        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, encode,
-                         max_categories, n_jobs, metric, metric_steps)
+        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, scale,
+                         encode, max_categories, n_jobs, metric, metric_steps)
         self.class_weight, self.probabilities = class_weight, probabilities
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':

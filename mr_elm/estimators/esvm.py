@@ -13,6 +13,7 @@ from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.calibrating import add_intervals
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.machines.spread import Spread
 from mr_elm.models import HiddenNodeModel
@@ -39,11 +40,12 @@ class ESVMClassifier(Labelled, LivingESVM):
     _numeric = False
     _takes_sets = True
 
-    def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
-                 weights: str = 'normal', class_weight: ClassWeight = None, seed: int = 0,
+    def __init__(self, map: str = PESVMOptions.map, n_hidden: int = PESVMOptions.n_hidden, nu: float = PESVMOptions.nu,
+                 weight_scale: float = PESVMOptions.weight_scale, weights: str = PESVMOptions.weights,
+                 class_weight: ClassWeight = None, seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale,
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
                  metric: str = 'none', metric_steps: int | None = None, probabilities: bool = False) -> None:
-        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, max_categories, n_jobs,
+        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs,
                          metric, metric_steps)
         self.class_weight, self.probabilities = class_weight, probabilities
 
@@ -122,11 +124,13 @@ class ESVMRegressor(Targets, LivingESVM):
 
     _numeric = True
 
-    def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
-                 weights: str = 'normal', seed: int = 0, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
+    def __init__(self, map: str = PESVMOptions.map, n_hidden: int = PESVMOptions.n_hidden, nu: float = PESVMOptions.nu,
+                 weight_scale: float = PESVMOptions.weight_scale, weights: str = PESVMOptions.weights,
+                 seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale,
+                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
                  n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
                  intervals: bool = False) -> None:
-        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, encode, max_categories, n_jobs, metric,
+        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs, metric,
                          metric_steps)
         self.intervals = intervals
 

@@ -12,7 +12,7 @@ from mr_elm.features.kernels import KERNELS
 from mr_elm.features.single import make_single_product
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.kernel import KernelMachine, KernelRowsTask, make_rough
-from mr_elm.machines.options import SOLVERS
+from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.scores.selection import score_values
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
@@ -23,7 +23,7 @@ class KernelELM(KernelOrNodes):
     Parameters
     ----------
     kernel : gaussian, laplacian, polynomial, linear or precomputed.
-    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features) times the deviation of X.
+    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features).
     degree : of the polynomial (1 + u.v)^degree.
     C : > 0.
     solver : cholesky (memory for one kernel matrix), svd (for three, and slow), cg (for none).
@@ -32,7 +32,7 @@ class KernelELM(KernelOrNodes):
     tol, max_iter : cg: relative residual, and bound on passes over the rows.
     leave_one_out : keep residuals of machines that have not seen a row, in closed form; cholesky or svd.
     seed : of the choice of landmarks.
-    encode, max_categories : see `TableRows`.
+    scale, encode, max_categories : see `TableRows`.
     n_jobs : threads, as in joblib: they share the kernel, its Cholesky factor, and the rows of a prediction.
     metric, metric_steps : see `MetricLearner`.
     """
@@ -41,14 +41,15 @@ class KernelELM(KernelOrNodes):
     _kernels = (*KERNELS, PRECOMPUTED)
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
-                 tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False, seed: int = 0,
+                 degree: int = 3, C: float = KELMOptions.C, solver: str = 'cholesky', rank: int | None = None,
+                 tol: float = KELMOptions.tolerance, max_iter: int = KELMOptions.max_passes,
+                 leave_one_out: bool = False, seed: int = KELMOptions.seed, scale: str = KELMOptions.scale,
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
                  metric: str = 'none', metric_steps: int | None = None) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
         self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
         self.leave_one_out, self.seed, self.n_jobs = leave_one_out, seed, n_jobs
-        self.encode, self.max_categories = encode, max_categories
+        self.scale, self.encode, self.max_categories = scale, encode, max_categories
         self.metric, self.metric_steps = metric, metric_steps
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
@@ -103,13 +104,14 @@ class KernelELMClassifier(Labelled, KernelELM):
     _takes_sets = True
 
     def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, C: float = 1.0, solver: str = 'cholesky', rank: int | None = None,
-                 tol: float = 1e-8, max_iter: int = 200, leave_one_out: bool = False,
-                 class_weight: ClassWeight = None, seed: int = 0, encode: str = REFUSE,
+                 degree: int = 3, C: float = KELMOptions.C, solver: str = 'cholesky', rank: int | None = None,
+                 tol: float = KELMOptions.tolerance, max_iter: int = KELMOptions.max_passes,
+                 leave_one_out: bool = False, class_weight: ClassWeight = None, seed: int = KELMOptions.seed,
+                 scale: str = KELMOptions.scale, encode: str = REFUSE,
                  max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
                  metric_steps: int | None = None, probabilities: bool = False) -> None:
-        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, encode,
-                         max_categories, n_jobs, metric, metric_steps)
+        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, scale,
+                         encode, max_categories, n_jobs, metric, metric_steps)
         self.class_weight, self.probabilities = class_weight, probabilities
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':

@@ -11,7 +11,7 @@ from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import AUTO, TableRows
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernels import KERNELS, Kernel, make_kernel, row_squares
+from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import scale_rows
@@ -39,18 +39,18 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         return self._tag_tables(tags)
 
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, **how: Any) -> tuple:
-        """Return the rows of a training, scaled where there is a kernel, and their labels."""
+        """Return the rows of a training, unscaled, and their labels."""
         if self.kernel == PRECOMPUTED and self.encode == AUTO:
             raise ValueError("encode: expected refuse, a precomputed matrix has no columns to encode")
         if self.kernel == PRECOMPUTED and self.metric != 'none':
             raise ValueError('metric: expected none, a precomputed matrix has no features')
         X, y = self._validate(X, True, sample_weight, y=y, **how)
         self.n_rows_ = X.shape[0]
-        if self.scaling_ and self.kernel in KERNELS:
-            if sp.issparse(X) and KERNELS[self.kernel].of_distance:
-                self.scaling_ = np.zeros(self._width), self.scaling_[1]  # distances do not see it, X stays sparse
-            X = scale_rows(X, *self.scaling_)
         return X, y
+
+    @property
+    def _has_features(self) -> bool:  # type: ignore[override]
+        return self.kernel != PRECOMPUTED
 
     def _weights(self, X: Rows, sample_weight: Weights) -> Floats | None:
         return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
@@ -59,11 +59,9 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         if self.kernel not in self._kernels:
             raise ValueError(f'kernel: expected one of {", ".join(self._kernels)}, found {self.kernel!r}')
 
-    def _make_kernel(self, X: Rows, weights: Floats | None = None) -> Kernel:
+    def _make_kernel(self) -> Kernel:
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
-        known = self.scaling_ or any(value is not None for value in given.values())
-        size = X.shape[1] * (1.0 if known else variance(X, weights))
-        return make_kernel(self.kernel, size, getattr(self, 'normalise', False), **given)
+        return make_kernel(self.kernel, self._width, getattr(self, 'normalise', False), **given)
 
     def _make_layer(self, d: int) -> HiddenLayer:
         if not self.n_hidden >= 1:
@@ -73,7 +71,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         if self.weights not in WEIGHTS:
             raise ValueError(f'weights: expected {" or ".join(WEIGHTS)}, found {self.weights!r}')
         weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
-        return HiddenLayer(self.kernel, weights, biases, *self._scaling)
+        return HiddenLayer(self.kernel, weights, biases, *self.scaling_)
 
     def _place_layer(self, X: Rows, T: Floats | None, weights: Floats | None) -> HiddenLayer:
         """Return the nodes behind the metric, which is learned here. T : targets, None without a metric."""
@@ -82,13 +80,15 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         return layer.pass_metric(self._metric)
 
     def _place_rows(self, X: Rows, T: Floats | None, weights: Floats | None) -> tuple[Kernel, Rows]:
-        """Return the kernel, and the rows that it compares: they pass the metric, which is learned here.
+        """Return the kernel, and the rows that it compares: scaled, and behind the metric, which is learned here.
 
-        T : targets, None without a metric.
+        X : unscaled. T : targets, None without a metric.
         """
-        kernel = self._make_kernel(X, weights)
+        kernel = self._make_kernel()
+        if sp.issparse(X) and kernel.kind.of_distance:
+            self.scaling_ = np.zeros(self._width), self.scaling_[1]  # distances do not see it, X stays sparse
         self._learn_metric(kernel, X, T, self.C, weights)
-        return kernel, apply_metric(X, self._metric)
+        return kernel, apply_metric(scale_rows(X, *self.scaling_), self._metric)
 
     def _values(self, X: Rows) -> Floats:
         """Return the decision values of all machines, (n, P)."""
@@ -115,7 +115,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _keep_kernel(self, kernel: Kernel, vectors: Rows, dual_coef: Floats, scheme: str = ONE_VS_ALL,
                      intercept: Floats | None = None) -> None:
-        arrays = kernel_arrays(scaling_arrays(*self._scaling, self._metric), vectors, dual_coef, intercept)
+        arrays = kernel_arrays(scaling_arrays(*self.scaling_, self._metric), vectors, dual_coef, intercept)
         self._keep(KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays,
                    scheme)
 
@@ -123,18 +123,6 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         parameters = {'map': layer.kind, 'n_hidden': layer.n_hidden, 'weight_scale': self.weight_scale,
                       'weights': self.weights}
         self._keep(HiddenNodeModel, parameters, node_arrays(layer, weights), scheme)
-
-
-def variance(X: Rows, weights: Floats | None = None) -> float:
-    """Return the variance of all values of X, or 1 when they are equal; a row of weight 2 counts as two rows.
-
-    The default sigma is sqrt(d) on rows scaled to 1 and follows the scale of others.
-    """
-    weights = np.ones(X.shape[0]) if weights is None else weights
-    squares, size = row_squares(X) @ weights, weights.sum() * X.shape[1]
-    mean = weights @ np.asarray(X.sum(axis=1)).ravel() / size
-    value = squares / size - mean**2
-    return float(value) if value > 1e-12 * squares / size else 1.0
 
 
 def outputs(layer: HiddenLayer, X: Rows) -> Floats:

@@ -9,7 +9,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
 from mr_elm.estimators.jobs import count_threads, decide
-from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import is_set_matrix, to_sets
@@ -19,6 +18,7 @@ from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
+from mr_elm.machines.options import RANDOM_NODES, PESVMOptions
 from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.models import HiddenNodeModel
 from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
@@ -32,7 +32,7 @@ MAPS = (*RANDOM_NODES, 'identity')
 
 
 class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
-    """Keep the sums of the rows, and solve whenever they change. Rows are taken as they are: scale them before.
+    """Keep the sums of the rows, and solve whenever they change.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         features themselves, as many nodes as there are features.
     n_hidden, seed : how many, and the seed that they are drawn by.
     nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
-    encode, max_categories : see `TableRows`; the first rows decide what columns and categories there are.
+    scale, encode, max_categories : see `TableRows`; the rows of `fit`, or of the first `partial_fit`, decide how
+        features are scaled, and what columns and categories there are.
     n_jobs : threads, as in joblib: they share the rows of a fit and of a prediction.
     metric, metric_steps : see `MetricLearner`; the first rows decide.
 
@@ -54,13 +55,14 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     classes_: np.ndarray
     n_features_in_: int
 
-    def __init__(self, map: str = 'sigmoid', n_hidden: int = 200, nu: float = 1.0, weight_scale: float = 1.0,
-                 weights: str = 'normal', seed: int = 0, encode: str = REFUSE,
+    def __init__(self, map: str = PESVMOptions.map, n_hidden: int = PESVMOptions.n_hidden, nu: float = PESVMOptions.nu,
+                 weight_scale: float = PESVMOptions.weight_scale, weights: str = PESVMOptions.weights,
+                 seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale, encode: str = REFUSE,
                  max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
                  metric_steps: int | None = None) -> None:
         self.map, self.n_hidden, self.nu = map, n_hidden, nu
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
-        self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
+        self.scale, self.encode, self.max_categories, self.n_jobs = scale, encode, max_categories, n_jobs
         self.metric, self.metric_steps = metric, metric_steps
 
     def __sklearn_tags__(self) -> Any:
@@ -215,7 +217,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         if not self.n_hidden >= 1:
             raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
         weights, biases = draw_nodes(self.map, self.n_hidden, self._width, self.seed, self.weight_scale, self.weights)
-        return HiddenLayer(self.map, weights, biases, *self._scaling)
+        return HiddenLayer(self.map, weights, biases, *self.scaling_)
 
     def _machine(self) -> LivingMachine:
         """Return the machine with the parameters that may have changed since it was made."""

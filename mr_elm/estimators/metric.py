@@ -28,6 +28,7 @@ class MetricLearner:
     seed: int
     n_jobs: int | None
     model_: Model
+    scaling_: tuple[Floats, Floats]
     _learned: LearnedMetric | None = None
 
     @property
@@ -47,8 +48,8 @@ class MetricLearner:
                       weights: Floats | None) -> None:
         """Set what was learned.
 
-        nodes : those of the machine, or its kernel. X : rows as these take them. T : (n, K) targets, +-1 for classes;
-            None without a metric.
+        nodes : those of the machine, or its kernel. X : unscaled rows. T : (n, K) targets, +-1 for classes; None
+            without a metric.
         nu : weight of the errors.
         """
         self._learned = None
@@ -57,7 +58,7 @@ class MetricLearner:
         with one_thread():
             sample = self._sample(X, T, weights)
             if isinstance(nodes, Kernel):
-                nodes = make_kernel_nodes(nodes, sample.X, (np.zeros(X.shape[1]), np.ones(X.shape[1])), self.seed)
+                nodes = make_kernel_nodes(nodes, sample.X, self.scaling_, self.seed)
             self._learned = learn_from_sample(nodes, sample, MetricOptions(
                 metric=self.metric, metric_steps=self.metric_steps, seed=self.seed), nu, X.shape[0],
                 count_threads(self.n_jobs))

@@ -1,4 +1,4 @@
-"""Let estimators take data frames with text, missing values and names, as jobs with --encode auto take files."""
+"""Read and scale the rows of estimators as jobs do, also data frames with text, missing values and names."""
 import re
 import warnings
 from typing import Any
@@ -8,11 +8,11 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_X_
 
 from mr_elm.errors import DataFormatError
 from mr_elm.estimators.values import is_countable
-from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import Frame, read_frame, to_matrix
 from mr_elm.sums.statistics import ColumnStatistics
+from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
@@ -20,22 +20,27 @@ REFUSE, AUTO = 'refuse', 'auto'
 
 
 class TableRows:
-    """Read the rows of an estimator with a parameter `encode`.
+    """Read the rows of an estimator with the parameters `scale` and `encode`.
 
+    scale : how features are scaled, as by `mr-elm train`. standard: to mean 0 and deviation 1; minmax: to the range
+        from -1 to 1; none. The rows of `fit`, or of the first `partial_fit`, decide; later rows are scaled in the same
+        way. A feature that is constant in these rows is ignored. Sparse rows stay sparse, unless the kernel is linear
+        or polynomial: such a kernel sees rows that were shifted.
     encode : refuse: rows are numbers, as scikit-learn checks them. auto: X is a data frame of pandas or polars, or has
         `__arrow_c_stream__`; columns are found by their names. Text becomes an indicator of each of the most frequent
-        values, a missing number the mean of its column with an indicator. Numbers are scaled to mean 0 and deviation 1,
-        indicators are not.
+        values, a missing number the mean of its column with an indicator. Indicators are not scaled.
     max_categories : values of a column of text, the most frequent ones, that have an indicator of their own; the others
         share one.
 
-    Sets encoding_, and scaling_, (offset, scale), or None where rows are numbers.
+    Sets encoding_, None where rows are numbers, and scaling_, (offset, scale); a ready kernel matrix has no scaling.
     """
 
+    scale: str
     encode: str
     max_categories: int
     encoding_: Encoding | None
-    scaling_: tuple[Floats, Floats] | None
+    scaling_: tuple[Floats, Floats]
+    _has_features = True  # whether columns are features, and no kernel matrix
     _of_file = False  # whether the names of the columns are those of files
 
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:
@@ -47,7 +52,7 @@ class TableRows:
         if self.encode == REFUSE and not isinstance(X, Frame):
             found = self._check_numbers(X, reset, **how)
             if reset:
-                self.encoding_ = self.scaling_ = None
+                self._learn_scaling(None, found[0] if 'y' in how else found, sample_weight)
             return found
         how = {'accept_sparse': 'csr', 'dtype': float, **how}
         frame = read_frame(X)
@@ -55,8 +60,7 @@ class TableRows:
         encoding, rows = self._encode(frame, weights, reset)
         found = check_X_y(rows, **how) if 'y' in how else check_array(rows, **how)
         if reset:
-            self.encoding_ = encoding
-            self.scaling_ = None if encoding is None else learn_scaling(encoding, rows, weights)
+            self._learn_scaling(encoding, rows, weights)
             self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
         return found
 
@@ -69,6 +73,19 @@ class TableRows:
         if encoding is None:
             raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
         return encoding, encoding.encode(frame.select([column.name for column in encoding.columns])).spread()
+
+    def _learn_scaling(self, encoding: Encoding | None, rows: Rows, sample_weight: Weights) -> None:
+        """Keep the encoding, and choose offset and scale of the features. Rows of weight 0 do not count."""
+        self.encoding_ = encoding
+        if not self._has_features:
+            self.__dict__.pop('scaling_', None)  # of an earlier fit
+            return
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, rows, dtype=float)
+            rows, weights = rows[weights > 0], weights[weights > 0]
+        summary = Summary(ColumnStatistics.of(rows, weights), encoding=encoding)
+        self.scaling_ = summary.choose_scaling(self.scale)
 
     def _check_numbers(self, X: Any, reset: bool, **how: Any) -> Any:
         """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""
@@ -91,11 +108,6 @@ class TableRows:
         """Return how many features the rows have once they are encoded."""
         encoding = getattr(self, 'encoding_', None)
         return self.n_features_in_ if encoding is None else encoding.width
-
-    @property
-    def _scaling(self) -> tuple[Floats, Floats]:
-        """Return offset and scale of the features."""
-        return self.scaling_ or (np.zeros(self._width), np.ones(self._width))
 
     def _tag_tables(self, tags: Any) -> Any:
         """Tell scikit-learn what kinds of columns the estimator takes."""
@@ -125,8 +137,3 @@ def learn_encoding(frame: Frame, weights: Floats, max_categories: int = MAX_CATE
         return choose_encoding(frame.names, values, max_categories, categorical=frame.categorical)
     except DataFormatError as error:
         raise ValueError(f'X: {re.sub(" with --drop .*", "", str(error))}') from None
-
-
-def learn_scaling(encoding: Encoding, rows: Rows, weights: Floats) -> tuple[Floats, Floats]:
-    """Choose offset and scale of encoded rows, as `mr-elm train` does."""
-    return choose_scaling('standard', ColumnStatistics.of(rows, weights), encoding.indicators)

@@ -88,7 +88,9 @@ def summarise_dense(X: Floats, weights: Floats) -> ColumnStatistics:
     """Summarise dense rows."""
     n = float(weights.sum())
     mean = weights @ X / n
-    return ColumnStatistics(n, X.min(axis=0), X.max(axis=0), mean, weights @ (X - mean)**2)
+    squares = X - mean
+    squares *= squares
+    return ColumnStatistics(n, X.min(axis=0), X.max(axis=0), mean, weights @ squares)
 
 
 def summarise_sparse(X: Rows, weights: Floats) -> ColumnStatistics:

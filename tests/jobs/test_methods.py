@@ -17,7 +17,7 @@ CONTRACT = {'scale': 'standard', 'map': 'sigmoid', 'n_hidden': 1000, 'nu': 1.0, 
 # what estimators call otherwise, and where they differ on purpose: their rows are in memory
 CALLED = {'eps': 'tol', 'tolerance': 'tol', 'max_passes': 'max_iter', 'memory': 'cache_size'}
 CALLED_BY_ELM = {'map': 'kernel', 'nu': 'C', 'kernel': ''}  # the kernel of landmarks, which estimators do not have
-OF_ESTIMATORS = {'n_hidden': 200, 'degree': 3, 'solver': 'cholesky', 'rule': None}
+OF_ESTIMATORS = {'degree': 3, 'solver': 'cholesky', 'rule': None}
 ROW = """
 import sys
 from dataclasses import dataclass

@@ -121,9 +121,9 @@ def test_a_fitted_estimator_merges_with_a_model_of_jobs(options, tmp_path):
     said = [text for name, value in options.items() for text in (f'--{name.replace("_", "-")}', value)]
     run('train', 'pesvm', write(tmp_path / 'a.csv', X[:60], WORDS[:60]), '--hidden', 20, '--scale', 'none', *said,
         '--model', tmp_path / 'a.npz')
-    ESVMClassifier(n_hidden=20, **options).fit(X[60:], WORDS[60:]).to_model().save(tmp_path / 'b.npz')
+    ESVMClassifier(n_hidden=20, scale='none', **options).fit(X[60:], WORDS[60:]).to_model().save(tmp_path / 'b.npz')
     run('merge', tmp_path / 'a.npz', tmp_path / 'b.npz', '--model', tmp_path / 'ab.npz')
-    whole = ESVMClassifier(n_hidden=20, **options).fit(X, WORDS)
+    whole = ESVMClassifier(n_hidden=20, scale='none', **options).fit(X, WORDS)
     merged = to_estimator(read_model(tmp_path / 'ab.npz'))
     assert np.allclose(merged.decision_function(NEW), whole.decision_function(NEW), rtol=0, atol=1e-8)
 

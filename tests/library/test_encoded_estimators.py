@@ -63,7 +63,7 @@ def test_a_frame_is_fitted_as_its_scaled_indicators_are(kind, frame, y):
     y = frame.pop('income') / 1e4 if kind in ESTIMATORS['regression'] else y
     X = encode_by_hand(frame)
     sigma = {} if kind.__name__.startswith('ESVM') else {'sigma': np.sqrt(X.shape[1])}
-    found, twin = kind(encode='auto').fit(frame, y), kind(**sigma).fit(X, y)
+    found, twin = kind(encode='auto').fit(frame, y), kind(scale='none', **sigma).fit(X, y)
     answer = 'predict' if kind in ESTIMATORS['regression'] else 'decision_function'
     np.testing.assert_allclose(getattr(found, answer)(frame), getattr(twin, answer)(X), rtol=0, atol=1e-8)
     assert found.feature_names_in_.tolist() == list(frame.columns) and found.n_features_in_ == len(frame.columns)

@@ -41,11 +41,11 @@ def test_scikit_learn_is_content(estimator):
 
 def test_pairs_are_machines_of_their_own(blobs):
     X, y = blobs
-    model = SparseELMClassifier(sigma=1, C=3, tol=1e-8).fit(X, y)
+    model = SparseELMClassifier(sigma=1, C=3, tol=1e-8, scale='none').fit(X, y)
     values = model.model_.decision_function(X)
     for p, pair in enumerate(combinations(range(5), 2)):
         rows = np.isin(y, model.classes_[list(pair)])
-        alone = SparseELMClassifier(sigma=1, C=3, tol=1e-8).fit(X[rows], y[rows])
+        alone = SparseELMClassifier(sigma=1, C=3, tol=1e-8, scale='none').fit(X[rows], y[rows])
         assert np.allclose(values[:, p], alone.decision_function(X), rtol=0, atol=1e-6)
     assert model.dual_coef_.shape == (len(np.unique(model.support_)), 10)
 
@@ -94,15 +94,15 @@ def test_every_kernel_learns_from_dense_and_sparse_rows_and_is_saved(kernel, est
 def test_a_ready_kernel_is_the_kernel(blobs):
     X, y = blobs
     K = twin.gaussian(X, X, 0.5)
-    ready, own = (SparseELMClassifier(kernel=kernel, gamma=0.5, tol=1e-8).fit(A, y)
+    ready, own = (SparseELMClassifier(kernel=kernel, gamma=0.5, tol=1e-8, scale='none').fit(A, y)
                   for kernel, A in (('precomputed', K), ('gaussian', X)))
     assert np.allclose(ready.decision_function(K), own.decision_function(X), rtol=0, atol=1e-5)
 
 
 def test_class_weights_are_row_weights(blobs):
     X, y = blobs
-    by_class = SparseELMClassifier(gamma=0.5, class_weight={'a': 4.0}, tol=1e-8).fit(X, y)
-    by_row = SparseELMClassifier(gamma=0.5, tol=1e-8).fit(X, y, np.where(y == 'a', 4.0, 1.0))
+    by_class = SparseELMClassifier(gamma=0.5, class_weight={'a': 4.0}, tol=1e-8, scale='none').fit(X, y)
+    by_row = SparseELMClassifier(gamma=0.5, tol=1e-8, scale='none').fit(X, y, np.where(y == 'a', 4.0, 1.0))
     assert np.allclose(by_class.decision_function(X), by_row.decision_function(X), rtol=0, atol=1e-5)
 
 
@@ -118,7 +118,7 @@ def test_both_methods_and_all_rules_find_one_machine(blobs):
 def test_the_kernel_elm_is_kernel_ridge():
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((150, 3)), rng.standard_normal((150, 2))
-    ours = ELMRegressor(kernel='gaussian', gamma=0.5, C=20).fit(X, y).predict(X)
+    ours = ELMRegressor(kernel='gaussian', gamma=0.5, C=20, scale='none').fit(X, y).predict(X)
     assert np.allclose(ours, KernelRidge(alpha=1 / 20, kernel='rbf', gamma=0.5).fit(X, y).predict(X), atol=1e-8)
 
 

@@ -20,8 +20,9 @@ X = RNG.standard_normal((N, 4))
 LABELS = np.array(list('abc'))[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)]
 TARGETS = 40 * X[:, 0] + X[:, 2]**2
 PARTS = [slice(0, 100), slice(100, 101), slice(101, N)]
-BOTH = pytest.mark.parametrize('estimator, y', [(ESVMClassifier(n_hidden=30), LABELS),
-                                                (ESVMRegressor(n_hidden=30), TARGETS)], ids=['classes', 'targets'])
+BOTH = pytest.mark.parametrize('estimator, y', [(ESVMClassifier(n_hidden=30, scale='none'), LABELS),
+                                                (ESVMRegressor(n_hidden=30, scale='none'), TARGETS)],
+                               ids=['classes', 'targets'])
 
 
 def values(model):
@@ -36,7 +37,7 @@ def test_scikit_learn_is_content(estimator):
 
 @pytest.mark.parametrize('weights', [None, RNG.uniform(0.1, 5, N)], ids=['plain', 'weighted'])
 def test_it_is_ridge_regression_on_its_nodes(weights):
-    model = ESVMRegressor(n_hidden=30, nu=3).fit(X, TARGETS, weights)
+    model = ESVMRegressor(n_hidden=30, scale='none', nu=3).fit(X, TARGETS, weights)
     E = expand(model.layer_, X)
     ridge = Ridge(alpha=1 / 3, fit_intercept=False, solver='svd').fit(E, TARGETS, weights)
     assert np.allclose(model.predict(X), ridge.predict(E), atol=1e-8)
@@ -73,11 +74,11 @@ def test_estimators_fitted_apart_merge(estimator, y):
 
 def test_a_class_comes_late_and_goes():
     two, third = LABELS != 'c', LABELS == 'c'
-    model = ESVMClassifier(n_hidden=30).fit(X[two], LABELS[two])
+    model = ESVMClassifier(n_hidden=30, scale='none').fit(X[two], LABELS[two])
     old = values(model)
     model.partial_fit(X[third], LABELS[third])
     assert model.classes_.tolist() == ['a', 'b', 'c']
-    assert np.allclose(values(model), values(ESVMClassifier(n_hidden=30).fit(X, LABELS)), atol=1e-8)
+    assert np.allclose(values(model), values(ESVMClassifier(n_hidden=30, scale='none').fit(X, LABELS)), atol=1e-8)
     model.forget(X[third], LABELS[third])
     assert model.classes_.tolist() == ['a', 'b'] and values(model).tobytes() == old.tobytes()
 
@@ -93,7 +94,7 @@ def test_rows_that_were_never_there_cannot_leave(estimator, y):
 
 
 def test_rows_cannot_leave_under_a_label_that_they_did_not_come_with():
-    model = ESVMClassifier(n_hidden=30).fit(X, LABELS)
+    model = ESVMClassifier(n_hidden=30, scale='none').fit(X, LABELS)
     others = np.flatnonzero(LABELS != 'c')[:(LABELS == 'c').sum() + 1]
     with pytest.raises(AccountingError, match='there are more of them than the model was trained on'):
         model.forget(X[others], np.full(len(others), 'c'))
@@ -102,7 +103,7 @@ def test_rows_cannot_leave_under_a_label_that_they_did_not_come_with():
 def test_a_class_does_not_vanish_with_rows_that_are_not_its_own():
     labels = np.where(np.arange(100) < 3, 'c', LABELS[:100])
     labels[3:][labels[3:] == 'c'] = 'a'
-    model = ESVMClassifier(n_hidden=10).fit(X[:100], labels)
+    model = ESVMClassifier(n_hidden=10, scale='none').fit(X[:100], labels)
     old = values(model)
     with pytest.raises(AccountingError, match='without rows, but with a sum'):
         model.forget(X[10:13], ['c', 'c', 'c'])
@@ -111,9 +112,9 @@ def test_a_class_does_not_vanish_with_rows_that_are_not_its_own():
 
 
 def test_sparse_rows_and_large_targets_later():
-    model = ESVMRegressor(map='relu', n_hidden=20).fit(sp.csr_matrix(X[:9]), np.zeros(9))
+    model = ESVMRegressor(map='relu', n_hidden=20, scale='none').fit(sp.csr_matrix(X[:9]), np.zeros(9))
     model.partial_fit(X[9:], 1e12 * TARGETS[9:])
-    whole = ESVMRegressor(map='relu', n_hidden=20).fit(X, np.append(np.zeros(9), 1e12 * TARGETS[9:]))
+    whole = ESVMRegressor(map='relu', n_hidden=20, scale='none').fit(X, np.append(np.zeros(9), 1e12 * TARGETS[9:]))
     assert np.allclose(model.predict(X), whole.predict(X), rtol=1e-8, atol=1e3)
 
 
@@ -123,7 +124,7 @@ def grid_of(model):
 
 def test_the_grids_of_an_estimator_follow_rows_far_larger():
     """Sums are exact up to 2^104 steps of their grids, so that large rows need coarse ones."""
-    model = ESVMRegressor(map='relu', n_hidden=20, nu=1e-25).fit(X[:9], TARGETS[:9])
+    model = ESVMRegressor(map='relu', n_hidden=20, scale='none', nu=1e-25).fit(X[:9], TARGETS[:9])
     model.partial_fit(1e9 * X[9:], 1e9 * TARGETS[9:])
     E, t = np.abs(expand(model.layer_, 1e9 * X[9:])).max(), 1e9 * np.abs(TARGETS[9:]).max()
     assert (N * np.array([E * E, E * t, t * t]) <= 2.0**104 * grid_of(model)).all()
@@ -150,7 +151,7 @@ def test_estimators_of_rows_of_other_sizes_merge_on_the_finer_grids(estimator, y
 
 
 def test_estimators_of_sizes_too_far_apart_merge_on_the_coarser_grids():
-    one, other = (ESVMRegressor(n_hidden=20).fit(X[:100], times * TARGETS[:100]) for times in (1, 1e12))
+    one, other = (ESVMRegressor(n_hidden=20, scale='none').fit(X[:100], times * TARGETS[:100]) for times in (1, 1e12))
     grids = np.maximum(grid_of(one), grid_of(other))
     assert np.array_equal(grid_of(clone(one).fit(X[:100], TARGETS[:100]).merge(other)), grids)
     assert np.array_equal(grid_of(other.merge(one)), grids)
@@ -158,10 +159,10 @@ def test_estimators_of_sizes_too_far_apart_merge_on_the_coarser_grids():
 
 @pytest.mark.parametrize('order', list(itertools.permutations(range(3))))
 def test_large_targets_after_small_ones_are_summed_in_any_order(order):
-    model, large = ESVMRegressor(n_hidden=20).fit(X[:9], np.zeros(9)), 1e12 * TARGETS
+    model, large = ESVMRegressor(n_hidden=20, scale='none').fit(X[:9], np.zeros(9)), 1e12 * TARGETS
     for k in order:
         model.partial_fit(X[PARTS[k]], large[PARTS[k]])
-    back = ESVMRegressor(n_hidden=20).fit(X[:9], np.zeros(9))
+    back = ESVMRegressor(n_hidden=20, scale='none').fit(X[:9], np.zeros(9))
     for part in PARTS:
         back.partial_fit(X[part], large[part])
     assert model.sums_.counts.tobytes() == back.sums_.counts.tobytes()

@@ -31,7 +31,7 @@ def test_scikit_learn_is_content(estimator):
 def test_every_solver_is_kernel_ridge(solver, blobs):
     X = blobs[0]
     Y, weights = np.sin(X[:, :2]), np.random.default_rng(0).uniform(0.5, 2, len(X))
-    ours = KernelELMRegressor(gamma=0.5, C=20, solver=solver).fit(X, Y, weights).predict(X)
+    ours = KernelELMRegressor(gamma=0.5, scale='none', C=20, solver=solver).fit(X, Y, weights).predict(X)
     assert np.allclose(ours, KernelRidge(alpha=1 / 20, kernel='rbf', gamma=0.5).fit(X, Y, weights).predict(X),
                        atol=1e-6)
 
@@ -51,13 +51,13 @@ def test_every_kernel_learns_from_dense_and_sparse_rows_and_is_saved(kernel, sol
 
 def test_leave_one_out_is_that_of_scikit_learn(blobs):
     X, y = blobs
-    plain = KernelELMClassifier(gamma=0.3, C=5)
+    plain = KernelELMClassifier(gamma=0.3, scale='none', C=5)
     held_out = cross_val_predict(plain, X, y, cv=LeaveOneOut())
     for solver, rank in (('cholesky', None), ('svd', None), ('svd', 90)):
-        told = KernelELMClassifier(gamma=0.3, C=5, solver=solver, rank=rank, leave_one_out=True).fit(X, y)
+        told = KernelELMClassifier(gamma=0.3, scale='none', C=5, solver=solver, rank=rank, leave_one_out=True).fit(X, y)
         assert told.loo_score_ == np.mean(held_out == y)
-    target, plain = X[:, 0] * X[:, 1], KernelELMRegressor(gamma=0.3, C=5)
-    told = KernelELMRegressor(gamma=0.3, C=5, leave_one_out=True).fit(X, target)
+    target, plain = X[:, 0] * X[:, 1], KernelELMRegressor(gamma=0.3, scale='none', C=5)
+    told = KernelELMRegressor(gamma=0.3, scale='none', C=5, leave_one_out=True).fit(X, target)
     held_out = cross_val_predict(plain, X, target, cv=LeaveOneOut())
     assert told.loo_score_ == pytest.approx(np.sqrt(np.mean((held_out - target)**2)), rel=1e-9)
 
@@ -67,14 +67,14 @@ def test_a_ready_kernel_is_the_kernel(blobs):
     K = rbf_kernel(X, gamma=0.5)
     for solver in ('cholesky', 'svd'):
         ready = KernelELMClassifier('precomputed', solver=solver).fit(K, y)
-        own = KernelELMClassifier(gamma=0.5, solver=solver).fit(X, y)
+        own = KernelELMClassifier(gamma=0.5, scale='none', solver=solver).fit(X, y)
         assert np.allclose(ready.decision_function(K), own.decision_function(X), atol=1e-9)
 
 
 def test_class_weights_are_row_weights(blobs):
     X, y = blobs
-    by_class = KernelELMClassifier(gamma=0.5, class_weight={'a': 4.0}).fit(X, y)
-    by_row = KernelELMClassifier(gamma=0.5).fit(X, y, np.where(y == 'a', 4.0, 1.0))
+    by_class = KernelELMClassifier(gamma=0.5, scale='none', class_weight={'a': 4.0}).fit(X, y)
+    by_row = KernelELMClassifier(gamma=0.5, scale='none').fit(X, y, np.where(y == 'a', 4.0, 1.0))
     assert np.allclose(by_class.decision_function(X), by_row.decision_function(X))
 
 

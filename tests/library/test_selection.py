@@ -54,7 +54,7 @@ def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes, weighted):
     assert [(cell.fold, cell.C) for cell in cells] == [(fold, C) for fold in range(4) for C in BOUNDS]
     for cell in cells:
         held = folds == cell.fold
-        alone = SparseELMClassifier(sigma=1.5, C=cell.C, tol=1e-7, multiclass=scheme)
+        alone = SparseELMClassifier(sigma=1.5, C=cell.C, tol=1e-7, multiclass=scheme, scale='none')
         alone.fit(X[~held], codes[~held], weights[~held])
         assert cell.correct == (alone.predict(X[held]) == codes[held]).sum() and cell.total == held.sum()
         assert cell.n_support == len(alone.support_)

@@ -254,7 +254,7 @@ def test_a_kernel_that_is_not_normalised_is_refused_or_normalised(kind):
         assert np.allclose(source.rows(np.arange(80)), K / root, rtol=0, atol=1e-12)
         assert np.allclose(source.weighted_sum(np.arange(80), y), K / root @ y, rtol=0, atol=1e-10)
         SphereProblem(ready_rows(source, np.float32), y, 1)
-    model = SphereSVMClassifier(kernel=kind, normalise=True, tol=1e-6).fit(X, y)
+    model = SphereSVMClassifier(kernel=kind, normalise=True, tol=1e-6, scale='none').fit(X, y)
     ready = SphereSVMClassifier(kernel='precomputed', tol=1e-6).fit(K / root, y)
     assert np.allclose(model.decision_function(X), ready.decision_function(K / root), rtol=0, atol=1e-4)
 
@@ -278,9 +278,9 @@ def test_bad_problems_are_refused(C, targets, reason):
 def test_a_subset_of_all_rows_takes_the_farthest_row_in_every_step():
     X, y = noisy_rows(80, seed=13)
     found = solve_sphere(problem_of(X, y, 10), 'paper', Settings(eps=1e-3, subset=80, attempts=1))
-    drawn = SphereSVMClassifier(gamma=0.4, C=10, rule='paper', subset=80, attempts=1).fit(X, y)
+    drawn = SphereSVMClassifier(gamma=0.4, C=10, scale='none', rule='paper', subset=80, attempts=1).fit(X, y)
     assert drawn.n_iter_ == found.n_iter and drawn.model_.header.parameters['subset'] == 80
-    assert SphereSVMClassifier(gamma=0.4, C=10, rule='paper', subset=2).fit(X, y).n_iter_ != found.n_iter
+    assert SphereSVMClassifier(gamma=0.4, C=10, scale='none', rule='paper', subset=2).fit(X, y).n_iter_ != found.n_iter
 
 
 @pytest.mark.parametrize('rule, most', [('exact', 1), ('paper', 30)])

@@ -51,7 +51,7 @@ class LivingModel(RuleBasedStateMachine):
 
     def estimator(self):
         """Make an estimator that has seen nothing."""
-        return ESVMClassifier(map=self.kind, n_hidden=5, nu=2)
+        return ESVMClassifier(map=self.kind, n_hidden=5, scale='none', nu=2)
 
     def fitted(self, ks):
         """Fit an estimator batch by batch, the first of which may be of one class."""
@@ -142,7 +142,7 @@ class LivingRegressor(LivingModel):
     targets = TARGETS
 
     def estimator(self):
-        return ESVMRegressor(map=self.kind, n_hidden=5, nu=2)
+        return ESVMRegressor(map=self.kind, n_hidden=5, scale='none', nu=2)
 
     def fitted(self, ks):
         model = self.estimator()

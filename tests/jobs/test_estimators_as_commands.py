@@ -1,0 +1,150 @@
+"""The estimators are the commands: the same rows and the defaults of both give the same model."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import is_regressor
+from sklearn.datasets import dump_svmlight_file, load_digits, load_iris, load_wine
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mr_elm import estimators
+from mr_elm.arithmetic import one_thread
+from mr_elm.estimators import ESVMClassifier, ESVMRegressor, KernelELMRegressor, SparseELMClassifier
+from mr_elm.methods import METHODS, load
+from mr_elm.models import read_model
+
+PAIRS = [(name, load(text)) for name, method in METHODS.items() for text in method.estimators]
+EVERY = pytest.mark.parametrize('method, kind', PAIRS, ids=[kind.__name__ for _, kind in PAIRS])
+KINDS = {kind.__name__: kind for _, kind in PAIRS}
+
+
+@pytest.fixture(autouse=True)
+def one_thread_as_in_tasks():
+    with one_thread():
+        yield
+
+
+@pytest.fixture
+def X():
+    """Draw features whose sizes and means differ, the last one of which is constant."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 5)) * [1, 1000, 0.1, 3, 1] + [0, 2000, 5, -30, 0]
+    return np.column_stack([rows.round(3), np.full(200, 7.0)])
+
+
+def label(X, kind, n_classes):
+    Z = (X[:, :3] - X[:, :3].mean(axis=0)) / X[:, :3].std(axis=0)
+    if is_regressor(kind()):
+        return 100 * Z[:, 0] + Z[:, 1]**2
+    return np.digitize(Z[:, 0] * Z[:, 1] + Z[:, 2], {2: [0], 4: [-1, 0, 1]}[n_classes])
+
+
+def write(path, X, y):
+    """Write rows as csv, or sparse ones as LIBSVM text."""
+    if sp.issparse(X):
+        dump_svmlight_file(X, y, str(path), zero_based=False)
+    else:
+        np.savetxt(path, np.column_stack([y, X]), fmt='%.17g', delimiter=',')
+    return path
+
+
+def train(here, method, path, *options):
+    """Train by the command with its defaults, and read the model."""
+    model = path.with_name('m.npz')
+    here('train', method, path, '--model', model, '--overwrite', '-q', *options)
+    return read_model(model)
+
+
+def compare(fitted, trained, X):
+    """Demand that an estimator and a model say the same about rows."""
+    values, wanted = fitted.to_model().decision_function(X), trained.decision_function(X)
+    np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-8 * np.abs(wanted).max())
+    numbers = trained.predict(X)
+    if trained.numeric:
+        np.testing.assert_allclose(fitted.predict(X), numbers, rtol=0, atol=1e-8 * np.abs(numbers).max())
+    else:
+        assert fitted.predict(X).astype(str).tolist() == [trained.classes[number] for number in numbers]
+
+
+@EVERY
+@pytest.mark.parametrize('n_classes', [2, 4])
+@pytest.mark.parametrize('sparse', [False, True], ids=['dense', 'sparse'])
+def test_an_estimator_with_its_defaults_is_the_command_with_its_defaults(method, kind, sparse, n_classes, X, here,
+                                                                         tmp_path):
+    rows = sp.csr_matrix(np.where(np.random.default_rng(1).random(X.shape) < 0.5, 0, X)) if sparse else X
+    y = label(rows.toarray() if sparse else X, kind, n_classes)
+    task = ('--task', 'regression') if is_regressor(kind()) else ()
+    trained = train(here, method, write(tmp_path / 'rows', rows, y), *task)
+    compare(kind().fit(rows, y), trained, rows)
+
+
+@EVERY
+def test_rows_that_repeat_and_integers_train_the_same_machine(method, kind, here, tmp_path):
+    """Equal values make ties, which must fall to the same side."""
+    X, y = load_iris(return_X_y=True)
+    task = ('--task', 'regression') if is_regressor(kind()) else ()
+    compare(kind().fit(X, y), train(here, method, write(tmp_path / 'rows', X, y), *task), X)
+
+
+@EVERY
+@pytest.mark.parametrize('scale', ['minmax', 'none'])
+def test_every_scale_is_that_of_the_command(method, kind, scale, here, tmp_path):
+    X, y = (part[:150] for part in load_digits(return_X_y=True))
+    task = ('--task', 'regression') if is_regressor(kind()) else ()
+    trained = train(here, method, write(tmp_path / 'rows', X, y), *task, '--scale', scale, '--seed', 3)
+    compare(kind(scale=scale, seed=3).fit(X, y), trained, X)
+
+
+@pytest.mark.parametrize('kind', [ESVMClassifier, ESVMRegressor])
+def test_packed_rows_give_the_same_bits(kind, X, here, tmp_path):
+    y, task = label(X, kind, 4), ('--task', 'regression') if is_regressor(kind()) else ()
+    here('pack', write(tmp_path / 'rows', X, y), '-o', tmp_path / 'packed', '-q', *task)
+    fitted, trained = kind().fit(X, y).to_model(), train(here, 'pesvm', tmp_path / 'packed', *task)
+    for name in trained.arrays:
+        assert fitted.arrays[name].tobytes() == trained.arrays[name].tobytes(), name
+
+
+@pytest.mark.parametrize('kind', [ESVMClassifier, ESVMRegressor])
+def test_rows_that_come_later_are_scaled_as_the_first_ones_like_by_an_update(kind, X, here, tmp_path):
+    y, task = label(X, kind, 4), ('--task', 'regression') if is_regressor(kind()) else ()
+    later = X + [5, 5000, 1, 1, 0, 3]  # on another scale
+    first, second = write(tmp_path / 'a', X, y), write(tmp_path / 'b', later, y)
+    train(here, 'pesvm', first, *task)
+    here('update', tmp_path / 'm.npz', second, '--model', tmp_path / 'ab.npz', '-q')
+    grown = kind().partial_fit(X, y).partial_fit(later, y)
+    compare(grown, read_model(tmp_path / 'ab.npz'), later)
+    compare(grown.forget(later, y), kind().fit(X, y).to_model(), later)
+    whole = kind().fit(np.concatenate([X, later]), np.concatenate([y, y])).predict(later)
+    assert not np.array_equal(whole, grown.predict(later))  # `fit` looks at all rows before it scales
+
+
+@pytest.mark.parametrize('name', [name for name in KINDS if name.endswith('Classifier')])
+def test_the_size_of_a_column_does_not_matter(name):
+    """Wine has columns of 0.1 and of 1000."""
+    X, y = load_wine(return_X_y=True)
+    score = cross_val_score(KINDS[name](), X, y, cv=5).mean()
+    assert score > 0.97
+    assert score - cross_val_score(KINDS[name](scale='none'), X, y, cv=5).mean() > 0.1
+    assert score == pytest.approx(cross_val_score(make_pipeline(StandardScaler(), KINDS[name]()), X, y, cv=5).mean())
+    assert cross_val_score(KINDS[name](scale='minmax'), X, y, cv=5).mean() > 0.95
+
+
+@pytest.mark.parametrize('kind', [ESVMRegressor, KernelELMRegressor, SparseELMClassifier])
+def test_rows_of_weight_0_do_not_scale(kind, X):
+    y = label(X, kind, 2)
+    weights = np.ones(len(X) + 3)
+    weights[:3] = 0
+    strange = np.concatenate([np.full((3, X.shape[1]), 1e9), X])
+    fitted = kind(scale='minmax').fit(strange, np.concatenate([y[:3], y]), sample_weight=weights)
+    np.testing.assert_allclose(fitted.scaling_, kind(scale='minmax').fit(X, y).scaling_, rtol=1e-12)
+
+
+def test_an_unknown_scale_is_refused(X):
+    for kind in KINDS.values():
+        with pytest.raises(ValueError, match="scale: expected one of standard, minmax, none, found 'std'"):
+            kind(scale='std').fit(X, label(X, kind, 2))
+
+
+def test_all_estimators_are_compared():
+    assert set(KINDS) == {name for name in estimators.__all__ if name[0].isupper()}
