@@ -69,9 +69,9 @@ def test_a_stream_that_cannot_be_packed_is_named(table, tmp_path):
 @pytest.mark.parametrize('batch_rows', [30, 100, N])
 def test_the_batches_of_a_stream_are_added_one_by_one(batch_rows, numbers):
     X = np.column_stack([numbers[name] for name in 'abc'])
-    fitted = ESVMRegressor(n_hidden=20).partial_fit(Stream(numbers, batch_rows), 'y')
+    fitted = ESVMRegressor(n_hidden=20, scale='none').partial_fit(Stream(numbers, batch_rows), 'y')
     assert fitted.n_rows_ == N and fitted.feature_names_in_.tolist() == list('abc')
-    wanted = ESVMRegressor(n_hidden=20).fit(X, np.asarray(numbers['y'])).predict(X)
+    wanted = ESVMRegressor(n_hidden=20, scale='none').fit(X, np.asarray(numbers['y'])).predict(X)
     np.testing.assert_allclose(fitted.predict(numbers.to_pandas()[list('abc')]), wanted, rtol=0, atol=1e-8)
 
 

@@ -95,8 +95,8 @@ def test_the_accuracy_of_nodes_is_that_of_an_estimator_on_rows_held_out(elm, den
     X, labels = table
     folds, correct = fold_numbers(X, 3, INNER), 0
     for fold in range(3):
-        fitted = SparseELMClassifier(kernel='sigmoid', n_hidden=15, weight_scale=2, C=5, tol=1e-6).fit(
-            X[folds != fold], labels[folds != fold])
+        fitted = SparseELMClassifier(kernel='sigmoid', n_hidden=15, weight_scale=2, C=5, tol=1e-6, scale='none')
+        fitted.fit(X[folds != fold], labels[folds != fold])
         correct += (fitted.predict(X[folds == fold]) == labels[folds == fold]).sum()
     assert json.loads(done.out)['accuracy'] == correct / len(X)
 
