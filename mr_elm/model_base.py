@@ -8,12 +8,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from mr_elm.features.metric import measure_importance
+from mr_elm.features.metric import Importance
 from mr_elm.header import ModelHeader
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.store import save_model
 from mr_elm.io.text import read_number
-from mr_elm.model_checks import demand_metric
+from mr_elm.model_checks import check_importance, demand_metric
 from mr_elm.scores.calibration import Labelling
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, machine_count
 from mr_elm.typing import Floats, Rows
@@ -92,23 +92,24 @@ class Model(ABC):
         """Raise KeyError or ValueError when parts are missing or do not fit."""
 
     @property
-    def importance(self) -> Floats | None:
-        """Return the importance of each feature by the learned metric, (d,) with sum 1, None without a metric."""
-        metric = self.arrays.get('feature_metric')
-        return None if metric is None else measure_importance(metric)
+    def importance(self) -> Importance | None:
+        """Return how important features and columns are, as the training found it; None where no metric was learned.
 
-    @property
-    def importance_by_column(self) -> Floats | None:
-        """Return the importance of each column of the rows: the sum over its features."""
-        if self.importance is None or self.encoding is None:
-            return self.importance
-        return np.add.reduceat(self.importance, self.encoding.starts[:-1])
+        Of several machines, the means of those that learned one.
+        """
+        found = [Importance(**member.header.parameters['importance']) for member in self.members
+                 if 'importance' in member.header.parameters]
+        if not found:
+            return None
+        features, columns = ([each.features for each in found], [each.columns for each in found])
+        return Importance(np.mean(features, axis=0).tolist(), np.mean(columns, axis=0).tolist())
 
     def check_features(self) -> None:
         """Raise KeyError, TypeError or ValueError when the encoding or the metric does not fit the features."""
         if self.encoding is not None and self.encoding.width != self.n_features:
             raise ValueError(f'expected columns of {self.n_features} features, found {self.encoding.width}')
         demand_metric(self.header, self.arrays)
+        check_importance(self.header)
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return a class number a row, (n,) int; for a regression a number a row; see `decide` for several of them."""

@@ -157,6 +157,18 @@ def demand_metric(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None
            header.parameters.get('metric'))
 
 
+def check_importance(header: ModelHeader) -> None:
+    """Raise KeyError, TypeError or ValueError unless shares of features and of columns, where there are some, fit."""
+    if 'importance' not in header.parameters:
+        return
+    shares = header.parameters['importance']
+    n_columns = header.n_features if header.encoding is None else len(header.encoding['columns'])
+    for name, length in (('features', header.n_features), ('columns', n_columns)):
+        values = shares[name]
+        demand(len(values) == length and all(type(value) is float and 0 <= value <= 1 for value in values),
+               f'importance: shares of {length} {name}', values)
+
+
 def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_sums: int) -> None:
     """Check the sums of a model that lives. n_columns : of E. n_sums : classes, or targets of a regression."""
     packed = (n_columns * (n_columns + 1) // 2,)

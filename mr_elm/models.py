@@ -134,12 +134,6 @@ class AveragedModel(Model):
         """Return decision values: (n, K), the means of those of the machines."""
         return np.mean([member.decision_function(X) for member in self.members], axis=0)
 
-    @property
-    def importance(self) -> Floats | None:
-        """Return the mean importance of each feature over the machines that have a metric, None where none has."""
-        found = [member.importance for member in self.members if member.importance is not None]
-        return np.mean(found, axis=0) if found else None
-
     def _header_of(self, own: Mapping[str, Any]) -> ModelHeader:
         return replace(self.header, parameters={**self.header.parameters, **own}, members=None)
 

@@ -26,6 +26,8 @@ def inspect(argv: Sequence[str]) -> None:
     with fetched_model(args.model) as (_, model):
         shown = {**model.header.to_json(), 'arrays': {name: list(a.shape) for name, a in model.arrays.items()}}
     importance = list_importance(model)
+    for parameters in (shown['parameters'], *shown.get('members', ())):
+        parameters.pop('importance', None)  # which is shown by itself, beside the names of the columns
     if args.figure is not None:
         draw_importance(args.model, importance, args.figure)
     if args.json:
@@ -39,11 +41,11 @@ def inspect(argv: Sequence[str]) -> None:
 
 def list_importance(model: Model) -> dict[str, Any]:
     """Return the importance of the features, a list, and of the columns by name; nothing without a learned metric."""
-    values, columns = model.importance, model.importance_by_column
-    if values is None or columns is None:
+    found = model.importance
+    if found is None:
         return {}
-    names = name_columns(model, len(columns))
-    return {'importance': values.tolist(), 'importance_by_column': dict(zip(names, columns.tolist(), strict=True))}
+    names = name_columns(model, len(found.columns))
+    return {'importance': found.features, 'importance_by_column': dict(zip(names, found.columns, strict=True))}
 
 
 def name_columns(model: Model, n_columns: int) -> list[str]:

@@ -20,6 +20,7 @@ from mr_elm.drivers.sample import gather_sample
 from mr_elm.drivers.tune_pesvm import sum_up_folds
 from mr_elm.engines.base import Engine
 from mr_elm.features.landmarks import Landmarks
+from mr_elm.features.metric import FeatureColumns
 from mr_elm.machines.budget import Budget
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.grid_task import Folds, GridTask
@@ -80,7 +81,8 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
     """Bring the sample to the driver."""
     rows = gather_sample(inputs, SAMPLE_ROWS)
     weights = None if (rows.weights == 1).all() else rows.weights
-    return SampleRows.of(rows.X, rows.numbers, len(inputs.classes.names) if inputs.classes else 0, weights)
+    columns = FeatureColumns.of(inputs.summary.columns, inputs.summary.encoding)
+    return SampleRows.of(rows.X, rows.numbers, len(inputs.classes.names) if inputs.classes else 0, weights, columns)
 
 
 def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list[Candidate]:

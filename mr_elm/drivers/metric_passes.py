@@ -15,7 +15,7 @@ from mr_elm.drivers.summary import say_metric
 from mr_elm.errors import DataFormatError
 from mr_elm.features.gradients import combine_slopes, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.metric import choose_kind
+from mr_elm.features.metric import FeatureColumns, Importance, choose_kind
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.metric import MOST_STEPS, LearnedMetric
 from mr_elm.solvers.ridge.esvm import Sums, finish
@@ -36,6 +36,7 @@ class LearnedSums:
     steps: GridSteps
     sums: Sums
     judged: tuple[float, float] | None
+    importance: Importance | None
 
 
 def learn_from_all_rows(inputs: NodeInputs) -> tuple[NodeInputs, LearnedSums]:
@@ -45,23 +46,26 @@ def learn_from_all_rows(inputs: NodeInputs) -> tuple[NodeInputs, LearnedSums]:
     judged: list[tuple[float, float]] = []
     metric, best = None, None
     for step in range(n_steps + 1):
-        found, gradients = take_step(inputs, plain.pass_metric(metric), step < n_steps)
+        found, gradients = take_step(inputs, plain.pass_metric(metric), n_steps > 0)
         if best is None or found.judged is None or found.judged < min(judged, default=(0.0, np.inf)):
             best = found, step
         judged += [] if found.judged is None else [found.judged]
-        metric = None if gradients is None else make_metric(gradients)
+        metric = None if gradients is None or step == n_steps else make_metric(gradients)
         if metric is None:
             break
     found, n_taken = best or (found, 0)
-    learned = LearnedMetric(found.layer.metric, n_taken, tuple(judged))
+    learned = LearnedMetric(found.layer.metric, n_taken, tuple(judged), found.importance)
     say_metric(inputs.data.engine.reporter, learned)
     return replace(inputs, learned=learned), found
 
 
-def take_step(inputs: NodeInputs, layer: HiddenLayer, goes_on: bool) -> tuple[LearnedSums, Floats | None]:
-    """Sum up all rows on a layer, and judge it: (LearnedSums, average gradients for the next step or None)."""
+def take_step(inputs: NodeInputs, layer: HiddenLayer, slopes: bool) -> tuple[LearnedSums, Floats | None]:
+    """Sum up all rows on a layer, and judge it: (LearnedSums, average gradients or None).
+
+    slopes : whether gradients are wanted, those of the last step too, which say how important the features are.
+    """
     options, steps = inputs.options, inputs.choose_grid(layer)
-    *held, rest, S = sum_up_step(inputs, layer, steps, goes_on)
+    *held, rest, S = sum_up_step(inputs, layer, steps, slopes)
     with one_thread():
         B = finish(rest, options.nu, options.numeric, options.bias).output_weights
         judged = None
@@ -69,16 +73,22 @@ def take_step(inputs: NodeInputs, layer: HiddenLayer, goes_on: bool) -> tuple[Le
             sums = Ordered.of(held[0], options.numeric)
             error = squared_errors(sums, [np.roll(B, 1, axis=0)])[0]
             judged = 0.0, error / float(sums.gram[0, 0] * len(sums.squares))
-        learned = LearnedSums(layer, steps, total_of([*held, rest]), judged)
-        return learned, None if S is None else average_slopes(inputs, layer, S, B)
+        gradients, importance = (None, None) if S is None else average_slopes(inputs, layer, S, B)
+        return LearnedSums(layer, steps, total_of([*held, rest]), judged, importance), gradients
 
 
-def average_slopes(inputs: NodeInputs, layer: HiddenLayer, S: Floats, B: Floats) -> Floats:
-    """Return the average gradient outer product, but for a factor. S : the second Gram. B : (L + 1, K)."""
-    columns = inputs.summary.columns
-    full = choose_kind(inputs.options.metric, columns.n_features, inputs.summary.sparse) == 'full'
-    used = (layer.scale != 0) & (columns.maximum > columns.minimum)
-    return combine_slopes(layer, S, B[:-1], full) * (np.outer(used, used) if full else used)
+def average_slopes(inputs: NodeInputs, layer: HiddenLayer, S: Floats, B: Floats) -> tuple[Floats, Importance | None]:
+    """Return the average gradient outer product, but for a factor, and how important the features are.
+
+    S : the second Gram. B : (L + 1, K).
+    """
+    statistics = inputs.summary.columns
+    full = choose_kind(inputs.options.metric, statistics.n_features, inputs.summary.sparse) == 'full'
+    used = (layer.scale != 0) & (statistics.maximum > statistics.minimum)
+    columns = FeatureColumns.of(statistics, inputs.summary.encoding)
+    gradients = combine_slopes(layer, S, B[:-1], full, used, columns.project)
+    squares = combine_slopes(layer, S, B[:-1], False, used, columns.project_and_average)
+    return gradients, columns.measure_importance(squares, layer.scale)
 
 
 def sum_up_step(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, slopes: bool) -> list:

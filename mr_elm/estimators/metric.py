@@ -6,9 +6,12 @@ from mr_elm.estimators.jobs import count_threads
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
+from mr_elm.features.metric import FeatureColumns
+from mr_elm.io.encoding import Encoding
 from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, make_kernel_nodes
 from mr_elm.machines.option_fields import MetricOptions
 from mr_elm.model_base import Model
+from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import Floats, Rows
 
 MOST_ROWS = int(MetricOptions.metric_rows)
@@ -29,15 +32,16 @@ class MetricLearner:
     n_jobs: int | None
     model_: Model
     scaling_: tuple[Floats, Floats]
+    encoding_: Encoding | None
     _learned: LearnedMetric | None = None
 
     @property
     def feature_importances_(self) -> Floats:
         """Return the importance of each column, with sum 1. Raises AttributeError where no metric was learned."""
-        importance = self.model_.importance_by_column if hasattr(self, 'model_') else None
+        importance = self.model_.importance if hasattr(self, 'model_') else None
         if importance is None:
             raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
-        return importance
+        return np.array(importance.columns)
 
     @property
     def _metric(self) -> Floats | None:
@@ -65,6 +69,7 @@ class MetricLearner:
 
     def _sample(self, X: Rows, T: Floats, weights: Floats | None) -> SampleRows:
         """Return the rows with the smallest hashes, all where they are few."""
-        rows = SampleRows(X, T, len(getattr(self, 'classes_', ())), weights)
+        columns = FeatureColumns.of(ColumnStatistics.of(X, weights), self.encoding_)
+        rows = SampleRows(X, T, len(getattr(self, 'classes_', ())), weights, columns)
         order = np.argsort(hash_rows(X, self.seed), kind='stable')
         return rows.take(order[:MOST_ROWS])

@@ -8,9 +8,11 @@ Projection nodes: G = V' [(B B') o S] V / N, with V = W A and the second Gram S 
 the nodes at row i. Distance nodes: grad f_k = A' sum_j B_jk c_j(y) (y - a_j) at y = A z, with the slopes c_j; of
 norm 1 there are the signs of y - a_j in place of y - a_j.
 
+A function `along` takes from the gradients the directions that count: G is the product of what it returns.
+
 Source: as in `features.metric`; the second Gram is ours.
 """
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -25,23 +27,29 @@ BLOCK = 1 << 22  # slopes, or gradients, in memory together
 ROWS = 4096  # whose slopes are summed up together, at most
 MOST_WORK = 1e10  # multiplications for gradients at distance nodes: fewer of the rows are taken beyond it
 FEWEST = 500  # rows that are taken all the same
+Along = Callable[[Floats, np.ndarray], Floats]  # gradients (n, d), which features are used (d,) -> (n, m)
 KEPT = 0.999  # of the trace of G: a full metric leaves out directions that hold less
 
 
+def keep_used(gradients: Floats, used: np.ndarray) -> Floats:
+    """Return gradients that are 0 along features that do not differ between rows."""
+    return gradients * used
+
+
 def average_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None = None,
-                      n_threads: int | None = None) -> Floats:
+                      n_threads: int | None = None, along: Along = keep_used) -> Floats:
     """Return G, (d, d), or its diagonal, (d,). Features that are constant, or whose scale is 0, have no gradient.
 
     X : (n, d), raw rows, dense or CSR. B : (L, K), the output weights, without a bias. weights : (n,) of the rows.
     n_threads : for projection nodes, see `map_in_threads`; no bit depends on it.
+    along : which directions count, all by default; of m directions G is (m, m), or (m,).
     """
-    if NODES[layer.kind].family == 'projection':
-        G = combine_slopes(layer, sum_slopes(layer, X, weights, n_threads), B, full)
-    else:
-        G = sum_distance_gradients(layer, X, B, full, weights)
-    G /= X.shape[0] if weights is None else weights.sum()
     used = (layer.scale != 0) & find_varying(X)
-    return G * (np.outer(used, used) if full else used)
+    if NODES[layer.kind].family == 'projection':
+        G = combine_slopes(layer, sum_slopes(layer, X, weights, n_threads), B, full, used, along)
+    else:
+        G = sum_distance_gradients(layer, X, B, full, weights, used, along)
+    return G / (X.shape[0] if weights is None else weights.sum())
 
 
 def find_varying(X: Rows) -> np.ndarray:
@@ -50,9 +58,10 @@ def find_varying(X: Rows) -> np.ndarray:
     return (high.toarray().ravel() > low.toarray().ravel()) if sp.issparse(X) else high > low
 
 
-def combine_slopes(layer: HiddenLayer, S: Floats, B: Floats, full: bool) -> Floats:
+def combine_slopes(layer: HiddenLayer, S: Floats, B: Floats, full: bool, used: np.ndarray,
+                   along: Along = keep_used) -> Floats:
     """Return V' [(B B') o S] V, (d, d), or its diagonal, of projection nodes. S : (L, L), symmetric."""
-    V = layer.projections
+    V = along(layer.projections, used)
     PV = ((B @ B.T) * S) @ V
     return V.T @ PV if full else np.einsum('ij,ij->j', V, PV)
 
@@ -71,24 +80,34 @@ def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None, n_thr
     return sum_in_threads(sum_part, range(0, X.shape[0], step), n_threads)
 
 
-def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None) -> Floats:
+def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None,
+                           used: np.ndarray, along: Along) -> Floats:
     """Return the sum of grad f grad f', (d, d), or its diagonal, of distance nodes.
 
     Of many rows the first are taken, and stand for all.
     """
     work = layer.weights.size * B.shape[1]
     n = min(X.shape[0], max(FEWEST, int(MOST_WORK / work)))
-    whole, total = full or layer.metric is not None and layer.metric.ndim == 2, np.zeros(())
+    metric, total = layer.metric, np.zeros(())
+    mixing = metric if metric is not None and metric.ndim == 2 else None  # its r numbers are turned back at the end
     together = 1 if NODES[layer.kind].norm == 2 else B.shape[1]
     for rows, slopes, part in evaluate_blocks(layer, X[:n], None if weights is None else weights[:n], together):
         Y = layer.place_rows(rows)
         for gradients in sum_gradients(layer, Y, slopes, B):
+            if mixing is None:
+                gradients = along(gradients if metric is None else gradients * metric, used)
             if part is not None:
                 gradients *= np.sqrt(part)[:, None]
-            total = total + (gradients.T @ gradients if whole else
-                             np.einsum('ij,ij->j', gradients, gradients))
+            if full or mixing is not None:
+                total = total + gradients.T @ gradients
+            else:
+                total = total + np.einsum('ij,ij->j', gradients, gradients)
     share = n / X.shape[0] if weights is None else weights[:n].sum() / weights.sum()
-    return undo_metric(total / share, layer.metric, full)
+    total = total / share
+    if mixing is None:
+        return total
+    A = along(mixing, used)
+    return A.T @ total @ A if full else np.einsum('ij,ij->j', A, total @ A)
 
 
 def sum_gradients(layer: HiddenLayer, Y: Floats, slopes: Floats, B: Floats) -> Iterator[Floats]:
@@ -98,15 +117,6 @@ def sum_gradients(layer: HiddenLayer, Y: Floats, slopes: Floats, B: Floats) -> I
     else:
         along = [(slopes * np.sign(y[:, None] - a)) @ B for y, a in zip(Y.T, layer.weights.T, strict=True)]
         yield from np.stack(along, axis=2).swapaxes(0, 1)
-
-
-def undo_metric(M: Floats, metric: Floats | None, full: bool) -> Floats:
-    """Return A' M A, or its diagonal: M is the sum behind the metric, (r, r), or its diagonal where A is one."""
-    if metric is None:
-        return M
-    if metric.ndim == 1:
-        return M * (np.outer(metric, metric) if full else metric**2)
-    return metric.T @ M @ metric if full else np.einsum('ij,ij->j', metric, M @ metric)
 
 
 def evaluate_blocks(layer: HiddenLayer, X: Rows, weights: Floats | None,

@@ -7,7 +7,15 @@ directions count as much as f changes along them.
 Source: Radhakrishnan et al., Mechanism for feature learning in neural networks and backpropagation-free machine
 learning models, 2024.
 """
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
 from mr_elm import sparse as sp
+from mr_elm.io.encoding import CATEGORY, Encoding
 from mr_elm.typing import Floats, Rows
 
 KINDS = ('none', 'diagonal', 'full')
@@ -26,10 +34,82 @@ def apply_metric(Z: Rows, metric: Floats | None) -> Rows:
     return sp.csr_matrix(Z.multiply(metric)) if sp.issparse(Z) else Z * metric
 
 
-def measure_importance(metric: Floats) -> Floats:
-    """Return the importance of each feature, (d,): the diagonal of A'A, divided by its sum."""
-    squares = metric**2 if metric.ndim == 1 else (metric**2).sum(axis=0)
-    return squares / squares.sum()
+@dataclass(frozen=True)
+class Importance:
+    """Hold the shares of the features, and those of the columns of the rows: each list sums to 1."""
+
+    features: list[float]
+    columns: list[float]
+
+
+@dataclass(frozen=True)
+class FeatureColumns:
+    """Know which features are indicators of the categories of one column, and how features vary in the training rows.
+
+    mean, variance : (d,), of unscaled features over all rows of the training.
+    starts : the first feature of each column, and behind them d; None where each column is one feature.
+    categories : number of each column of categories -> its features. In each row one of them is 1, all others are 0: no
+        row moves along (1, ..., 1), and yet machines have a gradient along it.
+    """
+
+    mean: Floats
+    variance: Floats
+    starts: list[int] | None
+    categories: dict[int, slice]
+
+    @classmethod
+    def of(cls, statistics: Any, encoding: Encoding | None = None) -> FeatureColumns:
+        """Make them of the ColumnStatistics of encoded rows, and of the Encoding of these."""
+        variance = statistics.deviation**2
+        if encoding is None:
+            return cls(statistics.mean, variance, None, {})
+        starts = encoding.starts
+        categories = {number: slice(starts[number], starts[number + 1])
+                      for number, column in enumerate(encoding.columns) if column.kind == CATEGORY}
+        return cls(statistics.mean, variance, starts, categories)
+
+    def project(self, gradients: Floats, used: np.ndarray) -> Floats:
+        """Take away the parts of gradients (n, d) along which no row moves: P g, P = I - 11'/k of k indicators.
+
+        used : (d,) bool, the features that differ between rows.
+        """
+        gradients = gradients * used
+        for part in self.categories.values():
+            n_used = used[part].sum()
+            if n_used:
+                means = gradients[:, part].sum(axis=1, keepdims=True) / n_used
+                gradients[:, part] -= means * used[part]
+        return gradients
+
+    def project_and_average(self, gradients: Floats, used: np.ndarray) -> Floats:
+        """Return projected gradients, and behind them p'g of each column of categories, (n, d + C); p : frequencies."""
+        projected = self.project(gradients, used)
+        averages = [projected[:, part] @ self.mean[part] for part in self.categories.values()]
+        return np.column_stack([projected, *averages])
+
+    def measure_importance(self, squares: Floats, scale: Floats) -> Importance | None:
+        """Return the importance of features, M_jj S_jj, and of columns, tr(M_cc S_cc); None where nothing changes.
+
+        M is the average outer product of projected gradients, S the covariance of the scaled features. Indicators of
+        one column have S_cc = diag(p) - pp', so tr(M_cc S_cc) = sum_j p_j M_jj - p' M_cc p. A number and the indicator
+        of its missing values have covariance 0, because the mean stands for a missing number.
+
+        squares : (d + C,), mean squares of `project_and_average`: M_jj of each feature, p' M_cc p of each column of
+        categories. scale : (d,), of the features.
+        """
+        d = len(self.mean)
+        features = squares[:d] * self.variance * scale**2
+        if not 0 < features.sum() < np.inf:
+            return None
+        columns = features
+        if self.starts is not None:
+            terms = features.copy()
+            for part in self.categories.values():
+                terms[part] = squares[part] * self.mean[part]
+            columns = np.add.reduceat(terms, self.starts[:-1])
+            columns[list(self.categories)] -= squares[d:]
+            columns = np.maximum(columns, 0.0)
+        return Importance((features / features.sum()).tolist(), (columns / columns.sum()).tolist())
 
 
 def choose_kind(kind: str, n_features: int, sparse: bool) -> str:

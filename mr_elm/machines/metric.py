@@ -8,7 +8,8 @@ learned anew, on more rows, can be much worse.
 Source: as in `features.metric`; the choice by held-out rows is ours.
 """
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
-from mr_elm.features.metric import KINDS, choose_kind
+from mr_elm.features.metric import KINDS, FeatureColumns, Importance, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
 from mr_elm.features.sample import number_label, part_labels
 from mr_elm.io.blocks import widen
@@ -30,7 +31,7 @@ from mr_elm.solvers.ridge.nu_path import decompose
 from mr_elm.solvers.ridge.regularized import solve_regularized
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand
-from mr_elm.sums.statistics import Classes
+from mr_elm.sums.statistics import Classes, ColumnStatistics
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
@@ -48,18 +49,26 @@ class SampleRows:
 
     X : (n, d), raw, dense or CSR. T : (n, K) targets. n_classes : 0 where targets are numbers.
     weights : (n,) of the rows, or None.
+    known : the FeatureColumns of all rows of the training; None where the sample is all rows, and no table.
     """
 
     X: Rows
     T: Floats
     n_classes: int = 0
     weights: Floats | None = None
+    known: FeatureColumns | None = None
 
     @classmethod
-    def of(cls, X: Rows, numbers: np.ndarray, n_classes: int, weights: Floats | None = None) -> 'SampleRows':
+    def of(cls, X: Rows, numbers: np.ndarray, n_classes: int, weights: Floats | None = None,
+           known: FeatureColumns | None = None) -> 'SampleRows':
         """Make a sample of rows with class numbers, or targets where n_classes is 0; (n,) or (n, K)."""
         T = np.asarray(numbers, float) if np.ndim(numbers) == 2 else class_targets(numbers, n_classes)
-        return cls(X, T, n_classes, weights)
+        return cls(X, T, n_classes, weights, known)
+
+    @cached_property
+    def columns(self) -> FeatureColumns:
+        """Return the FeatureColumns of the training."""
+        return self.known or FeatureColumns.of(ColumnStatistics.of(self.X, self.weights))
 
     def __len__(self) -> int:
         return len(self.T)
@@ -68,6 +77,17 @@ class SampleRows:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, X=self.X[rows], T=self.T[rows], weights=weights)
+
+
+def measure_importance(layer: HiddenLayer, rows: SampleRows, B: Floats,
+                       n_threads: int | None = None) -> Importance | None:
+    """Return how important features and columns are to a machine f = [Phi, -1] B; see `FeatureColumns`.
+
+    B : (L + 1, K). n_threads : see `map_in_threads`.
+    """
+    squares = average_gradients(layer, rows.X, B[:-1], False, rows.weights, n_threads,
+                                rows.columns.project_and_average)
+    return rows.columns.measure_importance(squares, layer.scale)
 
 
 @dataclass(frozen=True)
@@ -102,7 +122,8 @@ def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float
         B = fit_nodes(placed, rows, nu, n_threads)
         yield MetricStep(metric, placed, B)
         if step < n_steps:
-            metric = make_metric(average_gradients(placed, rows.X, B[:-1], full, rows.weights, n_threads))
+            metric = make_metric(average_gradients(placed, rows.X, B[:-1], full, rows.weights, n_threads,
+                                                   rows.columns.project))
             if metric is None:
                 return
 
@@ -140,17 +161,20 @@ class LearnedMetric:
 
     judged : (share labelled wrong, mean squared error) on held-out rows of each step, none where all rows were learned
     from.
+    importance : of features and columns to the machine behind the metric; None where no step was to be taken, and where
+    that machine has no gradient.
     """
 
     metric: Floats | None
     n_steps: int
     judged: tuple[tuple[float, float], ...] = ()
+    importance: Importance | None = None
 
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LearnedMetric | None':
         """Return the metric of a model, None where none was to be learned."""
         n_steps = model.header.parameters.get('metric_steps')
-        return None if n_steps is None else cls(model.layer.metric, n_steps)
+        return None if n_steps is None else cls(model.layer.metric, n_steps, importance=model.importance)
 
     @property
     def kind(self) -> str:
@@ -160,7 +184,8 @@ class LearnedMetric:
     @property
     def facts(self) -> dict[str, Any]:
         """Return the parameters of a model that say what was learned."""
-        return {'metric': self.kind, 'metric_steps': self.n_steps}
+        facts: dict[str, Any] = {'metric': self.kind, 'metric_steps': self.n_steps}
+        return facts if self.importance is None else {**facts, 'importance': asdict(self.importance)}
 
 
 def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], kind: str,
@@ -172,27 +197,32 @@ def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[floa
     """
     layer = layer if layer.kind == 'identity' else layer.take(N_NODES)
     if n_steps is not None:
-        steps = list(learn_steps(layer, rows, nu, kind, n_steps, n_threads))
-        return LearnedMetric(steps[-1].metric, len(steps) - 1)
+        *_, step = steps = list(learn_steps(layer, rows, nu, kind, n_steps, n_threads))
+        importance = measure_importance(step.layer, rows, step.output_weights, n_threads) if n_steps else None
+        return LearnedMetric(step.metric, len(steps) - 1, (), importance)
     held = fold_numbers(rows.X, N_FOLDS, seed + FOLD_KEY) == 0
     if held.all() or not held.any():
         return LearnedMetric(None, 0)
-    steps, rest = list(learn_steps(layer, rows.take(~held), nu, kind, n_threads=n_threads)), rows.take(held)
+    learned_from, rest = rows.take(~held), rows.take(held)
+    steps = list(learn_steps(layer, learned_from, nu, kind, n_threads=n_threads))
     judged = tuple(step.judge(rest) for step in steps)
     best = judged.index(min(judged))
-    return LearnedMetric(steps[best].metric, best, judged)
+    step = steps[best]
+    return LearnedMetric(step.metric, best, judged,
+                         measure_importance(step.layer, learned_from, step.output_weights, n_threads))
 
 
 def sample_rows(summary: Summary, classes: Classes | None, class_weights: dict | None) -> SampleRows:
     """Return the sample of the rows of a Summary; a row has its own weight times that of its class."""
     X, numbers, weights = part_labels(summary.sample)
-    X = widen(X, summary.columns.n_features)
+    X, columns = widen(X, summary.columns.n_features), FeatureColumns.of(summary.columns, summary.encoding)
     if classes is None:
-        return SampleRows.of(X, numbers, 0, weights)
+        return SampleRows.of(X, numbers, 0, weights, columns)
     named = {number_label(name): name for name in classes.index}
     if class_weights is not None:
         weights = weights * np.array([class_weights[named[number]] for number in numbers])
-    return SampleRows.of(X, np.array([classes.index[named[number]] for number in numbers]), len(classes.names), weights)
+    numbers = np.array([classes.index[named[number]] for number in numbers])
+    return SampleRows.of(X, numbers, len(classes.names), weights, columns)
 
 
 def learn_from_sample(layer: HiddenLayer, sample: SampleRows, options: MetricOptions, nu: float, n_rows: int,

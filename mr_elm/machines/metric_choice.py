@@ -11,7 +11,7 @@ import numpy as np
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import choose_kind
-from mr_elm.machines.metric import FOLD_KEY, N_FOLDS, LearnedMetric, SampleRows
+from mr_elm.machines.metric import FOLD_KEY, N_FOLDS, LearnedMetric, SampleRows, measure_importance
 from mr_elm.machines.node_choice import MOST_FEATURES, NUS, Candidate, judge, list_kernels, median_scale, round_scale
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.scores.selection import fold_numbers
@@ -56,7 +56,10 @@ def choose_metric(problem: NodeProblem, rows: SampleRows, base: Candidate) -> Ca
     worth = {trial: judge(found[judged], common) for trial, found in values.items()}
     best = max(worth, key=lambda trial: worth[trial])
     chosen = placed[best].with_options(nu=best.nu)
-    return Candidate(chosen.options, chosen.make_layer(), worth[best], values[best], judged, chosen.learned)
+    layer = chosen.make_layer()
+    weights = decompose(expand(layer, rows.X), rows.T, [best.nu], rows.weights).weights[:, 0]
+    learned = LearnedMetric(layer.metric, best.n_steps, importance=measure_importance(layer, rows, weights))
+    return Candidate(chosen.options, layer, worth[best], values[best], judged, learned)
 
 
 def try_fold(problem: NodeProblem, rows: SampleRows, base: Candidate,
@@ -97,4 +100,5 @@ def decompose_layer(layer: HiddenLayer, rows: SampleRows) -> NuPath:
 def learn_step(layer: HiddenLayer, path: NuPath, rows: SampleRows, kind: str) -> Floats | None:
     """Return the next metric by the gradients of the best machine of a layer, None where it has none."""
     best = int(np.argmax([judge(values, rows) for values in path.leave_out()]))
-    return make_metric(average_gradients(layer, rows.X, path.weights[:-1, best], kind == 'full', rows.weights))
+    return make_metric(average_gradients(layer, rows.X, path.weights[:-1, best], kind == 'full', rows.weights,
+                                         along=rows.columns.project))

@@ -2,8 +2,11 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from reference.files import LOCAL
+
+from mr_elm.estimators import ESVMClassifier
 
 N, D = 500, 6
 METRIC = '--metric', 'diagonal', '--nu', '100'
@@ -156,17 +159,64 @@ def test_a_figure_needs_a_metric(dense, trained, elm, tmp_path):
     assert 'importance' not in json.loads(elm('inspect', trained.path, '--json').out)
 
 
-def test_features_of_one_category_add_up(write, rng, trained, elm):
-    colours = rng.choice(['red', 'green', 'blue'], 300)
-    labels = np.where(colours == 'red', 1, 0)
-    text = 'label,x,colour\n' + ''.join(
-        f'{label},{x!r},{colour}\n' for label, x, colour in zip(labels, rng.normal(size=300).tolist(), colours,
-                                                                strict=True))
-    trained(write('rows.csv', text), '--encode', 'auto', '--metric', 'diagonal', '--metric-steps', 1)
-    found = json.loads(elm('inspect', trained.path, '--json').out)
-    assert len(found['importance']) == 5 and list(found['importance_by_column']) == ['x', 'colour']
-    assert np.isclose(found['importance_by_column']['colour'], sum(found['importance'][1:]))
-    assert found['importance_by_column']['colour'] > 0.9
+@pytest.fixture
+def orders(rng):
+    """Draw a table whose labels depend on three of six columns: (data frame, labels)."""
+    n = 600
+    frame = pd.DataFrame({
+        'amount': np.where(rng.random(n) < 0.1, np.nan, rng.normal(50, 20, n)), 'noise': rng.normal(size=n),
+        'plan': rng.choice(['basic', 'family', 'pro'], n), 'channel': rng.choice(['web', 'shop', 'mail', 'phone'], n),
+        'city': rng.choice([f'c{k}' for k in range(9)], n, p=np.arange(1, 10) / 45), 'late': rng.uniform(0, 1, n)})
+    score = (frame['amount'].fillna(50) - 50) / 20 + frame['plan'].map({'basic': -1, 'family': 0, 'pro': 1.5})
+    return frame, np.where(score + 2 * frame['late'] > 1.1, 'yes', 'no')
+
+
+TABLE = '--encode', 'auto', '--label-column', 'label', '--metric', 'diagonal'
+NUMBERS = {'sparse-elm': ['sparse-elm', '--C', 10], 'mr-kelm': ['mr-kelm', '--C', 10],
+           'nystrom': ['pesvm', '--map', 'nystrom', '--nu', 10, '--hidden', 60],
+           'full': ['elm', '--C', 10, '--hidden', 60, '--metric', 'full'],
+           'all rows': ['pesvm', '--nu', 10, '--hidden', 60, '--metric-rows', 'all', '--metric-steps', 1]}
+
+
+@pytest.mark.parametrize('words', NUMBERS.values(), ids=NUMBERS)
+def test_columns_of_both_kinds_that_matter_come_first(write, orders, elm, tmp_path, words):
+    frame, labels = orders
+    path = write('rows.csv', frame.assign(label=labels).to_csv(index=False))
+    assert elm('train', words[0], path, *TABLE, *words[1:], '--model', tmp_path / 'm.npz', '-q').status == 0
+    found = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)
+    share = found['importance_by_column']
+    assert list(share) == list(frame) and np.isclose(sum(share.values()), 1)
+    assert len(found['importance']) == 1 + 1 + 1 + 4 + 5 + 10 + 1 and np.isclose(sum(found['importance']), 1)
+    assert min(share[name] for name in ('amount', 'plan', 'late')) > max(
+        share[name] for name in ('noise', 'channel', 'city'))
+    assert 'importance' not in found['parameters']
+
+
+def test_the_command_and_the_estimator_find_the_same_importance(write, orders, elm, tmp_path):
+    frame, labels = orders
+    path = write('rows.csv', frame.assign(label=labels).to_csv(index=False))
+    assert elm('train', 'pesvm', path, *TABLE, '--metric-steps', 2, '--hidden', 50, '--nu', 10, '--model',
+               tmp_path / 'm.npz', '-q').status == 0
+    found = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance_by_column']
+    estimator = ESVMClassifier(n_hidden=50, nu=10, encode='auto', metric='diagonal', metric_steps=2)
+    assert np.allclose(estimator.fit(frame, labels).feature_importances_, list(found.values()), rtol=1e-6)
+
+
+def test_importance_stays_when_rows_come_and_in_a_training_on_the_same_nodes(elm, halves, trained, tmp_path, model_of):
+    first, path = trained(halves[0], *STEPS)[0]['parameters']['importance'], trained.path
+    for words in (['update', path, halves[1]], ['train', 'pesvm', halves[1], '--like', path]):
+        assert elm(*words, '--model', tmp_path / 'other.npz', '--overwrite', '-q').status == 0
+        assert model_of(tmp_path / 'other.npz')[0]['parameters']['importance'] == first
+
+
+def test_sets_that_choose_no_step_show_importance_all_the_same(write, rng, elm, tmp_path):
+    X = rng.normal(size=(300, 3))
+    path = write('rows.csv', ''.join(f'{x + 2 * y},{x},{y},{z}\n' for x, y, z in X.tolist()))
+    assert elm('train', 'pesvm', path, '--task', 'regression', '--map', 'identity', '--metric', 'diagonal', '--nu', 1e6,
+               '--model', tmp_path / 'm.npz', '-q').status == 0
+    found = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)
+    assert np.allclose(found['importance'], np.array([1, 4, 0]) * X.var(axis=0) / (X.var(axis=0) @ [1, 4, 0]),
+                       rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize('options, message', [
@@ -244,9 +294,11 @@ def test_all_rows_as_a_sample_learn_what_jobs_over_all_rows_learn(write, csv_of,
     path = write('rows.csv', csv_of(rng.uniform(0.5, 2, 300), np.column_stack([labels, X]))) \
         if '--weight-column' in options else write('rows.csv', csv_of(labels, X))
     words = path, *STEPS, *options, *(['--label-column', 1] if '--weight-column' in options else [])
-    _, sample = trained(*words)
-    _, jobs = trained(*words, '--metric-rows', 'all')
+    headers, (sample, jobs) = zip(trained(*words), trained(*words, '--metric-rows', 'all'), strict=True)
     assert np.allclose(sample['feature_metric'], jobs['feature_metric'], rtol=1e-6)
+    for part in ('features', 'columns'):
+        shares = [header['parameters']['importance'][part] for header in headers]
+        assert np.allclose(*shares, rtol=1e-6)
     assert np.allclose(sample['output_weights'], jobs['output_weights'], rtol=1e-4, atol=1e-6)
     assert np.allclose(sample['gram'], jobs['gram'], rtol=1e-5)
 

@@ -8,10 +8,9 @@ import scipy.sparse as sp
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.metric import apply_metric, choose_kind, measure_importance
+from mr_elm.features.metric import apply_metric, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
 from mr_elm.header import ModelHeader
-from mr_elm.io.encoding import CATEGORY, Column, Encoding
 from mr_elm.machines.metric import LearnedMetric, SampleRows, fit_nodes, learn_metric, learn_steps
 from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.model_parts import layer_arrays, scaling_arrays
@@ -133,8 +132,6 @@ def test_a_metric_is_the_root_of_the_gradients_with_trace_d():
     A = make_metric(G)
     assert np.allclose(A.T @ A, G * D / np.trace(G)) and np.isclose((A**2).sum(), D)
     assert np.allclose(make_metric(np.array([1.0, 4.0, 9.0])), np.array([1, 2, 3]) * np.sqrt(3 / 14))
-    assert np.allclose(measure_importance(A), G.diagonal() / np.trace(G))
-    assert np.allclose(measure_importance(make_metric(G.diagonal())), G.diagonal() / np.trace(G))
 
 
 def test_a_full_metric_leaves_out_directions_that_hold_nearly_nothing():
@@ -181,7 +178,7 @@ def test_a_diagonal_metric_finds_the_features_that_matter(kind):
     layer = plain_layer(kind, 12, rows=rows.X)
     learned = learn_metric(layer, rows, 100.0, 'diagonal')
     metric = learned.metric
-    assert learned.n_steps > 0 and learned.kind == 'diagonal' and measure_importance(metric)[:3].sum() > 0.8
+    assert learned.n_steps > 0 and learned.kind == 'diagonal' and sum(learned.importance.features[:3]) > 0.8
     test = make_sample(seed=1)
     errors = []
     for A in (None, metric):
@@ -235,7 +232,7 @@ def test_several_targets_share_a_metric():
     X = rng.standard_normal((800, 6))
     T = np.column_stack([np.sin(2 * X[:, 0]), X[:, 3]**2])
     learned = learn_metric(plain_layer('tanh', 6), SampleRows.of(X, T, 0), 100.0, 'diagonal')
-    assert measure_importance(learned.metric)[[0, 3]].sum() > 0.8
+    assert np.take(learned.importance.features, [0, 3]).sum() > 0.8
 
 
 def test_rows_of_weight_2_count_as_two_rows():
@@ -314,11 +311,3 @@ def test_a_metric_that_the_header_does_not_name_is_refused(tmp_path):
     HiddenNodeModel(silent, model.arrays).save(tmp_path / 'm.npz')
     with pytest.raises(ModelFormatError, match='feature_metric where the header names a metric'):
         read_model(tmp_path / 'm.npz')
-
-
-def test_the_importance_of_a_column_is_the_sum_over_its_features():
-    columns = (Column('a'), Column('b', CATEGORY, categories=('x', 'y')))
-    model = model_of_nodes(np.array([1.0, 1.0, 2.0, 0.0]))
-    model = HiddenNodeModel(replace(model.header, encoding=Encoding(columns).to_json()), model.arrays)
-    assert np.allclose(model.importance, [1 / 6, 1 / 6, 4 / 6, 0])
-    assert np.allclose(model.importance_by_column, [1 / 6, 5 / 6])

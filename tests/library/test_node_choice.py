@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.features.metric import measure_importance
 from mr_elm.machines import node_refinement
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.metric_choice import choose_metric
@@ -128,7 +127,7 @@ def test_a_metric_is_learned_where_most_features_are_noise(rng):
     problem, rows = prepare(X, (X[:, 0] * X[:, 1] > 0).astype(int), n_hidden=200)
     base = choose_candidates(problem, rows)[1]
     learned = choose_metric(problem, rows, base)
-    assert measure_importance(learned.layer.metric)[:2].sum() > 0.7 and learned.learned.n_steps > 0
+    assert sum(learned.learned.importance.columns[:2]) > 0.7 and learned.learned.n_steps > 0
     wrong = [1 - find_right(each.values, rows).mean() for each in (base, learned)]
     assert wrong[1] < 0.6 * wrong[0]
     assert keep_members([base, learned], rows) == [learned]
