@@ -7,7 +7,8 @@ from mr_elm.errors import ModelFormatError
 
 PARTS = ('encoding', 'members', 'calibration', 'threshold', 'targets')  # a reader must know these keys
 REQUIRABLE = (*PARTS, 'metric')
-KEYS = ('method', 'task', 'classes', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters', 'history')
+KEYS = ('method', 'task', 'classes', 'positive', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters',
+        'history')
 OWN = ('requires', *PARTS)
 
 
@@ -22,7 +23,9 @@ class ModelHeader:
     encoding : how columns of text and missing values become features, see `io.encoding`; None where there are none.
     members : parameters of each machine that differ between the machines of a model that averages several, else None.
     calibration : how many rows probabilities were fitted to, and how these were scored; None without probabilities.
-    threshold : the P(last class) of two classes above which a row is of it, None for the more probable class.
+    positive : of two classes, the one that threshold, F1, precision, recall and average precision are about; the last
+        one unless another is given. None for a regression, several classes, and rows with several labels.
+    threshold : the probability of the positive class above which a row is of it, None for the more probable class.
     targets : of a regression with several targets their `names`; of rows with several labels, or none, the `separator`
         between these. None for one label or target.
     others : keys of the file that this version does not use. keys : the order of all keys in the file.
@@ -39,10 +42,15 @@ class ModelHeader:
     encoding: Mapping[str, Any] | None = None
     members: list[Mapping[str, Any]] | None = None
     calibration: Mapping[str, Any] | None = None
+    positive: str | None = None
     threshold: float | None = None
     targets: Mapping[str, Any] | None = None
     others: Mapping[str, Any] = field(default_factory=dict, compare=False)
     keys: tuple[str, ...] = field(default=KEYS, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.positive is None and len(self.classes) == 2 and self.separator is None:
+            object.__setattr__(self, 'positive', self.classes[-1])
 
     @classmethod
     def from_json(cls, header: Mapping[str, Any]) -> 'ModelHeader':
@@ -51,6 +59,8 @@ class ModelHeader:
         Raises KeyError when a key is missing, ModelFormatError when the model requires what is not known.
         """
         requires = header.get('requires', [])
+        if 'positive' not in header:  # files of version 1 have none
+            header = {**header, 'positive': None}
         if unknown := [name for name in requires if name not in REQUIRABLE]:
             raise ModelFormatError(f'expected a model that this version of mr-elm can read, it requires '
                                    f'{", ".join(unknown)}: install a newer version')

@@ -64,7 +64,7 @@ def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch
         what, 'Score a grid of kernel parameters and C by cross-validation, one reduce task for each kernel. Print '
         'the best. With --model, also train with it.', f'{SEARCHES}:{search}', 'mr_elm.drivers.tune:tune',
         ('scale', 'seed', 'normalise', 'rule', 'subset', 'attempts', 'eps', 'max_iter', 'multiclass', 'class_weight',
-         'weights', 'memory', 'partitions', 'gap', 'probabilities', 'threshold'), examples)
+         'weights', 'memory', 'partitions', 'gap', 'probabilities', 'threshold', 'positive'), examples)
 
 
 METHODS = {
@@ -81,7 +81,7 @@ METHODS = {
                'rows. A second pass counts the errors of the best ones.',
                f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune',
                ('scale', 'seed', 'task', 'solver', 'tolerance', 'max_passes', 'precondition_rows', 'probabilities',
-                'threshold', 'intervals'),
+                'threshold', 'positive', 'intervals'),
                {'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
                 'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),
         auto='mr_elm.drivers.auto:train', living=True),
@@ -129,6 +129,6 @@ METHODS = {
                'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Each kernel has '
                'one reduce task, and one eigendecomposition for all C.',
                f'{SEARCHES}:KELMSearch', 'mr_elm.drivers.tune_kelm:tune',
-               ('scale', 'seed', 'task', 'class_weight', 'probabilities', 'threshold', 'intervals'),
+               ('scale', 'seed', 'task', 'class_weight', 'probabilities', 'threshold', 'positive', 'intervals'),
                {'rows.csv --table grid.csv --model best.npz': 'all scores, and the best model'})),
 }

@@ -1,7 +1,7 @@
 """Say what every trained model has, and how its decision values become labels."""
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import TypeVar
@@ -122,8 +122,19 @@ class Model(ABC):
     @cached_property
     def labelling(self) -> Labelling:
         """Return how decision values become classes and probabilities."""
-        return Labelling(len(self.classes), self.scheme, self.arrays.get('calibration'),
-                         self.header.threshold)
+        positive = self.header.positive
+        return Labelling(len(self.classes), self.scheme, self.arrays.get('calibration'), self.header.threshold,
+                         1 if positive is None else self.classes.index(positive))
+
+    def label_by(self, threshold: float | None, positive: int | None = None) -> Labelling:
+        """Return how decision values become classes where another threshold is given, or None for that of the model.
+
+        positive : number of the class that it is about, None for the positive class of the model.
+        """
+        if threshold is None:
+            return self.labelling
+        return replace(self.labelling, threshold=threshold,
+                       positive=self.labelling.positive if positive is None else positive)
 
     def decide(self, scores: Floats) -> np.ndarray:
         """Turn decision values (n, P) into class numbers; a tie goes to the first class. Of a regression, the value.

@@ -39,6 +39,9 @@ def check_header(header: ModelHeader) -> None:
     fewest = 2 if header.separator is None else 1
     demand(len(classes) == len(set(classes)) and (not classes if numeric else len(classes) >= fewest),
            'classes: two or more, none for a regression,', classes)
+    two = len(classes) == 2 and header.separator is None
+    demand(header.positive in classes if two else header.positive is None, 'positive: one of two classes',
+           header.positive)
     demand(is_whole(header.n_features, 1), 'n_features: a whole number above 0', header.n_features)
     demand(isinstance(header.parameters, dict), 'parameters: names and values', header.parameters)
     scheme = header.parameters.get('multiclass', ONE_VS_ALL)

@@ -10,7 +10,7 @@ import numpy as np
 from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
-from mr_elm.machines.evaluation import ProbabilityCollector
+from mr_elm.machines.evaluation import ScoreCollector
 from mr_elm.machines.press import LeaveOneOutModel, mark_sets
 from mr_elm.model_base import Model
 from mr_elm.models import read_model
@@ -64,7 +64,7 @@ class MREvaluate(MRRows):
     Output: <confusion, JSON>
                 counts: a list of [label, predicted class, number of rows], or their
                 weight where rows have weights
-            and, when the model has probabilities:
+            when the model has probabilities also:
             <probabilities, [sums, ranks, bins]>
                 of rows of known classes: sums holds their weight, and sums of
                 the log loss and of the squared errors; ranks (K,) the weight of
@@ -72,10 +72,12 @@ class MREvaluate(MRRows):
                 (3, 15), by the probability of the predicted class: the weight
                 of the rows, the sum of these probabilities, the weight of the
                 rows that are labelled right
+            and, when it has probabilities or two classes:
             <ranking CLASS, [high, low, positive, negative, facts]>
                 weights of rows of this class and of others for each probability of
-                it; high and low are halves of its key; facts: how many bits of the
-                keys were dropped, and how many keys there may be
+                it, or else for each decision value; high and low are halves of its
+                key; facts: how many bits of the keys were dropped, and how many
+                keys there may be
             or, when the model is one of regression:
             <residuals, JSON>
                 n rows, or their weight, the sums of squared and of absolute
@@ -103,6 +105,10 @@ class MREvaluate(MRRows):
         self.add_file_arg('--model', help='npz: the trained model')
         self.add_passthru_arg('--leave-one-out', action='store_true', default=False,
                               help='the rows are those of the training; predict each by the model of all others')
+        self.add_passthru_arg('--threshold', type=float, metavar='P',
+                              help='two classes: predict a class where its probability is above P')
+        self.add_passthru_arg('--positive', type=int, metavar='CLASS',
+                              help='number of the class of --threshold, 0 or 1 (default: that of the model)')
 
     def map_begin(self) -> None:
         """Load the model."""
@@ -110,8 +116,9 @@ class MREvaluate(MRRows):
         self.pairs: Counter = Counter()
         self.residuals: dict[tuple, Residuals] = {}
         self.sets: LabelSets | None = None
-        calibrated = self.model.header.calibration is not None
-        self.collector = ProbabilityCollector(self.model) if calibrated else None
+        self.labelling = self.model.label_by(self.options.threshold, self.options.positive)
+        ranked = self.labelling.calibration is not None or self.model.header.positive is not None
+        self.collector = ScoreCollector(self.model) if ranked else None
         self.press = LeaveOneOutModel.of(self.model) if self.options.leave_one_out else None  # type: ignore[arg-type]
 
     def map_block(self, block: Block, place: Place) -> None:
@@ -121,14 +128,13 @@ class MREvaluate(MRRows):
             raise DataFormatError('expected labels, the rows have none')
         decisions = self.model.decision_function(block.X) if self.press is None else (
             self.press.score(block, block.weights).decisions)
-        said = self.model.decide(decisions)
         if self.model.numeric:
-            self.add_errors(block, said)
+            self.add_errors(block, self.model.decide(decisions))
         elif self.model.multilabel:
-            new = compare_sets(self.model, block, said)
+            new = compare_sets(self.model, block, self.model.decide(decisions))
             self.sets = new if self.sets is None else self.sets.merge(new)
         else:
-            self.count_classes(block, said, decisions)
+            self.count_classes(block, self.labelling.choose(decisions), decisions)
 
     def add_errors(self, block: Block, said: np.ndarray) -> None:
         """Add the errors of a regression, of each target."""

@@ -7,6 +7,7 @@ from mr_elm.cli.options import Parser, add_debug_option
 from mr_elm.cli.score import fetched_model
 from mr_elm.errors import ModelFormatError
 from mr_elm.files.storage import write_file
+from mr_elm.io.text import quote
 from mr_elm.model_base import Model
 
 BAR = 40  # characters of the largest importance
@@ -33,7 +34,12 @@ def inspect(argv: Sequence[str]) -> None:
     if args.json:
         print(json.dumps({**shown, **importance}))
         return
+    if model.header.threshold is not None:
+        shown['threshold'] = f'{model.header.threshold} (a larger probability of {quote(model.header.positive or "")} '\
+                             'is labelled so)'
     for name, value in shown.items():
+        if value is None:  # no positive class
+            continue
         print(f'{name}: {json.dumps(value)}' if isinstance(value, (dict, list)) else f'{name}: {value}')
     if importance:
         print('importance:', *lay_out_importance(importance['importance_by_column']), sep='\n')

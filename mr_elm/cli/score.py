@@ -34,7 +34,8 @@ from mr_elm.model_checks import check_report
 from mr_elm.models import read_model, refusing
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import AdvancedHelp, read_columns, row_options
-from mr_elm.rows.written import Written, add_written_arguments
+from mr_elm.rows.written import Written, add_written_arguments, demand_threshold
+from mr_elm.scores.threshold import choose_positive
 
 
 def predict(argv: Sequence[str]) -> None:
@@ -154,6 +155,11 @@ def evaluate(argv: Sequence[str]) -> None:
     parser.add_argument('--figure', metavar='PNG', help='draw how reliable the probabilities are, ROC and '
                         'precision-recall curves')
     parser.add_argument('--overwrite', action='store_true', help=AdvancedHelp('replace a figure that exists'))
+    parser.add_argument('--positive', metavar='LABEL', help=AdvancedHelp(
+        'two classes: the one that F1, precision, recall, --threshold and the figure are about (default: that of the '
+        'model)'))
+    parser.add_argument('--threshold', type=float, metavar='P', help=AdvancedHelp(
+        'two classes: score the labels where the positive class is predicted if its probability is above P'))
     add_label_options(parser)
     args, passed = parser.parse(argv)
     if args.no_label:
@@ -161,6 +167,8 @@ def evaluate(argv: Sequence[str]) -> None:
     leave_if_elsewhere(args)
     with (fetched_model(args.model) as (path, model), choose_engine(args, passed) as engine,
           copy_standard_input(args.inputs) as inputs):
+        positive = find_positive(model, args.positive)
+        demand_threshold(model, args.threshold)
         if args.leave_one_out:
             demand_living(model, args.model)
         if args.figure:
@@ -168,19 +176,32 @@ def evaluate(argv: Sequence[str]) -> None:
             if model.header.calibration is None:
                 raise ValueError('--figure: expected a model that was trained with --probabilities')
         plan = plan_inputs(inputs, rows_for(model, args, ignore_extra=args.ignore_extra_features))
-        found, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out)
-        scores = {**found.scores(model.classes, model.header.target_names), 'rows': accounts.used}
+        found, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out,
+                                         args.threshold, positive)
+        scores = {**found.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}
         if args.figure:
-            draw_figure(found, model, args.figure)
+            draw_figure(found, model.classes, positive, args.figure)
     report_rejected(accounts.reasons, engine.reporter)
     print(json.dumps(scores) if args.json else lay_out_scores(scores))
 
 
-def draw_figure(found: Evaluation, model: Model, path: str) -> None:
+def find_positive(model: Model, label: str | None) -> str | None:
+    """Return the class that F1, precision and recall are about: the one that a label names, or that of the model.
+
+    Raises ValueError where the label names none of two classes.
+    """
+    if label is None:
+        return model.header.positive
+    if model.multilabel:
+        raise ValueError('--positive: expected one label in each row, the model knows rows with several')
+    return choose_positive(label, model.classes)
+
+
+def draw_figure(found: Evaluation, classes: Sequence[str], positive: str | None, path: str) -> None:
     """Draw how the probabilities of a model do."""
     from mr_elm.figures.reliability import draw
     with write_file(path) as local:
-        draw(found, model.classes, local)
+        draw(found, classes, local, positive)
 
 
 @contextmanager
@@ -258,8 +279,7 @@ def report_rejected(reasons: Mapping[str, int], reporter: Reporter) -> None:
 
 def lay_out_scores(scores: dict[str, Any]) -> str:
     """Lay scores out as text."""
-    lines = [f'{name:10} {value:,}' if isinstance(value, int) else f'{name:10} {value:.6g}'
-             for name, value in scores.items() if isinstance(value, (int, float))]
+    lines = [f'{name:10} {write_score(value)}' for name, value in scores.items() if not isinstance(value, dict)]
     for kind in ('target', 'label'):
         lines += lay_out_table(kind, scores.get(f'per_{kind}', {}))
     if 'per_class' in scores:
@@ -269,6 +289,15 @@ def lay_out_scores(scores: dict[str, Any]) -> str:
         lines += ['', 'rows of a true class (down) by predicted class (across)',
                   *lay_out_confusion(scores['confusion'])]
     return '\n'.join(lines)
+
+
+def write_score(value: float | str | None) -> str:
+    """Write a count, a score, or the name of a class; a dash where there is no score."""
+    if value is None:
+        return '-'
+    if isinstance(value, str):
+        return value
+    return f'{value:,}' if isinstance(value, int) else f'{value:.6g}'
 
 
 def lay_out_table(kind: str, rows: dict[str, dict]) -> list[str]:

@@ -111,7 +111,7 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
             parser.error(f'{"--script" if args.script else "--nu"}: cannot be used with --like {args.like}, which '
                          f'averages {len(model.members)} machines')
         options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows,
-                             probabilities=args.probabilities, threshold=args.threshold, intervals=args.intervals,
-                             **nu, **solving)
+                             probabilities=args.probabilities, threshold=args.threshold, positive=args.positive,
+                             intervals=args.intervals, **nu, **solving)
         known = {**columns_of(model), **targets_of(model), 'numeric_labels': model.numeric}
         perform(partial(load(METHODS[name].driver), like=model), options, args, passed, **known)

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import DataFormatError
+from mr_elm.header import ModelHeader
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_model
+from mr_elm.io.text import quote
 from mr_elm.io.wire import split_key
 from mr_elm.machines.calibrating import Made, ScoreSample, add_intervals, calibrate, join, keep_held_out
 from mr_elm.machines.options import PESVMOptions
@@ -42,11 +44,19 @@ def add_probabilities(data: DataSet, made: Made, sample: ScoreSample, threshold:
 
 
 def fit_to(data: DataSet, made: Made, rows: HeldOut, threshold: str | None, kind: str = 'leave-one-out') -> Made:
-    """Return the model with probabilities that fit rows of a data set; see `calibrate`."""
+    """Return the model with probabilities that fit rows of a data set, and say its threshold; see `calibrate`."""
     try:
-        return calibrate(*made, rows, kind, threshold)
+        header, arrays = calibrate(*made, rows, kind, threshold)
+        say_threshold(data.engine.reporter, header)
+        return header, arrays
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
+
+
+def say_threshold(reporter: Reporter, header: ModelHeader) -> None:
+    """Say which class the threshold of a model is about, where it has one."""
+    if header.threshold is not None:
+        reporter.say(f'threshold: {quote(header.positive or "")} where its probability is above {header.threshold:.6g}')
 
 
 def renew_probabilities(before: Model, made: Made, reporter: Reporter, data: DataSet | None = None) -> Made:

@@ -21,6 +21,7 @@ from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.scores.threshold import choose_positive
 from mr_elm.streaming.mr_dual import MRDual, read_machines
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -53,7 +54,8 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
 
 def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTask]:
     """Learn what the rows of a DataSet are and state the problem."""
-    summary, classes = learn_rows(data, 'classification', seed=options.seed, n_sampled=options.n_sampled)
+    summary, classes = learn_rows(data, 'classification', seed=options.seed, n_sampled=options.n_sampled,
+                                  positive=options.positive)
     with one_thread():
         return summary, classes, state_task(options, summary, classes)
 
@@ -94,6 +96,6 @@ def describe(header: ModelHeader, data: DataSet, summary: Summary, options: Dual
     header = header.change_parameters(
         scale=options.scale, class_weight=options.class_weight, partitions=options.partitions,
         certificates=certificates, blas=sorted(data.blas), input=summary.input)
-    return replace(header, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
-                   encoding=summary.encoding_record,
+    return replace(header, positive=choose_positive(options.positive, header.classes), n_rows_used=summary.n_rows,
+                   n_rows_rejected=sum(summary.rejected.values()), encoding=summary.encoding_record,
                    history=[make_event('train', summary.n_rows, summary.rejected)])

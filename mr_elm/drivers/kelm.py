@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.arithmetic import estimate_seconds, one_thread
+from mr_elm.drivers.calibrate import fit_to
 from mr_elm.drivers.kelm_data import KernelData, gather_data
 from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make_product
 from mr_elm.drivers.pass_report import PassReport
@@ -14,7 +15,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import describe_time
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.machines.calibrating import Made, add_intervals, calibrate, demand_every_class
+from mr_elm.machines.calibrating import Made, add_intervals, demand_every_class
 from mr_elm.machines.fold_machines import FOLD, FOLDS
 from mr_elm.machines.kernel import KernelMachine, make_rough
 from mr_elm.machines.model_arrays import kernel_arrays
@@ -24,6 +25,7 @@ from mr_elm.machines.press import HeldOut
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values
+from mr_elm.scores.threshold import choose_positive
 from mr_elm.solvers.kernel.kelm import PASSES, KernelSolution
 from mr_elm.solvers.kernel.kelm_cg import Product
 from mr_elm.solvers.kernel.nystrom import Preconditioner, hash_rounded
@@ -43,7 +45,7 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
         made: Made = describe(data, found), kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef)
         if data.options.probabilities:
             kind = 'folds' if fold else 'leave-one-out'
-            made = calibrate(*made, fold or hold_out(data, solution), kind, data.options.threshold)
+            made = fit_to(data.source, made, fold or hold_out(data, solution), data.options.threshold, kind)
         if data.options.intervals:
             made = add_intervals(*made, fold or hold_out(data, solution))
         return *made, data.source.first
@@ -139,8 +141,9 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
     """Make the header of the model; found : what the solver says of itself."""
     options, rejected = data.options, data.summary.rejected
     shown = {'emit': options.emit} if options.solver != 'cg' and not (options.solver == 'svd' and options.rank) else {}
+    names = data.classes.names if data.classes else []
     return ModelHeader(
-        method='mr-kelm', task=options.task, classes=data.classes.names if data.classes else [],
+        method='mr-kelm', task=options.task, classes=names, positive=choose_positive(options.positive, names),
         n_features=data.task.n_features, n_rows_used=data.n_rows, n_rows_rejected=sum(rejected.values()),
         encoding=data.summary.encoding_record, targets=describe_targets(data.summary),
         parameters={

@@ -24,7 +24,8 @@ class NodeInputs(NodeProblem):
 
         Raises DataFormatError when the rows cannot be used.
         """
-        found = learn_rows(data, options.task, n_landmarks, options.seed, options.n_sampled, refuses)
+        found = learn_rows(data, options.task, n_landmarks, options.seed, options.n_sampled, refuses,
+                           options.positive)
         inputs = cls(options, *found, data)
         return inputs.announce_metric() if options.n_sampled else inputs
 

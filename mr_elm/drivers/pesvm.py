@@ -41,7 +41,8 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeMode
         return initial_elm.train(data, options)
     if like is None or len(like.members) == 1:
         return train_on(data, options, like)  # type: ignore[arg-type]
-    made = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows), member)
+    made = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows,
+                                       positive=options.positive), member)
             for member in like.members]
     model = join_members([HiddenNodeModel(header, arrays) for header, arrays, _ in made])
     return *fit_held_out(data, (model.header, model.arrays), options), data.first

@@ -42,13 +42,17 @@ def predict(model_path: str, plan: InputPlan, out: str, engine: Engine, written:
 
 
 def evaluate(model_path: str, model: Model, plan: InputPlan, engine: Engine, bad_rows: str = 'stop',
-             leave_one_out: bool = False) -> tuple[Evaluation, Accounts]:
+             leave_one_out: bool = False, threshold: float | None = None,
+             positive: str | None = None) -> tuple[Evaluation, Accounts]:
     """Score a model on labelled rows: their Evaluation. Also returns the Accounts.
 
     leave_one_out : the rows are those of the training; each is judged by the model of the others. Raises
         DataFormatError when they are not as many.
+    threshold : of the probability of the class `positive`, None for the labels of the model.
     """
     arguments = ['--model', model_path, *(['--leave-one-out'] if leave_one_out else [])]
+    if threshold is not None and positive is not None:
+        arguments += ['--threshold', repr(threshold), '--positive', str(model.classes.index(positive))]
     job, found = DataSet(plan, engine, bad_rows).run(MREvaluate, arguments, 'evaluation'), Evaluation()
     for key, value in job:
         kind, numbers = split_key(key)

@@ -9,7 +9,7 @@ from mr_elm.io.encoding import CATEGORY, Encoding
 from mr_elm.io.text import quote
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.checks import check_labels, demand_one_label, demand_rows, find_classes
+from mr_elm.rows.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
 from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.streaming.mr_values import MRValues
 from mr_elm.sums.summary import Summary
@@ -17,18 +17,24 @@ from mr_elm.sums.values import ColumnValues, choose_encoding
 
 
 def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
-               n_sampled: int = 0, refuses: str = 'this training') -> tuple[Summary, Any]:
+               n_sampled: int = 0, refuses: str = 'this training', positive: str | None = None) -> tuple[Summary, Any]:
     """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
 
     n_landmarks, n_sampled : how many landmarks and sampled rows to choose, by hashes with the key `seed`.
     refuses : what cannot take several targets or labels of a row, '' where they are welcome.
+    positive : the class that the options name as the positive one, or None.
     Raises DataFormatError when the rows or their labels cannot be used.
     """
     summary = summarise(data, n_landmarks, seed, n_sampled)
     check_labels(data.plan, summary, task)
     if refuses:
         demand_one_label(data.plan, summary, refuses)
-    return summary, None if task == 'regression' else find_classes(data.plan, summary)
+    if task == 'regression':
+        return summary, None
+    classes = find_classes(data.plan, summary)
+    if positive is not None:
+        demand_positive(data.plan, classes, positive)
+    return summary, classes
 
 
 def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:

@@ -19,7 +19,7 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
     data = DataSet(plan, engine, options.bad_rows)
-    summary, classes = learn_rows(data, options.task)
+    summary, classes = learn_rows(data, options.task, positive=options.positive)
     task, kernel, _ = state_rows(options, summary, classes)
     kernels, C_values = search.candidates(task.n_features)
     share = search.choose_share(plan.name, summary.n_rows, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')

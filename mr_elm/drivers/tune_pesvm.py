@@ -59,7 +59,8 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine)
     if by_passes and search.n_sampled:
         raise ValueError('--metric: expected none with --solver passes, or at most '
                          f'{MOST_GRAM_NODES:,} --hidden and --solver gram')
-    inputs = NodeInputs(options, *learn_rows(data, options.task, n_landmarks, options.seed, search.n_sampled), data)
+    inputs = NodeInputs(options, *learn_rows(data, options.task, n_landmarks, options.seed, search.n_sampled,
+                                             positive=options.positive), data)
     if by_passes:
         folds = describe_folds(inputs, replace(search, tested=1))
         return *tune_passes.tune(inputs, search, folds), data.first

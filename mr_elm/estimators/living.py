@@ -116,7 +116,8 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         """Make the fitted estimator of a model, which lives on with its scaling and nodes."""
         estimator, machine = super()._of_model(model), LivingMachine.of_model(model)
         names = [str(label) for label in getattr(estimator, 'classes_', ())]
-        estimator.machine_ = replace(machine, header=replace(machine.header, classes=names))
+        positive = None if machine.header.positive is None else names[model.classes.index(machine.header.positive)]
+        estimator.machine_ = replace(machine, header=replace(machine.header, classes=names, positive=positive))
         return estimator
 
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:

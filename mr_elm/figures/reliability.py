@@ -13,20 +13,28 @@ from mr_elm.typing import Floats
 MOST = 10  # classes that the legend names
 
 
-def draw(found: Evaluation, classes: Sequence[str], path: str | Path) -> None:
-    """Draw three panels. found : of a model with probabilities. classes : their names. path : of the png."""
+def draw(found: Evaluation, classes: Sequence[str], path: str | Path, positive: str | None = None) -> None:
+    """Draw three panels.
+
+    found : of a model with probabilities. classes : their names. path : of the png. positive : of two classes, the one
+    whose curves are drawn.
+    """
+    rankings = {k: ranking for k, ranking in sorted(found.rankings.items()) if positive in (None, classes[k])}
     with open_figure(path, columns=3, figsize=(12, 4)) as (_, (reliability, roc, precision)):
         if found.probabilities is not None:
             draw_reliability(reliability, found.probabilities.bins)
-        for k, ranking in sorted(found.rankings.items()):
+        for k, ranking in rankings.items():
             true, false = ranking.curve()
             draw_curves(roc, precision, true, false, classes[k])
         label(reliability, 'probability of the predicted class', 'share that is right')
         label(roc, 'false positive rate', 'true positive rate (recall)')
         label(precision, 'recall', 'precision')
         roc.plot([0, 1], [0, 1], ':', color='grey')
-        if 1 < len(found.rankings) <= MOST:
+        if 1 < len(rankings) <= MOST:
             roc.legend(fontsize='small', title='class')
+        if positive is not None:
+            roc.set_title(f'positive class: {positive}', fontsize='medium')
+            precision.set_title(f'positive class: {positive}', fontsize='medium')
 
 
 def draw_reliability(axes: Any, bins: Floats) -> None:

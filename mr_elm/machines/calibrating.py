@@ -76,14 +76,15 @@ def calibrate(header: ModelHeader, arrays: Mapping[str, np.ndarray], rows: HeldO
     numbers = rows.numbers.astype(int)
     demand_every_class(header.classes, np.bincount(numbers, rows.weights, len(header.classes)),
                        f'among the {len(numbers):,} rows that were scored')
-    if threshold and len(header.classes) != 2:
+    if threshold and header.positive is None:
         raise DataFormatError(f'--threshold: expected two classes, found {len(header.classes)}')
     scores = class_scores(rows.decisions, len(header.classes), header.parameters.get('multiclass', ONE_VS_ALL))
     facts = {'scored': kind, 'rows': len(numbers), 'rows_of_training': header.n_rows_used}
     fitted = fit_calibration(scores, numbers, rows.weights)
-    if threshold:
-        P = Labelling(2, calibration=fitted).probabilities(rows.decisions)[:, 1]
-        header = replace(header, threshold=choose_threshold(threshold, P, numbers == 1, rows.weights))
+    if threshold and header.positive is not None:
+        k = header.classes.index(header.positive)
+        P = Labelling(2, calibration=fitted).probabilities(rows.decisions)[:, k]
+        header = replace(header, threshold=choose_threshold(threshold, P, numbers == k, rows.weights))
     return replace(header, calibration=facts), {**arrays, 'calibration': fitted}
 
 

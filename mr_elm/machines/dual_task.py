@@ -157,7 +157,8 @@ class DualTask(RowsTask):
         if (self.method, self.rule) == ('sphere-svm', 'paper'):
             parameters |= {'subset': self.subset, 'attempts': self.attempts}
         return ModelHeader.from_json({  # in the order of keys that files of these methods have
-            'method': self.method, 'task': 'classification', 'classes': classes, 'n_features': self.n_features,
+            'method': self.method, 'task': 'classification', 'classes': classes, 'positive': None,
+            'n_features': self.n_features,
             'parameters': {**parameters, **self.features, 'solver': self.rule},
             'n_rows_used': 0, 'n_rows_rejected': 0, 'history': []})
 

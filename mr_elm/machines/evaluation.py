@@ -11,7 +11,7 @@ from mr_elm.io.blocks import Block
 from mr_elm.model_base import Model
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets
-from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
+from mr_elm.scores.probability_scores import ProbabilityScores, area_scores, precision_scores
 from mr_elm.scores.ranking import LIMIT, TOTAL, Ranking
 from mr_elm.typing import Floats
 
@@ -21,7 +21,9 @@ class Evaluation:
     """Hold the counts of all rows: a Confusion, LabelSets where rows have several labels, or Residuals of a regression.
 
     targets : number of a target -> Residuals, where rows have several.
-    probabilities : sums of what the probabilities say, or None. rankings : class number -> Ranking by its probability.
+    probabilities : sums of what the probabilities say, or None.
+    rankings : class number -> Ranking by its probability, or of two classes by the decision value where there are no
+        probabilities.
     """
 
     counts: Confusion | Residuals | LabelSets | None = None
@@ -29,8 +31,12 @@ class Evaluation:
     probabilities: ProbabilityScores | None = None
     rankings: dict[int, Ranking] = field(default_factory=dict)
 
-    def scores(self, classes: Sequence[str], target_names: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the scores by name, what takes several numbers last. classes : in class order."""
+    def scores(self, classes: Sequence[str], target_names: Sequence[str] = (),
+               positive: str | None = None) -> dict[str, Any]:
+        """Return the scores by name, what takes several numbers last.
+
+        classes : in class order. positive : of two classes, the one that F1, precision and recall are about.
+        """
         if self.targets:
             return average_targets({name: self.targets[k] for k, name in enumerate(target_names)})
         if isinstance(self.counts, Residuals):
@@ -39,18 +45,27 @@ class Evaluation:
             return self.counts.scores(classes)
         found = self.counts.scores(list(classes)) if self.counts else {}
         tables = {name: found.pop(name) for name in ('per_class', 'confusion')}
+        if self.counts and positive is not None:
+            found |= {'positive': positive, **self.counts.positive_scores(positive)}
         if self.probabilities is not None:
-            found |= {**self.probabilities.scores(), **area_scores(list(self.rankings.values()))}
+            found |= self.probabilities.scores()
+        if positive is None:
+            found |= area_scores(list(self.rankings.values()))
+        elif self.rankings:  # those of both classes have the same area
+            found |= {**area_scores([self.rankings[1]]), **precision_scores(self.rankings[classes.index(positive)])}
         return {**found, **tables}
 
 
-class ProbabilityCollector:
-    """Collect the probabilities of a task, and count them when many have come. model : Model with probabilities."""
+class ScoreCollector:
+    """Collect the scores of the rows of a task, and count them when many have come.
+
+    model : Model of two classes, or with probabilities.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        n_classes = len(model.classes)
-        self.ranked = range(1, 2) if n_classes == 2 else range(n_classes)
+        self.calibrated = model.labelling.calibration is not None
+        self.ranked = range(len(model.classes))
         self.limit = min(LIMIT, TOTAL // len(self.ranked))
         self.waiting: list[tuple] = []
         self.scores: ProbabilityScores | None = None
@@ -62,9 +77,13 @@ class ProbabilityCollector:
                             self.model.classes else -1 for label in block.names])[block.codes]
         known, weights = numbers >= 0, np.ones(len(block)) if block.weights is None else block.weights
         if known.any():
-            self.waiting.append((self.model.labelling.probabilities(decisions[known]), numbers[known], weights[known]))
+            self.waiting.append((self.score(decisions[known]), numbers[known], weights[known]))
         if sum(len(part[1]) for part in self.waiting) >= self.limit:
             self.count()
+
+    def score(self, decisions: Floats) -> Floats:
+        """Return the probability of each class, or what ranks rows alike, (n, K)."""
+        return self.model.labelling.probabilities(decisions) if self.calibrated else np.hstack([-decisions, decisions])
 
     def count(self) -> None:
         """Count the rows that wait."""
@@ -72,10 +91,12 @@ class ProbabilityCollector:
             return
         P, numbers, weights = map(np.concatenate, zip(*self.waiting, strict=True))
         self.waiting = []
-        scores = ProbabilityScores.of(P, numbers, weights)
-        self.scores = scores if self.scores is None else self.scores.merge(scores)
+        if self.calibrated:
+            scores = ProbabilityScores.of(P, numbers, weights)
+            self.scores = scores if self.scores is None else self.scores.merge(scores)
         for k in self.ranked:
-            ranking = Ranking.of(P[:, k], numbers == k, weights, self.limit)
+            rank = Ranking.of if self.calibrated else Ranking.of_numbers
+            ranking = rank(P[:, k], numbers == k, weights, self.limit)
             self.rankings[k] = self.rankings[k].merge(ranking) if k in self.rankings else ranking
 
     def collect(self) -> Iterator[tuple[tuple, list[np.ndarray]]]:

@@ -173,7 +173,8 @@ def record(header: ModelHeader, batch: Batch, classes: Sequence[str], action: st
     """Write into a header what was done with a batch, and which classes there are now."""
     history = extend_history(header.history, make_event(action, batch.n_rows, dict(batch.rejected)))
     blas = sorted({*header.parameters['blas'], *batch.blas})
-    return replace(header, classes=list(classes), history=history).change_parameters(blas=blas)
+    positive = header.positive if len(classes) == 2 and header.positive in classes else None
+    return replace(header, classes=list(classes), positive=positive, history=history).change_parameters(blas=blas)
 
 
 def steps_of(header: ModelHeader) -> GridSteps:

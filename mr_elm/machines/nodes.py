@@ -16,6 +16,7 @@ from mr_elm.machines.metric import LearnedMetric, learn_from_sample, sample_rows
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.model_parts import describe_map, landmark_widths
 from mr_elm.scores.selection import NodeCandidate
+from mr_elm.scores.threshold import choose_positive
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -89,8 +90,10 @@ class NodeProblem:
     def describe(self, layer: HiddenLayer, steps: GridSteps, blas: Iterable[str]) -> ModelHeader:
         """Make the header of a machine on these nodes and grids; None stands where the solver has its say."""
         options, summary = self.options, self.summary
+        names = self.classes.names if self.classes else []
         return ModelHeader(
-            method=options.method, task=options.task, classes=self.classes.names if self.classes else [],
+            method=options.method, task=options.task, classes=names,
+            positive=choose_positive(options.positive, names),
             n_features=layer.n_features, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
             encoding=summary.encoding_record, targets=describe_targets(summary),
             parameters={

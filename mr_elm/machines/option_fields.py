@@ -86,9 +86,15 @@ def probabilities_option() -> Any:
 
 def threshold_option() -> Any:
     """Make the option that asks for a threshold."""
-    return option(None, '--probabilities of two classes: choose the P(last class) above which a row is of it, by '
-                  'rows held out: balanced (accuracy), f1, or how much worse a missed row of it is than a false one',
-                  metavar='balanced|f1|COST', advanced=True)
+    return option(None, '--probabilities of two classes: choose the probability of the positive class above which a '
+                  'row is of it, by rows held out: balanced (accuracy), f1, or how much worse a missed row of it is '
+                  'than a false one', metavar='balanced|f1|COST', advanced=True)
+
+
+def positive_option() -> Any:
+    """Make the option that names the positive class."""
+    return option(None, 'two classes: the one that --threshold, F1, precision, recall and their curves are about '
+                  '(default: the last class)', metavar='LABEL', advanced=True)
 
 
 def intervals_option() -> Any:
@@ -123,7 +129,7 @@ class TrainingOptions:
     @property
     def needs_one_label(self) -> str:
         """Return the option that cannot be used where rows have several targets or labels, or ''."""
-        wanted = {'metric': 'none', 'class_weight': None, 'leave_one_out': False}
+        wanted = {'metric': 'none', 'class_weight': None, 'leave_one_out': False, 'positive': None}
         given = [name for name, default in wanted.items() if getattr(self, name, default) != default]
         return self.holds_out or next((f'--{name.replace("_", "-")}' for name in given), '')
 
@@ -136,9 +142,10 @@ class TrainingOptions:
         """Raise ValueError where options contradict each other."""
 
 
-def demand_classes(task: str, class_weight: str | None, probabilities: bool) -> None:
-    """Raise ValueError for --class-weight or --probabilities together with --task regression."""
-    for flag, given in (('--class-weight', class_weight), ('--probabilities', probabilities)):
+def demand_classes(task: str, class_weight: str | None, probabilities: bool, positive: str | None) -> None:
+    """Raise ValueError for --class-weight, --probabilities or --positive together with --task regression."""
+    for flag, given in (('--class-weight', class_weight), ('--probabilities', probabilities),
+                        ('--positive', positive is not None)):
         demand(task != 'regression' or not given, f'{flag}: cannot be used with --task regression, expected classes')
 
 

@@ -16,6 +16,7 @@ from mr_elm.machines.option_fields import (
     intervals_option,
     kernel_option,
     option,
+    positive_option,
     probabilities_option,
     rule_option,
     threshold_option,
@@ -53,6 +54,7 @@ class PESVMOptions(MetricOptions):
     class_weight: str | None = class_weight_option('{method}')
     probabilities: bool = probabilities_option()
     threshold: str | None = threshold_option()
+    positive: str | None = positive_option()
     intervals: bool = intervals_option()
     solver: str | None = option(None, 'gram: sum up one matrix of L x L numbers, which update and forget need; passes: '
                                 'conjugate gradients, each step one pass over the rows, no task has such a matrix '
@@ -69,7 +71,7 @@ class PESVMOptions(MetricOptions):
     def check(self) -> None:
         """Raise ValueError for class weights of a regression, and for nodes that there cannot be."""
         super().check()
-        demand_classes(self.task, self.class_weight, self.probabilities)
+        demand_classes(self.task, self.class_weight, self.probabilities, self.positive)
         demand_threshold(self.threshold, self.probabilities)
         demand_intervals(self.task, self.intervals)
         demand(not self.holds_out or self.nu < float('inf'),
@@ -150,6 +152,7 @@ class DualOptions(KernelOptions):
     weights: str = weights_option('random nodes')
     probabilities: bool = probabilities_option()
     threshold: str | None = threshold_option()
+    positive: str | None = positive_option()
     rule: str | None = rule_option('sparse-elm')
     eps: float = option(1e-3, 'stop at this violation of the optimality conditions', 'solver', advanced=True)
     max_iter: int | None = option(None, "stop after so many iterations (default: the solver's own limit)", 'solver',
@@ -232,6 +235,7 @@ class KELMOptions(KernelOptions):
     class_weight: str | None = class_weight_option('')
     probabilities: bool = probabilities_option()
     threshold: str | None = threshold_option()
+    positive: str | None = positive_option()
     intervals: bool = intervals_option()
     solver: str | None = option(None, 'cholesky, svd: store the kernel matrix; cg: recompute it in passes '
                                 '(default: cholesky, or cg beyond --memory)',
@@ -252,7 +256,7 @@ class KELMOptions(KernelOptions):
     def check(self) -> None:
         """Raise ValueError where an option belongs to another solver."""
         super().check()
-        demand_classes(self.task, self.class_weight, self.probabilities)
+        demand_classes(self.task, self.class_weight, self.probabilities, self.positive)
         demand_threshold(self.threshold, self.probabilities)
         demand(not (self.leave_one_out and self.solver == 'cg'),
                '--leave-one-out: expected --solver cholesky or svd, cg has no closed form')

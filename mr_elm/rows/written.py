@@ -1,6 +1,6 @@
 """Write what a model says of rows: a line of text a row, the label first, then what the user asks for."""
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, compress
 from typing import Any
 
@@ -21,7 +21,7 @@ class Written:
     """Say what is written of each row behind its label.
 
     scores : the decision values. probabilities : of each class.
-    threshold : of P(last class), instead of the one of the model.
+    threshold : of the probability of the positive class, instead of the one of the model.
     interval : the share of targets that lower and upper bounds are to hold, or None. leverage : of the row.
     """
 
@@ -48,8 +48,7 @@ class Written:
         """Raise ValueError when a model cannot say what is asked for."""
         if self.probabilities and 'calibration' not in model.arrays:
             raise ValueError('--probabilities: expected a model that was trained with --probabilities')
-        if self.threshold is not None and ('calibration' not in model.arrays or len(model.classes) != 2):
-            raise ValueError('--threshold: expected a model of two classes that was trained with --probabilities')
+        demand_threshold(model, self.threshold)
         if self.interval is not None:
             if 'interval_residuals' not in model.arrays:
                 raise ValueError('--interval: expected a model that was trained with --intervals')
@@ -72,9 +71,7 @@ class Writer:
 
     def __init__(self, model: Model, written: Written) -> None:
         self.model, self.written, self.spread = model, written, Spread(model)
-        self.labelling = model.labelling
-        if written.threshold is not None:
-            self.labelling = replace(self.labelling, threshold=written.threshold)
+        self.labelling = model.label_by(written.threshold)
 
     def write(self, X: Rows) -> list[str]:
         """Return a line of text for each row."""
@@ -117,7 +114,17 @@ def add_written_arguments(add: Callable) -> None:
     add('--leverage', action='store_true', default=False, help=AdvancedHelp(
         'pesvm, elm: write how unlike the rows of the training a row is'))
     add('--threshold', type=float, metavar='P', help=AdvancedHelp(
-        'two classes: predict the last class where its probability is above P'))
+        'two classes: predict the positive class where its probability is above P'))
+
+
+def demand_threshold(model: Model, threshold: float | None) -> None:
+    """Raise ValueError where a model has no probabilities of two classes, or the threshold is none of these."""
+    if threshold is None:
+        return
+    if 'calibration' not in model.arrays or len(model.classes) != 2:
+        raise ValueError('--threshold: expected a model of two classes that was trained with --probabilities')
+    if not 0 <= threshold <= 1:
+        raise ValueError(f'--threshold: expected a probability, from 0 to 1, found {threshold:g}')
 
 
 def groups_of(model: Model) -> Iterator[tuple[str, ...]]:

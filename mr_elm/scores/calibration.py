@@ -50,13 +50,15 @@ class Labelling:
     """Say how the decision values of a model become classes.
 
     n_classes : K. scheme : one-vs-all or one-vs-one. calibration : (K,) or None; without it there are no probabilities.
-    threshold : of two classes, the P(last class) above which a row is of the last class; None for the larger one.
+    threshold : of two classes, the probability of the class number `positive` above which a row is of this class; None
+        for the more probable class.
     """
 
     n_classes: int
     scheme: str = ONE_VS_ALL
     calibration: Floats | None = None
     threshold: float | None = None
+    positive: int = 1
 
     def score(self, decisions: Floats) -> Floats:
         """Return e^t f + b, (n, K), from decision values (n, P); softmax makes probabilities of them."""
@@ -80,7 +82,9 @@ class Labelling:
         if self.calibration is None:
             return class_numbers(decisions, self.n_classes, self.scheme)
         P = self.probabilities(decisions)
-        return P.argmax(axis=1) if self.threshold is None else (P[:, 1] > self.threshold).astype(int)
+        if self.threshold is None:
+            return P.argmax(axis=1)
+        return np.where(P[:, self.positive] > self.threshold, self.positive, 1 - self.positive)
 
 
 def fit_calibration(scores: Floats, numbers: np.ndarray, weights: Floats | None = None) -> Floats:

@@ -35,6 +35,17 @@ class Confusion:
         return {'accuracy': divide(right, total), 'rows': total, **balance(matrix), 'per_class': per_class,
                 'confusion': {'true': truths, 'predicted': classes, 'rows': matrix}}
 
+    def positive_scores(self, positive: str) -> dict:
+        """Return F1, precision and recall of a class; None where there is nothing to divide by, but an F1 of 0.
+
+        As in scikit-learn the F1 of a class that no row has, and that is never predicted, is 0.
+        """
+        right = self.table.get((positive, positive), 0)
+        true = sum(n for (label, _), n in self.table.items() if label == positive)
+        said = sum(n for (_, name), n in self.table.items() if name == positive)
+        return {'f1': divide(2 * right, true + said) or 0.0, 'precision': divide(right, said),
+                'recall': divide(right, true)}
+
 
 def balance(matrix: list) -> dict:
     """Return balanced accuracy, the mean recall of the classes that occur, and Matthews' coefficient.

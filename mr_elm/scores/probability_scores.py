@@ -75,3 +75,9 @@ def area_scores(rankings: Sequence[Ranking]) -> dict[str, float]:
         return {}
     error = max(ranking.error for ranking in known)
     return {'auc': float(np.mean([ranking.area for ranking in known])), **({'auc_error': error} if error else {})}
+
+
+def precision_scores(ranking: Ranking) -> dict[str, float | None]:
+    """Return the average precision of a class, None where no row is of it, and its error bound."""
+    error = ranking.average_precision_error
+    return {'average_precision': ranking.average_precision, **({'average_precision_error': error} if error else {})}

@@ -1,6 +1,6 @@
-"""Count how probabilities rank rows, in counts that merge: the area under the ROC curve, the curves themselves.
+"""Count how probabilities or decision values rank rows, in counts that merge: curves, and the areas under them.
 
-Each distinct probability has the weights of the positive and of the negative rows. Beyond a limit, probabilities that
+Each distinct value has the weights of the positive and of the negative rows. Beyond a limit, values that
 agree in their leading bits are counted together. How many bits are dropped depends on the rows alone, not on the order
 in which counts merge.
 """
@@ -13,16 +13,17 @@ import numpy as np
 
 from mr_elm.typing import Floats
 
-LIMIT = 1 << 17  # distinct probabilities of a class
+LIMIT = 1 << 17  # distinct values of a class
 TOTAL = 1 << 21  # of all classes
+SMALLEST = np.finfo(float).tiny
 HALF = np.array(0.5).view(np.int64)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Hold the weights of rows by probability.
+    """Hold the weights of rows by value.
 
-    keys : (m,) int64, increasing as the probabilities. positive, negative : (m,) weights.
+    keys : (m,) int64, increasing as the values. positive, negative : (m,) weights.
     dropped : bits that keys have lost. limit : on m.
     """
 
@@ -36,6 +37,11 @@ class Ranking:
     def of(cls, probabilities: Floats, positive: np.ndarray, weights: Floats, limit: int = LIMIT) -> Ranking:
         """Count rows. probabilities, weights : (n,). positive : (n,) of bool."""
         return cls(key_of(probabilities), weights * positive, weights * ~positive, 0, limit).reduce()
+
+    @classmethod
+    def of_numbers(cls, values: Floats, positive: np.ndarray, weights: Floats, limit: int = LIMIT) -> Ranking:
+        """Count rows by any finite numbers, (n,); see `of`."""
+        return cls(key_of_number(values), weights * positive, weights * ~positive, 0, limit).reduce()
 
     def merge(self, other: Ranking) -> Ranking:
         """Return the counts of both sets of rows."""
@@ -65,6 +71,32 @@ class Ranking:
         both = self.positive.sum() * self.negative.sum()
         return float(self.positive @ self.negative / (2 * both)) if both and self.dropped else 0.0
 
+    @property
+    def average_precision(self) -> float | None:
+        """Return the mean precision over the positive rows, None where there are none.
+
+        The precision of a row is that of all rows of its value or a larger one.
+        """
+        true, false = self.curve()
+        if not true[-1]:
+            return None
+        said = (true + false)[1:]
+        precision = np.divide(true[1:], said, out=np.zeros(len(said)), where=said > 0)
+        return float(np.diff(true) @ precision / true[-1])
+
+    @property
+    def average_precision_error(self) -> float:
+        """Return a bound on the error of the average precision, 0 where no bits were dropped.
+
+        Rows of one key may have had any order: the negative ones first, or last.
+        """
+        true, false = self.curve()
+        if not (self.dropped and true[-1]):
+            return 0.0
+        least, most = true[:-1] / np.maximum(true[:-1] + false[1:], SMALLEST), true[1:] / np.maximum(
+            true[1:] + false[:-1], SMALLEST)
+        return float(np.diff(true) @ (most - least) / true[-1])
+
     def curve(self) -> tuple[Floats, Floats]:
         """Return the weights of positive and of negative rows above each cut, (m + 1,) each, the highest cut first."""
         true, false = (np.append(0.0, np.cumsum(part[::-1])) for part in (self.positive, self.negative))
@@ -87,3 +119,9 @@ def key_of(probabilities: Floats) -> np.ndarray:
     P = np.asarray(probabilities, dtype=float) + 0.0
     low, high = np.minimum(P, 0.5).view(np.int64), np.minimum(1 - P, 0.5).view(np.int64)
     return np.where(P <= 0.5, low, 2 * HALF - high)
+
+
+def key_of_number(values: Floats) -> np.ndarray:
+    """Return int64 keys in the order of finite numbers (n,)."""
+    bits = (np.asarray(values, dtype=float) + 0.0).view(np.int64)
+    return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)

@@ -1,8 +1,10 @@
-"""Choose the probability of the last of two classes above which a row is labelled so."""
-from collections.abc import Callable
+"""Choose the positive one of two classes, and the probability of it above which a row is labelled so."""
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from mr_elm.io.text import quote
+from mr_elm.sums.statistics import find_class
 from mr_elm.typing import Floats
 
 Goal = Callable[[Floats, Floats, float, float], Floats]  # (true, false, positive, negative) weights -> what is largest
@@ -14,7 +16,7 @@ def balanced_accuracy(true: Floats, false: Floats, positive: float, negative: fl
 
 
 def f1(true: Floats, false: Floats, positive: float, negative: float) -> Floats:
-    """Return the harmonic mean of precision and recall of the last class."""
+    """Return the harmonic mean of precision and recall of the positive class."""
     return 2 * true / (true + false + positive)
 
 
@@ -38,12 +40,32 @@ GOALS: dict[str, Goal] = {'balanced': balanced_accuracy, 'f1': f1}
 
 
 def choose_threshold(name: str, probabilities: Floats, positive: np.ndarray, weights: Floats) -> float:
-    """Return the threshold that is best for rows held out: rows with a larger probability are of the last class.
+    """Return the threshold that is best for rows held out: rows with a larger probability are of the positive class.
 
-    name : see `make_goal`. probabilities : (n,) of the last class. positive : (n,) of bool. weights : (n,).
+    name : see `make_goal`. probabilities : (n,) of that class. positive : (n,) of bool. weights : (n,).
     """
     cuts, places = np.unique(probabilities, return_inverse=True)
     true, false = (np.append(0.0, np.cumsum(np.bincount(places.ravel(), part, len(cuts))[::-1]))
                    for part in (weights * positive, weights * ~positive))
-    edges = np.concatenate([[1.0], (cuts[1:] + cuts[:-1])[::-1] / 2, [0.0]])
-    return float(edges[make_goal(name)(true, false, true[-1], false[-1]).argmax()])
+    middle = (cuts[1:] + cuts[:-1]) / 2
+    between = np.where(middle < cuts[1:], middle, cuts[:-1])  # of neighbours in float64 the middle is one of them
+    edges = np.concatenate([[1.0], between[::-1], [0.0]])
+    values = make_goal(name)(true, false, true[-1], false[-1])
+    n_edges = len(edges) if cuts[0] > 0 else len(edges) - 1  # no probability is above 0 in all rows
+    return float(edges[values[:n_edges].argmax()])
+
+
+def choose_positive(label: str | None, classes: Sequence[str]) -> str | None:
+    """Return the one of two classes that a label names; None where there is no label, which leaves it to the header.
+
+    Raises ValueError where the label names none of two classes.
+    """
+    if label is None:
+        return None
+    if len(classes) != 2:
+        raise ValueError(f'--positive: expected two classes, found {len(classes) or "a regression"}')
+    name = find_class(label, classes)
+    if name is None:
+        raise ValueError(f'--positive: expected {quote(classes[0])} or {quote(classes[1])}, the classes, found '
+                         f'{quote(label)}')
+    return name

@@ -1,4 +1,5 @@
 """Summarise columns and labels in one pass, in pieces that merge."""
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -200,3 +201,12 @@ class Classes:
             counts[number[keys[name]]] += entries[name][0]
             weights[number[keys[name]]] += entries[name][2]
         return cls(names, counts, weights, {name: number[key] for name, key in keys.items()})
+
+
+def find_class(label: str, names: Sequence[str]) -> str | None:
+    """Return which of some classes a label names ('1', '+1' and '1.0' name one), None where it names none."""
+    table = LabelTable({name: [0, [0, 0, number]] for number, name in enumerate(names)})
+    table.add(label, 0, [1, 0, 0])
+    classes = Classes.of(table)
+    name = classes.names[classes.index[label]]
+    return name if name in names else None

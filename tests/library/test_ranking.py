@@ -7,8 +7,8 @@ from scipy.special import softmax
 from sklearn import metrics as oracle
 
 from mr_elm.scores.metrics import Confusion
-from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
-from mr_elm.scores.ranking import Ranking, key_of
+from mr_elm.scores.probability_scores import ProbabilityScores, area_scores, precision_scores
+from mr_elm.scores.ranking import Ranking, key_of, key_of_number
 
 
 def draw(seed, k, n=700):
@@ -97,7 +97,44 @@ def test_keys_are_in_the_order_of_the_probabilities_and_tell_them_apart_at_both_
     assert np.array_equal(again.keys, ranking.keys) and again.area == ranking.area == 1.0
 
 
+@pytest.mark.parametrize('scale', [0.0, 1.0, 1e-300, 1e300])
+def test_the_average_precision_is_that_of_scikit_learn_with_ties_and_weights(scale):
+    P, numbers, weights = draw(8, 2)
+    values = scale * np.log(P[:, 0] / P[:, 1])
+    for w in (np.ones(len(numbers)), weights):
+        wanted = oracle.average_precision_score(numbers == 0, values, sample_weight=w)
+        found = merged(Ranking.of_numbers, np.random.default_rng(0), values, numbers == 0, w)
+        assert found.average_precision == pytest.approx(wanted, rel=1e-12) and found.average_precision_error == 0
+        area = oracle.roc_auc_score(numbers == 0, values, sample_weight=w)
+        assert area_scores([found])['auc'] == pytest.approx(area, rel=1e-12)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_the_average_precision_of_many_values_is_within_its_bound(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=20_000)
+    positive = rng.random(20_000) < 0.5 / (1 + np.exp(-3 * values))
+    ranking = merged(lambda *rows: Ranking.of_numbers(*rows, 500), rng, values, positive, np.ones(20_000))
+    assert ranking.dropped and len(ranking.keys) <= 500
+    off = abs(ranking.average_precision - oracle.average_precision_score(positive, values))
+    assert 0 < off <= ranking.average_precision_error < 0.05
+    name = 'average_precision_error'
+    assert precision_scores(ranking)[name] == ranking.average_precision_error
+
+
+def test_keys_of_numbers_are_in_their_order():
+    largest = np.finfo(float).max
+    values = np.array([-largest, -1.5, -1, -1e-300, -5e-324, 0, 5e-324, 1e-300, 1, 1 + 2**-52, largest])
+    assert (np.diff(key_of_number(values).astype(object)) > 0).all()
+    assert key_of_number(np.array([-0.0])) == key_of_number(np.array([0.0]))
+    ranking = Ranking.of_numbers(values, values > 0, np.ones(len(values)))
+    again = Ranking.from_arrays([np.asarray(part, float) for part in ranking.to_arrays()])
+    assert np.array_equal(again.keys, ranking.keys) and again.average_precision == again.area == 1
+
+
 def test_rows_of_one_class_have_no_area():
+    none = Ranking.of_numbers(np.array([0.2, 0.7]), np.array([False, False]), np.ones(2))
+    assert precision_scores(none) == {'average_precision': None}
     assert area_scores([Ranking.of(np.array([0.2, 0.7]), np.array([True, True]), np.ones(2))]) == {}
 
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as oracle
 
-from mr_elm.scores.threshold import choose_threshold
+from mr_elm.scores.threshold import choose_positive, choose_threshold
 
 SCORES = {'balanced': lambda y, said, w: oracle.balanced_accuracy_score(y, said, sample_weight=w),
           'f1': lambda y, said, w: oracle.f1_score(y, said, sample_weight=w, zero_division=0),
@@ -20,6 +20,33 @@ def test_no_other_cut_is_better(name, seed):
     threshold = choose_threshold(name, P, y == 1, w)
     found = SCORES[name](y, threshold < P, w)
     assert found == pytest.approx(max(SCORES[name](y, cut < P, w) for cut in [-1, *np.unique(P)]))
+
+
+def test_a_cut_between_neighbours_of_float64_tells_them_apart():
+    P = np.array([0.5, np.nextafter(0.5, 1), np.nextafter(np.nextafter(0.5, 1), 1)])
+    for k in (1, 2):
+        positive = np.arange(3) >= k
+        assert ((choose_threshold('f1', P, positive, np.ones(3)) < P) == positive).all()
+
+
+def test_probabilities_of_zero_cannot_be_above_a_threshold():
+    P, positive = np.array([0.0, 0.0, 0.3, 0.4]), np.array([True, True, False, True])
+    # costs of the cuts above 0.4, 0.3 and 0: 300, 200, 201; a cut at 0 misses two rows as that above 0 does
+    assert choose_threshold('100', P, positive, np.ones(4)) == pytest.approx(0.35)
+
+
+@pytest.mark.parametrize('label, name', [('1', '+1'), ('+1', '+1'), ('1.0', '+1'), ('-1', '-1.0')])
+def test_the_positive_class_is_named_by_its_value(label, name):
+    assert choose_positive(label, ['-1.0', '+1']) == name
+
+
+@pytest.mark.parametrize('label, classes, what', [
+    ('c', ['a', 'b'], "expected 'a' or 'b', the classes, found 'c'"), ('2', ['0', '1'], "found '2'"),
+    ('nan', ['0', '1'], "found 'nan'"), ('a', ['0', '1'], "found 'a'"), ('1.0', ['1', 'x'], "found '1.0'"),
+    ('a', ['a', 'b', 'c'], 'expected two classes, found 3'), ('a', [], 'found a regression')])
+def test_a_label_that_names_none_of_two_classes_is_refused(label, classes, what):
+    with pytest.raises(ValueError, match=what):
+        choose_positive(label, classes)
 
 
 def test_a_missed_row_that_costs_more_lowers_the_threshold():

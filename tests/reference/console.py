@@ -55,9 +55,9 @@ def kind_of(before, number, behind, head):
         return FREE
     if before.endswith('condition about '):
         return CONDITION
-    if before.split() in (['accuracy'], ['balanced_accuracy'], ['matthews']):
+    if before.split() in ([name] for name in ('accuracy', 'balanced_accuracy', 'matthews', 'auc', 'average_precision')):
         return ACCURACY
-    if head in ('precision', 'recall'):
+    if head in ('precision', 'recall') or before.split() in ([name] for name in ('f1', 'precision', 'recall')):
         return COMPUTED
     digits = re.sub(r'e.*|\D', '', number).lstrip('0')
     return LONG if '.' in number and len(digits) >= ALL_DIGITS else EXACT
@@ -100,19 +100,24 @@ def compare_matrices(shown, printed):
 
 
 def contradictions(text):
-    """Yield where accuracy, rows, precision or recall of a text do not follow from its confusion matrix."""
+    """Yield the scores of a text that do not follow from its confusion matrix."""
     if matrix_of(text) is None:
         return
-    *_, matrix = matrix_of(text)
+    names, _, matrix = matrix_of(text)
     right, true, said = matrix.diagonal(), matrix.sum(axis=1), matrix.sum(axis=0)
-    computed = [f'{right.sum() / matrix.sum():.6f}', f'{matrix.sum():,.0f}', f'{(right / true).mean():.6g}',
-                f'{matthews_of(matrix):.6g}',
-                *(f'{hits / guesses:.4f} {hits / rows:.4f} {rows:,.0f}'
-                  for hits, guesses, rows in zip(right, said, true, strict=True))]
-    lines = [line.split(maxsplit=1) for line in text.partition(MATRIX)[0].splitlines() if NUMBER.search(line)]
-    for line, wanted in zip(lines[-len(computed):], computed, strict=True):
-        if ' '.join(line[1].split()) != wanted:
-            yield f'{wanted} follows from the confusion matrix, {" ".join(line)} is beside it'
+    computed = {'accuracy': f'{right.sum() / matrix.sum():.6f}', 'rows': f'{matrix.sum():,.0f}',
+                'balanced_accuracy': f'{(right / true).mean():.6g}', 'matthews': f'{matthews_of(matrix):.6g}',
+                **{name: f'{hits / guesses:.4f} {hits / rows:.4f} {rows:,.0f}'
+                   for name, hits, guesses, rows in zip(names, right, said, true, strict=True)}}
+    lines = dict(line.split(maxsplit=1) for line in text.partition(MATRIX)[0].splitlines() if len(line.split()) > 1)
+    if positive := lines.get('positive'):
+        k = names.index(positive)
+        computed |= {'f1': f'{2 * right[k] / (true[k] + said[k]):.6g}', 'precision': f'{right[k] / said[k]:.6g}',
+                     'recall': f'{right[k] / true[k]:.6g}'}
+    for name, wanted in computed.items():
+        beside = ' '.join(lines.get(name, 'nothing').split())
+        if beside != wanted:
+            yield f'{wanted} follows from the confusion matrix, {beside} is beside {name}'
 
 
 def matthews_of(matrix):
