@@ -8,16 +8,19 @@ from typing import TypeVar
 
 import numpy as np
 
+from mr_elm.errors import ModelFormatError
 from mr_elm.features.metric import Importance
 from mr_elm.header import ModelHeader
 from mr_elm.io.encoding import Encoding
-from mr_elm.io.store import save_model
+from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.io.text import read_number
-from mr_elm.model_checks import check_importance, demand_metric
+from mr_elm.model_checks import check_importance, check_labelling, demand_metric
 from mr_elm.scores.calibration import Labelling
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, machine_count
 from mr_elm.typing import Floats, Rows
 
+# what missing parts, or parts that do not fit, raise
+UNFIT = (ModelFormatError, KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 Kind = TypeVar('Kind', bound='Model')
 PRESENT = 0.5  # decision values are fitted to 1 where a row has a label, and to 0 where it has not
 
@@ -115,9 +118,25 @@ class Model(ABC):
         """Return a class number a row, (n,) int; for a regression a number a row; see `decide` for several of them."""
         return self.decide(self.decision_function(X))
 
-    def save(self, path: str | PathLike) -> None:
-        """Write the model under exactly this name, whole or not at all."""
-        save_model(path, self.header, self.arrays)
+    def save(self, path: str | PathLike, name: str | None = None) -> None:
+        """Write the model under exactly this name, whole or not at all. name : what messages call the file.
+
+        Raises ModelFormatError where the file cannot be read back, as after numbers that are not finite.
+        """
+        def read_back(written: str) -> None:
+            try:
+                header, arrays = load_arrays(written, name or path)
+                type(self)(ModelHeader.from_json(header), arrays).check_whole()
+            except UNFIT as error:
+                raise ModelFormatError(f'{name or path}: expected a model that can be read back, it is not written '
+                                       f'({error})') from None
+
+        save_arrays(path, self.header.to_json(), self.arrays, read_back)
+
+    def check_whole(self) -> None:
+        """Raise what UNFIT names when parts are missing or do not fit, those of labels and probabilities included."""
+        self.check()
+        check_labelling(self.header, self.arrays)
 
     @cached_property
     def labelling(self) -> Labelling:

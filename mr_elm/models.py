@@ -19,11 +19,10 @@ from mr_elm.features.single import SingleMachine, takes_single
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import BLOCK_ROWS, widen
 from mr_elm.io.store import load_arrays
-from mr_elm.model_base import Model
+from mr_elm.model_base import UNFIT, Model
 from mr_elm.model_checks import (
     check_arrays,
     check_header,
-    check_labelling,
     check_metric,
     check_sparse_vectors,
     check_sums,
@@ -240,7 +239,7 @@ def refusing(path: str | PathLike) -> Iterator[None]:
         yield
     except ModelFormatError as error:
         raise ModelFormatError(f'{path}: {error}') from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+    except UNFIT as error:
         raise ModelFormatError(f'{path}: expected a whole model, parts are missing or do not fit ({error})') from None
 
 
@@ -262,10 +261,13 @@ def read_model(path: str | PathLike, name: str | None = None) -> Model:
     if header.get('method') not in METHODS:
         raise ModelFormatError(f'{path}: expected a model of {", ".join(METHODS)}, found {header.get("method")!r}')
     with refusing(path):
-        known = ModelHeader.from_json(header)
-        kind = (AveragedModel if known.members is not None else
-                HiddenNodeModel if 'map' in known.parameters else KernelModel)
-        model = kind(known, arrays)
-        model.check()
-        check_labelling(model.header, arrays)
+        model = make_model(ModelHeader.from_json(header), arrays)
+        model.check_whole()
     return model
+
+
+def make_model(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> Model:
+    """Return the model of a header and arrays, of the kind that the header says."""
+    if header.members is not None:
+        return AveragedModel(header, arrays)
+    return HiddenNodeModel(header, arrays) if 'map' in header.parameters else KernelModel(header, arrays)

@@ -33,12 +33,11 @@ from mr_elm.engines.spark.engine import is_local_master
 from mr_elm.engines.spark.session import STAGING, find_context, pack_code
 from mr_elm.files.storage import fetch_file, write_file
 from mr_elm.io.formats import RowOptions
-from mr_elm.io.store import save_model
 from mr_elm.machines.option_fields import flag_of, option_fields, value_type
 from mr_elm.methods import METHODS
 from mr_elm.methods import load as import_named
 from mr_elm.model_base import Model
-from mr_elm.models import read_model
+from mr_elm.models import make_model, read_model
 from mr_elm.passes.work import ROOT
 from mr_elm.rows.batches import (
     PREDICTION,
@@ -154,7 +153,7 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
           make_engine('spark', ('-D', f'{STAGING}={root}', *(['--cache'] if cache else []))) as engine):
         header, arrays, _ = import_named(METHODS[method].driver)(plan_inputs([folder], rows), settings, engine)
         path = os.path.join(local, 'model.npz')
-        save_model(path, header, arrays)
+        make_model(header, arrays).save(path)
         return load(path)
 
 

@@ -235,6 +235,10 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
         self.reduced.finish()
 
     @staticmethod
+    def demand_usable(line: bytes, plan: Any) -> None:
+        """Raise DataFormatError when a line that the stage wrote by hand is of no use to the next one."""
+
+    @staticmethod
     def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:
         """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
         for line in lines:

@@ -10,7 +10,7 @@ from mr_elm.cli.rejected import name_rejected, remove_rejected, write_rejected
 from mr_elm.engines.base import Engine
 from mr_elm.files.storage import demand_free, write_file
 from mr_elm.header import ModelHeader
-from mr_elm.io.store import save_model
+from mr_elm.models import make_model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import AdvancedHelp, row_options
@@ -38,7 +38,7 @@ class Output:
              accounts: Accounts | None) -> None:
         """Write a model, and the rows that were left out."""
         with write_file(self.path) as local:
-            save_model(local, header, arrays)
+            make_model(header, arrays).save(local, self.path)
         if accounts is not None and accounts.rows:
             write_rejected(name_rejected(self.path), accounts, engine)
         elif self.overwrite:

@@ -9,6 +9,7 @@ from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.summary import summarise
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
+from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_classes, merge_models, options_of
 from mr_elm.machines.nodes import describe_targets
@@ -80,6 +81,12 @@ def summarise_new(model: NodeModel, data: DataSet) -> Summary:
     if summary.columns.n_features > model.n_features:
         raise DataFormatError(f'{data.plan.name}: expected rows of {model.n_features} features, as the model has, '
                               f'found rows of {summary.columns.n_features}')
+    for member in model.members:
+        try:
+            demand_scalable((summary.columns.minimum, summary.columns.maximum), summary.columns.n,
+                            member.layer.offset, member.layer.scale, summary.name_column)
+        except DataFormatError as error:
+            raise DataFormatError(f'{data.plan.name}: {error}') from None
     return summary
 
 

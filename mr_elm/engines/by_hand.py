@@ -81,7 +81,7 @@ def run(job: Any, argv: list[str]) -> None:
         with give_target(engine, folder) as target:
             stage = run_stage(job, data, own, target)
             with stage.finished() as finished:
-                copy_lines(finished.lines(stage.accounts), job)
+                copy_lines(finished.lines(stage.accounts), job, data.plan)
             data.reconcile(stage.accounts)
             if folder:
                 engine.deliver(finished, folder)
@@ -109,10 +109,14 @@ def give_target(engine: Engine, folder: str | None) -> AbstractContextManager[li
     return engine.output_arguments(folder) if folder else nullcontext([])
 
 
-def copy_lines(lines: Iterable[bytes], job: Any) -> None:
-    """Write lines to standard output as they come, unless the job is to leave them in --output-dir."""
+def copy_lines(lines: Iterable[bytes], job: Any, plan: Any) -> None:
+    """Write lines to standard output as they come, unless the job is to leave them in --output-dir.
+
+    plan : InputPlan of the rows. Raises DataFormatError where a line is of no use, see `demand_usable`.
+    """
     wanted = prints_output(job)
     for line in lines:
+        job.demand_usable(line, plan)
         if wanted:
             job.stdout.write(line)
     job.stdout.flush()

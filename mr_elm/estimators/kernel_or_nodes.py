@@ -59,6 +59,11 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         if self.kernel not in self._kernels:
             raise ValueError(f'kernel: expected one of {", ".join(self._kernels)}, found {self.kernel!r}')
 
+    @property
+    def _power(self) -> int:
+        kind = KERNELS.get(self.kernel)
+        return 2 if kind is None or kind.of_distance else 4 * int(kind.factor({'degree': self.degree}))
+
     def _make_kernel(self) -> Kernel:
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
         return make_kernel(self.kernel, self._width, getattr(self, 'normalise', False), **given)

@@ -14,6 +14,7 @@ from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import is_set_matrix, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes, measure_ones
+from mr_elm.features.scaling import demand_scalable
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
@@ -232,6 +233,8 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
                      for bound in (labelled.X.min(axis=0), labelled.X.max(axis=0)))
         steps, n_rows = GridSteps.of(layer.bound(low, high), *labelled.bounds()), len(labelled.y)
         if machine is not None:
+            n = len(labelled.y) if labelled.sample_weight is None else float(labelled.sample_weight.sum())
+            demand_scalable((low, high), n, layer.offset, layer.scale, self._summarise().name_column)
             steps = choose_grid(steps_of(machine.header), steps, machine.header.n_rows_used + n_rows)
         names, known = ([], [0]) if labels is None else (
             list(map(str, labels)), np.searchsorted(labels, self.classes_))

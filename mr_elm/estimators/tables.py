@@ -60,8 +60,8 @@ class TableRows:
         encoding, rows = self._encode(frame, weights, reset)
         found = check_X_y(rows, **how) if 'y' in how else check_array(rows, **how)
         if reset:
-            self._learn_scaling(encoding, rows, weights)
             self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
+            self._learn_scaling(encoding, rows, weights)
         return found
 
     def _encode(self, frame: Frame, weights: Floats, reset: bool) -> tuple[Encoding | None, Rows]:
@@ -84,8 +84,18 @@ class TableRows:
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, rows, dtype=float)
             rows, weights = rows[weights > 0], weights[weights > 0]
-        summary = Summary(ColumnStatistics.of(rows, weights), encoding=encoding)
-        self.scaling_ = summary.choose_scaling(self.scale)
+        summary = self._summarise(columns=ColumnStatistics.of(rows, weights))
+        self.scaling_ = summary.choose_scaling(self.scale, self._power)
+
+    @property
+    def _power(self) -> int:
+        """Return which power of the features is added up, see `features.scaling`."""
+        return 2
+
+    def _summarise(self, **known: Any) -> Summary:
+        """Return a Summary that knows the columns of the rows."""
+        names = list(getattr(self, 'feature_names_in_', ()))
+        return Summary(encoding=self.encoding_, input={'names': names}, **known)
 
     def _check_numbers(self, X: Any, reset: bool, **how: Any) -> Any:
         """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""
@@ -119,7 +129,13 @@ class TableRows:
 def is_plain(X: Rows) -> bool:
     """Tell whether rows are an array of finite numbers: scikit-learn takes longer to say so than a small fit takes."""
     return (type(X) is np.ndarray and X.ndim == 2 and X.dtype == float and X.size > 0 and X.flags.c_contiguous
-            and bool(np.isfinite(X.sum())))
+            and is_finite(X))
+
+
+def is_finite(X: Floats) -> bool:
+    """Tell whether the sum of all numbers is finite."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        return bool(np.isfinite(X.sum()))
 
 
 def read_weights(sample_weight: Weights, frame: Frame) -> Floats:

@@ -73,6 +73,10 @@ class Targets(RegressorMixin, MultiOutputMixin):
     def _set_targets(self, y: Labels) -> Floats:
         """Remember the shape of y, and return it as numbers, (n, K)."""
         self.single_, T = np.ndim(y) == 1, np.asarray(y, dtype=float).reshape(len(y), -1)
+        with np.errstate(over='ignore'):
+            if not np.isfinite(np.square(T).sum()):
+                raise ValueError('y: expected targets whose squares can be added up in float64, found targets as large '
+                                 f'as {np.abs(T).max():.3g}: divide them by a constant')
         self.n_targets_ = T.shape[1]
         return T
 

@@ -112,6 +112,11 @@ class Kernel:
         return self.kind.factor(self.parameters)
 
     @property
+    def power(self) -> int:
+        """Return which power of a feature its values, or for a kernel of inner products their squares, grow with."""
+        return 2 if self.kind.of_distance else 4 * int(self.factor)
+
+    @property
     def takes_root(self) -> bool:
         """Tell whether the exponential is of the distance, not of its square."""
         return self.kind.exponent == 1

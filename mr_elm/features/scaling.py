@@ -1,23 +1,33 @@
 """Choose offset and scale of every feature: z = (x - offset) * scale."""
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.errors import DataFormatError
 from mr_elm.typing import Floats, Rows
 
 SCALES = ('standard', 'minmax', 'none')
 
 
-def choose_scaling(kind: str, statistics: Any, indicators: np.ndarray | None = None) -> tuple[Floats, Floats]:
+def count_from_0(feature: int) -> str:
+    """Name a column that has no name."""
+    return f'{feature} (counted from 0)'
+
+
+def choose_scaling(kind: str, statistics: Any, indicators: np.ndarray | None = None,
+                   name: Callable[[int], str] = count_from_0, power: int = 2) -> tuple[Floats, Floats]:
     """Return (offset, scale), each (d,), from ColumnStatistics.
 
     kind : standard (mean 0, population standard deviation 1), minmax (the papers' [-1, 1]) or none.
     Under standard and minmax a constant feature has the scale 0: it is ignored, whatever its value in later rows.
     indicators : (d,) bool, features that are 1 or 0 and stay so unless they are constant; none by default.
+    name, power : see `demand_scalable`, which raises DataFormatError for a column whose numbers are too large.
     """
     d = statistics.n_features
     if kind == 'none':
+        demand_scalable((statistics.minimum, statistics.maximum), statistics.n, np.zeros(d), np.ones(d), name, power)
         return np.zeros(d), np.ones(d)
     low, high = statistics.minimum, statistics.maximum
     constant = high <= low
@@ -28,10 +38,35 @@ def choose_scaling(kind: str, statistics: Any, indicators: np.ndarray | None = N
     else:
         raise ValueError(f'scale: expected one of {", ".join(SCALES)}, found {kind!r}')
     constant = constant | (width < np.finfo(float).tiny)  # beyond which 1 / width is infinite
+    width = np.where(np.isinf(width), np.nan, width)  # 1 / inf would leave the column out in silence
     offset, scale = np.where(constant, low, offset), np.where(constant, 0.0, 1 / np.where(constant, 1.0, width))
     if indicators is not None:
         offset, scale = np.where(indicators, 0.0, offset), np.where(indicators & ~constant, 1.0, scale)
+    demand_scalable((low, high), statistics.n, offset, scale, name, power)
     return offset, scale
+
+
+def demand_scalable(bounds: tuple[Floats, Floats], n: float, offset: Floats, scale: Floats,
+                    name: Callable[[int], str] = count_from_0, power: int = 2) -> None:
+    """Raise DataFormatError for a column whose scaled numbers are not finite, or too large to add up powers of them.
+
+    bounds : (least, largest) of each feature of rows, which may have fewer than d features. n : sum of their weights.
+    offset, scale : (d,).
+    name : function (number of a feature) -> its column, for the message.
+    power : which power of the scaled numbers is added up: 2 for distances and variances, see also `Kernel.power`.
+    """
+    (low, high), d = bounds, len(bounds[0])
+    with np.errstate(over='ignore', invalid='ignore'):
+        largest = np.maximum(np.abs(low - offset[:d]), np.abs(high - offset[:d])) * scale[:d]
+        too_large = ~np.isfinite(n * d * largest**power)
+    if too_large.any():
+        feature = int(too_large.argmax())
+        found = max(abs(float(low[feature])), abs(float(high[feature])))
+        what = 'squares' if power == 2 else 'kernel values'
+        raise DataFormatError(f'column {name(feature)}: expected numbers whose {what} can be added up in float64, '
+                              f'found numbers as large as {found:.3g}, too large to scale: where such a number '
+                              'stands for a missing value, leave the field empty and encode missing values; else '
+                              'divide the column by a constant, or use the scale minmax')
 
 
 def scale_rows(X: Rows, offset: Floats, scale: Floats) -> Rows:

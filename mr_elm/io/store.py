@@ -8,7 +8,7 @@ import stat
 import tempfile
 import uuid
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from types import TracebackType
 from typing import IO, Any
@@ -29,18 +29,23 @@ NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_
 
 
 def save_model(path: FilePath, header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a model under exactly this name, whole or not at all."""
+    """Write a model for the tasks of a job; `Model.save` writes those for users."""
     save_arrays(path, header.to_json(), arrays)
 
 
-def save_arrays(path: FilePath, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def save_arrays(path: FilePath, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
+                check: Callable[[str], None] | None = None) -> None:
     """Write named arrays under exactly this name, whole or not at all.
 
-    header : what JSON can hold; format and version are added.
+    header : what JSON can hold; format and version are added. check : raises where the file at a path, which is whole
+    but does not have its name yet, must not get it.
     """
     text = json.dumps({'format': FORMAT, 'version': VERSION, **header})
     with replace_file(path) as stream:
         np.savez(stream, **{'header': np.array(text), **arrays})  # type: ignore[arg-type]
+        if check is not None:
+            stream.flush()
+            check(stream.name)
 
 
 class replace_file:

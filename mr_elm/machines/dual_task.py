@@ -168,17 +168,18 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
 
     summary : Summary of the rows, with a sample of them where a metric is to be learned.
     """
-    offset, scale = summary.choose_scaling(options.scale)
     d = summary.columns.n_features
     if options.kernel in KERNELS:
         kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree,
                              normalised=options.normalise)
+        offset, scale = summary.choose_scaling(options.scale, kernel.power)
         if summary.sparse and kernel.kind.of_distance:
             offset = np.zeros(d)  # distances do not see it, and rows stay sparse
         learned = learn_for_kernel(options, summary, classes, kernel)
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
         arrays = scaling_arrays(offset, scale, learned.metric if learned else None)
     else:
+        offset, scale = summary.choose_scaling(options.scale)
         weights, biases = draw_nodes(options.kernel, options.n_hidden, d, options.seed, options.weight_scale,
                                      options.weights)
         features = {'map': options.kernel, 'n_hidden': options.n_hidden, 'weight_scale': options.weight_scale,

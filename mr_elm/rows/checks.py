@@ -1,4 +1,6 @@
 """Check that the rows of a data set can be used for a training."""
+import numpy as np
+
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.threshold import choose_positive
@@ -23,6 +25,24 @@ def check_labels(plan: InputPlan, summary: Summary, task: str) -> None:
     if (task == 'regression') != (summary.target is not None):
         raise DataFormatError(f'{plan.pack}: expected rows packed for {task}, found rows packed for another task: '
                               f'pack them again (mr-elm pack --task {task})')
+
+
+    demand_summable(plan, summary)
+
+
+def demand_summable(plan: InputPlan, summary: Summary) -> None:
+    """Raise DataFormatError when the weights of the rows, or the squares of the targets, overflow in their sum."""
+    if summary.weights is not None and not np.isfinite(summary.columns.n):
+        raise DataFormatError(f'{plan.name}: expected row weights that can be added up in float64, found weights '
+                              f'as large as {summary.weights.maximum[0]:.3g}: divide all weights by a constant')
+    if summary.target is None:
+        return
+    names = summary.input.get('target_names') or [summary.input.get('label_name')] * summary.n_targets
+    for k in np.flatnonzero(~np.isfinite(summary.target.squares + summary.target.mean**2 * summary.columns.n)):
+        found = max(abs(summary.target.minimum[k]), abs(summary.target.maximum[k]))
+        target = f'target {k + 1}' if names[k] is None else f'column {names[k]!r}'
+        raise DataFormatError(f'{plan.name}: {target}: expected targets whose squares can be added up in float64, '
+                              f'found targets as large as {found:.3g}: divide them by a constant')
 
 
 def demand_one_label(plan: InputPlan, summary: Summary, what: str) -> None:

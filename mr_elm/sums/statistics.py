@@ -48,7 +48,8 @@ class ColumnStatistics:
         blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS))
         summarise = summarise_sparse if sp.issparse(X) else (
             summarise_encoded if isinstance(X, EncodedRows) else summarise_dense)
-        return reduce(cls.merge, (summarise(X[rows], weights[rows]) for rows in blocks))
+        with np.errstate(over='ignore', invalid='ignore'):  # `choose_scaling` refuses columns that overflow
+            return reduce(cls.merge, (summarise(X[rows], weights[rows]) for rows in blocks))
 
     def widen(self, n_features: int) -> 'ColumnStatistics':
         """Add columns of zeros, which narrower sparse rows stand for."""
@@ -63,9 +64,11 @@ class ColumnStatistics:
         width = max(self.n_features, other.n_features)
         a, b = self.widen(width), other.widen(width)
         n = a.n + b.n
-        shift = b.mean - a.mean
-        return ColumnStatistics(n, np.minimum(a.minimum, b.minimum), np.maximum(a.maximum, b.maximum),
-                                a.mean + shift * (b.n / n), a.squares + b.squares + shift**2 * (a.n * b.n / n))
+        with np.errstate(over='ignore', invalid='ignore'):
+            shift = b.mean - a.mean
+            mean = a.mean + shift * (b.n / n)
+            squares = a.squares + b.squares + shift**2 * (a.n * b.n / n)
+        return ColumnStatistics(n, np.minimum(a.minimum, b.minimum), np.maximum(a.maximum, b.maximum), mean, squares)
 
     def columns(self, start: int, stop: int) -> 'ColumnStatistics':
         """Take some of the features."""

@@ -1,13 +1,14 @@
 """Hold what a method must know of a data set before it looks at the rows; the manifest of a pack keeps it too."""
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from mr_elm.features.landmarks import rows_from_arrays
-from mr_elm.features.scaling import choose_scaling
+from mr_elm.features.scaling import choose_scaling, count_from_0
 from mr_elm.io.blocks import stack
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.kinds import find_kind
@@ -58,9 +59,24 @@ class Summary:
         """Return the encoding as JSON can hold it, None without one."""
         return None if self.encoding is None else self.encoding.to_json()
 
-    def choose_scaling(self, kind: str) -> tuple[Floats, Floats]:
+    def choose_scaling(self, kind: str, power: int = 2) -> tuple[Floats, Floats]:
         """Return (offset, scale), each (d,); see `choose_scaling` of features."""
-        return choose_scaling(kind, self.columns, None if self.encoding is None else self.encoding.indicators)
+        indicators = None if self.encoding is None else self.encoding.indicators
+        return choose_scaling(kind, self.columns, indicators, self.name_column, power)
+
+    def name_column(self, feature: int) -> str:
+        """Return how a message calls the column of a feature: by its name, or counted from 1 as in the file."""
+        if self.encoding is not None:
+            return repr(self.encoding.columns[bisect_right(self.encoding.starts, feature) - 1].name)
+        if self.input.get('names'):
+            return repr(self.input['names'][feature])
+        if 'kind' not in self.input:  # rows of an estimator
+            return count_from_0(feature)
+        if self.sparse:
+            return str(feature + 1)
+        special = {self.input['label_column'], self.input['weight_column'], *self.input.get('target_columns', ())}
+        columns = self.input.get('positions') or [j for j in range(feature + len(special) + 1) if j not in special]
+        return str(columns[feature] + 1)
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, Any]], input: dict) -> Summary:

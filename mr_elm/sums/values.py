@@ -85,6 +85,8 @@ class ColumnValues:
         counts = None if self.counts is None or other.counts is None else self.counts + other.counts
         weight = self.weight + other.weight
         mean = self.mean + (other.mean - self.mean) * (other.weight / weight) if weight else 0.0
+        if not math.isfinite(mean):  # the difference overflowed
+            mean = self.mean * (self.weight / weight) + other.mean * (other.weight / weight)
         return ColumnValues(None if counts is None or len(counts) > MAX_VALUES else counts, weight, mean,
                             self.missing + other.missing, self.texts + other.texts, self.dates + other.dates,
                             min(filter(None, [self.example, other.example]), default=''))

@@ -18,7 +18,7 @@ from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_model
 from mr_elm.model_parts import describe_map, landmark_widths, layer_arrays, layer_of, vector_arrays, vectors_of
-from mr_elm.models import HiddenNodeModel, KernelModel, load_layer, read_model
+from mr_elm.models import AveragedModel, HiddenNodeModel, KernelModel, load_layer, read_model
 
 D, L = 5, 8
 
@@ -279,3 +279,16 @@ def test_dense_rows_wider_than_a_tile_are_scored():
     arrays = {'feature_offset': np.zeros(d), 'feature_scale': np.ones(d), 'support_vectors': X[:3],
               'dual_coef': np.ones((3, 1)), 'intercept': np.zeros(1)}
     np.testing.assert_allclose(KernelModel(header, arrays).predict(X), (X @ X[:3].T).sum(axis=1), rtol=1e-10)
+
+
+@pytest.mark.parametrize('make, name', [(make_model, 'output_weights'),
+                                        (lambda: make_kernel_model(sigma=1)[0], 'dual_coef'),
+                                        (lambda: AveragedModel.of([make_model(), make_model()]), '1/output_weights')])
+def test_a_model_that_could_not_be_read_back_does_not_take_its_name(make, name, tmp_path):
+    model, path = make(), tmp_path / 'm.npz'
+    model.save(path)
+    before = path.read_bytes()
+    model.arrays[name][-1, 0] = np.nan
+    with pytest.raises(ModelFormatError, match=rf'm.npz: expected a model that can be read back, .*{name[-6:]}'):
+        model.save(path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
