@@ -1,4 +1,11 @@
-"""Name what can go wrong, so that a caller can tell bad data from a bad model."""
+"""Name what can go wrong, so that a caller can tell bad data from a bad model, and write objects for people."""
+from collections.abc import Sized
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+LONGEST = 400  # characters of an object in a message or at a prompt
+LONGEST_VALUE = 60
+FEW = 5  # items of a list that are written one by one
 
 
 class DataFormatError(ValueError):
@@ -31,3 +38,36 @@ def describe_error(error: BaseException, hint: str = '') -> str:
     text = ' '.join(str(error).split())
     return text if isinstance(error, (*EXPECTED, OSError)) else (
         f'{type(error).__name__}: {text}{hint}')
+
+
+def one_line(thing: Any) -> str:
+    """Return the repr of a dataclass in one line: arrays by type and shape, other large values by their size."""
+    return write_object(thing, {each.name: getattr(thing, each.name) for each in fields(thing) if each.repr})
+
+
+def write_object(thing: object, values: dict[str, Any]) -> str:
+    """Return the name of an object's class, with these values, in one line."""
+    text = f'{type(thing).__name__}({", ".join(f"{name}={write_value(value)}" for name, value in values.items())})'
+    return text if len(text) <= LONGEST else f'{text[:LONGEST]}...)'
+
+
+def write_value(value: Any) -> str:
+    """Return a value in a few words, without the names of numpy's types around it: 'x', and not np.str_('x')."""
+    if hasattr(value, 'dtype') and hasattr(value, 'shape'):
+        if value.shape or not hasattr(value, 'item'):
+            return f'{value.dtype} {value.shape}'
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return cut(repr(value))
+    if is_dataclass(value):
+        return f'{type(value).__name__}(...)'
+    if isinstance(value, (list, tuple)) and len(value) <= FEW:
+        return f'[{", ".join(map(write_value, value))}]'
+    if isinstance(value, Sized):
+        return f'{type(value).__name__} of {len(value):,}'
+    return type(value).__name__
+
+
+def cut(text: str) -> str:
+    """Return a text without what makes it long."""
+    return text if len(text) <= LONGEST_VALUE else f'{text[:LONGEST_VALUE]}...'

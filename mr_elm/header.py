@@ -3,7 +3,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mr_elm.errors import ModelFormatError
+from mr_elm.errors import ModelFormatError, one_line
 
 PARTS = ('encoding', 'members', 'calibration', 'threshold', 'targets')  # a reader must know these keys
 REQUIRABLE = (*PARTS, 'metric')
@@ -47,6 +47,7 @@ class ModelHeader:
     targets: Mapping[str, Any] | None = None
     others: Mapping[str, Any] = field(default_factory=dict, compare=False)
     keys: tuple[str, ...] = field(default=KEYS, compare=False, repr=False)
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         if self.positive is None and len(self.classes) == 2 and self.separator is None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from mr_elm.errors import ModelFormatError
+from mr_elm.errors import ModelFormatError, write_object
 from mr_elm.features.metric import Importance
 from mr_elm.header import ModelHeader
 from mr_elm.io.encoding import Encoding
@@ -34,6 +34,10 @@ class Model(ABC):
 
     header: ModelHeader
     arrays: Mapping[str, np.ndarray]
+
+    def __repr__(self) -> str:
+        names = ('method', 'task', 'classes', 'n_features', 'n_rows_used')
+        return write_object(self, {**{name: getattr(self.header, name) for name in names}, 'arrays': list(self.arrays)})
 
     @property
     def n_features(self) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import write_value
 from mr_elm.features.nodes import measure_ones, name_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, SCHEMES
@@ -16,7 +17,7 @@ SPARSE_PARTS = tuple(f'support_vectors_{part}' for part in ('data', 'indices', '
 def demand(fine: object, what: str, found: object) -> None:
     """Raise ValueError unless something is as expected. what : the name and what was expected."""
     if not fine:
-        raise ValueError(f'expected {what}, found {found!r:.40}')
+        raise ValueError(f'expected {what}, found {write_value(found)}')
 
 
 def is_whole(value: object, least: int = 0) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import ModelFormatError
+from mr_elm.errors import ModelFormatError, write_value
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, name_nodes
@@ -47,7 +47,7 @@ def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) ->
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
     map, kernel = parameters['map'], name_landmark_kernel(parameters)
     if map not in MAPS:
-        raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {map!r}')
+        raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {write_value(map)}')
     if map == 'nystrom':
         weights = arrays['landmarks']
         biases = landmark_widths(kernel, len(weights), float(parameters['sigma']))
@@ -97,5 +97,5 @@ def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
 def check_landmarks(kernel: str, sigma: float) -> None:
     """Raise ValueError unless landmarks can have this kernel and this width."""
     if kernel not in LANDMARK_NODES:
-        raise ValueError(f'kernel: expected one of {", ".join(LANDMARK_NODES)}, found {kernel!r}')
+        raise ValueError(f'kernel: expected one of {", ".join(LANDMARK_NODES)}, found {write_value(kernel)}')
     make_kernel('gaussian' if kernel == 'gaussian' else 'laplacian', sigma=sigma)  # both Laplacians have widths alike

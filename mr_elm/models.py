@@ -40,7 +40,7 @@ FEW_COEFFICIENTS = 10_000  # of pairs, most of which are 0: up to so many, one p
 TILE_BYTES = 1 << 25  # what rows scored together may take as dense ones
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HiddenNodeModel(Model):
     """Predict from hidden nodes: f(x) = [Phi(x), -1] B."""
 
@@ -99,7 +99,7 @@ def measure_margins(values: Floats) -> Floats:
     return first - second
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AveragedModel(Model):
     """Predict the mean of the decision values of several machines of hidden nodes that were trained on the same rows.
 
@@ -145,7 +145,7 @@ def join_members(members: Sequence[HiddenNodeModel]) -> NodeModel:
     return members[0] if len(members) == 1 else AveragedModel.of(members)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KernelModel(Model):
     """Predict from support vectors s on scaled rows z: f(z) = K(z, s) A + r."""
 

@@ -31,6 +31,7 @@ from mr_elm.engines.spark.data_frames import (
 )
 from mr_elm.engines.spark.engine import is_local_master
 from mr_elm.engines.spark.session import STAGING, find_context, pack_code
+from mr_elm.errors import write_value
 from mr_elm.files.storage import fetch_file, write_file
 from mr_elm.io.formats import RowOptions
 from mr_elm.machines.option_fields import flag_of, option_fields, value_type
@@ -61,6 +62,9 @@ class SparkModel:
 
     trained: Model
     data: bytes
+
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}({self.trained!r})'
 
     def transform(self, df: Any) -> Any:
         """Return a DataFrame with the new column `prediction`, and `probability` where the model has probabilities.
@@ -175,7 +179,7 @@ def make_options(method: str, given: Mapping[str, Any]) -> Any:
 def demand_choice(what: str, found: Any, choices: Sequence[str]) -> str:
     """Return what was found. Raises ValueError when it is none of the choices."""
     if found not in choices:
-        raise ValueError(f'{what}: expected {", ".join(choices)}, found {found!r}')
+        raise ValueError(f'{what}: expected {", ".join(choices)}, found {write_value(found)}')
     return found
 
 
@@ -195,5 +199,5 @@ def check_value(name: str, each: Any, value: Any) -> Any:
         fits = type(value) in (int, float) and value > 0 and (option.infinite or isfinite(value))
         expected = 'a number above 0'
     if not fits:
-        raise ValueError(f'{name}: expected {expected}, found {value!r}')
+        raise ValueError(f'{name}: expected {expected}, found {write_value(value)}')
     return value

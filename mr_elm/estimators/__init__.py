@@ -1,6 +1,7 @@
 """Offer the solvers as scikit-learn estimators: thin, over rows in memory that the caller has scaled."""
 from sklearn.base import BaseEstimator
 
+from mr_elm.errors import write_value
 from mr_elm.estimators.dual import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.estimators.elm import ELMClassifier, ELMRegressor
 from mr_elm.estimators.esvm import ESVMClassifier, ESVMRegressor
@@ -36,4 +37,4 @@ def to_estimator(model: Model) -> BaseEstimator:
     for kind in ESTIMATORS[model.header.task]:
         if kind._method == model.header.method:
             return kind._of_model(model)
-    raise ValueError(f'expected a method that has an estimator, found {model.header.method!r}')
+    raise ValueError(f'expected a method that has an estimator, found {write_value(model.header.method)}')

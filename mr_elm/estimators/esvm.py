@@ -2,15 +2,15 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from mr_elm.errors import write_value
 from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.living import LivingESVM, name_classes
 from mr_elm.estimators.probabilities import Labelled, demand_one_label
 from mr_elm.estimators.tables import REFUSE
-from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
+from mr_elm.estimators.values import Targets, available_with, is_set_matrix, row_weights
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.options import PESVMOptions
@@ -79,7 +79,7 @@ class ESVMClassifier(Labelled, LivingESVM):
         known = () if anew else self.classes_
         labels = np.unique(np.concatenate([part for part in (known, y, declared) if len(part)]))
         if len(labels) < 2:
-            raise ValueError(f'expected rows of two classes, all are of one class, {labels[0]!r}')
+            raise ValueError(f'expected rows of two classes, all are of one class, {write_value(labels[0])}')
         return labels
 
     def _join_sets(self, y: Labels, anew: bool) -> np.ndarray:
@@ -152,7 +152,7 @@ class ESVMRegressor(Targets, LivingESVM):
         self._set_targets(y)
         return X, y, weights
 
-    @available_if(lambda estimator: estimator.intervals)
+    @available_with('intervals')
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
         """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
 

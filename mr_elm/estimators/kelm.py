@@ -1,6 +1,7 @@
 """Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
 import numpy as np
 
+from mr_elm.errors import write_value
 from mr_elm.estimators.jobs import count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from mr_elm.estimators.probabilities import Labelled, hold_out
@@ -84,12 +85,12 @@ class KernelELM(KernelOrNodes):
     def _demand_fitting(self, takes_passes: bool) -> None:
         self._demand_known_kernel()
         if self.solver not in SOLVERS:
-            raise ValueError(f'solver: expected one of {", ".join(SOLVERS)}, found {self.solver!r}')
+            raise ValueError(f'solver: expected one of {", ".join(SOLVERS)}, found {write_value(self.solver)}')
         if self._holds_out and self.solver == 'cg':
             raise ValueError('leave_one_out, probabilities: expected the solver cholesky or svd, found cg')
         if takes_passes and self.kernel == PRECOMPUTED:
             raise ValueError('solver: expected cholesky, or svd without rank, for a precomputed matrix, found '
-                             f'{self.solver!r}')
+                             f'{write_value(self.solver)}')
 
     def _describe_solver(self) -> dict:
         return {'solver': self.solver, 'rank': self.rank, 'tolerance': self.tol, 'max_passes': self.max_iter}

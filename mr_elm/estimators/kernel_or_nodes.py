@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm import sparse as sp
+from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import Convertible, describe
 from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.metric import MetricLearner
@@ -57,7 +58,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _demand_known_kernel(self) -> None:
         if self.kernel not in self._kernels:
-            raise ValueError(f'kernel: expected one of {", ".join(self._kernels)}, found {self.kernel!r}')
+            raise ValueError(f'kernel: expected one of {", ".join(self._kernels)}, found {write_value(self.kernel)}')
 
     @property
     def _power(self) -> int:
@@ -74,7 +75,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         if not self.weight_scale > 0:
             raise ValueError(f'weight_scale: expected a number above 0, found {self.weight_scale}')
         if self.weights not in WEIGHTS:
-            raise ValueError(f'weights: expected {" or ".join(WEIGHTS)}, found {self.weights!r}')
+            raise ValueError(f'weights: expected {" or ".join(WEIGHTS)}, found {write_value(self.weights)}')
         weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
         return HiddenLayer(self.kernel, weights, biases, *self.scaling_)
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
 from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.metric import MetricLearner
@@ -215,7 +216,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _make_layer(self) -> HiddenLayer:
         if self.map not in MAPS:
-            raise ValueError(f'map: expected one of {", ".join(MAPS)}, found {self.map!r}')
+            raise ValueError(f'map: expected one of {", ".join(MAPS)}, found {write_value(self.map)}')
         if not self.n_hidden >= 1:
             raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
         weights, biases = draw_nodes(self.map, self.n_hidden, self._width, self.seed, self.weight_scale, self.weights)

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
-from mr_elm.estimators.values import is_set_matrix, numbered_classes, to_sets
+from mr_elm.estimators.values import available_with, is_set_matrix, numbered_classes, to_sets
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.header import ModelHeader
 from mr_elm.machines.calibrating import calibrate
@@ -24,11 +23,6 @@ def demand_one_label(estimator: Any) -> None:
     for name, default in given.items():
         if getattr(estimator, name, default) != default:
             raise ValueError(f'{name}: expected {default}, rows with several labels need it')
-
-
-def wants_probabilities(estimator: Any) -> bool:
-    """Tell whether an estimator has the methods of probabilities."""
-    return bool(estimator.probabilities)
 
 
 class Labelled(ClassifierMixin):
@@ -87,13 +81,13 @@ class Labelled(ClassifierMixin):
             return (values > PRESENT).astype(int)
         return self.classes_[self._labelling.choose(values)]
 
-    @available_if(wants_probabilities)
+    @available_with('probabilities')
     def predict_proba(self, X: Rows) -> Floats:
         """Return the probability of each class, (n, K), in the order of classes_."""
         values = self._values(X)  # type: ignore[attr-defined]
         return self._labelling.probabilities(values)
 
-    @available_if(wants_probabilities)
+    @available_with('probabilities')
     def predict_log_proba(self, X: Rows) -> Floats:
         """Return the natural logarithms of `predict_proba`."""
         values = self._values(X)  # type: ignore[attr-defined]

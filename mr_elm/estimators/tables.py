@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, write_value
 from mr_elm.estimators.values import is_countable
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import MAX_CATEGORIES
@@ -46,7 +46,7 @@ class TableRows:
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:
         """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
         if self.encode not in (REFUSE, AUTO):
-            raise ValueError(f'encode: expected {REFUSE} or {AUTO}, found {self.encode!r}')
+            raise ValueError(f'encode: expected {REFUSE} or {AUTO}, found {write_value(self.encode)}')
         if self.max_categories < 1:
             raise ValueError(f'max_categories: expected at least 1, found {self.max_categories}')
         if self.encode == REFUSE and not isinstance(X, Frame):

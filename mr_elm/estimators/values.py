@@ -1,9 +1,15 @@
 """Read labels and weights as scikit-learn gives them, and return targets as it expects them."""
+from collections.abc import Callable
+from functools import partial, update_wrapper
+from types import MethodType
+from typing import Any
+
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from mr_elm.errors import write_value
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 EXACT = 2.0**53  # below, floats hold all whole numbers
@@ -21,7 +27,7 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
     if 2 * len(classes) > len(codes):
         check_classification_targets(y)  # warns of so many classes
     if len(classes) < 2:
-        raise ValueError(f'expected rows of two classes, all are of one class, {classes[0]!r}')
+        raise ValueError(f'expected rows of two classes, all are of one class, {write_value(classes[0])}')
     return classes, codes
 
 
@@ -65,6 +71,32 @@ def row_weights(class_weight: ClassWeight, classes: np.ndarray, codes: Labels | 
         return own
     weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
     return weights if own is None else weights * own
+
+
+class ParameterMethod:
+    """Offer a method of an estimator where a parameter of it is true; see `available_with`."""
+
+    def __init__(self, parameter: str, method: Callable) -> None:
+        self.parameter, self.method = parameter, method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self.method
+        if not getattr(estimator, self.parameter):
+            name = type(estimator).__name__
+            raise AttributeError(f'{name} has no {self.method.__name__}: expected {self.parameter}=True, found '
+                                 f'{write_value(getattr(estimator, self.parameter))}: make it as '
+                                 f'{name}({self.parameter}=True) and fit it again')
+        return MethodType(self.method, estimator)
+
+
+def available_with(parameter: str) -> Callable[[Callable], Any]:
+    """Return the decorator of a method that an estimator has where this parameter is true.
+
+    As with `available_if` of scikit-learn, `hasattr` is False elsewhere; here the error names the parameter too.
+    """
+    return partial(ParameterMethod, parameter)
 
 
 class Targets(RegressorMixin, MultiOutputMixin):

@@ -10,6 +10,7 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm import sparse as sp
+from mr_elm.errors import one_line
 from mr_elm.features.kernels import finish_distances
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
@@ -37,6 +38,7 @@ class HiddenLayer:
     offset: np.ndarray
     scale: np.ndarray
     metric: np.ndarray | None = None
+    __repr__ = one_line
 
     @property
     def n_hidden(self) -> int:

@@ -11,6 +11,7 @@ from math import isfinite
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.errors import write_value
 from mr_elm.typing import Floats, Rows
 
 ROUNDING = 1e-14  # of |u|^2 + |v|^2: a squared distance below this is 0
@@ -170,7 +171,7 @@ def make_kernel(name: str, n_features: int | None = None, normalised: bool = Fal
     Raises ValueError for an unknown kernel, a parameter of another kernel, or a value out of range.
     """
     if name not in KERNELS:
-        raise ValueError(f'kernel: expected one of {", ".join(KERNELS)}, found {name!r}')
+        raise ValueError(f'kernel: expected one of {", ".join(KERNELS)}, found {write_value(name)}')
     known = KERNELS[name].parameters
     given = {key: value for key, value in given.items() if value is not None}
     if set(given) - set(known):

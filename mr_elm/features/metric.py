@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.errors import one_line, write_value
 from mr_elm.io.encoding import CATEGORY, Encoding
 from mr_elm.typing import Floats, Rows
 
@@ -56,6 +57,7 @@ class FeatureColumns:
     variance: Floats
     starts: list[int] | None
     categories: dict[int, slice]
+    __repr__ = one_line
 
     @classmethod
     def of(cls, statistics: Any, encoding: Encoding | None = None) -> FeatureColumns:
@@ -115,5 +117,5 @@ class FeatureColumns:
 def choose_kind(kind: str, n_features: int, sparse: bool) -> str:
     """Return the kind of metric to learn: diagonal instead of full for sparse rows and for more than 2,000 features."""
     if kind not in KINDS:
-        raise ValueError(f'metric: expected one of {", ".join(KINDS)}, found {kind!r}')
+        raise ValueError(f'metric: expected one of {", ".join(KINDS)}, found {write_value(kind)}')
     return 'diagonal' if kind == 'full' and (sparse or n_features > MOST_FEATURES) else kind

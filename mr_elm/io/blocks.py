@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.errors import one_line
 from mr_elm.io.columns import Table, stack_tables
 from mr_elm.io.encoded_rows import EncodedRows, stack_encoded
 from mr_elm.io.formats import RowError
@@ -31,6 +32,7 @@ class Block:
     names: tuple[str, ...] = ()
     codes: Any = None
     weights: Floats | None = None
+    __repr__ = one_line
 
     def __len__(self) -> int:
         return self.X.shape[0]

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.io.formats import RowError
 from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
@@ -75,6 +76,7 @@ class NumberColumn:
     """Hold numbers: (n,) float64, NaN for missing ones."""
 
     values: Floats
+    __repr__ = one_line
 
     def __len__(self) -> int:
         return len(self.values)
@@ -104,6 +106,7 @@ class CodedColumn:
 
     index: np.ndarray
     names: tuple[str, ...]
+    __repr__ = one_line
 
     def __len__(self) -> int:
         return len(self.index)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.errors import one_line
 from mr_elm.typing import Floats, Rows
 
 WIDE = 256  # features, up to which rows are spread to a dense matrix: 4,096 rows take 8 MB
@@ -26,6 +27,7 @@ class EncodedRows:
     columns: tuple[int, ...]
     ones: np.ndarray
     width: int
+    __repr__ = one_line
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, one_line
 from mr_elm.io.blocks import Block
 from mr_elm.io.columns import Table, Values
 from mr_elm.io.encoded_rows import EncodedRows, is_sparse
@@ -80,6 +80,7 @@ class Encoding:
     """Say how the rows of a table become features, column by column."""
 
     columns: tuple[Column, ...]
+    __repr__ = one_line
 
     @cached_property
     def starts(self) -> list[int]:

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from mr_elm.compiled import inline, jit
+from mr_elm.errors import one_line
 from mr_elm.io.columns import CodedColumn, TextColumn, merge_missing
 from mr_elm.io.decimals import (
     MINUS,
@@ -215,6 +216,7 @@ class FieldColumn:
     data: np.ndarray
     bounds: np.ndarray
     j: int
+    __repr__ = one_line
 
     def __len__(self) -> int:
         return len(self.bounds)

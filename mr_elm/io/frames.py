@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import write_value
 from mr_elm.io.columns import CodedColumn, NumberColumn, Table, TextColumn, Values
 from mr_elm.io.formats import RowError, RowFormat
 from mr_elm.io.selection import SHOWN
@@ -34,10 +35,11 @@ class Frame:
         """Return the columns in the order of their names. Raises ValueError when one is missing, or has another name.
         """
         if missing := [name for name in names if name not in self.names]:
-            raise ValueError(f'X: expected a column named {missing[0]!r}, its columns are '
+            raise ValueError(f'X: expected a column named {write_value(missing[0])}, its columns are '
                              f'{", ".join(self.names[:SHOWN])}')
         if unknown := [name for name in self.names if name not in names]:
-            raise ValueError(f'X: expected the columns {", ".join(names[:SHOWN])}, found also {unknown[0]!r}')
+            raise ValueError(f'X: expected the columns {", ".join(names[:SHOWN])}, found also '
+                             f'{write_value(unknown[0])}')
         return Table(tuple(self.table.columns[self.names.index(name)] for name in names), self.table.n_rows)
 
 
@@ -48,8 +50,8 @@ def to_matrix(frame: Frame, names: Sequence[str]) -> Floats:
         try:
             columns.append(column.numbers())
         except RowError as error:
-            raise ValueError(f"X: expected numbers in column {name!r}, it {error.detail}: encode='auto' makes "
-                             'categories of text') from None
+            raise ValueError(f'X: expected numbers in column {write_value(name)}, it {error.detail}: '
+                             "encode='auto' makes categories of text") from None
     return np.column_stack(columns)
 
 
@@ -82,7 +84,7 @@ def read_columns(X: Any) -> Frame:
 def demand_distinct(names: Sequence[str]) -> None:
     """Raise ValueError when two columns have the same name."""
     if repeated := find_repeated(names):
-        raise ValueError(f'X: expected columns of different names, {repeated[1]} are named {repeated[0]!r}')
+        raise ValueError(f'X: expected columns of different names, {repeated[1]} are named {write_value(repeated[0])}')
 
 
 def read_values(series: Any, name: str) -> Values:
@@ -91,7 +93,7 @@ def read_values(series: Any, name: str) -> Values:
     if values.dtype.kind in 'fiub':
         return NumberColumn(values.astype(float))
     if values.dtype.kind in 'mcV':
-        raise ValueError(f'X: expected numbers or text in column {name!r}, found {values.dtype}')
+        raise ValueError(f'X: expected numbers or text in column {write_value(name)}, found {values.dtype}')
     if values.dtype.kind == 'M':
         return TextColumn(['' if text == 'NaT' else text for text in np.datetime_as_string(values).tolist()])
     missing = np.asarray(series.isna()) if hasattr(series, 'isna') else [value is None for value in values]
@@ -103,7 +105,7 @@ def read_objects(values: Sequence[Any], name: str) -> Values:
     if all(value is None or isinstance(value, NUMBERS) for value in values):
         return NumberColumn(np.array([np.nan if value is None else float(value) for value in values], float))
     if others := [value for value in values if isinstance(value, (list, tuple, dict, set, bytes, np.ndarray))]:
-        raise ValueError(f'X: expected numbers or text in column {name!r}, found {type(others[0]).__name__}')
+        raise ValueError(f'X: expected numbers or text in column {write_value(name)}, found {type(others[0]).__name__}')
     codes: dict[str, int] = {}
     index = [-1 if value is None else codes.setdefault(str(value), len(codes)) for value in values]
     return CodedColumn(np.array(index, np.int32), tuple(codes))
@@ -154,7 +156,7 @@ def read_stream(X: Any, y: Any, sample_weight: Any = None) -> Iterator[tuple[Fra
     """
     reader, start = open_stream(X), 0
     if missing := [name for name in (y, sample_weight) if isinstance(name, str) and name not in reader.schema.names]:
-        raise ValueError(f'X: expected a column named {missing[0]!r}, its columns are '
+        raise ValueError(f'X: expected a column named {write_value(missing[0])}, its columns are '
                          f'{", ".join(reader.schema.names[:SHOWN])}')
     for batch in reader:
         if batch.num_rows:
@@ -175,5 +177,5 @@ def take_column(batch: Any, given: Any, rows: slice) -> Any:
         return given if given is None else given[rows]
     values = batch.column(given).to_pylist()
     if None in values:
-        raise ValueError(f'X: expected a value in each row of column {given!r}, found a missing one')
+        raise ValueError(f'X: expected a value in each row of column {write_value(given)}, found a missing one')
     return np.array(values)

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, one_line
 from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject, take_rows
 from mr_elm.io.columns import Table
 from mr_elm.io.csv_rows import check_label
@@ -53,6 +53,7 @@ class Batch:
 
     block: Block
     show: Callable[[int], str]
+    __repr__ = one_line
 
 
 @contextmanager

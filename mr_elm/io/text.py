@@ -13,7 +13,7 @@ def read_number(text: str) -> float | None:
 
 def quote(text: str, limit: int = 40) -> str:
     """Quote a piece of input for a message, shortened and without control characters."""
-    text = text if len(text) <= limit else text[:limit] + '...'
+    text = str(text) if len(text) <= limit else text[:limit] + '...'  # str: of numpy's, repr would name the type
     return ascii(text) if not text.isprintable() else repr(text)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
@@ -44,6 +45,7 @@ class TrainedMachine:
     support: GatheredRows
     coefficients: Floats
     beta: Floats | None
+    __repr__ = one_line
 
     @classmethod
     def read(cls, records: dict[str, list]) -> 'TrainedMachine':
@@ -79,6 +81,7 @@ class DualTask(RowsTask):
     partitions: int = 1
     subset: int = SUBSET
     attempts: int = ATTEMPTS
+    __repr__ = one_line
 
     @cached_property
     def scheme(self) -> ClassScheme:
@@ -220,6 +223,7 @@ class KernelGridTask(DualTask):
     n_folds: int
     n_outer: int
     candidates: list[Candidate]
+    __repr__ = one_line
 
     def choose(self, candidate: Candidate) -> 'KernelGridTask':
         """Return the task of one candidate: with its kernel, or with its nodes, drawn anew."""

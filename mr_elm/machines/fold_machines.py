@@ -7,6 +7,7 @@ from os import PathLike
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.header import ModelHeader
 from mr_elm.io.blocks import Block, widen
 from mr_elm.io.store import load_arrays, save_arrays
@@ -28,6 +29,7 @@ FOLD = 8  # what a row's hash decides, with a key of its own
 class FoldsTask(DualTask):
     """Know which rows each machine is trained on: those of the sample that are not in its fold; a fold is a partition.
     """
+    __repr__ = one_line
 
     @property
     def sample_seed(self) -> int:
@@ -45,6 +47,7 @@ class FoldMachines:
 
     models: Sequence[Model]
     seed: int
+    __repr__ = one_line
 
     def score(self, block: Block, weights: np.ndarray | None) -> HeldOut:
         """Score rows by the models of the other folds. weights : of the rows in the training, None when all count once.

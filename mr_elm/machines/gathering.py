@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.errors import one_line
 from mr_elm.features.landmarks import rows_from_arrays, rows_to_arrays
 from mr_elm.io.blocks import Block, stack
 from mr_elm.typing import Floats, Rows
@@ -27,6 +28,7 @@ class GatheredRows:
     numbers: Floats
     weights: Floats
     X: Rows
+    __repr__ = one_line
 
     def __len__(self) -> int:
         return len(self.numbers)

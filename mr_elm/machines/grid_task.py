@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.store import load_arrays, save_arrays
@@ -133,6 +133,7 @@ class GridTask:
     scores: Mapping[tuple[int, int], np.ndarray] = field(default_factory=dict)
     slopes: bool = False
     held: Sequence[int | None] = ()
+    __repr__ = one_line
 
     def list_tested(self, number: int) -> list[int]:
         """Return the folds that a layer is tested on."""

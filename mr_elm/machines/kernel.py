@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernel_tiles import compute_lower_triangle
@@ -233,6 +233,7 @@ class KernelRowsTask:
     kernel: Kernel
     X: Rows
     scaling: dict[str, Floats] = field(default_factory=dict)
+    __repr__ = one_line
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
@@ -255,6 +256,7 @@ class ColumnsTask(RowsTask):
     """
 
     width: int
+    __repr__ = one_line
 
     @property
     def first_columns(self) -> range:
@@ -273,6 +275,7 @@ class LeaveOneOutTask(RowsTask):
     kernel: str
     kernels: list[dict[str, Any]]
     C_values: list[float]
+    __repr__ = one_line
 
     def score(self, number: int, rows: GatheredRows) -> Iterator[tuple[float, dict[str, float]]]:
         """Yield (C, score) of a kernel over some rows."""

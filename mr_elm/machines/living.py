@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
+from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
 from mr_elm.history import extend_history, make_event
@@ -56,6 +56,7 @@ class Batch:
     blas: Iterable[str] = ()
     peak: float = 0.0
     keeps_labels: bool = False
+    __repr__ = one_line
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class LivingMachine:
     header: ModelHeader
     layer: HiddenLayer
     sums: Sums
+    __repr__ = one_line
 
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LivingMachine':

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
@@ -57,6 +58,7 @@ class SampleRows:
     n_classes: int = 0
     weights: Floats | None = None
     known: FeatureColumns | None = None
+    __repr__ = one_line
 
     @classmethod
     def of(cls, X: Rows, numbers: np.ndarray, n_classes: int, weights: Floats | None = None,
@@ -97,6 +99,7 @@ class MetricStep:
     metric: Floats | None
     layer: HiddenLayer
     output_weights: Floats
+    __repr__ = one_line
 
     def judge(self, rows: SampleRows) -> tuple[float, float]:
         """Return how bad it is on rows: (share labelled wrong, mean squared error); the share is 0 for targets."""
@@ -169,6 +172,7 @@ class LearnedMetric:
     n_steps: int
     judged: tuple[tuple[float, float], ...] = ()
     importance: Importance | None = None
+    __repr__ = one_line
 
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LearnedMetric | None':

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from mr_elm import linalg
+from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, measure_ones
@@ -51,6 +52,7 @@ class Candidate:
     values: Floats
     judged: np.ndarray
     learned: LearnedMetric | None = None
+    __repr__ = one_line
 
     def state(self, problem: Problem) -> Problem:
         """Return the problem of training this machine."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mr_elm import linalg
+from mr_elm.errors import one_line
 from mr_elm.features.landmarks import hash_rows, scramble
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.node_choice import Candidate, climb, judge, round_scale, square_errors
@@ -102,6 +103,7 @@ class Regression:
     gram: Floats
     right: Floats
     held: np.ndarray | None
+    __repr__ = one_line
 
     @classmethod
     def of(cls, E: Floats, rows: SampleRows, held: np.ndarray | None) -> Regression:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mr_elm.errors import one_line, write_value
 from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.machines.dual import BoxMachine
 from mr_elm.parallel import map_in_threads
@@ -43,7 +44,7 @@ class ClassScheme:
 
     def __post_init__(self) -> None:
         if self.name not in SCHEMES:
-            raise ValueError(f'multiclass: expected {" or ".join(SCHEMES)}, found {self.name!r}')
+            raise ValueError(f'multiclass: expected {" or ".join(SCHEMES)}, found {write_value(self.name)}')
         if self.n_classes < 2:
             raise ValueError('expected rows of two classes, all are of one class')
 
@@ -103,6 +104,7 @@ class JoinedMachines:
     intercept: Floats
     n_iter: int
     results: Sequence[Any]
+    __repr__ = one_line
 
     @property
     def beta(self) -> Floats:
@@ -185,6 +187,7 @@ class LabelledKernel:
     source: Any
     codes: np.ndarray
     weights: Floats
+    __repr__ = one_line
 
     def take(self, rows: np.ndarray) -> Any:
         """Return the kernel of some rows, which may be all."""

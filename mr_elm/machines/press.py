@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, one_line
 from mr_elm.io.blocks import Block, widen
 from mr_elm.io.labels import find_labels, join_columns
 from mr_elm.model_base import Model
@@ -37,6 +37,7 @@ class HeldOut:
     weights: Floats
     decisions: Floats
     leverages: Floats
+    __repr__ = one_line
 
     def take(self, rows: np.ndarray | slice) -> HeldOut:
         """Return some of the rows."""
@@ -52,6 +53,7 @@ class LeaveOneOut:
 
     model: HiddenNodeModel
     factor: np.ndarray
+    __repr__ = one_line
 
     @classmethod
     def of(cls, model: HiddenNodeModel) -> LeaveOneOut:
@@ -113,6 +115,7 @@ class LeaveOneOutModel:
 
     model: NodeModel
     machines: list[LeaveOneOut]
+    __repr__ = one_line
 
     @classmethod
     def of(cls, model: NodeModel) -> LeaveOneOutModel:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.io.blocks import Block
@@ -37,6 +38,7 @@ class RowsTask:
     arrays: dict[str, Floats]
     share: float = 1.0
     separator: str | None = None
+    __repr__ = one_line
 
     @classmethod
     def of(cls: type[Task], classes: Classes | None, **known: Any) -> Task:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.io.blocks import widen
 from mr_elm.machines.press import LeaveOneOut
 from mr_elm.model_base import Model
@@ -19,6 +20,7 @@ class Spread:
     """Compute leverages of new rows, and intervals for their targets. model : the Model."""
 
     model: Model
+    __repr__ = one_line
 
     @cached_property
     def machines(self) -> list[LeaveOneOut]:

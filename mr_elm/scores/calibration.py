@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, count_votes
 from mr_elm.typing import Floats
 
@@ -59,6 +60,7 @@ class Labelling:
     calibration: Floats | None = None
     threshold: float | None = None
     positive: int = 1
+    __repr__ = one_line
 
     def score(self, decisions: Floats) -> Floats:
         """Return e^t f + b, (n, K), from decision values (n, P); softmax makes probabilities of them."""

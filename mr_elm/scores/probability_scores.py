@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.scores.ranking import Ranking
 from mr_elm.typing import Floats
 
@@ -28,6 +29,7 @@ class ProbabilityScores:
     squared: float
     ranks: np.ndarray
     bins: np.ndarray
+    __repr__ = one_line
 
     @classmethod
     def of(cls, P: Floats, numbers: np.ndarray, weights: Floats) -> ProbabilityScores:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.typing import Floats
 
 LIMIT = 1 << 17  # distinct values of a class
@@ -32,6 +33,7 @@ class Ranking:
     negative: np.ndarray
     dropped: int = 0
     limit: int = LIMIT
+    __repr__ = one_line
 
     @classmethod
     def of(cls, probabilities: Floats, positive: np.ndarray, weights: Floats, limit: int = LIMIT) -> Ranking:

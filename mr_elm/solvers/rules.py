@@ -1,6 +1,7 @@
 """Choose a solver of the box-constrained dual by its rule; compiled code is loaded when one is asked for."""
 from importlib import import_module
 
+from mr_elm.errors import write_value
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
 from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.solvers.sphere import sphere_svm
@@ -36,14 +37,15 @@ def choose_rule(method: str, rule: str | None, on_nodes: bool) -> str:
     of_kernels = [name for name in rules if name != COORDINATE]
     if chosen not in (rules if on_nodes else of_kernels):
         where = '' if on_nodes or chosen != COORDINATE else ' with a kernel'
-        raise ValueError(f'rule: expected {" or ".join(rules if on_nodes else of_kernels)}{where}, found {rule!r}')
+        raise ValueError(f'rule: expected {" or ".join(rules if on_nodes else of_kernels)}{where}, found '
+                         f'{write_value(rule)}')
     return chosen
 
 
 def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = None) -> Result:
     """Minimise a BoxQP by the rule named and return its Result."""
     if rule not in RULES:
-        raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {rule!r}')
+        raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {write_value(rule)}')
     module, function = RULES[rule]
     solve = getattr(import_module(f'.{module}', __package__), function)
     equal = EqualRows.find(problem.rows, problem.targets, problem.upper) if rule == 'block' else None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.errors import one_line
 from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.encoded_rows import EncodedRows
 from mr_elm.io.labels import split_label
@@ -30,6 +31,7 @@ class ColumnStatistics:
     maximum: np.ndarray
     mean: np.ndarray
     squares: np.ndarray
+    __repr__ = one_line
 
     @property
     def n_features(self) -> int:
@@ -185,6 +187,7 @@ class Classes:
     counts: list
     weights: list
     index: dict
+    __repr__ = one_line
 
     @classmethod
     def of(cls, table: LabelTable) -> 'Classes':

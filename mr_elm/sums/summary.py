@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from mr_elm.errors import one_line
 from mr_elm.features.landmarks import rows_from_arrays
 from mr_elm.features.scaling import choose_scaling, count_from_0
 from mr_elm.io.blocks import stack
@@ -38,6 +39,7 @@ class Summary:
     rejected: dict = field(default_factory=dict)
     input: dict = field(default_factory=dict)
     encoding: Encoding | None = None
+    __repr__ = one_line
 
     @property
     def sparse(self) -> bool:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mr_elm.errors import ConvergenceWarning, NumericalWarning
+from mr_elm.errors import ConvergenceWarning, NumericalWarning, one_line, write_value
 from mr_elm.typing import Floats
 
 SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
@@ -61,7 +61,7 @@ class Settings:
             raise ValueError(f'subset, attempts: expected numbers of at least 1, found {self.subset} and '
                              f'{self.attempts}')
         if self.dtype not in (None, 'float32', 'float64'):
-            raise ValueError(f'dtype: expected float32, float64 or None, found {self.dtype!r}')
+            raise ValueError(f'dtype: expected float32, float64 or None, found {write_value(self.dtype)}')
 
     def tell(self, n_iter: int, alpha: Floats, gradient: Floats, upper: Floats) -> None:
         """Report the iterations so far and the largest violation by the running gradient."""
@@ -103,6 +103,7 @@ class Result:
     intercept: float = 0.0
     steps: dict[str, int] = field(default_factory=dict)
     step_seconds: dict[str, float] = field(default_factory=dict)
+    __repr__ = one_line
 
 
 class SolverWork(NamedTuple):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.errors import one_line
 from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.features.kernels import multiply_transposed, row_squares
 from mr_elm.solvers.box import node_loops
@@ -47,6 +48,7 @@ class NodeResult(Result):
     """Add the output weights: beta (L,), f(x) = h(x) beta."""
 
     beta: np.ndarray
+    __repr__ = one_line
 
 
 class NodePoint:

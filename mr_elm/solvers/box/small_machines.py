@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
@@ -68,6 +69,7 @@ class SmallMachines:
     n_iter: np.ndarray
     eps: float
     seconds: float = 0.0
+    __repr__ = one_line
 
     @property
     def n_machines(self) -> int:

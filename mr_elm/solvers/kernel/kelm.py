@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import NumericalWarning
+from mr_elm.errors import NumericalWarning, one_line
 from mr_elm.solvers.shared.tile_cholesky import factor_upper
 from mr_elm.typing import Floats
 
@@ -41,6 +41,7 @@ class KernelSolution:
 
     dual_coef: np.ndarray
     inverse_diagonal: np.ndarray | None = None
+    __repr__ = one_line
 
     @property
     def residuals(self) -> Floats:
@@ -119,6 +120,7 @@ class Decomposition:
 
     values: np.ndarray
     vectors: np.ndarray
+    __repr__ = one_line
 
     @property
     def is_whole(self) -> bool:

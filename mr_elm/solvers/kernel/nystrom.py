@@ -15,6 +15,7 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm import sparse as sp
+from mr_elm.errors import one_line
 from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.features.landmarks import hash_rows
@@ -53,6 +54,7 @@ class Preconditioner:
     tau: float
     missed: np.ndarray
     n_threads: int | None = None
+    __repr__ = one_line
 
     @property
     def rank(self) -> int:

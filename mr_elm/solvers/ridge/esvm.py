@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import AccountingError
+from mr_elm.errors import AccountingError, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.parallel import map_in_threads
@@ -41,6 +41,7 @@ class Sums:
     class_sums_low: np.ndarray
     counts: np.ndarray
     counts_low: np.ndarray
+    __repr__ = one_line
 
 
 def right_side(class_sums: Floats, numeric: bool) -> Floats:
@@ -112,6 +113,7 @@ class TrainingRows:
     y: np.ndarray
     classes: Classes | None = None
     sample_weight: Floats | None = None
+    __repr__ = one_line
 
     def bounds(self) -> tuple[float, float]:
         """Return bounds on targets and on the weights of rows, 1 where there are none."""
@@ -162,3 +164,4 @@ class TargetBlock:
 
     X: np.ndarray
     targets: np.ndarray
+    __repr__ = one_line

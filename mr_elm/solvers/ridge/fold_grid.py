@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import linalg
+from mr_elm.errors import one_line
 from mr_elm.solvers.ridge.esvm import Sums, right_side
 from mr_elm.solvers.ridge.increment import add_sums, largest_nu
 from mr_elm.solvers.ridge.regularized import factor_ridge
@@ -47,6 +48,7 @@ class Ordered:
     gram: np.ndarray
     right: np.ndarray
     squares: np.ndarray
+    __repr__ = one_line
 
     @classmethod
     def of(cls, sums: Sums, numeric: bool) -> Ordered:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm import linalg
+from mr_elm.errors import one_line
 from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.increment import largest_nu
 from mr_elm.typing import Floats
@@ -32,6 +33,7 @@ class NuPath:
     leverages: Floats
     weights: Floats
     roots: Floats
+    __repr__ = one_line
 
     def leave_out(self) -> Floats:
         """Return the values that each row has by a machine of all other rows, (n_nu, n, K)."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import NumericalWarning
+from mr_elm.errors import NumericalWarning, one_line
 from mr_elm.typing import Floats
 
 STRIP = 256  # columns, whose sizes need little memory
@@ -25,6 +25,7 @@ class Solution:
     output_weights: np.ndarray
     condition: float
     factorisation: str
+    __repr__ = one_line
 
 
 def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:

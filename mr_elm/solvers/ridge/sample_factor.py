@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import NumericalWarning
+from mr_elm.errors import NumericalWarning, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.solvers.shared.tile_cholesky import WIDTH, add_gram, factor_upper
 from mr_elm.sums.product import expand_slices
@@ -34,6 +34,7 @@ class SampleFactor:
     U: Floats
     v: Floats
     solved: Floats
+    __repr__ = one_line
 
     @classmethod
     def of(cls, U: Floats, v: Floats) -> 'SampleFactor':
@@ -65,6 +66,7 @@ class Sample:
     T: Floats
     weights: Floats
     share: float
+    __repr__ = one_line
 
 
 def measure_rounding(layer: HiddenLayer, sample: Sample) -> float:
@@ -90,6 +92,7 @@ class SampleGram:
     v: Floats
     ET: Floats
     n_threads: int = 1
+    __repr__ = one_line
 
     @classmethod
     def sum_up(cls, layer: HiddenLayer, sample: Sample, bias: bool = True, dtype: type = np.float64,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm import linalg
+from mr_elm.errors import one_line
 from mr_elm.typing import Floats
 
 VANISHED = 1e-14  # of the largest squared residual: a direction with no more is dropped
@@ -44,6 +45,7 @@ class Approximation:
     X: Floats
     rest: Floats
     sizes: Floats
+    __repr__ = one_line
 
     @classmethod
     def of(cls, X: Floats, T: Floats, AX: Floats | float = 0.0) -> 'Approximation':

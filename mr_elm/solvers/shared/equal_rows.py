@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.typing import Floats
 
 Found = TypeVar('Found', bound=Any)
@@ -28,6 +29,7 @@ class EqualRows:
     first: np.ndarray
     groups: np.ndarray
     costs: Floats
+    __repr__ = one_line
 
     @classmethod
     def find(cls, rows: Any, codes: np.ndarray, costs: Floats) -> 'EqualRows | None':

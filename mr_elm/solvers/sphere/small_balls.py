@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.solvers.box.box_qp import Result, Settings
 from mr_elm.solvers.box.small_machines import SmallMachines, find_equal, solve_small_machines
 from mr_elm.solvers.sphere.sphere_svm import common_diagonal, invert, limit_violation
@@ -17,6 +18,7 @@ class SmallBalls(SmallMachines):
 
     violation : (P,), the gap |c|^2 - min c.x~_i as a share of |c|^2.
     """
+    __repr__ = one_line
 
     def make_result(self, machine: int) -> Result:
         """Return the Result of a machine, its rows in increasing order; see `solve_sphere`."""

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mr_elm.errors import ConvergenceWarning
+from mr_elm.errors import ConvergenceWarning, write_value
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, check_targets, upper_bounds
 from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.typing import Floats
@@ -151,7 +151,7 @@ def solve_sphere(problem: SphereProblem, rule: str = 'exact', settings: Settings
     """
     settings = settings or Settings()
     if rule not in RULES:
-        raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {rule!r}')
+        raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {write_value(rule)}')
     if rule == 'paper':
         return solve_by_paper(problem, settings)
     return solve_exact(problem, settings, start)
