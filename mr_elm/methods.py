@@ -81,7 +81,7 @@ METHODS = {
                'rows. A second pass counts the errors of the best ones.',
                f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune',
                ('scale', 'seed', 'task', 'solver', 'tolerance', 'max_passes', 'precondition_rows', 'probabilities',
-                'threshold', 'positive', 'intervals'),
+                'threshold', 'positive', 'intervals', 'no_center'),
                {'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
                 'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),
         auto='mr_elm.drivers.auto:train', living=True),
@@ -129,6 +129,7 @@ METHODS = {
                'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Each kernel has '
                'one reduce task, and one eigendecomposition for all C.',
                f'{SEARCHES}:KELMSearch', 'mr_elm.drivers.tune_kelm:tune',
-               ('scale', 'seed', 'task', 'class_weight', 'probabilities', 'threshold', 'positive', 'intervals'),
+               ('scale', 'seed', 'task', 'class_weight', 'probabilities', 'threshold', 'positive', 'intervals',
+                'no_center'),
                {'rows.csv --table grid.csv --model best.npz': 'all scores, and the best model'})),
 }

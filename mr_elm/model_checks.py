@@ -25,9 +25,14 @@ def is_whole(value: object, least: int = 0) -> bool:
     return type(value) is int and least <= value < 2**63
 
 
+def is_number(value: Any) -> bool:
+    """Tell whether a value of JSON is a finite number."""
+    return type(value) in (int, float) and isfinite(value)
+
+
 def is_positive(value: Any) -> bool:
     """Tell whether a value of JSON is a finite number above 0."""
-    return type(value) in (int, float) and value > 0 and isfinite(value)
+    return is_number(value) and value > 0
 
 
 def check_header(header: ModelHeader) -> None:
@@ -125,6 +130,10 @@ def check_living(header: ModelHeader) -> None:
     demand('peak' not in given or is_positive(given['peak']), 'peak: a number above 0', given.get('peak'))
     demand(isinstance(given['grid'], list) and len(given['grid']) == 3 and all(map(is_positive, given['grid'])),
            'grid: three numbers above 0', given['grid'])
+    origin = given.get('origin', [])
+    n_targets = max(len(header.target_names), 1) if given.get('center') else 0
+    demand(isinstance(origin, list) and len(origin) == n_targets and all(map(is_number, origin)),
+           f'origin: {n_targets} numbers', origin)
     demand(isinstance(given['blas'], list) and all(isinstance(name, str) for name in given['blas']),
            'blas: a list of names', given['blas'])
     for name in ('n_hidden', 'seed', 'weights', 'scale', 'class_weight'):

@@ -67,8 +67,14 @@ class HiddenNodeModel(Model):
         X, B = widen(X, self.n_features), self.arrays['output_weights']
         step = max(1, min(BLOCK_ROWS, EXPANDED // len(B)))
         buffer = np.empty(min(step, X.shape[0]) * len(B))
-        parts = [expand(self.layer, X[start:start + step], buffer=buffer) @ B for start in range(0, X.shape[0], step)]
+        parts = [self.decide_expanded(expand(self.layer, X[start:start + step], buffer=buffer))
+                 for start in range(0, X.shape[0], step)]
         return np.concatenate(parts) if parts else np.zeros((0, B.shape[1]))
+
+    def decide_expanded(self, E: Floats) -> Floats:
+        """Return decision values, (n, K), of rows of E = [Phi(x), -1]. The mean of targets is added last, at once."""
+        B = self.arrays['output_weights']
+        return E[:, :-1] @ B[:-1] - B[-1] if self.numeric else E @ B
 
     @cached_property
     def single(self) -> SingleMachine | None:
@@ -191,7 +197,7 @@ class KernelModel(Model):
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
         pairs = self.pairs
         scores = np.empty((X.shape[0], self.arrays['dual_coef'].shape[1]), order='F' if pairs else 'C')
-        scores[:] = self.arrays['intercept']
+        scores[:] = 0.0 if self.numeric else self.arrays['intercept']
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
             Z, part = self.scale(X[start:start + step]), scores[start:start + step]
@@ -199,6 +205,8 @@ class KernelModel(Model):
                 pairs.add_product(Z, scores.T, start)
             else:
                 self.tiles.add_product(separate(Z, self.support_vectors), self.arrays['dual_coef'], part)
+        if self.numeric:
+            scores += self.arrays['intercept']  # the mean of targets: added first, it would round every other term
         return scores
 
     @cached_property

@@ -21,8 +21,9 @@ class MRGram(MRRows):
     """Sum up E'E and the class sums of the rows: map and reduce of PESVM.
 
     E = [Phi(X), -e] has a row for each row of X and m = L + 1 columns: the outputs
-    of the L hidden nodes, and -1. T holds the targets of a regression. The weight
-    of a row, times that of its class, multiplies its share of every sum.
+    of the L hidden nodes, and -1. T holds the targets of a regression, less their
+    origin where --grid gives one. The weight of a row, times that of its class,
+    multiplies its share of every sum.
 
     Input:  <split, rows>, text or packed
     Output: <gram I J, [high, low]>
@@ -34,7 +35,7 @@ class MRGram(MRRows):
                 number how many rows that are, shape (m + 1,)
             with --task regression instead of the sums of the labels:
             <sum targets, [high, low]>    E'T, shape (m,); of K targets T'E, (K, m)
-            <sum squares, [high, low]>    the squares of the targets, shape (K,)
+            <sum squares, [high, low]>    the squares of T, shape (K,)
 
     Map:     add E'E of each block to the sums of the task, write them at its end.
     Combine: as reduce; off by default, because a task has summed up already.
@@ -53,7 +54,8 @@ class MRGram(MRRows):
         """Add the hidden layer and what decides the sums."""
         super().configure_args()
         self.add_file_arg('--layer', help='npz: the hidden layer')
-        self.add_file_arg('--grid', help='JSON: the three grids of the exact sums')
+        self.add_file_arg('--grid', help='JSON: the three grids of the exact sums, and the origin of the targets of '
+                          'a regression')
         # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
         self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner too')
@@ -73,7 +75,7 @@ class MRGram(MRRows):
         self.layer = load_layer(self.options.layer)
         weights = self.options.class_weights
         self.class_weights = None if weights is None else read_json(weights)
-        self.gram = GramSum(self.layer.n_hidden + 1, GridSteps(*read_json(self.options.grid)), self.numeric,
+        self.gram = GramSum(self.layer.n_hidden + 1, GridSteps.from_json(read_json(self.options.grid)), self.numeric,
                             separator=self.separator)
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.n_hidden + 1 + ROOM))
 

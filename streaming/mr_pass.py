@@ -38,6 +38,8 @@ class MRPass(MRRows):
                 E D, the weight, how many rows E D labels right, how many there are
             where E'T is wanted:
             <sum LABEL, [high, low]>    sums of the rows of E, see mr_gram
+            <sum ones, [high, low]>     E'1, shape (m,), where --grid gives an
+                origin of targets: they are centred by it
 
     With --folds, products and sums are of the rows that are not held out. The file
     of D says whether they are output weights, whether E'T is wanted too, and
@@ -60,7 +62,8 @@ class MRPass(MRRows):
         super().configure_args()
         self.add_file_arg('--layer', help='npz: the hidden layer')
         self.add_file_arg('--vectors', help='npz: the vectors D')
-        self.add_file_arg('--grid', help='JSON: the three grids of the exact sums')
+        self.add_file_arg('--grid', help='JSON: the three grids of the exact sums, and the origin of the targets of '
+                          'a regression')
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
         self.add_file_arg('--folds', help='JSON: the rows that are held out (default: none)')
 
@@ -69,7 +72,7 @@ class MRPass(MRRows):
         self.layer = load_layer(self.options.layer)
         weights = self.options.class_weights
         self.class_weights = None if weights is None else read_json(weights)
-        steps = GridSteps(*read_json(self.options.grid))
+        steps = GridSteps.from_json(read_json(self.options.grid))
         self.folds = None if self.options.folds is None else Folds(**read_json(self.options.folds))
         header, arrays = load_arrays(self.options.vectors)
         self.product = ProductSum(arrays['vectors'], steps)

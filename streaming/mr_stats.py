@@ -116,7 +116,7 @@ class MRStats(MRRows):
     def add_labels(self, block: Block, place: Place) -> None:
         """Take in the labels of a block."""
         if self.numeric:
-            self.target = merged(self.target, block.targets.reshape(len(block), -1))
+            self.target = merged(self.target, block.targets.reshape(len(block), -1), block.weights)
             return
         self.labels.add_block(block, place, self.separator)
         check_classes(self.labels)

@@ -20,7 +20,7 @@ from mr_elm.rows.row_arguments import AdvancedHelp, add_target_arguments
 
 OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
 OF_THE_LAYER = ('--map', '--kernel', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task',
-                '--class-weight', *OF_THE_METRIC)
+                '--class-weight', '--no-center', *OF_THE_METRIC)
 
 OF_THE_SOLVER = {name: f'--{name.replace("_", "-")}' for name in (
     'solver', 'tolerance', 'max_passes', 'precondition_rows', 'memory')}

@@ -82,7 +82,8 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
     rows = gather_sample(inputs, SAMPLE_ROWS)
     weights = None if (rows.weights == 1).all() else rows.weights
     columns = FeatureColumns.of(inputs.summary.columns, inputs.summary.encoding)
-    return SampleRows.of(rows.X, rows.numbers, len(inputs.classes.names) if inputs.classes else 0, weights, columns)
+    return SampleRows.of(rows.X, rows.numbers, len(inputs.classes.names) if inputs.classes else 0, weights, columns,
+                         inputs.options.center)
 
 
 def choose_members(inputs: NodeInputs, rows: SampleRows, budget: Budget) -> list[Candidate]:

@@ -2,7 +2,6 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import astuple
 from functools import cache
 from math import ceil
 from typing import Any
@@ -86,7 +85,7 @@ def write_layer(folder: str, inputs: NodeInputs, layer: HiddenLayer, steps: Grid
     parameters = {**describe_map(layer), 'sigma': kernel_width(inputs.options, layer.n_features)}
     save_arrays(path, {'parameters': parameters}, layer_arrays(layer))
     weights = write_json(os.path.join(folder, 'class_weights.json'), inputs.weights)
-    grid = write_json(os.path.join(folder, 'grid.json'), astuple(steps))
+    grid = write_json(os.path.join(folder, 'grid.json'), steps.to_json())
     return ['--layer', path, '--grid', grid, '--class-weights', weights]
 
 

@@ -14,6 +14,7 @@ from mr_elm.machines.model_arrays import node_arrays
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.solvers.ridge.elm import solve_initial
+from mr_elm.solvers.shared.centred import CentredTargets
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
@@ -35,9 +36,12 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
         H = layer.evaluate(rows.X, np.empty((len(rows), layer.n_hidden)))
         T = class_targets(rows.numbers, len(inputs.classes.names) if inputs.classes else 0)
         announce(data, H)
-        beta, rank = solve_initial(H, T, rows.weights)
+        centred = CentredTargets.of(T, rows.weights) if options.center else None
+        beta, rank = solve_initial(H, T if centred is None else centred.T, rows.weights)
     data.engine.reporter.say(f'svd of {len(rows):,} x {layer.n_hidden:,} node outputs: rank {rank:,}')
-    return describe(inputs, layer, rank), node_arrays(layer, beta), data.first
+    if centred is None:
+        return describe(inputs, layer, rank), node_arrays(layer, beta), data.first
+    return describe(inputs, layer, rank), node_arrays(layer, beta * centred.units, centred.mean), data.first
 
 
 def announce(data: DataSet, H: Floats) -> None:
@@ -60,7 +64,7 @@ def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:
 
 def describe(inputs: NodeInputs, layer: HiddenLayer, rank: int) -> ModelHeader:
     """Make the header; JSON knows no infinite number, so C is null."""
-    header = inputs.describe(layer, GridSteps.of(1.0), inputs.data.blas)
+    header = inputs.describe(layer, GridSteps.of(1.0, origin=inputs.origin), inputs.data.blas)
     given: dict[str, Any] = {**header.parameters, 'C': None, 'solver': 'svd', 'rank': rank}
-    left_out = ('condition', 'grid', 'peak')  # of a solve from sums
+    left_out = ('condition', 'grid', 'origin', 'peak')  # of a solve from sums
     return replace(header, parameters={name: value for name, value in given.items() if name not in left_out})

@@ -42,7 +42,8 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
         with one_thread():
             fold = score_fold(data, machine) if machine.solver == 'cg' and data.options.holds_out else None
             solution, found = solve(data, machine)
-        made: Made = describe(data, found), kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef)
+        made: Made = describe(data, found), kernel_arrays(
+            data.task.arrays, data.rows.X, solution.dual_coef, solution.intercept)
         if data.options.probabilities:
             kind = 'folds' if fold else 'leave-one-out'
             made = fit_to(data.source, made, fold or hold_out(data, solution), data.options.threshold, kind)
@@ -64,6 +65,8 @@ def score_fold(data: KernelData, machine: KernelMachine) -> HeldOut:
         demand_every_class(data.classes.names, counts, f'of {data.source.plan.name} outside the fold that is held out')
     solution = solve_by_gradients(data, machine, weights)[0]
     decisions = make_product(data)(solution.dual_coef)
+    if solution.intercept is not None:
+        decisions += solution.intercept
     return HeldOut(rows.numbers, rows.weights, decisions, np.zeros(data.n_rows)).take(held)
 
 
@@ -149,6 +152,7 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
         parameters={
             'kernel': data.kernel.name, **data.kernel.parameters, 'C': options.C, 'solver': options.solver, **shown,
             **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,
-            'class_weight': options.class_weight, 'blas': sorted(data.source.blas),
-            'input': data.summary.input, **(data.learned.facts if data.learned else {})},
+            'class_weight': options.class_weight, **({'center': options.center} if options.numeric else {}),
+            'blas': sorted(data.source.blas), 'input': data.summary.input,
+            **(data.learned.facts if data.learned else {})},
         history=[make_event('train', data.n_rows, rejected)])

@@ -67,14 +67,20 @@ def take_step(inputs: NodeInputs, layer: HiddenLayer, slopes: bool) -> tuple[Lea
     options, steps = inputs.options, inputs.choose_grid(layer)
     *held, rest, S = sum_up_step(inputs, layer, steps, slopes)
     with one_thread():
-        B = finish(rest, options.nu, options.numeric, options.bias).output_weights
+        B = finish(rest, options.nu, options.numeric, options.bias, options.center).output_weights
         judged = None
         if held:
             sums = Ordered.of(held[0], options.numeric)
             error = squared_errors(sums, [np.roll(B, 1, axis=0)])[0]
-            judged = 0.0, error / float(sums.gram[0, 0] * len(sums.squares))
+            judged = 0.0, error / float(sums.gram[0, 0] * len(sums.squares)) / measure_variance(inputs)
         gradients, importance = (None, None) if S is None else average_slopes(inputs, layer, S, B)
         return LearnedSums(layer, steps, total_of([*held, rest]), judged, importance), gradients
+
+
+def measure_variance(inputs: NodeInputs) -> float:
+    """Return the variance of the target of a regression, by which errors are judged; 1 for classes and a constant."""
+    target = inputs.summary.target
+    return 1.0 if target is None else float(target.deviation[0])**2 or 1.0
 
 
 def average_slopes(inputs: NodeInputs, layer: HiddenLayer, S: Floats, B: Floats) -> tuple[Floats, Importance | None]:

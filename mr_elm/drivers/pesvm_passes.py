@@ -28,11 +28,12 @@ from mr_elm.machines.passes import Passes, choose_type
 from mr_elm.model_parts import layer_arrays
 from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.held_out import HeldOutScore
-from mr_elm.solvers.ridge.esvm import collect_targets, right_side
+from mr_elm.solvers.ridge.esvm import collect_targets, find_mean, right_side
 from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, SampleGram, measure_rounding
 from mr_elm.solvers.shared.block_cg import Approximation, PassLimits, solve_positive
+from mr_elm.solvers.shared.centred import choose_units
 from mr_elm.streaming.mr_pass import MRPass, read_held_out, read_product, read_targets
-from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.gram import ONES, GridSteps
 from mr_elm.typing import Floats
 
 
@@ -40,6 +41,7 @@ from mr_elm.typing import Floats
 class PassSolution:
     """Hold the output weights B, (L + 1, K), for a nu, the passes that they took, and their relative residual.
 
+    B is for targets that are counted from their origin, see `GridSteps`; it holds the rest of their mean.
     score : HeldOutScore of B, None where no rows are held out.
     """
 
@@ -57,6 +59,9 @@ class PassProblem:
     inputs : the rows. layer : HiddenLayer. steps : GridSteps. passes : Passes. gram : SampleGram, of n_sample rows.
     folder : for files of tasks. files : the options that name those of layer and sums, see `write_layer`.
     folds : the rows that are looked at, and those that are held out; None for all and none.
+
+    The system is solved for targets of a regression less their mean, in units of their spread, so that all of them
+    count alike: X = (B + mean in the last row) / units.
     """
 
     inputs: NodeInputs
@@ -69,7 +74,15 @@ class PassProblem:
     files: list[str]
     folds: Folds | None = None
     T: Floats | None = field(default=None, init=False)  # E'T, (m, K), as a float64 pass has summed it up
-    last: tuple = field(default=(), init=False)  # B, E'E B and the score of the last float64 pass over output weights
+    mean: Floats | float = field(default=0.0, init=False)  # (K,), of the targets counted from their origin
+    E1: Floats | float = field(default=0.0, init=False)  # E'1, (L + 1, 1), where targets are centred
+    last: tuple = field(default=(), init=False)  # B, X, E'E X and score of the last float64 pass over weights
+
+    @property
+    def units(self) -> Floats | float:
+        """Return the unit of each target, (K,): a power of two, which rounds nothing; 1 for classes."""
+        target = self.inputs.summary.target
+        return 1.0 if target is None else choose_units(target.deviation)
 
     def hold_out(self, folds: Folds) -> 'PassProblem':
         """Return the same problem on some of the rows, and with others held out."""
@@ -79,8 +92,8 @@ class PassProblem:
     def solve(self, nu: float, start: Floats | None = None) -> PassSolution:
         """Solve (I/nu + E'E) B = E'T by conjugate gradients.
 
-        start : output weights (L + 1, K) to begin with, None for those of the sample. Warns when the passes allowed do
-        not suffice.
+        start : output weights (L + 1, K) to begin with, as of a PassSolution; None for those of the sample. Warns when
+        the passes allowed do not suffice.
         """
         passes = self.passes
         report = PassReport(self.inputs.data.engine.reporter, 'passes', passes.tolerance, passes.max_passes)
@@ -97,50 +110,74 @@ class PassProblem:
             warnings.warn(f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
                           f'most {passes.tolerance:g}: raise --precondition-rows, lower --nu, or allow more '
                           '--max-passes', ConvergenceWarning, stacklevel=2)
-        return PassSolution(nu, self.pad(found.X), n_passes, residual, self.last[-1])
+        return PassSolution(nu, self.add_mean(found.X), n_passes, residual, self.last[-1])
 
     def choose_start(self, M: SampleFactor, start: Floats | None) -> Floats:
-        """Return output weights to begin with, (m, K): those given where they fit, else those of the sample.
+        """Return output weights to begin with, (L + 1, K): those given where they fit, else those of the sample.
 
         Where rows are held out the sample may have some of them: 0 then.
         """
         shape = self.gram.ET.shape
         if start is not None and start.shape[1:] == shape[1:]:
-            return start[:len(self.gram.M)]
-        return M.apply(self.gram.ET) if self.folds is None else np.zeros(shape)
+            return start
+        return self.pad(M.apply(self.gram.ET) if self.folds is None else np.zeros(shape))
 
     def begin(self, nu: float, B: Floats) -> tuple[Approximation, int]:
-        """Return the Approximation B, which may be of float32, and the passes that it took: E'E B may be known."""
+        """Return the Approximation by output weights B, (L + 1, K), and the passes that it took: E'E B may be known.
+
+        It may be of float32.
+        """
         if self.T is not None and self.last and np.array_equal(B, self.last[0]):
-            return Approximation.of(B, self.T, self.last[1] + B / nu), 0
-        single = takes_single(self.layer)
-        product, pairs = self._pass(B if B.any() else B[:, :0], targets=True, single=single)
+            _, X, product, _ = self.last
+            return Approximation.of(X, self.T, product + X / nu), 0
+        single, known = takes_single(self.layer), bool(B.any())
+        product, pairs = self._pass(B if known else B[:, :0], targets=True, single=single)
         T = self.read_targets(pairs)
         if not single:
             self.T = T
-        return Approximation.of(B, T, product + B / nu if B.any() else B), 1
+        X, product = self.take_mean(B, product if known else B)
+        return Approximation.of(X, T, product + X / nu), 1
 
-    def measure(self, B: Floats, nu: float) -> Approximation:
-        """Run a pass in float64 over output weights B, (m, K); the first one sums up E'T too."""
+    def measure(self, X: Floats, nu: float) -> Approximation:
+        """Run a pass in float64 over the output weights of X, (m, K); the first one sums up E'T too."""
+        B = self.add_mean(X)
         product, pairs = self._pass(B, weights=True, targets=self.T is None)
         if self.T is None:
             self.T = self.read_targets(pairs)
-        self.last = B, product, read_held_out(pairs)
-        return Approximation.of(B, self.T, product + B / nu)
+        product = self.take_mean(B, product)[1]
+        self.last = B, X, product, read_held_out(pairs)
+        return Approximation.of(X, self.T, product + X / nu)
 
     def multiply(self, D: Floats, single: bool = False) -> Floats:
         """Run a pass: E'E D, (m, K). single : in float32."""
-        return self._pass(D, single=single)[0]
+        return self._pass(self.pad(D), single=single)[0][:len(D)]
+
+    def add_mean(self, X: Floats) -> Floats:
+        """Return the output weights B, (L + 1, K), of a solution X, (m, K)."""
+        B = self.pad(X * self.units)
+        B[-1] -= self.mean
+        return B
+
+    def take_mean(self, B: Floats, product: Floats) -> tuple[Floats, Floats]:
+        """Return X, (m, K), of output weights B, and E'E X, of the product E'E B, (L + 1, K)."""
+        X = B.copy()
+        X[-1] += self.mean
+        m = len(self.gram.M)
+        return X[:m] / self.units, (product - self.mean * self.E1)[:m] / self.units
 
     def read_targets(self, pairs: list) -> Floats:
         """Return E'T, (m, K), of the output of a pass, which must have seen the rows that the first one saw."""
-        inputs = self.inputs
-        class_sums, _, counts, _ = collect_targets(read_targets(pairs), self.layer.n_hidden + 1, inputs.classes)
+        inputs, sums = self.inputs, read_targets(pairs)
+        class_sums, _, counts, _ = collect_targets(sums, self.layer.n_hidden + 1, inputs.classes)
+        if self.steps.centres:
+            E1 = np.add(*sums[ONES])
+            self.E1, self.mean = E1[:, None], find_mean(E1[-1], class_sums[:, -1])
+            class_sums = class_sums - np.outer(self.mean, E1)
         if self.folds is None:
             check_counts(inputs.plan, inputs.classes, counts)
         elif inputs.classes and inputs.options.probabilities:
             demand_every_class(inputs.classes.names, counts, f'of {inputs.plan.name} outside the fold that is held out')
-        return right_side(class_sums, has_targets(inputs))[:len(self.gram.M)]
+        return right_side(class_sums, has_targets(inputs))[:len(self.gram.M)] / self.units
 
     def pad(self, D: Floats) -> Floats:
         """Return vectors with a row for the bias, which is 0 where there is none: (L + 1, K)."""
@@ -153,15 +190,21 @@ class PassProblem:
         known = {name: value for name, value in header.parameters.items() if name not in ('condition', 'peak')}
         parameters = {**known, 'solver': PASSES, 'passes': found.n_passes, 'residual': found.residual,
                       'tolerance': self.passes.tolerance, 'precondition_rows': self.n_sample}
-        return replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': found.B}
+        weights = found.B.copy()
+        if self.steps.centres:
+            weights[-1] -= self.steps.origin
+        return replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': weights}
 
     def _pass(self, D: Floats, *, weights: bool = False, targets: bool = False,
               single: bool = False) -> tuple[Floats, list]:
-        """Run a pass: E'E D, and the pairs that it has written. The options go to the header of D, see `MRPass`."""
+        """Run a pass over D, (L + 1, K): E'E D, and the pairs that it has written.
+
+        The options go to the header of D, see `MRPass`.
+        """
         path = os.path.join(self.folder, 'vectors.npz')
-        save_arrays(path, {'weights': weights, 'targets': targets, 'single': single}, {'vectors': self.pad(D)})
+        save_arrays(path, {'weights': weights, 'targets': targets, 'single': single}, {'vectors': D})
         pairs = list(self.inputs.data.run(MRPass, [*self.files, '--vectors', path], 'pass'))
-        return read_product(pairs, (self.layer.n_hidden + 1, D.shape[1]))[:len(D)], pairs
+        return read_product(pairs, D.shape), pairs
 
 
 def has_targets(inputs: NodeInputs) -> bool:
@@ -169,9 +212,9 @@ def has_targets(inputs: NodeInputs) -> bool:
     return inputs.options.numeric or inputs.summary.separator is not None
 
 
-def make_sample(inputs: NodeInputs, rows: GatheredRows) -> Sample:
-    """Return the Sample of rows of a training."""
-    T, classes = rows.numbers.reshape(len(rows), -1), inputs.classes
+def make_sample(inputs: NodeInputs, rows: GatheredRows, steps: GridSteps) -> Sample:
+    """Return the Sample of rows of a training. steps : whose origin targets are counted from."""
+    T, classes = steps.shift(rows.numbers.reshape(len(rows), -1)), inputs.classes
     if classes is not None and not has_targets(inputs):
         T = right_side(np.eye(len(classes.names))[rows.numbers.astype(int)].T, numeric=False)
     return Sample(rows.X, T, rows.weights, len(rows) / inputs.summary.n_rows)
@@ -190,7 +233,7 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
     with one_thread(), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         files = write_layer(folder, inputs, layer, steps)
         rows = gather_sample(inputs, passes.n_sample)
-        sample = make_sample(inputs, rows)
+        sample = make_sample(inputs, rows, steps)
         nu = options.nu if largest_nu is None else largest_nu
         dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
         reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {dtype.__name__}')
@@ -201,10 +244,12 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
 def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> Made:
     """Solve for the output weights by passes: (header, arrays) of the model, which has no sums.
 
-    start : output weights (L + 1, K) to begin with, None for those of the sample. Warns when the passes allowed do not
-    suffice. Raises DataFormatError when a class has no row to fit probabilities to.
+    start : output weights (L + 1, K) of a model to begin with, None for those of the sample. Warns when the passes
+    allowed do not suffice. Raises DataFormatError when a class has no row to fit probabilities to.
     """
     options = inputs.options
+    if start is not None and steps.centres:
+        start = start + np.outer(np.arange(len(start)) == len(start) - 1, steps.origin)
     with open_problem(inputs, layer, steps) as problem:
         if not options.holds_out:
             return problem.describe(problem.solve(options.nu, start))

@@ -26,7 +26,8 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     n, n_tasks = share * summary.n_rows, min(engine.n_maps, len(kernels))
     engine.reporter.announce(f'eigenvalues of {len(kernels)} kernel matrices of {n:,.0f} rows',
                              lambda: estimate_seconds(decompose, n) * len(kernels) / n_tasks)
-    grid = task.extend(LeaveOneOutTask, share=share, kernel=kernel.name, kernels=kernels, C_values=C_values)
+    grid = task.extend(LeaveOneOutTask, share=share, kernel=kernel.name, kernels=kernels, C_values=C_values,
+                       center=options.center)
     found = score_candidates(data, MRLeaveOneOut, grid, 'leave-one-out', len(kernels))
     scores = [LeftOut(parameters, **score) for number, parameters in enumerate(kernels)
               for score in found[number]['scores']]

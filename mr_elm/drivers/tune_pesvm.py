@@ -18,7 +18,6 @@ from mr_elm.io.wire import split_key
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.fold_metrics import learn_final_metric, learn_fold_metrics
 from mr_elm.machines.grid_task import Folds, GridTask, Nodes, Search, score_kinds, score_nodes, state_finals
-from mr_elm.machines.metric import sample_rows
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
@@ -82,7 +81,7 @@ def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
     with one_thread():
         inputs.data.engine.reporter.announce(f'solving {n_systems} systems of at most {n} unknowns',
                                              lambda: n_systems * estimate_solve(n))
-        grids = {nodes: FoldGrid(sums[nodes], inputs.options.numeric) for nodes in layers}
+        grids = {nodes: FoldGrid(sums[nodes], inputs.options.numeric, inputs.options.center) for nodes in layers}
         scores = score_kinds(score_all(inputs, grids, search))
         if inputs.classes and search.n_counted:
             scores = count_hits(inputs, scores, task, grids, search.n_counted)
@@ -91,7 +90,7 @@ def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
 
 def make_layers(inputs: NodeInputs, search: Search, folds: Folds) -> Iterator[tuple[Nodes, HiddenLayer]]:
     """Yield the nodes of a search: of a kind with a metric those for each fold, whose rows the metric has not seen."""
-    sample = sample_rows(inputs.summary, inputs.classes, inputs.weights) if search.n_sampled else None
+    sample = inputs.read_sample() if search.n_sampled else None
     for kind in search.kinds:
         layer = inputs.take_candidate(kind, max(search.sizes)).make_layer()
         if sample is None or kind.metric == 'none':
@@ -163,7 +162,7 @@ def train_best(inputs: NodeInputs, found: SearchResult) -> Made:
 def train_behind_metric(inputs: NodeInputs, metric: str, n_hidden: int) -> Made:
     """Return (header, arrays) of a machine whose metric the whole sample teaches. n_hidden : nodes of the search."""
     with one_thread():
-        sample = sample_rows(inputs.summary, inputs.classes, inputs.weights)
+        sample = inputs.read_sample()
         layer = inputs.with_options(n_hidden=n_hidden).make_layer()
         inputs = replace(inputs, learned=learn_final_metric(layer, sample, metric, inputs.options.seed))
     say_metric(inputs.data.engine.reporter, inputs.learned)

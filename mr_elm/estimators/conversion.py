@@ -85,8 +85,9 @@ def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> Mode
     names, encoding = getattr(estimator, 'feature_names_in_', None), estimator.encoding_
     known = {name: to_python(value) for name, value in parameters.items()} | {
         'scale': estimator.scale, 'class_weight': name_weights(estimator),
-        'blas': [name_blas()], 'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None,
-                                         'names': None if names is None else names.tolist()}}
+        **({'center': estimator.center} if hasattr(estimator, 'center') else {}), 'blas': [name_blas()],
+        'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None,
+                  'names': None if names is None else names.tolist()}}
     return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes, estimator._width,
                        known, n_rows_used=n_rows, history=[make_event('fit', n_rows)],
                        encoding=None if encoding is None else encoding.to_json(), targets=describe_targets(estimator))

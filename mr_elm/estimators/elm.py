@@ -1,4 +1,5 @@
 """Offer the unified ELM."""
+import numpy as np
 
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
 from mr_elm.estimators.probabilities import Labelled, hold_out
@@ -9,6 +10,7 @@ from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.options import ELMOptions
 from mr_elm.solvers.ridge import elm
+from mr_elm.solvers.shared.centred import CentredTargets
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 
@@ -34,14 +36,20 @@ class UnifiedELM(KernelOrNodes):
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         self._demand_known_kernel()
+        units, self.intercept_ = np.ones(T.shape[1]), np.zeros(T.shape[1])
+        if getattr(self, 'center', False):
+            centred = CentredTargets.of(T, weights)
+            T, units, self.intercept_ = centred.T, centred.units, centred.mean
         if self.kernel in RANDOM_NODES:
             layer = self._place_layer(X, T, weights)
-            self._keep_nodes(layer, elm.solve_nodes(outputs(layer, X), T, self.C, weights))
+            found = elm.solve_nodes(outputs(layer, X), T, self.C, weights)
+            self._keep_nodes(layer, found * units, intercept=self.intercept_)
         elif self.kernel in KERNELS:
             kernel, X = self._place_rows(X, T, weights)
-            self._keep_kernel(kernel, X, elm.solve_kernel(kernel.tile(X, X), T, self.C, weights))
+            found = elm.solve_kernel(kernel.tile(X, X), T, self.C, weights)
+            self._keep_kernel(kernel, X, found * units, intercept=self.intercept_)
         else:
-            self.dual_coef_ = elm.solve_kernel(X.copy(), T, self.C, weights)
+            self.dual_coef_ = elm.solve_kernel(X.copy(), T, self.C, weights) * units
 
 
 class ELMClassifier(Labelled, UnifiedELM):
@@ -87,7 +95,17 @@ class ELMClassifier(Labelled, UnifiedELM):
 
 
 class ELMRegressor(Targets, UnifiedELM):
-    """Train the unified ELM for real targets. Parameters as in `DualClassifier`."""
+    """Train the unified ELM for real targets. Parameters as in `DualClassifier`; center : see `ESVMRegressor`."""
+
+    def __init__(self, kernel: str = ELMOptions.map, sigma: float | None = None, gamma: float | None = None,
+                 degree: int = 3, n_hidden: int = ELMOptions.n_hidden, C: float = ELMOptions.nu,
+                 seed: int = ELMOptions.seed, weight_scale: float = ELMOptions.weight_scale,
+                 weights: str = ELMOptions.weights, scale: str = ELMOptions.scale, encode: str = REFUSE,
+                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
+                 metric_steps: int | None = None, center: bool = True) -> None:
+        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, scale,
+                         encode, max_categories, n_jobs, metric, metric_steps)
+        self.center = center
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':
         """Fit. Sets model_."""

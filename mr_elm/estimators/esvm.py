@@ -111,7 +111,8 @@ class ESVMRegressor(Targets, LivingESVM):
     """Train the extreme SVM for real targets, (n,) or (n, K).
 
     Parameters as in `LivingESVM`; intervals : keep the errors of rows held out, for `predict_interval`; `fit` computes
-    them, and `calibrate` computes them anew when rows have come or left.
+    them, and `calibrate` computes them anew when rows have come or left. center : whether the mean of the targets is
+    taken off before the fit, and added to predictions; False penalises it too, as the papers do.
 
     >>> import numpy as np
     >>> X = np.linspace(-1, 1, 200)[:, None]
@@ -129,10 +130,10 @@ class ESVMRegressor(Targets, LivingESVM):
                  seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale,
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
                  n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
-                 intervals: bool = False) -> None:
+                 intervals: bool = False, center: bool = True) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs, metric,
                          metric_steps)
-        self.intervals = intervals
+        self.intervals, self.center = intervals, center
 
     def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
         """Add rows: the same as to fit on all rows. X may be an Arrow stream, see `ESVMClassifier.partial_fit`."""

@@ -57,7 +57,7 @@ class KernelELM(KernelOrNodes):
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
         n_threads = count_threads(self.n_jobs)
         machine = KernelMachine(self.C, self.solver, self.rank, None, self.tol, self.max_iter, self._holds_out,
-                                self.seed, n_threads)
+                                self.seed, n_threads, getattr(self, 'center', False))
         self._demand_fitting(machine.takes_passes)
         self.n_iter_ = 1
         if self.kernel == PRECOMPUTED:
@@ -73,8 +73,9 @@ class KernelELM(KernelOrNodes):
                 solution, _ = machine.solve_truncated(make_kernel_product(X, kernel, n_threads), T, weights)
             else:
                 solution = machine.solve_matrix(compute_lower_triangle(X, kernel, n_threads), T, weights)
-            self._keep_kernel(kernel, X, solution.dual_coef)
+            self._keep_kernel(kernel, X, solution.dual_coef, intercept=solution.intercept)
         self.dual_coef_ = solution.dual_coef
+        self.intercept_ = np.zeros(T.shape[1]) if solution.intercept is None else solution.intercept
         if self._holds_out:
             self.loo_residuals_, self._leverages = solution.residuals, solution.leverages(self.C, weights)
 
@@ -129,13 +130,25 @@ class KernelELMClassifier(Labelled, KernelELM):
 
 
 class KernelELMRegressor(Targets, KernelELM):
-    """Train the kernel ELM for real targets. Parameters as in `KernelELM`.
+    """Train the kernel ELM for real targets.
+
+    Parameters as in `KernelELM`; center : see `ESVMRegressor`.
 
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> model = KernelELMRegressor('polynomial', degree=2, C=1e6).fit(X, [0, 1, 4, 9])
     >>> model.predict([[1.5]]).round(3).tolist()
     [2.25]
     """
+
+    def __init__(self, kernel: str = KELMOptions.kernel, sigma: float | None = None, gamma: float | None = None,
+                 degree: int = 3, C: float = KELMOptions.C, solver: str = 'cholesky', rank: int | None = None,
+                 tol: float = KELMOptions.tolerance, max_iter: int = KELMOptions.max_passes,
+                 leave_one_out: bool = False, seed: int = KELMOptions.seed, scale: str = KELMOptions.scale,
+                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
+                 metric: str = 'none', metric_steps: int | None = None, center: bool = True) -> None:
+        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, scale,
+                         encode, max_categories, n_jobs, metric, metric_steps)
+        self.center = center
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""

@@ -105,7 +105,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _values_of(self, K: Floats) -> Floats:
         """Return the decision values of rows of a ready matrix, (n, N)."""
-        return K @ self.dual_coef_
+        return K @ self.dual_coef_ + self.intercept_
 
     def _keep(self, kind: type[Model], parameters: dict, arrays: dict, scheme: str = ONE_VS_ALL) -> None:
         """Make the model, with the header and arrays of a model file."""
@@ -125,10 +125,11 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         self._keep(KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays,
                    scheme)
 
-    def _keep_nodes(self, layer: HiddenLayer, weights: Floats, scheme: str = ONE_VS_ALL) -> None:
+    def _keep_nodes(self, layer: HiddenLayer, weights: Floats, scheme: str = ONE_VS_ALL,
+                    intercept: Floats | None = None) -> None:
         parameters = {'map': layer.kind, 'n_hidden': layer.n_hidden, 'weight_scale': self.weight_scale,
                       'weights': self.weights}
-        self._keep(HiddenNodeModel, parameters, node_arrays(layer, weights), scheme)
+        self._keep(HiddenNodeModel, parameters, node_arrays(layer, weights, intercept), scheme)
 
 
 def outputs(layer: HiddenLayer, X: Rows) -> Floats:

@@ -1,6 +1,6 @@
 """Keep the sums of rows in an estimator that lives: rows come, rows leave, estimators merge."""
 from collections.abc import Callable
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,14 @@ from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
+from mr_elm.machines.nodes import describe_origin
 from mr_elm.machines.options import RANDOM_NODES, PESVMOptions
 from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.models import HiddenNodeModel
 from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
 from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import Classes
+from mr_elm.sums.statistics import Classes, ColumnStatistics
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
 MAPS = (*RANDOM_NODES, 'identity')
@@ -210,7 +210,8 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         header = describe(self, batch.n_rows, {
             **{name: getattr(self, name) for name in names},
             'n_hidden': layer.n_hidden, 'sigma': measure_ones(layer.kind, layer.n_features) / self.weight_scale,
-            'solver': None, 'condition': None, 'grid': list(astuple(batch.steps)), 'peak': size_of(batch.sums),
+            'solver': None, 'condition': None, 'grid': list(batch.steps.steps), 'peak': size_of(batch.sums),
+            **describe_origin(self._numeric, batch.steps),
             **(self._learned.facts if self._learned else {})})
         return LivingMachine(header, layer, batch.sums)
 
@@ -232,15 +233,23 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         labelled = self._label(rows, labels)
         low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
                      for bound in (labelled.X.min(axis=0), labelled.X.max(axis=0)))
-        steps, n_rows = GridSteps.of(layer.bound(low, high), *labelled.bounds()), len(labelled.y)
-        if machine is not None:
-            n = len(labelled.y) if labelled.sample_weight is None else float(labelled.sample_weight.sum())
+        known, n_rows = None if machine is None else steps_of(machine.header), len(labelled.y)
+        origin = self._choose_origin(labelled) if known is None else known.origin
+        steps = labelled.choose_steps(layer.bound(low, high), origin)
+        if machine is not None and known is not None:
+            n = n_rows if labelled.sample_weight is None else float(labelled.sample_weight.sum())
             demand_scalable((low, high), n, layer.offset, layer.scale, self._summarise().name_column)
-            steps = choose_grid(steps_of(machine.header), steps, machine.header.n_rows_used + n_rows)
-        names, known = ([], [0]) if labels is None else (
+            steps = choose_grid(known, steps, machine.header.n_rows_used + n_rows)
+        names, numbers = ([], [0]) if labels is None else (
             list(map(str, labels)), np.searchsorted(labels, self.classes_))
         sums = sum_up(layer, labelled, steps, count_threads(self.n_jobs))
-        return Batch(sums, steps, names, known, n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
+        return Batch(sums, steps, names, numbers, n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
+
+    def _choose_origin(self, labelled: TrainingRows) -> tuple[float, ...]:
+        """Return the weighted mean of each target, none where targets are taken as they are."""
+        if not getattr(self, 'center', False):
+            return ()
+        return ColumnStatistics.of(labelled.y.reshape(len(labelled.y), -1), labelled.sample_weight).origin
 
     def _take(self, machine: LivingMachine, labels: Any) -> 'LivingESVM':
         """Hold another machine, and solve. labels : those that may be its classes."""

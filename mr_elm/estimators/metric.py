@@ -70,6 +70,7 @@ class MetricLearner:
     def _sample(self, X: Rows, T: Floats, weights: Floats | None) -> SampleRows:
         """Return the rows with the smallest hashes, all where they are few."""
         columns = FeatureColumns.of(ColumnStatistics.of(X, weights), self.encoding_)
-        rows = SampleRows(X, T, len(getattr(self, 'classes_', ())), weights, columns)
+        n_classes = len(getattr(self, 'classes_', ()))
+        rows = SampleRows.of(X, T, n_classes, weights, columns, getattr(self, 'center', False))
         order = np.argsort(hash_rows(X, self.seed), kind='stable')
         return rows.take(order[:MOST_ROWS])

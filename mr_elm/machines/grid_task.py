@@ -157,7 +157,7 @@ class GridTask:
             arrays |= {} if layer.metric is None else {f'metric-{number}': layer.metric}
         arrays |= {f'scores-{layer}-{fold}': weights for (layer, fold), weights in self.scores.items()}
         save_arrays(path, {'folds': asdict(self.folds), 'layers': [layer.kind for layer in self.layers],
-                           'grids': [asdict(steps) for steps in self.grids], 'scores': list(self.scores),
+                           'grids': [steps.to_json() for steps in self.grids], 'scores': list(self.scores),
                            'slopes': self.slopes, 'held': self.held}, arrays)
 
 
@@ -168,7 +168,7 @@ def load_task(path: str | PathLike) -> GridTask:
     layers = [HiddenLayer(kind, arrays[f'weights-{number}'], arrays[f'biases-{number}'], *scaling,
                           arrays.get(f'metric-{number}'))
               for number, kind in enumerate(header['layers'])]
-    return GridTask(Folds(**header['folds']), layers, [GridSteps(**steps) for steps in header['grids']],
+    return GridTask(Folds(**header['folds']), layers, list(map(GridSteps.from_json, header['grids'])),
                     {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']},
                     header['slopes'], header['held'])
 

@@ -2,7 +2,7 @@
 
 Whoever calls has Omega, or the function V (N, k) -> Omega V; weights and leave-one-out are seen to here.
 """
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
@@ -30,7 +30,9 @@ from mr_elm.solvers.kernel.kelm import (
     KernelSolution,
     decompose,
     decompose_by_passes,
+    list_targets,
     relative_residual,
+    restore_mean,
     solve_cholesky,
     unweigh,
     weigh,
@@ -38,6 +40,7 @@ from mr_elm.solvers.kernel.kelm import (
 from mr_elm.solvers.kernel.kelm_cg import Product, RoughProduct, solve_cg
 from mr_elm.solvers.kernel.nystrom import FIRST_RANK, NystromFactor, Preconditioner, precondition_well
 from mr_elm.solvers.shared.block_cg import PassLimits
+from mr_elm.solvers.shared.centred import CentredTargets
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -58,6 +61,7 @@ class KernelMachine:
     most_rank : cg: of the preconditioner, what the memory allows.
     tolerance, max_passes : cg: relative residual at which to stop, and when to give up.
     leave_one_out : whether residuals of machines that have not seen a row are wanted; cholesky and svd.
+    center : whether targets are those of a regression, and their mean is taken off before, see `centred`.
     seed : of landmarks, and of where the iteration begins. n_threads : of cholesky and of the preconditioner, see
     `map_in_threads`.
     """
@@ -71,6 +75,7 @@ class KernelMachine:
     leave_one_out: bool = False
     seed: int = 0
     n_threads: int | None = None
+    center: bool = False
 
     @classmethod
     def of_options(cls, options: KELMOptions, n_rows: int, n_threads: int | None = None) -> 'KernelMachine':
@@ -78,7 +83,8 @@ class KernelMachine:
         most = min(count_vectors(options.memory, n_rows), n_rows)
         most_rank = most if options.rank else min(most, MOST_RANK)
         return cls(options.C, options.solver or SOLVERS[0], options.rank, most_rank, options.tolerance,
-                   options.max_passes, options.leave_one_out or bool(options.holds_out), options.seed, n_threads)
+                   options.max_passes, options.leave_one_out or bool(options.holds_out), options.seed, n_threads,
+                   options.center)
 
     @property
     def takes_passes(self) -> bool:
@@ -91,10 +97,18 @@ class KernelMachine:
 
         weights : (N,) or None. multiply_factors : see `Decomposition.solve`.
         """
-        s, T = weigh(omega, T, weights)
+        centred = self.center_targets(T, weights)
+        s, T = weigh(omega, T if centred is None else list_targets(centred, self.leave_one_out), weights)
         if self.solver == 'cholesky':
-            return unweigh(solve_cholesky(omega, T, self.C, self.leave_one_out, self.n_threads), s)
-        return unweigh(decompose(omega).solve(T, self.C, self.leave_one_out, multiply_factors), s)
+            solution = solve_cholesky(omega, T, self.C, self.leave_one_out, self.n_threads)
+        else:
+            solution = decompose(omega).solve(T, self.C, self.leave_one_out, multiply_factors)
+        solution = unweigh(solution, s)
+        return solution if centred is None else restore_mean(solution, centred)
+
+    def center_targets(self, T: Floats, weights: Floats | None) -> CentredTargets | None:
+        """Return the CentredTargets of a regression, None where targets are taken as they are."""
+        return CentredTargets.of(T, weights) if self.center else None
 
     def solve_truncated(self, multiply: Product, T: Floats, weights: Floats | None,
                         multiply_factors: FactorProduct | None = None,
@@ -103,14 +117,17 @@ class KernelMachine:
 
         multiply : V -> Omega V; each call is a pass, the residual takes one more.
         """
-        s, T = weigh(None, T, weights)
+        centred, n_targets = self.center_targets(T, weights), T.shape[1]
+        s, T = weigh(None, T if centred is None else list_targets(centred, self.leave_one_out), weights)
         multiply = weigh_product(multiply, s)
         found: Decomposition = decompose_by_passes(multiply, len(T), self.rank or len(T), self.seed)
         solution = found.solve(T, self.C, self.leave_one_out, multiply_factors)
         residual = None
         if measure:
-            residual = relative_residual(multiply(solution.dual_coef), solution.dual_coef, T, self.C)
-        return unweigh(solution, s), residual
+            dual_coef = solution.dual_coef[:, :n_targets]
+            residual = relative_residual(multiply(dual_coef), dual_coef, T[:, :n_targets], self.C)
+        solution = unweigh(solution, s)
+        return solution if centred is None else restore_mean(solution, centred), residual
 
     def solve_by_gradients(self, rows: 'KernelRowsTask', multiply: Product, T: Floats, weights: Floats | None,
                            announce: Callable[[Preconditioner], None] | None = None,
@@ -121,14 +138,16 @@ class KernelMachine:
         multiply : V -> Omega V; each call is a pass. announce : is called with the Preconditioner before the first
         pass. report, rough : see `solve_cg`.
         """
-        s, T = weigh(None, T, weights)
+        centred = self.center_targets(T, weights)
+        s, T = weigh(None, T if centred is None else centred.T, weights)
         preconditioner = self.approximate(rows, s)
         if announce:
             announce(preconditioner)
         limits = PassLimits(self.tolerance, self.max_passes, report)
         solution, passes, residual = solve_cg(weigh_product(multiply, s), T, self.C, preconditioner, limits,
                                               rough and weigh_rough(rough, s))
-        return unweigh(solution, s), passes, residual
+        solution = unweigh(solution, s)
+        return solution if centred is None else restore_mean(solution, centred), passes, residual
 
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
@@ -269,29 +288,33 @@ class LeaveOneOutTask(RowsTask):
     """Know which kernels to score by leave-one-out, each at which C.
 
     kernel : name. kernels : the parameters of each candidate.
-    C_values : in increasing order.
+    C_values : in increasing order. center : see `KernelMachine`.
     """
 
     kernel: str
     kernels: list[dict[str, Any]]
     C_values: list[float]
+    center: bool = False
     __repr__ = one_line
 
     def score(self, number: int, rows: GatheredRows) -> Iterator[tuple[float, dict[str, float]]]:
         """Yield (C, score) of a kernel over some rows."""
         omega = compute_lower_triangle(self.scale(rows.X), make_kernel(self.kernel, **self.kernels[number]))
         s, _ = weigh(omega, rows.numbers[:, None], rows.weights)
-        yield from leave_one_out(decompose(omega), s, rows.numbers, rows.weights, self.n_classes, self.C_values)
+        yield from self.leave_one_out(decompose(omega), s, rows.numbers, rows.weights)
 
+    def leave_one_out(self, decomposition: Decomposition, s: Floats | None, numbers: np.ndarray,
+                      weights: Floats) -> Iterator[tuple[float, dict[str, float]]]:
+        """Yield (C, score of leave-one-out) for every C: one decomposition of s Omega s serves them all.
 
-def leave_one_out(decomposition: Decomposition, s: Floats | None, numbers: np.ndarray, weights: Floats,
-                  n_classes: int, C_values: Iterable[float]) -> Iterator[tuple[float, dict[str, float]]]:
-    """Yield (C, score of leave-one-out) for every C: one decomposition of s Omega s serves them all.
-
-    s : (N,) or None; see `solvers.kernel.kelm.weigh`. numbers : (N,) class numbers, or targets where n_classes is 0.
-    """
-    T = class_targets(numbers, n_classes)
-    right = T if s is None else T * s[:, None]
-    for C in C_values:
-        solution = unweigh(decomposition.solve(right, C, leave_one_out=True), s)
-        yield C, score_values(T - solution.residuals, numbers, weights, n_classes)
+        s : (N,) or None; see `solvers.kernel.kelm.weigh`. numbers : (N,) class numbers or targets.
+        """
+        T = class_targets(numbers, self.n_classes)
+        centred = CentredTargets.of(T, weights) if self.center else None
+        right = T if centred is None else list_targets(centred, True)
+        right = right if s is None else right * s[:, None]
+        for C in self.C_values:
+            solution = unweigh(decomposition.solve(right, C, leave_one_out=True), s)
+            if centred is not None:
+                solution = restore_mean(solution, centred)
+            yield C, score_values(T - solution.residuals, numbers, weights, self.n_classes)

@@ -4,7 +4,7 @@ Source: He et al., A parallel incremental extreme SVM classifier, 2011, IESVM an
 that come late, exact sums.
 """
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any
 
@@ -24,6 +24,7 @@ from mr_elm.solvers.ridge.esvm import Sums, finish
 from mr_elm.solvers.ridge.increment import (
     add_sums,
     demand_left,
+    move_origin,
     place_classes,
     select_classes,
     size_of,
@@ -38,7 +39,7 @@ from mr_elm.sums.summary import Summary
 
 @dataclass(frozen=True)
 class Batch:
-    """Hold what the rows that come or leave left behind.
+    """Hold what the rows that come or leave left behind; their targets are counted from the origin of the machine.
 
     sums : Sums of the rows, on the grids `steps`, for the classes of the machine and of the rows together.
     classes : names of these classes, none for a regression. known : the number of each class of the machine among them.
@@ -88,7 +89,7 @@ class LivingMachine:
         header = replace(self.header, n_rows_used=self.header.n_rows_used + batch.n_rows,
                          n_rows_rejected=self.header.n_rows_rejected + sum(batch.rejected.values()))
         header = header.change_parameters(
-            grid=list(astuple(join_grids(steps_of(self.header), batch.steps, header.n_rows_used))),
+            grid=list(join_grids(steps_of(self.header), batch.steps, header.n_rows_used).steps),
             peak=max(self.peak, batch.peak, size_of(sums)))
         return LivingMachine(record(header, batch, batch.classes, action), self.layer, sums)
 
@@ -120,8 +121,9 @@ class LivingMachine:
                           for one in (self, other))
         header = other.header
         rejected = {'merged': header.n_rows_rejected} if header.n_rows_rejected else {}
-        sums = place_classes(other.sums, numbers, len(names)) if names else other.sums
-        return self.add(Batch(sums, steps_of(header), names, known, header.n_rows_used, rejected,
+        steps, origin = steps_of(header), steps_of(self.header).origin
+        sums = place_classes(other.sums, numbers, len(names)) if names else move_origin(other.sums, steps, origin)
+        return self.add(Batch(sums, replace(steps, origin=origin), names, known, header.n_rows_used, rejected,
                               header.parameters['blas'], other.peak), 'merge')
 
     def solve(self) -> HiddenNodeModel:
@@ -131,7 +133,10 @@ class LivingMachine:
         nu = given['nu' if bias else 'C']
         warn_of_doubt(nu, self.peak)
         has_targets = self.header.task == 'regression' or self.header.separator is not None
-        solution = finish(self.sums, nu, has_targets, bias)
+        steps = steps_of(self.header)
+        solution = finish(self.sums, nu, has_targets, bias, steps.centres)
+        if steps.centres:
+            solution.output_weights[-1] -= steps.origin
         header = self.header.change_parameters(solver=solution.factorisation, condition=solution.condition)
         return HiddenNodeModel(header, {**layer_arrays(self.layer), 'output_weights': solution.output_weights})
 
@@ -180,8 +185,8 @@ def record(header: ModelHeader, batch: Batch, classes: Sequence[str], action: st
 
 
 def steps_of(header: ModelHeader) -> GridSteps:
-    """Return the grids of a model's sums."""
-    return GridSteps(*header.parameters['grid'])
+    """Return the grids of a model's sums, and the origin of its targets."""
+    return GridSteps.from_json([*header.parameters['grid'], header.parameters.get('origin', ())])
 
 
 def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
@@ -191,6 +196,7 @@ def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
     names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight', *solving)
     return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
                            'kernel': name_landmark_kernel(given),
+                           'no_center': header.task == 'regression' and not given.get('center'),
                            'nu': given['nu' if header.method == 'pesvm' else 'C'], **known})
 
 
@@ -201,7 +207,7 @@ def demand_grid(name: str, model: HiddenNodeModel, summary: Summary, weights: di
     name : of the data set. weights : of the labels, None when all count once.
     """
     steps = steps_of(model.header)
-    if not steps.holds(grid_for(model.layer, summary, weights), n_rows + summary.n_rows):
+    if not steps.holds(grid_for(model.layer, summary, weights, steps.origin), n_rows + summary.n_rows):
         raise DataFormatError(f'{name}: expected numbers of about the size that the model was trained on, found '
                               'numbers millions of times larger')
     return steps
@@ -265,6 +271,7 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
                                ('task', one.header.task, other.header.task),
                                ('columns', names_of(one), names_of(other)),
                                ('targets', one.header.targets, other.header.targets),
+                               ('center', one.header.parameters.get('center'), other.header.parameters.get('center')),
                                ('encoding of the columns', one.header.encoding, other.header.encoding),
                                ('features', one.n_features, other.n_features),
                                ('map', one.header.parameters['map'], other.header.parameters['map']),

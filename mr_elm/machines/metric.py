@@ -30,6 +30,7 @@ from mr_elm.parallel import sum_in_threads
 from mr_elm.scores.selection import fold_numbers, score_values
 from mr_elm.solvers.ridge.nu_path import decompose
 from mr_elm.solvers.ridge.regularized import solve_regularized
+from mr_elm.solvers.shared.centred import CentredTargets
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes, ColumnStatistics
@@ -48,7 +49,8 @@ BLOCK = 4096
 class SampleRows:
     """Hold a sample of labelled rows.
 
-    X : (n, d), raw, dense or CSR. T : (n, K) targets. n_classes : 0 where targets are numbers.
+    X : (n, d), raw, dense or CSR. T : (n, K) targets. n_classes : 0 where targets are numbers: these are standardised,
+    so that their errors are relative to the variance of each.
     weights : (n,) of the rows, or None.
     known : the FeatureColumns of all rows of the training; None where the sample is all rows, and no table.
     """
@@ -62,10 +64,13 @@ class SampleRows:
 
     @classmethod
     def of(cls, X: Rows, numbers: np.ndarray, n_classes: int, weights: Floats | None = None,
-           known: FeatureColumns | None = None) -> 'SampleRows':
-        """Make a sample of rows with class numbers, or targets where n_classes is 0; (n,) or (n, K)."""
+           known: FeatureColumns | None = None, center: bool = True) -> 'SampleRows':
+        """Make a sample of rows with class numbers, or targets where n_classes is 0; (n,) or (n, K).
+
+        center : whether the machines that are compared take the mean of targets off.
+        """
         T = np.asarray(numbers, float) if np.ndim(numbers) == 2 else class_targets(numbers, n_classes)
-        return cls(X, T, n_classes, weights, known)
+        return cls(X, T if n_classes else standardise(T, weights, center), n_classes, weights, known)
 
     @cached_property
     def columns(self) -> FeatureColumns:
@@ -79,6 +84,14 @@ class SampleRows:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, X=self.X[rows], T=self.T[rows], weights=weights)
+
+
+def standardise(T: Floats, weights: Floats | None, center: bool = True) -> Floats:
+    """Return targets (n, K) divided by their deviations, with center less their means. A constant one stays."""
+    centred = CentredTargets.of(T, weights)
+    rest = centred.T * centred.units
+    deviations = np.sqrt(np.average(rest**2, axis=0, weights=weights))
+    return (rest if center else T) / np.where(deviations > 0, deviations, 1.0)
 
 
 def measure_importance(layer: HiddenLayer, rows: SampleRows, B: Floats,
@@ -216,12 +229,16 @@ def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[floa
                          measure_importance(step.layer, learned_from, step.output_weights, n_threads))
 
 
-def sample_rows(summary: Summary, classes: Classes | None, class_weights: dict | None) -> SampleRows:
-    """Return the sample of the rows of a Summary; a row has its own weight times that of its class."""
+def sample_rows(summary: Summary, classes: Classes | None, class_weights: dict | None,
+                center: bool = True) -> SampleRows:
+    """Return the sample of the rows of a Summary; a row has its own weight times that of its class.
+
+    center : see `SampleRows.of`.
+    """
     X, numbers, weights = part_labels(summary.sample)
     X, columns = widen(X, summary.columns.n_features), FeatureColumns.of(summary.columns, summary.encoding)
     if classes is None:
-        return SampleRows.of(X, numbers, 0, weights, columns)
+        return SampleRows.of(X, numbers, 0, weights, columns, center)
     named = {number_label(name): name for name in classes.index}
     if class_weights is not None:
         weights = weights * np.array([class_weights[named[number]] for number in numbers])
@@ -247,7 +264,8 @@ def learn_for_kernel(options: KernelOptions, summary: Summary, classes: Classes 
     """
     if options.metric == 'none':
         return None
-    sample = sample_rows(summary, classes, class_weights(getattr(options, 'class_weight', None), classes))
+    sample = sample_rows(summary, classes, class_weights(getattr(options, 'class_weight', None), classes),
+                         options.center)
     if isinstance(layer, Kernel):
         layer = make_kernel_nodes(layer, sample.X, summary.choose_scaling(options.scale), options.seed)
     return learn_from_sample(layer, sample, options, options.C, summary.n_rows)

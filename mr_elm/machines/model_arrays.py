@@ -16,6 +16,7 @@ def kernel_arrays(scaling: dict, vectors: Rows, dual_coef: Floats, intercept: Fl
             'intercept': np.zeros(dual_coef.shape[1]) if intercept is None else intercept}
 
 
-def node_arrays(layer: HiddenLayer, weights: Floats) -> dict:
-    """Name the arrays of f(x) = h(x) weights, without a bias; weights (L, P)."""
-    return {**layer_arrays(layer), 'output_weights': np.concatenate([weights, np.zeros((1, weights.shape[1]))])}
+def node_arrays(layer: HiddenLayer, weights: Floats, intercept: Floats | None = None) -> dict:
+    """Name the arrays of f(x) = h(x) weights + intercept; weights (L, P), intercept (P,), or None for 0."""
+    last = np.zeros(weights.shape[1]) if intercept is None else -intercept
+    return {**layer_arrays(layer), 'output_weights': np.vstack([weights, last])}

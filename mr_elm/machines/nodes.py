@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,12 +12,12 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes, measure_ones
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.machines.metric import LearnedMetric, learn_from_sample, sample_rows
+from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, sample_rows
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.model_parts import describe_map, landmark_widths
 from mr_elm.scores.selection import NodeCandidate
 from mr_elm.scores.threshold import choose_positive
-from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.gram import GridSteps, bound_targets
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
@@ -63,9 +63,12 @@ class NodeProblem:
         """
         if not self.options.n_sampled:
             return self
-        sample = sample_rows(self.summary, self.classes, self.weights)
-        return replace(self, learned=learn_from_sample(self.make_layer(), sample, self.options, self.options.nu,
-                                                       self.summary.n_rows, n_threads))
+        return replace(self, learned=learn_from_sample(self.make_layer(), self.read_sample(), self.options,
+                                                       self.options.nu, self.summary.n_rows, n_threads))
+
+    def read_sample(self) -> SampleRows:
+        """Return the sample of the rows that the statistics hold."""
+        return sample_rows(self.summary, self.classes, self.weights, self.options.center)
 
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""
@@ -85,7 +88,13 @@ class NodeProblem:
 
     def choose_grid(self, layer: HiddenLayer) -> GridSteps:
         """Choose the grids of the exact sums from bounds on nodes, targets and row weights."""
-        return grid_for(layer, self.summary, self.weights)
+        return grid_for(layer, self.summary, self.weights, self.origin)
+
+    @property
+    def origin(self) -> tuple[float, ...]:
+        """Return m_0, the weighted mean of each target; none where targets are taken as they are."""
+        target = self.summary.target
+        return target.origin if self.options.center and target is not None else ()
 
     def describe(self, layer: HiddenLayer, steps: GridSteps, blas: Iterable[str]) -> ModelHeader:
         """Make the header of a machine on these nodes and grids; None stands where the solver has its say."""
@@ -101,9 +110,17 @@ class NodeProblem:
                 'nu' if options.method == 'pesvm' else 'C': options.nu,
                 'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
                 'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
-                'solver': None, 'condition': None, 'grid': list(astuple(steps)), 'blas': sorted(blas),
+                'solver': None, 'condition': None, 'grid': list(steps.steps), **describe_origin(options.numeric, steps),
+                'blas': sorted(blas),
                 'input': summary.input, 'peak': None, **(self.learned.facts if self.learned else {})},
             history=[make_event('train', summary.n_rows, summary.rejected)])
+
+
+def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:
+    """Return what the parameters of a model say of the centring of its targets; nothing for classes."""
+    if not numeric:
+        return {}
+    return {'center': steps.centres, **({'origin': list(steps.origin)} if steps.centres else {})}
 
 
 def describe_targets(summary: Summary) -> dict[str, Any] | None:
@@ -120,12 +137,16 @@ def kernel_width(options: PESVMOptions, n_features: int) -> float:
     return measure_ones(options.node_kind, n_features) / options.weight_scale
 
 
-def grid_for(layer: HiddenLayer, summary: Summary, weights: dict | None = None) -> GridSteps:
-    """Choose the grids of the exact sums of rows on a layer. weights : of the labels, None when all count once."""
+def grid_for(layer: HiddenLayer, summary: Summary, weights: dict | None = None,
+             origin: tuple[float, ...] = ()) -> GridSteps:
+    """Choose the grids of the exact sums of rows on a layer.
+
+    weights : of the labels, None when all count once. origin : of the targets.
+    """
     node_bound = layer.bound(summary.columns.minimum, summary.columns.maximum)
     weight_bound = max(weights.values()) if weights else 1.0
     if summary.weights is not None:
         weight_bound *= float(summary.weights.maximum[0])
     target = summary.target
-    target_bound = 1.0 if target is None else float(np.abs([target.minimum, target.maximum]).max())
-    return GridSteps.of(node_bound, target_bound, weight_bound)
+    target_bound = 1.0 if target is None else bound_targets(target.minimum, target.maximum, origin)
+    return GridSteps.of(node_bound, target_bound, weight_bound, origin)

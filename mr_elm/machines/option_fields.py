@@ -102,6 +102,11 @@ def intervals_option() -> Any:
     return option(False, '--task regression: keep the errors of rows held out, for predict --interval', advanced=True)
 
 
+def no_center_option() -> Any:
+    """Make the option that takes targets as they are."""
+    return option(False, '--task regression: penalise the mean of the targets too, as the papers do', advanced=True)
+
+
 def rule_option(method: str) -> Any:
     """Make the option that names the solver of a dual."""
     rules = METHOD_RULES[method]
@@ -138,8 +143,18 @@ class TrainingOptions:
         """Tell whether labels are targets."""
         return self.task == 'regression'
 
+    @property
+    def center(self) -> bool:
+        """Tell whether the mean of the targets is taken off before a solve, and added to what it finds."""
+        return self.numeric and not getattr(self, 'no_center', False)
+
     def check(self) -> None:
         """Raise ValueError where options contradict each other."""
+
+
+def demand_targets(task: str, flag: str, given: bool) -> None:
+    """Raise ValueError where an option that needs targets is given without --task regression."""
+    demand(not given or task == 'regression', f'{flag}: expected --task regression')
 
 
 def demand_classes(task: str, class_weight: str | None, probabilities: bool, positive: str | None) -> None:
@@ -147,11 +162,6 @@ def demand_classes(task: str, class_weight: str | None, probabilities: bool, pos
     for flag, given in (('--class-weight', class_weight), ('--probabilities', probabilities),
                         ('--positive', positive is not None)):
         demand(task != 'regression' or not given, f'{flag}: cannot be used with --task regression, expected classes')
-
-
-def demand_intervals(task: str, intervals: bool) -> None:
-    """Raise ValueError for --intervals without --task regression."""
-    demand(not intervals or task == 'regression', '--intervals: expected --task regression')
 
 
 def demand_threshold(threshold: str | None, probabilities: bool) -> None:

@@ -10,11 +10,12 @@ from mr_elm.machines.option_fields import (
     class_weight_option,
     demand,
     demand_classes,
-    demand_intervals,
     demand_slope,
+    demand_targets,
     demand_threshold,
     intervals_option,
     kernel_option,
+    no_center_option,
     option,
     positive_option,
     probabilities_option,
@@ -56,12 +57,13 @@ class PESVMOptions(MetricOptions):
     threshold: str | None = threshold_option()
     positive: str | None = positive_option()
     intervals: bool = intervals_option()
+    no_center: bool = no_center_option()
     solver: str | None = option(None, 'gram: sum up one matrix of L x L numbers, which update and forget need; passes: '
                                 'conjugate gradients, each step one pass over the rows, no task has such a matrix '
                                 f'(default: gram up to L = {MOST_GRAM_NODES:,}, if --memory allows)',
                                 'solver', NODE_SOLVERS, advanced=True)
     tolerance: float | None = option(None, "passes: stop at this residual, relative to |E'T| (default: 1e-4, or 1e-6 "
-                                     'for a regression)', 'solver', advanced=True)
+                                     'for a regression, whose T is less its mean)', 'solver', advanced=True)
     max_passes: int = option(200, 'passes: stop after so many', 'solver', advanced=True)
     precondition_rows: int | None = option(None, 'passes: how many rows make the preconditioner (default: 2L for '
                                            'landmarks, else 4L)', 'solver', metavar='N', advanced=True)
@@ -73,7 +75,8 @@ class PESVMOptions(MetricOptions):
         super().check()
         demand_classes(self.task, self.class_weight, self.probabilities, self.positive)
         demand_threshold(self.threshold, self.probabilities)
-        demand_intervals(self.task, self.intervals)
+        demand_targets(self.task, '--intervals', self.intervals)
+        demand_targets(self.task, '--no-center', self.no_center)
         demand(not self.holds_out or self.nu < float('inf'),
                f'{self.holds_out}: expected a finite --C, the initial ELM keeps no sums')
         demand(self.map != 'identity' or self.n_hidden == N_HIDDEN,
@@ -237,6 +240,7 @@ class KELMOptions(KernelOptions):
     threshold: str | None = threshold_option()
     positive: str | None = positive_option()
     intervals: bool = intervals_option()
+    no_center: bool = no_center_option()
     solver: str | None = option(None, 'cholesky, svd: store the kernel matrix; cg: recompute it in passes '
                                 '(default: cholesky, or cg beyond --memory)',
                                 'solver', SOLVERS)
@@ -260,7 +264,8 @@ class KELMOptions(KernelOptions):
         demand_threshold(self.threshold, self.probabilities)
         demand(not (self.leave_one_out and self.solver == 'cg'),
                '--leave-one-out: expected --solver cholesky or svd, cg has no closed form')
-        demand_intervals(self.task, self.intervals)
+        demand_targets(self.task, '--intervals', self.intervals)
+        demand_targets(self.task, '--no-center', self.no_center)
         demand(not (self.emit and self.solver == 'cg'),
                '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix')
         demand(not (self.emit and self.rank),

@@ -2,7 +2,13 @@
 
     t_i - f_(i)(x_i) = (t_i - f(x_i)) / (1 - h_i),  h_i = w_i e_i'(I/nu + E'WE)^-1 e_i
 
-f_(i) is the machine of all rows but i, e_i the row's expansion, w_i its weight, h_i its leverage.
+f_(i) is the machine of all rows but i, e_i the row's expansion, w_i its weight, h_i its leverage. Where targets are
+centred by their mean m, that of all rows but i is m + d_i, and the other machine does not only lack the row:
+
+    t_i - f_(i)(x_i) = (t_i - f(x_i) - d_i (1 - g_i)) / (1 - h_i),  d_i = w_i (m - t_i) / (w - w_i)
+    g_i = e_i'(I/nu + E'WE)^-1 E'W1
+
+g is what the machine, without a mean, fits to targets of 1; w is the sum of all weights.
 
 Source: Allen, The relationship between variable selection and data augmentation and a method for prediction, 1974.
 """
@@ -19,6 +25,7 @@ from mr_elm.io.labels import find_labels, join_columns
 from mr_elm.model_base import Model
 from mr_elm.models import HiddenNodeModel, NodeModel
 from mr_elm.solvers.ridge.elm import SMALLEST
+from mr_elm.solvers.ridge.esvm import find_mean
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand, unpack_upper
@@ -49,30 +56,48 @@ class LeaveOneOut:
     """Predict the rows of a training by the model of all other rows.
 
     model : HiddenNodeModel of pesvm or elm, with its sums. factor : (m, m), lower factor of I/nu + E'E.
+    mean : of the targets, (K,), None where they are not centred. ones : (m,), (I/nu + E'WE)^-1 E'W1. total : w.
     """
 
     model: HiddenNodeModel
     factor: np.ndarray
+    mean: Floats | None
+    ones: Floats
+    total: float
     __repr__ = one_line
 
     @classmethod
     def of(cls, model: HiddenNodeModel) -> LeaveOneOut:
         """Factor the sums of a model. Raises ValueError when nu is too large for their rounding errors."""
         parameters, gram = model.header.parameters, unpack_upper(model.arrays['gram'])
-        if model.header.method == 'elm':
-            gram = gram[:-1, :-1]
-        factor = factor_ridge(gram, 1 / parameters.get('nu', parameters.get('C')))
+        E1, total, m = -gram[:, -1], gram[-1, -1], len(gram) - (model.header.method == 'elm')
+        factor = factor_ridge(gram[:m, :m], 1 / parameters.get('nu', parameters.get('C')))
         if factor is None:
             raise ValueError("expected a smaller nu: I/nu + E'E is not positive definite in floating point")
-        return cls(model, factor)
+        mean = None
+        if parameters.get('center'):
+            mean = np.array(parameters['origin']) + find_mean(E1[-1], model.arrays['class_sums'][:, -1])
+        return cls(model, factor, mean, linalg.dpotrs(factor, E1[:m], lower=1)[0], float(total))
 
     def score(self, block: Block, weights: Floats | None) -> HeldOut:
         """Score rows by the machines of all others. weights : of the rows in the training, None when all count once."""
         E = expand(self.model.layer, widen(block.X, self.model.n_features))
         left, numbers = np.maximum(1 - self.leverages(E, weights), SMALLEST), find_numbers(self.model, block)
         T = class_targets(numbers, 0 if self.model.multilabel else len(self.model.classes))
-        decisions = T - (T - E @ self.model.arrays['output_weights']) / left[:, None]
+        rest = T - self.model.decide_expanded(E)
+        if self.mean is not None:
+            rest -= self.move_mean(self.mean - T, weights) * (1 - E[:, :len(self.ones)] @ self.ones)[:, None]
+        decisions = T - rest / left[:, None]
         return HeldOut(numbers, np.ones(len(E)) if weights is None else weights, decisions, 1 - left)
+
+    def move_mean(self, rest: Floats, weights: Floats | None) -> Floats:
+        """Return d, (n, K): how far the mean of the targets moves when a row leaves; 0 where no other has a weight.
+
+        rest : m - t.
+        """
+        w = np.ones((len(rest), 1)) if weights is None else weights[:, None]
+        others = self.total - w
+        return np.where(others > SMALLEST * w, w * rest / np.maximum(others, SMALLEST * w), 0.0)
 
     def leverages(self, E: Floats, weights: Floats | None = None) -> Floats:
         """Return h_i of each row of E, (n,)."""

@@ -27,11 +27,11 @@ class HeldOutSums:
     """Accumulate one task's part of a HeldOutScore.
 
     B : (m, K), output weights. n_classes : 0 for a regression. steps : GridSteps of the sums of these rows, which bound
-    |E| and targets. pair : (2, 4), the high and low part of the four numbers.
+    |E| and targets, and have the origin of these. pair : (2, 4), the high and low part of the four numbers.
     """
 
     def __init__(self, B: Floats, n_classes: int, steps: GridSteps) -> None:
-        self.B, self.n_classes, self.pair = B, n_classes, np.zeros((2, 4))
+        self.B, self.n_classes, self.grid, self.pair = B, n_classes, steps, np.zeros((2, 4))
         squares, weights = (2.0**STEP_BITS * step for step in (steps.square, steps.gram))  # bounds; |E| may be 1
         errors = 2 * B.shape[1] * (squares + weights * float(np.abs(B).sum(axis=0).max())**2)
         self.steps = np.array([choose_step(errors), choose_step(weights), 1.0, 1.0])
@@ -39,6 +39,7 @@ class HeldOutSums:
     def add(self, E: Floats, numbers: np.ndarray, weights: Floats | None = None) -> None:
         """Add rows of E, (n, m), with class numbers or targets (n,), and weights (n,)."""
         values, weights = E @ self.B, np.ones(len(E)) if weights is None else weights
-        errors = ((values - class_targets(numbers, self.n_classes))**2).sum(axis=1)
+        T = self.grid.shift(class_targets(numbers, self.n_classes))
+        errors = ((values - T)**2).sum(axis=1)
         correct = (class_numbers(values, self.n_classes, ONE_VS_ALL) == numbers).sum() if self.n_classes else 0
         add_values(self.pair[0], self.pair[1], np.array([weights @ errors, weights.sum(), correct, len(E)]), self.steps)

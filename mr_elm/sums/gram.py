@@ -2,12 +2,14 @@
 
 E = [Phi(X), -e] has m = L + 1 columns. For classes T holds indicators of the labels met in the block, so that E'T are
 the sums S_k of the rows of E per class: they give any coding, T = +-1 has E'T_k = 2 S_k - sum of all S, and a class
-that appears late needs no earlier row.
+that appears late needs no earlier row. Targets of a regression are counted from an origin close to their mean before
+they are multiplied: sums of numbers that are all far from zero have lost the digits in which these differ.
 
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 and section 3.
 """
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,36 +23,80 @@ from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values
 from mr_elm.typing import Floats, Rows
 
 TILE = 256
+OWN_DIGITS = 2.0**-20  # of a number: steps are 2^-66 of a bound, float64 has 53 binary digits, and sums want some more
 FEW = 32  # labels of a block that are summed within the symmetric product; it would cost too much with more
 TARGETS, SQUARES = 'targets', 'squares'  # the names of E'T and T'T among the sums of a regression
+ONES = 'ones'  # the name of E'1, which a pass over centred targets sums up too; a Gram has it as its last column
 
 
 @dataclass(frozen=True)
 class GridSteps:
-    """Hold the steps of the three exact sums: E'E (and class sums), E'T, T'T."""
+    """Hold the grids of the three exact sums: the steps of E'E (and class sums), E'T, T'T, and the origin of T.
+
+    origin : m_0 of each target of a regression; T is t - m_0. Empty where targets are taken as they are.
+    """
 
     gram: float
     target: float
     square: float
+    origin: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, node_bound: float, target_bound: float = 1.0, weight_bound: float = 1.0) -> 'GridSteps':
+    def of(cls, node_bound: float, target_bound: float = 1.0, weight_bound: float = 1.0,
+           origin: tuple[float, ...] = ()) -> 'GridSteps':
         """Choose steps from bounds on |E|, |T| and the row weights."""
         e, t = max(node_bound, 1.0), target_bound
-        return cls(*(choose_step(weight_bound * product) for product in (e * e, e * t, t * t)))
+        gram, target, square = (choose_step(weight_bound * product) for product in (e * e, e * t, t * t))
+        return cls(gram, target, square, origin)
+
+    @classmethod
+    def from_json(cls, numbers: Sequence[Any]) -> 'GridSteps':
+        """Read what `to_json` gave."""
+        return cls(*numbers[:3], *map(tuple, numbers[3:]))
+
+    def to_json(self) -> list[Any]:
+        """Return the three steps, and the list of origins where targets have some."""
+        return [*self.steps, list(self.origin)] if self.origin else list(self.steps)
+
+    @property
+    def steps(self) -> tuple[float, float, float]:
+        """Return the three steps."""
+        return self.gram, self.target, self.square
+
+    @property
+    def centres(self) -> bool:
+        """Tell whether the mean of the targets is taken off before a solve, and added to what it finds."""
+        return bool(self.origin)
+
+    def shift(self, targets: Floats) -> Floats:
+        """Return targets, (n,) or (n, K), counted from the origin."""
+        return targets - np.array(self.origin) if self.origin else targets
 
     def holds(self, wanted: 'GridSteps', n_rows: int) -> bool:
         """Tell whether sums of n_rows rows stay exact with these steps; `wanted` are the steps for their bounds."""
-        return all(theirs * n_rows <= own * EXACT_ROWS for own, theirs in zip(astuple(self), astuple(wanted),
-                                                                              strict=True))
+        return all(theirs * n_rows <= own * EXACT_ROWS for own, theirs in zip(self.steps, wanted.steps, strict=True))
 
     def finer(self, other: 'GridSteps') -> 'GridSteps':
         """Return the smaller step of each sum: multiples of both are multiples of it."""
-        return GridSteps(*map(min, astuple(self), astuple(other)))
+        gram, target, square = map(min, self.steps, other.steps)
+        return GridSteps(gram, target, square, self.origin)
 
     def coarser(self, other: 'GridSteps') -> 'GridSteps':
         """Return the coarser grid of each sum."""
-        return GridSteps(*map(max, astuple(self), astuple(other)))
+        gram, target, square = map(max, self.steps, other.steps)
+        return GridSteps(gram, target, square, self.origin)
+
+
+def bound_targets(minimum: Floats, maximum: Floats, origin: tuple[float, ...] = ()) -> float:
+    """Return a bound on targets that lie between minimum and maximum, (K,) or (), counted from their origin.
+
+    It is at least OWN_DIGITS of the origin: targets have no finer digits, and others that come later may vary more.
+    """
+    bound = np.abs([minimum, maximum]).max()
+    if origin:
+        m_0 = np.array(origin)
+        bound = max(np.abs([minimum - m_0, maximum - m_0]).max(), OWN_DIGITS * np.abs(m_0).max())
+    return float(bound)
 
 
 def expand(layer: HiddenLayer, X: Rows, n_targets: int = 0, buffer: Floats | None = None) -> Floats:
@@ -73,7 +119,7 @@ class TargetSums:
     steps : GridSteps. numeric : whether labels are targets of a regression.
     separator : what stands between the labels of a row, None where a row has one label.
     sums : label, or TARGETS and SQUARES -> (2, m + 1), (2, m) or (2, 1), high and low part; rows are counted last.
-        Of K > 1 targets these are (2, K, m) and (2, K).
+        Of K > 1 targets these are (2, K, m) and (2, K). Where targets are centred there are ONES too, (2, m).
     """
 
     def __init__(self, steps: GridSteps, numeric: bool = False, separator: str | None = None) -> None:
@@ -85,21 +131,23 @@ class TargetSums:
         """Add the rows of E, (n, m), of a block."""
         WE = E if row_weights is None else E * row_weights[:, None]
         if self.numeric:
-            self._add_numbers(block.targets.T @ WE, block, row_weights)
+            self._add_numbers(self.make_targets(block).T @ WE, block, row_weights)
         else:
             names, holds = self.label_sets(block)
             self._add_classes(sum_by_label(WE, block, holds), names, block, holds)
         self.n_rows += len(E)
 
     def make_targets(self, block: Block) -> Floats:
-        """Return T of a block: its targets, or a 1 where a row has a label."""
-        return block.targets.reshape(len(block), -1) if self.numeric else make_indicators(block,
-                                                                                          self.label_sets(block)[1])
+        """Return T of a block: its targets, behind them a 1 where these are centred; or a 1 where a row has a label."""
+        if not self.numeric:
+            return make_indicators(block, self.label_sets(block)[1])
+        T = self.steps.shift(block.targets.reshape(len(block), -1))
+        return np.column_stack([T, np.ones(len(T))]) if self.steps.centres else T
 
     def add_products(self, products: Floats, block: Block, row_weights: Floats | None = None) -> None:
         """Add E'WT of a block, (m, K), where T is that of `make_targets`."""
         if self.numeric:
-            self._add_numbers(products.T.reshape(*block.targets.shape[1:], -1), block, row_weights)
+            self._add_numbers(products.T, block, row_weights)
         else:
             names, holds = self.label_sets(block)
             self._add_classes(products.T, names, block, holds)
@@ -110,10 +158,14 @@ class TargetSums:
         return (block.names, None) if self.separator is None else find_labels(block.names, self.separator)
 
     def _add_numbers(self, sums: Floats, block: Block, row_weights: Floats | None) -> None:
-        n_rows = len(block.targets)
-        weights = np.ones(n_rows) if row_weights is None else row_weights
-        self._add_sum(TARGETS, sums, self.steps.target)
-        self._add_sum(SQUARES, weights @ block.targets.reshape(n_rows, -1)**2, self.steps.square)
+        """Add T'E, of the T of `make_targets`, and the squares of the targets."""
+        if self.steps.centres:
+            self._add_sum(ONES, sums[-1], self.steps.gram)
+            sums = sums[:-1]
+        T = self.steps.shift(block.targets.reshape(len(block), -1))
+        weights = np.ones(len(T)) if row_weights is None else row_weights
+        self._add_sum(TARGETS, sums.reshape(*block.targets.shape[1:], -1), self.steps.target)
+        self._add_sum(SQUARES, weights @ T**2, self.steps.square)
 
     def _add_classes(self, sums: Floats, names: Sequence[str], block: Block, holds: Floats | None) -> None:
         of_names = np.bincount(block.codes, minlength=len(block.names))
@@ -136,7 +188,7 @@ class TargetSums:
 class GramSum(TargetSums):
     """Accumulate one task's part of E'E beside the sums of `TargetSums`.
 
-    n_columns : m = L + 1. steps, numeric, separator : see `TargetSums`.
+    n_columns : m = L + 1. steps, numeric, separator : see `TargetSums`; there are no ONES.
     workspace : dictionary that sums of one task may share, for the product of a block.
     Memory: high and low part and one block's Gram, about 3 m^2 numbers, whatever the number of rows.
     """
@@ -162,7 +214,7 @@ class GramSum(TargetSums):
         root = None if row_weights is None else np.sqrt(row_weights)[:, None]
         names, holds = ((), None) if self.numeric else self.label_sets(block)
         if self.numeric:
-            ET[:, m:] = block.targets.reshape(len(ET), -1)
+            ET[:, m:] = self.steps.shift(block.targets.reshape(len(ET), -1))
         elif ET.shape[1] > m:
             ET[:, m:] = make_indicators(block, holds)
         if root is not None:

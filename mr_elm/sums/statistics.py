@@ -43,6 +43,11 @@ class ColumnStatistics:
         """Return the population standard deviation of each feature."""
         return np.sqrt(self.squares / self.n)
 
+    @property
+    def origin(self) -> tuple[float, ...]:
+        """Return the mean of each feature; of one that is constant its value, which a mean may round."""
+        return tuple(np.where(self.minimum == self.maximum, self.minimum, self.mean).tolist())
+
     @classmethod
     def of(cls, X: Rows, weights: Floats | None = None) -> 'ColumnStatistics':
         """Summarise rows, dense, CSR or EncodedRows; weights (n,) say how often each counts, once by default."""

@@ -89,7 +89,9 @@ def test_elm_and_regression_grow_and_forget(elm, changed, write, csv_of, table, 
             '--task', 'regression', '--block-rows', 10, '-q')
     first = changed('train', 'elm', tmp_path / 'a', '--hidden', 15, '--task', 'regression', '--C', 3)
     grown = changed('update', first, tmp_path / 'b')
-    assert np.isclose(model_of(grown)[1]['counts'][0], 49 * (X[:, 0]**2).sum())
+    origin = model_of(first)[0]['parameters']['origin'][0]
+    assert np.isclose(origin, 7 * X[:100, 0].mean())
+    assert np.isclose(model_of(grown)[1]['counts'][0], ((7 * X[:, 0] - origin)**2).sum())
     assert different(model_of, changed('forget', grown, tmp_path / 'b'), first) == []
 
 

@@ -52,7 +52,8 @@ def test_bounds_are_quantiles_of_brute_force_that_follow_the_leverage(method, nu
     for i in range(N):
         rest = np.arange(N) != i
         A = E[rest].T @ E[rest] + np.eye(E.shape[1]) / 5
-        error = y[i] - E[i] @ np.linalg.solve(A, E[rest].T @ y[rest])
+        mean = y[rest].mean()
+        error = y[i] - mean - E[i] @ np.linalg.solve(A, E[rest].T @ (y[rest] - mean))
         sizes.append(abs(error) / np.sqrt(1 + E[i] @ np.linalg.solve(A, E[i])))
     q = np.sort(sizes)[int(np.ceil(0.8 * (N + 1))) - 1]
     h = np.einsum('ij,ji->i', E, np.linalg.solve(E.T @ E + np.eye(E.shape[1]) / 5, E.T))

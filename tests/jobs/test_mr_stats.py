@@ -64,7 +64,7 @@ def test_targets_and_weights_have_statistics_of_their_own(write, csv_of, rng, n_
     summary = summary_of(write('a.csv', csv_of(y.tolist(), np.c_[w, X])), n_maps,
                          {'numeric_labels': True, 'weight_column': 1})
     check_columns(summary.columns, X, weights=w)
-    check_columns(summary.target, y[:, None])
+    check_columns(summary.target, y[:, None], weights=w)
     check_columns(summary.weights, w[:, None])
     assert not summary.labels.entries
 

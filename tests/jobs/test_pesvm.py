@@ -55,7 +55,9 @@ def check_closed_form(model, X, labels, weights=1.0, tolerance=1e-8):
     header, arrays = model
     E, T = expansion(header, arrays, X), coded(header, labels)
     W = np.broadcast_to(weights, len(X))[:, None]
-    wanted = E @ np.linalg.solve(E.T @ (W * E) + np.eye(E.shape[1]) / header['parameters']['nu'], E.T @ (W * T))
+    mean = (W * T).sum(axis=0) / W.sum() if header['task'] == 'regression' else 0.0
+    A = E.T @ (W * E) + np.eye(E.shape[1]) / header['parameters']['nu']
+    wanted = mean + E @ np.linalg.solve(A, E.T @ (W * (T - mean)))
     found = E @ arrays['output_weights']
     assert found.shape == wanted.shape
     assert np.abs(found - wanted).max() <= tolerance * np.abs(wanted).max()

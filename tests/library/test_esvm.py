@@ -11,7 +11,7 @@ from mr_elm.features.nodes import draw_nodes
 from mr_elm.io.blocks import Block
 from mr_elm.solvers.ridge import esvm
 from mr_elm.solvers.ridge.esvm import TrainingRows, collect_sums, expand, finish, fit_esvm, leading_sums
-from mr_elm.sums.gram import SQUARES, TARGETS
+from mr_elm.sums.gram import SQUARES, TARGETS, GridSteps
 from mr_elm.sums.statistics import Classes, LabelTable
 from mr_elm.sums.weights import class_weights, row_weights
 
@@ -83,10 +83,11 @@ def test_regression_is_ridge_regression(scale, nu, weights):
     assert np.allclose(sums.counts, np.average(targets**2, weights=weights) * (N if weights is None else weights.sum()))
 
 
-def test_bounds_are_those_of_sizes():
+def test_grids_follow_the_sizes_of_targets_and_weights():
     X, y, weights = np.zeros((2, 1)), np.array([-3.0, 2]), np.array([0.5, 0.25])
-    assert TrainingRows(X, y, sample_weight=weights).bounds() == (3, 0.5)
-    assert TrainingRows(X, np.array([0, 7]), make_classes(8)[0]).bounds() == (1, 1)
+    assert TrainingRows(X, y, sample_weight=weights).choose_steps(7.0) == GridSteps.of(7.0, 3.0, 0.5)
+    assert TrainingRows(X, y).choose_steps(7.0, (-2.0,)) == GridSteps.of(7.0, 4.0, 1.0, (-2.0,))
+    assert TrainingRows(X, np.array([0, 7]), make_classes(8)[0]).choose_steps(1.0) == GridSteps.of(1.0)
 
 
 @pytest.mark.parametrize('task', ['classes', 'regression'])

@@ -51,7 +51,7 @@ def machine_of(rows, names, n_rejected=0, blas='one'):
     """Make the machine of some rows."""
     batch = batch_of(rows, names, names)
     header = ModelHeader('pesvm', 'classification', list(names), D, {
-        'map': 'sigmoid', 'sigma': 1.0, 'nu': 2.0, 'grid': list(vars(STEPS).values()), 'blas': [blas]},
+        'map': 'sigmoid', 'sigma': 1.0, 'nu': 2.0, 'grid': list(STEPS.steps), 'blas': [blas]},
         batch.n_rows, n_rejected, [{'action': 'train'}])
     return LivingMachine(header, LAYER, batch.sums)
 
@@ -147,6 +147,6 @@ def test_classes_keep_the_names_of_the_model():
 
 
 def test_rows_too_large_for_the_grids_are_added_on_coarser_ones(grown):
-    coarse = GridSteps(*(2.0**40 * step for step in vars(STEPS).values()))
+    coarse = GridSteps(*(2.0**40 * step for step in STEPS.steps))
     batch = replace(batch_of(slice(0, 4), 'abc', 'abc'), steps=coarse)
     assert steps_of(grown.add(batch).header) == coarse

@@ -7,7 +7,7 @@ from mr_elm.estimators import SparseELMClassifier
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.machines.dual import BoxMachine
-from mr_elm.machines.kernel import leave_one_out
+from mr_elm.machines.kernel import LeaveOneOutTask
 from mr_elm.machines.pairs import ClassScheme, LabelledKernel, cross_validate
 from mr_elm.scores.selection import (
     PAPER,
@@ -140,20 +140,23 @@ def test_decision_values_are_scored_by_the_weight_of_rows(weights):
         'rmse': pytest.approx(np.sqrt((0.25 * W[0] + 4 * W[2]) / W.sum()))}
 
 
-@pytest.mark.parametrize('n_classes', [0, 3])
-def test_leave_one_out_scores_weighted_rows_by_machines_of_the_others(rows, n_classes):
+@pytest.mark.parametrize('n_classes, center', [(0, False), (0, True), (3, False)])
+def test_leave_one_out_scores_weighted_rows_by_machines_of_the_others(rows, n_classes, center):
     X, codes = rows[0][:30], rows[1][:30]
-    numbers = codes if n_classes else np.sin(X[:, 0])
+    numbers = codes if n_classes else np.sin(X[:, 0]) + 4
     T = np.where(codes[:, None] == np.arange(3), 1.0, -1.0) if n_classes else numbers[:, None]
     weights, kernel, values = np.arange(1.0, 31), make_kernel('gaussian', sigma=1.5), np.empty(T.shape)
     K = kernel.tile(X, X)
     scale, _ = weigh(omega := K.copy(), T, weights)
-    found = dict(leave_one_out(decompose(omega), scale, numbers, weights, n_classes, BOUNDS))
+    task = LeaveOneOutTask(index=None, n_classes=n_classes, class_weights=None, seed=0, arrays={}, kernel='gaussian',
+                           kernels=[{'sigma': 1.5}], C_values=BOUNDS, center=center)
+    found = dict(task.leave_one_out(decompose(omega), scale, numbers, weights))
     for C in BOUNDS:
         for i in range(30):
             rest = np.arange(30) != i
             system = K[np.ix_(rest, rest)] + np.diag(1 / (C * weights[rest]))
-            values[i] = K[i, rest] @ np.linalg.solve(system, T[rest])
+            mean = np.average(T[rest], axis=0, weights=weights[rest]) if center else 0.0
+            values[i] = mean + K[i, rest] @ np.linalg.solve(system, T[rest] - mean)
         right, errors = values.argmax(axis=1) == codes, (values - T)[:, 0]
         assert found[C] == ({'accuracy': pytest.approx(weights @ right / weights.sum())} if n_classes else
                             {'rmse': pytest.approx(np.sqrt(weights @ errors**2 / weights.sum()))})

@@ -10,6 +10,8 @@ row weights w the ridge is 1/(C w_i): in s_i = sqrt(w_i), A = s (I/C + s Omega s
     decomposition:  I/C + Omega = U S V' with U = V, for Omega is symmetric and not negative; A = V S^-1 U'T
     truncated:      k of the eigenvalues l, the others taken as 0: A = U ((l + 1/C)^-1 - C) U'T + C T
     leave-one-out:  t_i - f^(-i)(x_i) = A_i / ((I/C + Omega)^-1)_ii
+    regression:     T = t - m, f(x) = K(x, X) A + m, see `centred`; the mean of the rows but i is m + d_i, so that
+                    t_i - f^(-i)(x_i) = (A - d a)_i / ((I/C + Omega)^-1)_ii,  a = (I/C + Omega)^-1 1
 
 Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015, eqs. 1-6; Huang
 et al., Extreme learning machine for regression and multiclass classification, 2012.
@@ -27,6 +29,8 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import NumericalWarning, one_line
+from mr_elm.solvers.shared.block_cg import measure_sizes
+from mr_elm.solvers.shared.centred import CentredTargets
 from mr_elm.solvers.shared.tile_cholesky import factor_upper
 from mr_elm.typing import Floats
 
@@ -37,10 +41,15 @@ TAIL = 0.01  # of 1/C: an omitted eigenvalue above this shows in the predictions
 
 @dataclass(frozen=True)
 class KernelSolution:
-    """Hold the coefficients (N, K), and the diagonal (N,) of (I/C + Omega)^-1 where leave-one-out was asked for."""
+    """Hold the coefficients (N, K), and the diagonal (N,) of (I/C + Omega)^-1 where leave-one-out was asked for.
+
+    intercept : (K,), the mean of targets that were centred; None for 0. moves : d a, (N, K), of these.
+    """
 
     dual_coef: np.ndarray
     inverse_diagonal: np.ndarray | None = None
+    intercept: np.ndarray | None = None
+    moves: np.ndarray | None = None
     __repr__ = one_line
 
     @property
@@ -50,14 +59,14 @@ class KernelSolution:
         Raises ValueError where leave-one-out was not asked for.
         """
         diagonal = self._inverse_diagonal
-        return self.dual_coef / np.where(diagonal > 0, diagonal, 1)[:, None]
+        coefficients = self.dual_coef if self.moves is None else self.dual_coef - self.moves
+        return coefficients / np.where(diagonal > 0, diagonal, 1)[:, None]
 
     @property
     def _inverse_diagonal(self) -> Floats:
         if self.inverse_diagonal is None:
             raise ValueError('leave_one_out: expected a solution that was computed with leave_one_out=True')
         return self.inverse_diagonal
-
 
     def leverages(self, C: float, weights: Floats | None = None) -> Floats:
         """Return how much each row decides on its own value, (N,), from 0 to 1: 1 - (A^-1)_ii / (C w_i)."""
@@ -87,6 +96,19 @@ def unweigh(solution: KernelSolution, s: Floats | None) -> KernelSolution:
         return solution
     diagonal = solution.inverse_diagonal
     return KernelSolution(solution.dual_coef * s[:, None], None if diagonal is None else diagonal * s**2)
+
+
+def list_targets(centred: CentredTargets, leave_one_out: bool) -> Floats:
+    """Return the targets to solve for: T, (N, K), and behind it a column of 1 where leave-one-out is asked for."""
+    return np.column_stack([centred.T, np.ones(len(centred.T))]) if leave_one_out else centred.T
+
+
+def restore_mean(solution: KernelSolution, centred: CentredTargets) -> KernelSolution:
+    """Return the KernelSolution of targets that were centred, by that of `list_targets`."""
+    n_targets = centred.T.shape[1]
+    dual_coef, ones = np.hsplit(solution.dual_coef, [n_targets])
+    moves = centred.units * (centred.moves * ones) if ones.size else None
+    return KernelSolution(centred.units * dual_coef, solution.inverse_diagonal, centred.mean, moves)
 
 
 def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = False,
@@ -191,4 +213,4 @@ def decompose_by_passes(multiply: Callable[[Floats], Floats], n_rows: int, rank:
 def relative_residual(product: Floats, dual_coef: Floats, T: Floats, C: float) -> float:
     """Return the largest |T - (I/C + Omega) A| / |T| of any target; product = Omega A."""
     rest = T - product - dual_coef / C
-    return float((np.linalg.norm(rest, axis=0) / np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)).max())
+    return float((np.linalg.norm(rest, axis=0) / measure_sizes(T)).max())

@@ -5,8 +5,14 @@
 Phi(X) (N, L) hidden nodes, T (N, K) targets, r the regularised bias. Solution [w; r] = (I/nu + E'E)^-1 E'T with
 E = [Phi(X), -e]; a row is of the positive class when Phi(x) w - r > 0, of several classes the largest wins.
 
+    regression:  T = t - m,  f(x) = Phi(x) w - r + m,  m the weighted mean of the targets t
+
+The sums are of t - m_0, with an m_0 that was chosen before. As the last column of E is -1, they tell the rest m - m_0
+and centre themselves: sum(t - m_0) = -(last row of E'(t - m_0)), and E'1 = -(last column of E'E).
+
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eqs. 3-7.
-Ours: any number of classes over one Gram; regression; row weights; sums that do not depend on their order.
+Ours: any number of classes over one Gram; regression, and its mean, which is not penalised; row weights; sums that do
+not depend on their order.
 """
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +26,7 @@ from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.ridge.regularized import Solution, solve_regularized
 from mr_elm.sums.exact_sum import add_pair
-from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, expand
+from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, bound_targets, expand
 from mr_elm.sums.statistics import Classes
 from mr_elm.typing import Floats, Rows
 
@@ -33,6 +39,7 @@ class Sums:
     class_sums, class_sums_low : (K, m), sums of rows of E per class, or per label of rows with several labels; for a
         regression of K targets T'E.
     counts, counts_low : (K,), rows a class or a label; for a regression the sums of the squares of each target.
+    Targets of a regression are counted from the origin of the grid, see `GridSteps`.
     """
 
     gram: np.ndarray
@@ -56,11 +63,33 @@ def right_side(class_sums: Floats, numeric: bool) -> Floats:
     return targets[-1:].T if len(targets) == 2 else targets.T
 
 
-def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True) -> Solution:
+def find_mean(E1: Floats, ET: Floats) -> Floats:
+    """Return the mean of targets, (K,), by the entries of E'1 () and E'T (K,) that belong to the last column of E, -1.
+
+    It is 0 where nodes are so large that the grid of their sums has rounded the number of rows to 0.
+    """
+    return ET / E1 if E1 < 0 else np.zeros(len(ET))
+
+
+def center_sums(sums: Sums) -> tuple[Sums, Floats]:
+    """Return the Sums of targets less their mean, and this mean, (K,), counted as the targets of the sums are."""
+    E1, total = -sums.gram[:, -1], sums.gram[-1, -1]
+    mean = find_mean(E1[-1], sums.class_sums[:, -1])
+    class_sums = sums.class_sums - mean[:, None] * E1
+    return replace(sums, class_sums=class_sums, counts=sums.counts - mean**2 * total), mean
+
+
+def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True, center: bool = False) -> Solution:
     """Solve for the output weights from Sums: a `Solution`. numeric : see `right_side`.
 
     bias : with False r is 0, which makes it the unified ELM with C = nu: B = (I/C + Phi'Phi)^-1 Phi'T.
+    center : solve for targets less their mean, and put the mean into the last row of the output weights.
     """
+    if center:
+        centred, mean = center_sums(sums)
+        solution = finish(centred, nu, numeric, bias)
+        solution.output_weights[-1] -= mean
+        return solution
     right = right_side(sums.class_sums, numeric)
     if bias:
         return solve_regularized(sums.gram, np.asfortranarray(right), nu)
@@ -115,12 +144,14 @@ class TrainingRows:
     sample_weight: Floats | None = None
     __repr__ = one_line
 
-    def bounds(self) -> tuple[float, float]:
-        """Return bounds on targets and on the weights of rows, 1 where there are none."""
-        targets = self.y if self.classes is None else None
-        target, weight = (1.0 if values is None else float(np.abs(values).max())
-                          for values in (targets, self.sample_weight))
-        return target, weight
+    def choose_steps(self, node_bound: float, origin: tuple[float, ...] = ()) -> GridSteps:
+        """Choose the grids of the sums of these rows. node_bound : on |Phi(x)|. origin : of the targets."""
+        target_bound = weight_bound = 1.0
+        if self.classes is None:
+            target_bound = bound_targets(self.y.min(axis=0), self.y.max(axis=0), origin)
+        if self.sample_weight is not None:
+            weight_bound = float(self.sample_weight.max())
+        return GridSteps.of(node_bound, target_bound, weight_bound, origin)
 
     def blocks(self, first: int = 0, step: int = 1) -> Iterator[tuple[Any, Floats | None]]:
         """Yield blocks of rows, and the weights of their rows: each, or every step-th from the first on."""
@@ -132,12 +163,12 @@ class TrainingRows:
 
 
 def fit_esvm(layer: HiddenLayer, rows: TrainingRows, nu: float = 1.0, node_bound: float = 1.0) -> tuple[Sums, Solution]:
-    """Train in this process on rows that fit in memory: (Sums, Solution).
+    """Train in this process on rows that fit in memory, of a regression without centring: (Sums, Solution).
 
     layer : HiddenLayer. rows : TrainingRows. nu : > 0, the weight of the errors.
     node_bound : bound on |Phi(x)|, from `layer.bound`, for nodes that are not bounded by 1.
     """
-    sums = sum_up(layer, rows, GridSteps.of(node_bound, *rows.bounds()))
+    sums = sum_up(layer, rows, rows.choose_steps(node_bound))
     return sums, finish(sums, nu, rows.classes is None)
 
 

@@ -3,6 +3,8 @@
     B = (I/nu + G)^-1 R,  G = sum of the other folds' E'E,  R = of their E'T
     |E_f B - T_f|^2 = T_f'T_f - 2 B'E_f'T_f + B'E_f'E_f B        squared error on the fold f held out
 
+Targets of a regression are centred by the rows that B is trained on, as in `esvm`.
+
 The nodes nest: with the bias gathered first, the leading L' + 1 rows and columns of a Gram are the Gram of the first
 L' nodes, and the leading block of its Cholesky factor is their factor. So one factor serves every L'.
 
@@ -11,7 +13,7 @@ Source: He et al., 2011, eq. 7; the scheme is ours.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -19,7 +21,7 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import one_line
-from mr_elm.solvers.ridge.esvm import Sums, right_side
+from mr_elm.solvers.ridge.esvm import Sums, find_mean, right_side
 from mr_elm.solvers.ridge.increment import add_sums, largest_nu
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.typing import Floats
@@ -59,6 +61,12 @@ class Ordered:
         squares = sums.counts if numeric else np.full(right.shape[1], sums.gram[-1, -1])
         return cls(whole[np.ix_(order, order)], right[order], squares)
 
+    def center(self) -> tuple[Ordered, Floats]:
+        """Return the sums of targets less their mean, and this mean, (K,); see `center_sums`."""
+        mean = find_mean(-self.gram[0, 0], self.right[0])
+        return replace(self, right=self.right + self.gram[:, :1] * mean,
+                       squares=self.squares - mean**2 * self.gram[0, 0]), mean
+
     def without(self, other: Ordered) -> Ordered:
         """Return the sums of the rows that are not in another."""
         return Ordered(self.gram - other.gram, self.right - other.right, self.squares - other.squares)
@@ -75,11 +83,12 @@ def total_of(folds: Sequence[Sums]) -> Sums:
 class FoldGrid:
     """Score cells, and train, from the sums of the folds.
 
-    folds : list of Sums. numeric : whether they are of a regression.
+    folds : list of Sums. numeric : whether they are of a regression. center : whether its targets are centred.
     Sums are taken apart in plain float64: what that loses, a block's product has lost before.
     """
 
-    def __init__(self, folds: Sequence[Sums], numeric: bool) -> None:
+    def __init__(self, folds: Sequence[Sums], numeric: bool, center: bool = False) -> None:
+        self.center = center
         self.folds = [Ordered.of(sums, numeric) for sums in folds]
         self.total = reduce(Ordered.__add__, self.folds)
 
@@ -91,7 +100,7 @@ class FoldGrid:
         cells = []
         for fold in range(len(self.folds)) if tested is None else tested:
             held, rest = self.folds[fold], self.total.without(self.folds[fold])
-            weights = {nu: solve_nested(rest, nu, sizes) for nu in nus}
+            weights = {nu: solve_nested(rest, nu, sizes, self.center) for nu in nus}
             for number, size in enumerate(sizes):
                 errors = squared_errors(held, [weights[nu][number] for nu in nus])
                 bound = largest_nu(rest.gram.diagonal()[:size + 1].sum())
@@ -102,14 +111,21 @@ class FoldGrid:
     def weights(self, fold: int, cells: Iterable[tuple[float, int]]) -> list[Floats]:
         """Return the output weights (L' + 1, K), bias last, of each (nu, L') of a list, trained without a fold."""
         rest = self.total.without(self.folds[fold])
-        return [np.roll(solve_nested(rest, nu, [size])[0], -1, axis=0) for nu, size in cells]
+        return [np.roll(solve_nested(rest, nu, [size], self.center)[0], -1, axis=0) for nu, size in cells]
 
 
-def solve_nested(sums: Ordered, nu: float, sizes: Sequence[int]) -> list[Any]:
+def solve_nested(sums: Ordered, nu: float, sizes: Sequence[int], center: bool = False) -> list[Any]:
     """Return the output weights (L' + 1, K), bias first, for each L', or None where I/nu + G is not positive.
 
-    One factor and one forward substitution serve all sizes.
+    One factor and one forward substitution serve all sizes. center : as in `finish` of `esvm`.
     """
+    if center:
+        centred, mean = sums.center()
+        found = solve_nested(centred, nu, sizes)
+        for B in found:
+            if B is not None:
+                B[0] -= mean
+        return found
     m = max(sizes) + 1
     factor = factor_ridge(sums.gram[:m, :m], 1 / nu)
     if factor is None:

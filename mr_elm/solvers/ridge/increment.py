@@ -17,8 +17,8 @@ import numpy as np
 from mr_elm.errors import AccountingError, NumericalWarning
 from mr_elm.solvers.ridge.esvm import Sums
 from mr_elm.solvers.ridge.regularized import factor_ridge
-from mr_elm.sums.exact_sum import add_pair
-from mr_elm.sums.gram import pack_upper, unpack_upper
+from mr_elm.sums.exact_sum import add_pair, add_values
+from mr_elm.sums.gram import GridSteps, pack_upper, unpack_upper
 
 UNIT = np.finfo(float).eps / 2
 OF_CLASSES = ('class_sums', 'class_sums_low', 'counts', 'counts_low')
@@ -51,6 +51,24 @@ def place_classes(sums: Sums, numbers: Sequence[int] | np.ndarray, n_classes: in
         wide[name] = np.zeros((n_classes, *part.shape[1:]))
         wide[name][numbers] = part
     return replace(sums, **wide)
+
+
+def move_origin(sums: Sums, steps: GridSteps, origin: tuple[float, ...]) -> Sums:
+    """Return the Sums of a regression whose targets are counted from another origin.
+
+    steps : grids of the sums, and the origin that they have. This rounds, as the product of a block does.
+
+        E'(T + s) = E'T + s E'1,    (T + s)'(T + s) = T'T + 2 s T'1 + s^2 1'1,    E'1 = -(last column of E'E)
+    """
+    if steps.origin == origin:
+        return sums
+    s = np.array(steps.origin) - np.array(origin)
+    E1, T1 = -sums.gram[:, -1], -sums.class_sums[:, -1]
+    high, low = sums.class_sums.copy(), sums.class_sums_low.copy()
+    squares, squares_low = sums.counts.copy(), sums.counts_low.copy()
+    add_values(high, low, s[:, None] * E1, steps.target)
+    add_values(squares, squares_low, s * (2 * T1 + s * sums.gram[-1, -1]), steps.square)
+    return replace(sums, class_sums=high, class_sums_low=low, counts=squares, counts_low=squares_low)
 
 
 def add_sums(sums: Sums, other: Sums, sign: int = 1) -> Sums:

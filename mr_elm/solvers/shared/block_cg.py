@@ -38,9 +38,15 @@ class PassLimits:
 LIMITS = PassLimits()
 
 
+def measure_sizes(T: Floats) -> Floats:
+    """Return what the rest of each target is judged by, (K,): |T_k|, or the largest of them for a target of 0."""
+    sizes = np.linalg.norm(T, axis=0)
+    return np.where(sizes > 0, sizes, max(sizes.max(initial=0.0), np.finfo(float).tiny))
+
+
 @dataclass(frozen=True)
 class Approximation:
-    """Hold X (n, K), the rest T - A X, and the length of each target, |T_k|, (K,)."""
+    """Hold X (n, K), the rest T - A X, and the sizes of the targets, (K,), see `measure_sizes`."""
 
     X: Floats
     rest: Floats
@@ -50,7 +56,7 @@ class Approximation:
     @classmethod
     def of(cls, X: Floats, T: Floats, AX: Floats | float = 0.0) -> 'Approximation':
         """Return the Approximation X of targets T, by its product A X."""
-        return cls(X, T - AX, np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny))
+        return cls(X, T - AX, measure_sizes(T))
 
     @property
     def residual(self) -> float:

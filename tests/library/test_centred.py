@@ -1,0 +1,196 @@
+"""A regression does not depend on where zero is, nor on the unit of its targets: labels a + b t give a + b f."""
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+
+from mr_elm.estimators import ELMRegressor, ESVMRegressor, KernelELMRegressor, to_estimator
+from mr_elm.models import read_model
+from mr_elm.solvers.shared.centred import CentredTargets, choose_units
+from mr_elm.sums.gram import GridSteps, bound_targets
+
+N, TRAINED = 160, 120
+PLACES = [(2005, 5), (1e6, 1e3), (1e6, 1e-3), (-3e8, 1.0), (0, 1e-9)]  # a, b of labels a + b t
+GAMMA = 0.3
+
+
+@pytest.fixture(scope='module')
+def rows():
+    """Draw rows: X, targets t of mean 0.3 or so, weights."""
+    rng = np.random.default_rng(8)
+    X = rng.uniform(-2, 2, (N, 3))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=N) + 0.3, rng.uniform(0.2, 3, N)
+
+
+def kernel(A, B):
+    return np.exp(-GAMMA * ((A[:, None] - B[None])**2).sum(axis=-1))
+
+
+def features(estimator, X):
+    """Return what an estimator is fitted to: rows, or a ready kernel matrix of them."""
+    return kernel(X, X[:TRAINED]) if getattr(estimator, 'kernel', '') == 'precomputed' else X
+
+
+ESTIMATORS = {
+    'pesvm': ESVMRegressor(n_hidden=60, nu=10), 'linear': ESVMRegressor('identity'), 'rbf': ESVMRegressor('rbf'),
+    'metric': ESVMRegressor(n_hidden=40, metric='full'), 'elm': ELMRegressor(n_hidden=60, C=10),
+    'elm kernel': ELMRegressor('gaussian', gamma=GAMMA, C=10), 'elm ready': ELMRegressor('precomputed'),
+    'initial': ELMRegressor(n_hidden=20, C=np.inf), 'kelm': KernelELMRegressor(gamma=GAMMA, C=100),
+    'kelm svd': KernelELMRegressor(solver='svd'), 'kelm rank': KernelELMRegressor(solver='svd', rank=80),
+    'kelm metric': KernelELMRegressor(metric='diagonal'), 'kelm ready': KernelELMRegressor('precomputed'),
+    'kelm cg': KernelELMRegressor(solver='cg', tol=1e-10)}
+
+
+@pytest.mark.parametrize('name', ESTIMATORS)
+def test_labels_of_a_plus_b_t_give_a_plus_b_f(name, rows):
+    X, t, w = rows
+    estimator, some = ESTIMATORS[name], slice(TRAINED)
+    X = features(estimator, X)
+    plain = clone(estimator).fit(X[some], t[some], w[some])
+    assert plain.score(X[some], t[some]) > 0
+    for a, b in PLACES:
+        far = clone(estimator).fit(X[some], a + b * t[some], w[some])
+        bound = 1e-7 * b + 4 * np.spacing(abs(a))
+        np.testing.assert_allclose(far.predict(X), a + b * plain.predict(X), rtol=0, atol=bound)
+
+
+def test_the_closed_form_is_of_targets_less_their_weighted_mean(rows):
+    """E is not centred, T alone is: the bias is penalised, the mean is not."""
+    X, t, w = rows
+    found = ESVMRegressor(n_hidden=50, nu=3, scale='none').fit(X, t, w)
+    E = np.c_[1 / (1 + np.exp(-X @ found.layer_.weights.T - found.layer_.biases)), -np.ones(N)]
+    m = np.average(t, weights=w)
+    B = np.linalg.solve(E.T @ (w[:, None] * E) + np.eye(51) / 3, E.T @ (w * (t - m)))
+    np.testing.assert_allclose(found.predict(X), m + E @ B, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.model_.arrays['output_weights'][:, 0], B - np.append(np.zeros(50), m), atol=1e-9)
+
+
+def test_scikit_learn_on_centred_targets_agrees(rows):
+    X, t, w = rows
+    m = np.average(t, weights=w)
+    ridge = KernelRidge(alpha=0.1, kernel='rbf', gamma=GAMMA).fit(X, t - m, sample_weight=w)
+    known = {'gamma': GAMMA, 'C': 10, 'scale': 'none'}
+    for found in (KernelELMRegressor(**known), ELMRegressor('gaussian', **known)):
+        np.testing.assert_allclose(found.fit(X, t, w).predict(X), m + ridge.predict(X), rtol=0, atol=1e-9)
+    nodes = ELMRegressor(n_hidden=30, C=10, scale='none').fit(X, t, w)
+    H = 1 / (1 + np.exp(-X @ nodes.model_.layer.weights.T - nodes.model_.layer.biases))
+    ridge = Ridge(alpha=0.1, fit_intercept=False, solver='cholesky').fit(H, t - m, sample_weight=w)
+    np.testing.assert_allclose(nodes.predict(X), m + ridge.predict(H), rtol=0, atol=1e-8)
+
+
+def test_without_centring_the_mean_is_penalised_as_in_the_papers(rows):
+    X, t, w = rows
+    ridge = KernelRidge(alpha=0.1, kernel='rbf', gamma=GAMMA).fit(X, t + 9, sample_weight=w)
+    known = {'gamma': GAMMA, 'C': 10, 'scale': 'none', 'center': False}
+    for found in (KernelELMRegressor(**known), ELMRegressor('gaussian', **known)):
+        np.testing.assert_allclose(found.fit(X, t + 9, w).predict(X), ridge.predict(X), rtol=0, atol=1e-9)
+    found = ESVMRegressor(n_hidden=50, nu=3, scale='none', center=False).fit(X, t + 9, w)
+    E = np.c_[1 / (1 + np.exp(-X @ found.layer_.weights.T - found.layer_.biases)), -np.ones(N)]
+    B = np.linalg.solve(E.T @ (w[:, None] * E) + np.eye(51) / 3, E.T @ (w * (t + 9)))
+    np.testing.assert_allclose(found.predict(X), E @ B, rtol=0, atol=1e-9)
+    assert found.model_.header.parameters['center'] is False and 'origin' not in found.model_.header.parameters
+
+
+@pytest.mark.parametrize('a, b', PLACES)
+def test_the_mean_follows_the_rows_that_come_and_leave(rows, a, b, tmp_path):
+    """Parts of other means: the model is that of a fit on the rows that are left."""
+    X, t, w = rows
+    y = a + b * (t + np.repeat([0, 40, -7, 5], 40))
+    parts = [slice(start, start + 40) for start in range(0, N, 40)]
+    machine = ESVMRegressor(n_hidden=30, scale='none').fit(X[parts[0]], y[parts[0]], w[parts[0]])
+    machine.partial_fit(X[parts[1]], y[parts[1]], w[parts[1]])
+    machine.to_model().save(tmp_path / 'm.npz')
+    machine = to_estimator(read_model(tmp_path / 'm.npz'))
+    other = ESVMRegressor(n_hidden=30, scale='none').fit(X[80:], y[80:], w[80:])
+    assert machine.model_.header.parameters['origin'] != other.model_.header.parameters['origin']
+    machine.merge(other).forget(X[parts[0]], y[parts[0]], w[parts[0]])
+    whole = ESVMRegressor(n_hidden=30, scale='none').fit(X[40:], y[40:], w[40:])
+    np.testing.assert_allclose(machine.predict(X), whole.predict(X), rtol=0, atol=1e-7 * b + 4 * np.spacing(abs(a)))
+
+
+def test_machines_that_center_and_that_do_not_are_not_merged(rows):
+    X, t, _ = rows
+    one, other = (ESVMRegressor(center=center).fit(X, t) for center in (True, False))
+    with pytest.raises(ValueError, match='expected center True'):
+        one.merge(other)
+
+
+@pytest.mark.parametrize('solver, kernel, weighted', list(product(
+    ['cholesky', 'svd'], ['gaussian', 'precomputed'], [False, True])))
+def test_leave_one_out_of_the_kernel_machine_leaves_the_label_out_of_the_mean(rows, solver, kernel, weighted):
+    X, t, w = (part[:40] for part in rows)
+    t, w = t + 3, w if weighted else None
+    machine = KernelELMRegressor(kernel, gamma=GAMMA, C=5, solver=solver, scale='none', leave_one_out=True)
+    Z = np.exp(-GAMMA * ((X[:, None] - X[None])**2).sum(axis=-1)) if kernel == 'precomputed' else X
+    found = clone(machine).fit(Z, t, w).loo_residuals_[:, 0]
+    for i in range(40):
+        others = np.arange(40) != i
+        A, row = (Z[others][:, others], Z[i:i + 1, others]) if kernel == 'precomputed' else (Z[others], Z[i:i + 1])
+        left = clone(machine).fit(A, t[others], None if w is None else w[others])
+        assert found[i] == pytest.approx(t[i] - left.predict(row)[0], abs=1e-10)
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_intervals_are_of_errors_of_machines_that_have_not_seen_the_row(rows, weighted):
+    X, t, w = (part[:40] for part in rows)
+    t, w = t + 3, w if weighted else np.ones(40)
+    machine = ESVMRegressor(n_hidden=15, nu=10, scale='none')
+    errors = []
+    for i in range(40):
+        others = np.arange(40) != i
+        errors.append(t[i] - clone(machine).fit(X[others], t[others], w[others]).predict(X[i:i + 1])[0])
+    whole = clone(machine).fit(X, t, w)
+    E = np.c_[1 / (1 + np.exp(-X @ whole.layer_.weights.T - whole.layer_.biases)), -np.ones(40)]
+    h = w * np.einsum('ij,ij->i', E, np.linalg.solve(E.T @ (w[:, None] * E) + np.eye(16) / 10, E.T).T)
+    sizes = np.sort(np.abs(errors) / np.sqrt(1 + h / w / (1 - h)))
+    found = clone(machine).set_params(intervals=True).fit(X, t, w).model_.arrays['interval_residuals']
+    if weighted:
+        assert set(found.round(9)) <= set(sizes.round(9)) and len(set(found.round(9))) > 20
+    else:
+        np.testing.assert_allclose(found, sizes, rtol=1e-9)
+
+
+@pytest.mark.parametrize('name', ['pesvm', 'elm', 'kelm', 'kelm cg', 'kelm rank'])
+def test_several_targets_of_all_places_and_sizes_are_single_ones(name, rows):
+    X, t, w = rows
+    others = np.cos(X[:, 0] * X[:, 2])
+    Y = np.column_stack([t, 1e6 + 1e3 * others, np.full(N, 0.1), 1e-4 * others, -20 + t * others])
+    estimator = ESTIMATORS[name]
+    found = clone(estimator).fit(X, Y, w).predict(X)
+    for k in range(Y.shape[1]):
+        alone = clone(estimator).fit(X, Y[:, k], w).predict(X)
+        bound = 1e-7 * Y[:, k].std() + 4 * np.spacing(np.abs(Y[:, k]).max())
+        np.testing.assert_allclose(found[:, k], alone, rtol=0, atol=bound)
+    np.testing.assert_allclose(found[:, 2], 0.1, rtol=1e-15)
+
+
+def test_means_and_units_of_targets():
+    rng = np.random.default_rng(0)
+    t, w = rng.normal(size=(30, 2)) * [1e-3, 5] + [1e6, 0], rng.uniform(0.1, 2, 30)
+    found = CentredTargets.of(t, w)
+    exact = [[float(sum(a * b for a, b in zip(map(Fraction, w), map(Fraction, t[:, k])))  # noqa: B905
+                    / sum(map(Fraction, w)))] for k in range(2)]
+    np.testing.assert_allclose(found.mean[:, None], exact, rtol=2e-16)
+    assert np.abs(w @ found.T).max() < 1e-12
+    assert (np.log2(found.units) == np.round(np.log2(found.units))).all()
+    assert (found.T.std(axis=0) > 0.5).all() and (found.T.std(axis=0) < 2).all()
+    for i in (0, 7):
+        others = np.arange(30) != i
+        moved = np.average(t[others], axis=0, weights=w[others]) - found.mean
+        np.testing.assert_allclose(found.moves[i] * found.units, moved, rtol=1e-6, atol=1e-9)
+    assert choose_units(np.array([0.0, 1.0, 3.0])).tolist() == [1, 1, 4]
+    assert CentredTargets.of(np.full((3, 1), 0.1)).mean.tolist() == [0.1]
+
+
+def test_grids_follow_the_distance_from_the_origin():
+    assert bound_targets(np.array([-3.0]), np.array([2.0])) == 3
+    assert bound_targets(np.array([1e3]), np.array([1e3 + 1]), (1e3,)) == 1
+    assert bound_targets(np.array([1e6]), np.array([1e6]), (1e6,)) == 1e6 / 2**20
+    steps = GridSteps.of(1.0, 2.0, 1.0, (5.0, 6.0))
+    assert GridSteps.from_json(steps.to_json()) == steps and steps.shift(np.array([[5.0, 7.0]])).tolist() == [[0, 1]]
+    plain = GridSteps.of(1.0, 2.0)
+    assert GridSteps.from_json(plain.to_json()) == plain and len(plain.to_json()) == 3 and not plain.centres
