@@ -21,6 +21,7 @@ from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.io.frames import read_frame
+from mr_elm.io.store import save_model
 from mr_elm.machines.metric import SampleRows, learn_steps, measure_importance
 from mr_elm.models import read_model
 from mr_elm.sums.statistics import ColumnStatistics
@@ -202,6 +203,6 @@ def test_a_model_keeps_the_shares_of_its_training(fitted, tmp_path):
 def test_shares_that_do_not_fit_are_refused(fitted, tmp_path, change):
     model = fitted.to_model()
     shares = {**model.header.parameters['importance'], **change}
-    replace(model, header=model.header.change_parameters(importance=shares)).save(tmp_path / 'm.npz')
+    save_model(tmp_path / 'm.npz', model.header.change_parameters(importance=shares), model.arrays)
     with pytest.raises(ModelFormatError, match='m.npz: expected a whole model'):
         read_model(tmp_path / 'm.npz')
