@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from mrjob.step import MRStep
 
+from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.io.blocks import BLOCK_ROWS, Block, widen
 from mr_elm.io.wire import make_key, split_key
 from mr_elm.models import load_layer
@@ -15,6 +16,11 @@ from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
 from mr_elm.sums.weights import row_weights
 
 ROOM = 16  # columns for targets that the first buffer has
+
+
+def merge_counts(values: Iterable[Any]) -> dict[str, int]:
+    """Add the numbers of rows that tasks have found among the landmarks."""
+    return {'rows': sum(value['rows'] for value in values)}
 
 
 class MRGram(MRRows):
@@ -36,6 +42,9 @@ class MRGram(MRRows):
             with --task regression instead of the sums of the labels:
             <sum targets, [high, low]>    E'T, shape (m,); of K targets T'E, (K, m)
             <sum squares, [high, low]>    the squares of T, shape (K,)
+            with --find-landmarks:
+            <stored, JSON>
+                {"rows": how many rows are landmarks of the layer}, where there are some
 
     Map:     add E'E of each block to the sums of the task, write them at its end.
     Combine: as reduce; off by default, because a task has summed up already.
@@ -47,7 +56,7 @@ class MRGram(MRRows):
     """
 
     REQUIRED = 'layer', 'grid'
-    MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
+    MERGE = {'gram': merge_pairs, 'sum': merge_pairs, 'stored': merge_counts}
     ADDER = MRSum
 
     def configure_args(self) -> None:
@@ -58,6 +67,8 @@ class MRGram(MRRows):
                           'a regression')
         # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
+        self.add_passthru_arg('--find-landmarks', action='store_true', default=False,
+                              help='count the rows that the layer keeps as landmarks')
         self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner too')
         self.add_passthru_arg('--fan-in', type=positive, default=1, metavar='N',
                               help='a second job, mr_sum, adds up the sums of N map tasks each before they are '
@@ -78,6 +89,8 @@ class MRGram(MRRows):
         self.gram = GramSum(self.layer.n_hidden + 1, GridSteps.from_json(read_json(self.options.grid)), self.numeric,
                             separator=self.separator)
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.n_hidden + 1 + ROOM))
+        self.finder = LandmarkFinder(self.layer) if self.options.find_landmarks else None
+        self.n_stored = 0
 
     def map_block(self, block: Block, place: list[int]) -> None:
         """Add a block to the sums."""
@@ -86,7 +99,10 @@ class MRGram(MRRows):
         size = len(block) * (self.layer.n_hidden + 1 + n_targets)
         if size > len(self.buffer):
             self.buffer = np.empty(size)
-        ET = expand(self.layer, widen(block.X, self.layer.n_features), n_targets, self.buffer)
+        X = widen(block.X, self.layer.n_features)
+        if self.finder is not None:
+            self.n_stored += int(self.finder.find(X).sum())
+        ET = expand(self.layer, X, n_targets, self.buffer)
         self.gram.add(ET, block, row_weights(block, self.class_weights))
 
     def map_end(self) -> Iterator[tuple[str, object]]:
@@ -97,6 +113,8 @@ class MRGram(MRRows):
             yield make_key('gram', i, j), pair
         for name, sums in sorted(self.gram.sums.items()):
             yield make_key('sum', name), list(sums)
+        if self.n_stored:
+            yield make_key('stored'), {'rows': self.n_stored}
 
 
 def group_sums(pairs: Iterable[tuple[str, Any]], n: int = 0) -> dict[tuple[int, ...], tuple[dict, dict]]:

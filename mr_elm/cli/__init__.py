@@ -15,7 +15,7 @@ COMMANDS = {
     'finish': ('steps', 'by hand: write the model from the outputs of all stages'),
     'tune': ('tune', 'choose kernel parameters and C by cross-validation'),
     'update': ('increment', 'add new rows to a model, without the old ones'),
-    'forget': ('increment', 'remove rows from a model, as if it had never seen them'),
+    'forget': ('increment', 'remove rows from a model'),
     'merge': ('increment', 'combine models that were trained on different rows'),
     'predict': ('score', 'write the label of each row, and its scores with --scores'),
     'evaluate': ('score', 'score a model on labelled rows'),

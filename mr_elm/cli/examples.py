@@ -23,7 +23,7 @@ EXAMPLES = {
     'update': ('MODEL INPUT... [options] --model OUT.npz', {
         'update m.npz tuesday.csv --model m2.npz': 'the model of all rows; only the new ones are read'}),
     'forget': ('MODEL INPUT... [options] --model OUT.npz', {
-        'forget m2.npz tuesday.csv --model m.npz --overwrite': 'as if these rows had never been there'}),
+        'forget m2.npz tuesday.csv --model m.npz --overwrite': 'the model of all other rows, which are not read'}),
     'merge': ('MODEL MODEL... --model OUT.npz [options]', {
         'merge a.npz b.npz --model both.npz': 'b was trained with --like a.npz'}),
     'predict': ('MODEL INPUT... -o OUT [options]', {

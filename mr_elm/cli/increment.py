@@ -33,7 +33,7 @@ def update(argv: Sequence[str]) -> None:
 
 
 def forget(argv: Sequence[str]) -> None:
-    """Take rows away from a model that was trained on them, as if it had never seen them."""
+    """Take rows away from the sums of a model that was trained on them; refuse rows that it keeps as landmarks."""
     change(argv, 'forget', increment.forget, forget.__doc__)
 
 
@@ -62,7 +62,8 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     add_input_options(parser)
     add_output_options(parser)
     parser.add_argument('--calibrate', action='append', metavar='INPUT', help=AdvancedHelp(
-        'fit probabilities anew, to these rows of the new model (default: keep those of MODEL); may be repeated'))
+        'fit probabilities or intervals anew, to these rows of the new model (default: update keeps those of MODEL, '
+        'forget leaves them out); may be repeated'))
     add_runner_options(parser)
     add_resume_option(parser)
     add_fan_in_option(parser)
@@ -74,7 +75,8 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
         options = rows_for(model, args)
         *made, accounts = driver(model, plan_inputs(args.inputs, options), engine, args.bad_rows)
         rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows) if args.calibrate else None
-        output.keep(engine, *renew_probabilities(model, tuple(made), engine.reporter, rows), accounts)
+        made = renew_probabilities(model, tuple(made), engine.reporter, rows, rows_left=command == 'forget')
+        output.keep(engine, *made, accounts)
 
 
 def add_output_options(parser: Parser) -> None:

@@ -149,9 +149,8 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
     """Add the stages of PESVM and the unified ELM. Raises ValueError for an infinite C, which takes the rows."""
     if options.nu == float('inf'):
         raise ValueError('--script: expected a finite --C, the initial ELM takes the rows and no sums of them')
-    nystrom = options.map == 'nystrom' and script.args.like is None
-    n_sampled = options.n_sampled if script.args.like is None else 0
-    add_statistics(script, plan, options.seed, landmarks=options.n_hidden if nystrom else 0, sample=n_sampled)
+    n_landmarks, n_sampled = (options.n_landmarks, options.n_sampled) if script.args.like is None else (0, 0)
+    add_statistics(script, plan, options.seed, landmarks=n_landmarks, sample=n_sampled)
     if options.learns_from_all_rows:
         script.loop("learn the metric: sum up E'E and the slopes of the nodes, a job a step",
                     ('folds', script.files(problem='npz')))

@@ -19,12 +19,13 @@ from mr_elm.methods import GRAM, METHODS, Method, load
 from mr_elm.rows.row_arguments import AdvancedHelp, add_target_arguments
 
 OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
-OF_THE_LAYER = ('--map', '--kernel', '--hidden', '--weight-scale', '--weights', '--scale', '--seed', '--task',
-                '--class-weight', '--no-center', *OF_THE_METRIC)
+OF_THE_LAYER = ('--map', '--kernel', '--landmarks', '--hidden', '--weight-scale', '--weights', '--scale', '--seed',
+                '--task', '--class-weight', '--no-center', *OF_THE_METRIC)
 
 OF_THE_SOLVER = {name: f'--{name.replace("_", "-")}' for name in (
     'solver', 'tolerance', 'max_passes', 'precondition_rows', 'memory')}
-CHOSEN = ('--map', '--kernel', '--hidden', '--weight-scale', '--nu', '--like', *OF_THE_METRIC, *OF_THE_SOLVER.values())
+CHOSEN = ('--map', '--kernel', '--landmarks', '--hidden', '--weight-scale', '--nu', '--like', *OF_THE_METRIC,
+          *OF_THE_SOLVER.values())
 
 
 def train_method(perform: Callable[..., None], name: str, method: Method, argv: Sequence[str]) -> None:

@@ -59,17 +59,28 @@ def say_threshold(reporter: Reporter, header: ModelHeader) -> None:
         reporter.say(f'threshold: {quote(header.positive or "")} where its probability is above {header.threshold:.6g}')
 
 
-def renew_probabilities(before: Model, made: Made, reporter: Reporter, data: DataSet | None = None) -> Made:
+def renew_probabilities(before: Model, made: Made, reporter: Reporter, data: DataSet | None = None,
+                        rows_left: bool = False) -> Made:
     """Return a changed model with probabilities, if it had some before or rows to fit them to are given.
 
     made : header and arrays of the changed model. data : rows of it, or None to keep the probabilities of before.
+    rows_left : rows have left, and nothing that may have been fitted to them is kept.
     """
     header, arrays = made
+    if rows_left and before.header.threshold is not None:
+        reporter.say('threshold: left out, it may have been chosen by rows that left; predict --threshold P sets one')
     if data is not None:
         sample = ScoreSample.of(header.n_rows_used, header.parameters.get('seed', 0))
         header, arrays = add_probabilities(data, made, sample)
-        return replace(header, threshold=before.header.threshold if header.classes == before.classes else None), arrays
+        keeps_threshold = header.classes == before.classes and not rows_left
+        return replace(header, threshold=before.header.threshold if keeps_threshold else None), arrays
     facts = before.header.calibration
+    if rows_left:
+        for what, fitted in (('intervals', 'interval_residuals' in before.arrays), ('probabilities', facts)):
+            if fitted:
+                reporter.say(f'{what}: left out, they may have been fitted to rows that left; give rows of the new '
+                             'model by --calibrate to fit new ones')
+        return made
     if 'interval_residuals' in before.arrays:
         reporter.say('intervals: kept from before; give rows of the new model by --calibrate to compute them anew')
         return keep_held_out(before, *made)

@@ -1,7 +1,7 @@
 """Run the Gram job over the rows of a training, with as few reduce tasks as its sums allow."""
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from math import ceil
 from typing import Any
@@ -12,7 +12,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
-from mr_elm.io.wire import NUMBER_BYTES, make_key
+from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.nodes import kernel_width
 from mr_elm.model_parts import describe_map, layer_arrays
 from mr_elm.passes.sum_tree import SumTree
@@ -35,6 +35,17 @@ def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Sums:
     return assemble_sums(found.get((), ({}, {})), layer, inputs.classes)
 
 
+def sum_up_leaving(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> tuple[Sums, int]:
+    """Run the Gram job over rows that leave: their Sums, and how many of them the layer keeps as landmarks."""
+    pairs, n_stored = [], 0
+    for key, value in run_gram(inputs, layer, steps, ['--find-landmarks']):
+        if split_key(key)[0] == 'stored':
+            n_stored += value['rows']
+        else:
+            pairs.append((key, value))
+    return assemble_sums(group_sums(pairs).get((), ({}, {})), layer, inputs.classes), n_stored
+
+
 def assemble_sums(written: tuple[dict, dict], layer: HiddenLayer, classes: Classes | None) -> Sums:
     """Make the Sums of what a job has written of a layer; see `group_sums`."""
     tiles, named_sums = written
@@ -42,8 +53,9 @@ def assemble_sums(written: tuple[dict, dict], layer: HiddenLayer, classes: Class
     return collect_sums(high, low, named_sums, classes)
 
 
-def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterator[tuple[str, Any]]:
-    """Run the Gram job: yield its pairs."""
+def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
+             words: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
+    """Run the Gram job: yield its pairs. words : further options of the stage."""
     data, engine = inputs.data, inputs.data.engine
     data.fix_width(layer.n_features)
     n_maps = count_maps(engine, data.plan)
@@ -51,7 +63,7 @@ def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterat
     reducers = engine.reducers(share_tiles(ceil(n_maps / fan_in), layer.n_hidden)[0])
     tree = SumTree(MRSum, fan_in, tuple(reducers)) if fan_in > 1 else None
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        arguments = [*write_layer(folder, inputs, layer, steps), *([] if tree else reducers)]
+        arguments = [*write_layer(folder, inputs, layer, steps), *words, *([] if tree else reducers)]
         yield from data.run(MRGram, arguments, 'Gram', tree)
 
 

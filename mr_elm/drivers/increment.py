@@ -3,7 +3,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.gram_job import check_counts, sum_up
+from mr_elm.drivers.gram_job import check_counts, sum_up, sum_up_leaving
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.summary import summarise
@@ -11,6 +11,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.calibrating import Made
+from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_classes, merge_models, options_of
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.models import HiddenNodeModel, NodeModel, join_members
@@ -32,7 +33,7 @@ def update(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 's
 def forget(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
     """Take rows away from a model that was trained on them: (header, arrays, accounts) of the model of the others.
 
-    Raises AccountingError when the rows cannot have been in the model.
+    Raises AccountingError when the model keeps some of the rows, or when they cannot have been in it.
     """
     def forget_batch(machine: LivingMachine, batch: Batch) -> LivingMachine:
         try:
@@ -40,7 +41,7 @@ def forget(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 's
         except AccountingError as error:
             raise AccountingError(f'{plan.name}: {error}') from None
 
-    return change_members(model, plan, engine, bad_rows, forget_batch)
+    return change_members(model, plan, engine, bad_rows, forget_batch, leaves=True)
 
 
 def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> tuple:
@@ -57,11 +58,16 @@ def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> 
 
 
 def change_members(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str,
-                   change: Callable[[LivingMachine, Batch], LivingMachine]) -> tuple:
-    """Change each machine of a model by the same rows, and solve: (header, arrays, accounts)."""
+                   change: Callable[[LivingMachine, Batch], LivingMachine], leaves: bool = False) -> tuple:
+    """Change each machine of a model by the same rows, and solve: (header, arrays, accounts).
+
+    leaves : whether the rows leave, and must not stay readable in the model.
+    """
     data = DataSet(plan, engine, bad_rows)
     summary = summarise_new(model, data)
-    machines = [change(LivingMachine.of_model(member), sum_up_batch(member, summary, data))
+    if leaves and (warning := warn_of_bounds(model, summary.columns)):
+        engine.reporter.say(f'warning: {plan.name}: {warning}')
+    machines = [change(LivingMachine.of_model(member), sum_up_batch(member, summary, data, leaves))
                 for member in model.members]
     return *solve_members(machines, engine), data.first
 
@@ -100,12 +106,17 @@ def demand_targets(plan: InputPlan, found: Mapping[str, Any] | None, model: Node
                               'both was made with --labels-separator, the other without')
 
 
-def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet) -> Batch:
-    """Run the Gram job over new rows on a machine's nodes: their Batch."""
+def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet, leaves: bool = False) -> Batch:
+    """Run the Gram job over rows on a machine's nodes: their Batch. leaves : as in `change_members`."""
     options = options_of(model.header, bad_rows=data.bad_rows)
     steps = demand_grid(data.plan.name, model, summary, n_rows=model.header.n_rows_used)
     classes = None if options.numeric else join_classes(model.classes, summary.labels)
-    sums = sum_up(NodeInputs(options, summary, classes, data), model.layer, steps)
+    inputs, n_stored = NodeInputs(options, summary, classes, data), 0
+    if leaves and keeps_rows(model):
+        sums, n_stored = sum_up_leaving(inputs, model.layer, steps)
+    else:
+        sums = sum_up(inputs, model.layer, steps)
     check_counts(data.plan, classes, sums.counts)
     known = [classes.index[name] for name in model.classes] if classes else [0]
-    return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected, data.blas)
+    return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected, data.blas,
+                 n_stored=n_stored)

@@ -28,7 +28,7 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
     The model keeps no sums, so that rows can neither be added nor be forgotten.
     Raises DataFormatError when the rows cannot be used, or their node outputs do not fit into `options.memory`.
     """
-    inputs = NodeInputs.learn(data, options, options.n_hidden if options.map == 'nystrom' else 0)
+    inputs = NodeInputs.learn(data, options, options.n_landmarks)
     layer = inputs.make_layer()
     demand_room(inputs, layer)
     rows = gather_sample(inputs, inputs.summary.n_rows)

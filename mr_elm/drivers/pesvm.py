@@ -52,8 +52,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     """Do what `train` does, on a DataSet that other passes may have read before."""
     if like is None:
         demand_memory(options)
-    n_landmarks = options.n_hidden if options.map == 'nystrom' and like is None else 0
-    inputs = NodeInputs.learn(data, options, n_landmarks, options.needs_one_label)
+    inputs = NodeInputs.learn(data, options, options.n_landmarks if like is None else 0, options.needs_one_label)
     demand_targets_of(like, inputs)
     inputs = inputs if like is None else replace(inputs, learned=LearnedMetric.of_model(like))
     if options.learns_from_all_rows:

@@ -18,6 +18,7 @@ from mr_elm.io.wire import split_key
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.fold_metrics import learn_final_metric, learn_fold_metrics
 from mr_elm.machines.grid_task import Folds, GridTask, Nodes, Search, score_kinds, score_nodes, state_finals
+from mr_elm.machines.option_fields import ROWS
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
@@ -52,7 +53,8 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine)
     options : whose nodes, metric, nu and L do not matter. Raises DataFormatError when the rows cannot be used,
     ValueError for metrics by passes.
     """
-    n_landmarks = max(search.sizes) if any(kind.map == 'nystrom' for kind in search.kinds) else 0
+    keeps_rows = options.landmarks == ROWS and any(kind.map == 'nystrom' for kind in search.kinds)
+    n_landmarks = max(search.sizes) if keeps_rows else 0
     data = DataSet(plan, engine, options.bad_rows)
     by_passes = options.solver == PASSES or not options.solver and max(search.sizes) > MOST_GRAM_NODES
     if by_passes and search.n_sampled:

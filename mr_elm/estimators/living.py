@@ -1,4 +1,5 @@
 """Keep the sums of rows in an estimator that lives: rows come, rows leave, estimators merge."""
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,11 +15,13 @@ from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import is_set_matrix, to_sets
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.features.nodes import draw_nodes, measure_ones
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
+from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.nodes import describe_origin
 from mr_elm.machines.options import RANDOM_NODES, PESVMOptions
@@ -92,10 +95,11 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         return self._add(X, y, sample_weight, anew=True)
 
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
-        """Take rows away, as if they had never been there; classes that lose their last row go too.
+        """Take rows away from the sums; classes that lose their last row go too.
 
-        X may be an Arrow stream, as in `partial_fit`. Raises AccountingError, and changes nothing, when the rows cannot
-        have been there.
+        Probabilities and intervals go too, until `calibrate` fits new ones. X may be an Arrow stream, as in
+        `partial_fit`. Raises AccountingError, and changes nothing, when the estimator keeps some of the rows as
+        landmarks, or when the rows cannot have been there.
         """
         check_is_fitted(self)
         return self._take_batches(self._forget, X, y, sample_weight)
@@ -151,7 +155,13 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _forget(self, X: Rows, y: Labels, sample_weight: Weights) -> 'LivingESVM':
         rows = self._read(X, y, sample_weight, reset=False)
         labels = self._join_labels(rows[1])
-        return self._take(self._machine().forget(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
+        batch = self._sum_up(rows, labels, self.layer_, self.machine_)
+        if keeps_rows(self.model_):
+            batch = replace(batch, n_stored=int(LandmarkFinder(self.layer_).find(rows[0]).sum()))
+        machine = self._machine().forget(batch)
+        if warning := warn_of_bounds(self.model_, ColumnStatistics.of(rows[0])):
+            warnings.warn(warning, stacklevel=2)
+        return self._take(machine, labels, rows_left=True)
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
         """Return the labels of the classes known and of these rows, in class order; None for a regression."""
@@ -251,10 +261,17 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             return ()
         return ColumnStatistics.of(labelled.y.reshape(len(labelled.y), -1), labelled.sample_weight).origin
 
-    def _take(self, machine: LivingMachine, labels: Any) -> 'LivingESVM':
-        """Hold another machine, and solve. labels : those that may be its classes."""
+    def _take(self, machine: LivingMachine, labels: Any, rows_left: bool = False) -> 'LivingESVM':
+        """Hold another machine, and solve.
+
+        labels : those that may be its classes. rows_left : rows have left, and nothing that was fitted to them is kept.
+        """
         before, self.machine_, self.model_ = getattr(self, 'model_', None), machine, machine.solve()
-        if before is not None and before.classes == self.model_.classes:
+        if rows_left and before is not None and not {'calibration', 'interval_residuals'}.isdisjoint(before.arrays):
+            self.__dict__.pop('calibration_', None)
+            warnings.warn('probabilities or intervals: left out, they may have been fitted to rows that left; call '
+                          'calibrate with rows that the estimator has', stacklevel=2)
+        elif before is not None and not rows_left and before.classes == self.model_.classes:
             self.model_ = HiddenNodeModel(*keep_held_out(before, self.model_.header, self.model_.arrays))
         if labels is not None:
             self.classes_ = labels[[str(label) in machine.header.classes for label in labels]]

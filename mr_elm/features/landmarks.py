@@ -1,4 +1,4 @@
-"""Choose rows by a keyed hash, so that the choice depends on the rows and the seed alone."""
+"""Choose rows by a keyed hash, so that the choice depends on the rows and the seed alone; find them again."""
 from collections.abc import Iterator
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import stack
 from mr_elm.io.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
@@ -13,6 +14,7 @@ from mr_elm.typing import Floats, Rows
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 CACHED = 1 << 14  # numbers hashed together
 AT_ONCE = 4096  # sparse rows hashed together
+COMPARED = 1 << 20  # numbers of rows that are compared with landmarks together
 
 
 def scramble(x: np.ndarray) -> np.ndarray:
@@ -99,6 +101,69 @@ class Landmarks:
         step = max(1, limit // size)
         for start in range(0, n, step):
             yield rows_to_arrays(rows[start:start + step])
+
+
+class LandmarkFinder:
+    """Find rows that a layer keeps as landmarks: those that scaling and metric turn into one of them.
+
+    Scaling and a diagonal metric give a row the same bits in any block, so rows are compared exactly. A full metric is
+    a product, which BLAS rounds otherwise in another block: behind it rows are compared up to this rounding. Rows count
+    also as float32 holds them, since packs and files may have kept them so.
+
+    A random projection of rows and landmarks, sum_j w_j (A z)_j, leaves few pairs to compare; memory is that of a
+    block.
+    """
+
+    def __init__(self, layer: HiddenLayer) -> None:
+        self.layer = layer
+        d, r = layer.n_features, layer.weights.shape[1]
+        w = np.random.default_rng(0).standard_normal(r)
+        projections = layer.weights @ w
+        self.order = np.argsort(projections)
+        self.projections = projections[self.order]
+        self.rounding = 4 * (d + r) * np.finfo(float).eps
+        metric = layer.metric
+        if metric is None:
+            direction, size = w, np.abs(w)
+        elif metric.ndim == 1:
+            direction, size = metric * w, np.abs(metric * w)
+        else:
+            direction, size = w @ metric, np.abs(w) @ np.abs(metric)
+        self.direction, self.size = layer.scale * direction, np.abs(layer.scale) * size
+
+    def find(self, X: Rows) -> np.ndarray:
+        """Tell which rows of X, (n, d) dense or CSR, are landmarks: (n,) bool."""
+        found = self.find_exact(X)
+        with np.errstate(over='ignore'):
+            single = X.astype(np.float32).astype(float)
+        return found | self.find_exact(single)
+
+    def find_exact(self, X: Rows) -> np.ndarray:
+        """Tell which rows of X are landmarks, to the last bit where there is no full metric."""
+        found = np.zeros(X.shape[0], bool)
+        offset = self.layer.offset
+        projections = X @ self.direction - offset @ self.direction
+        reach = self.rounding * (abs(X) @ self.size + np.abs(offset) @ self.size)
+        first = np.searchsorted(self.projections, projections - reach)
+        last = np.searchsorted(self.projections, projections + reach, side='right')
+        near = np.flatnonzero(first < last)
+        step = max(1, COMPARED // max(self.layer.n_features, 1))
+        for start in range(0, len(near), step):
+            rows = near[start:start + step]
+            Z, allowed = self.place(X[rows])
+            for k in range((last - first)[rows].max()):
+                candidates = np.minimum(first[rows] + k, last[rows] - 1)
+                apart = np.abs(Z - self.layer.weights[self.order[candidates]])
+                found[rows] |= (apart <= allowed).all(axis=1)
+        return found
+
+    def place(self, X: Rows) -> tuple[Floats, Floats | float]:
+        """Return rows as landmarks are kept, A z, dense, and how far rounding may take them from the same row."""
+        Z, metric = self.layer.place_rows(X), self.layer.metric
+        if metric is None or metric.ndim == 1:
+            return Z, 0.0
+        X = X.toarray() if sp.issparse(X) else X
+        return Z, self.rounding * (np.abs((X - self.layer.offset) * self.layer.scale) @ np.abs(metric).T)
 
 
 def rows_to_arrays(X: Rows) -> list[np.ndarray]:

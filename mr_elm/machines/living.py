@@ -14,7 +14,9 @@ from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, on
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
 from mr_elm.history import extend_history, make_event
+from mr_elm.machines.forgetting import demand_unstored
 from mr_elm.machines.nodes import grid_for
+from mr_elm.machines.option_fields import ROWS
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.model_base import Model
 from mr_elm.model_checks import check_living, name_landmark_kernel
@@ -46,6 +48,7 @@ class Batch:
     n_rows : how many rows. rejected : reason -> how many were left out. blas : what the rows were summed up with.
     peak : largest trace of E'E that these sums ever had, where that is more than now.
     keeps_labels : whether a label that loses its last row stays, as a column of an indicator matrix does.
+    n_stored : how many of the rows the machine keeps as landmarks.
     """
 
     sums: Sums
@@ -57,6 +60,7 @@ class Batch:
     blas: Iterable[str] = ()
     peak: float = 0.0
     keeps_labels: bool = False
+    n_stored: int = 0
     __repr__ = one_line
 
 
@@ -96,8 +100,10 @@ class LivingMachine:
     def forget(self, batch: Batch) -> 'LivingMachine':
         """Take rows away, and the classes that lose their last row.
 
-        Raises AccountingError when the rows cannot have been there, or when fewer than two classes would be left.
+        Raises AccountingError when the machine keeps some of the rows, when the rows cannot have been there, or when
+        fewer than two classes would be left.
         """
+        demand_unstored(batch.n_stored, batch.n_rows)
         self._demand_part(batch)
         before = self._place(batch)
         sums = add_sums(before, batch.sums, -1)
@@ -195,7 +201,7 @@ def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
     solving = ('solver', 'tolerance') if given['solver'] == PASSES else ()
     names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight', *solving)
     return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
-                           'kernel': name_landmark_kernel(given),
+                           'kernel': name_landmark_kernel(given), 'landmarks': given.get('landmarks', ROWS),
                            'no_center': header.task == 'regression' and not given.get('center'),
                            'nu': given['nu' if header.method == 'pesvm' else 'C'], **known})
 

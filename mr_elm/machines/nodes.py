@@ -10,9 +10,11 @@ import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes, measure_ones
+from mr_elm.features.synthetic import draw_landmarks
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, sample_rows
+from mr_elm.machines.option_fields import SYNTHETIC
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.model_parts import describe_map, landmark_widths
 from mr_elm.scores.selection import NodeCandidate
@@ -21,6 +23,7 @@ from mr_elm.sums.gram import GridSteps, bound_targets
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
+from mr_elm.typing import Floats
 
 Self = TypeVar('Self', bound='NodeProblem')
 
@@ -72,18 +75,7 @@ class NodeProblem:
 
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""
-        options = self.options
-        offset, scale = self.summary.choose_scaling(options.scale)
-        d = self.summary.columns.n_features
-        if options.map == 'nystrom':
-            rows = self.summary.landmarks[:options.n_hidden]
-            rows = rows.toarray() if hasattr(rows, 'toarray') else rows
-            weights = (np.pad(rows, ((0, 0), (0, d - rows.shape[1]))) - offset) * scale
-            biases = landmark_widths(options.kernel, len(weights), kernel_width(options, d))
-        else:
-            weights, biases = draw_nodes(options.map, options.n_hidden, d, options.seed, options.weight_scale,
-                                         options.weights)
-        layer = HiddenLayer(options.node_kind, weights, biases, offset, scale)
+        layer = make_nodes(self.options, self.summary, *self.summary.choose_scaling(self.options.scale))
         return layer if self.learned is None else layer.pass_metric(self.learned.metric)
 
     def choose_grid(self, layer: HiddenLayer) -> GridSteps:
@@ -106,7 +98,7 @@ class NodeProblem:
             n_features=layer.n_features, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
             encoding=summary.encoding_record, targets=describe_targets(summary),
             parameters={
-                **describe_map(layer), 'n_hidden': layer.n_hidden, 'seed': options.seed,
+                **describe_map(layer), **describe_landmarks(options), 'n_hidden': layer.n_hidden, 'seed': options.seed,
                 'nu' if options.method == 'pesvm' else 'C': options.nu,
                 'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
                 'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
@@ -121,6 +113,29 @@ def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:
     if not numeric:
         return {}
     return {'center': steps.centres, **({'origin': list(steps.origin)} if steps.centres else {})}
+
+
+def make_nodes(options: PESVMOptions, summary: Summary, offset: Floats, scale: Floats) -> HiddenLayer:
+    """Draw the nodes, or scale the first n_hidden landmarks: those of the summary, or such as its statistics describe.
+    """
+    d = summary.columns.n_features
+    if options.map != 'nystrom':
+        weights, biases = draw_nodes(options.map, options.n_hidden, d, options.seed, options.weight_scale,
+                                     options.weights)
+    else:
+        if options.landmarks == SYNTHETIC:
+            rows = draw_landmarks(summary.columns, summary.encoding, options.n_hidden, options.seed)
+        else:
+            rows = summary.landmarks[:options.n_hidden]
+            rows = rows.toarray() if hasattr(rows, 'toarray') else rows
+        weights = (np.pad(rows, ((0, 0), (0, d - rows.shape[1]))) - offset) * scale
+        biases = landmark_widths(options.kernel, len(weights), kernel_width(options, d))
+    return HiddenLayer(options.node_kind, weights, biases, offset, scale)
+
+
+def describe_landmarks(options: PESVMOptions) -> dict[str, str]:
+    """Return the parameter of a model that says that its landmarks are no rows, none where they are."""
+    return {'landmarks': SYNTHETIC} if options.map == 'nystrom' and options.landmarks == SYNTHETIC else {}
 
 
 def describe_targets(summary: Summary) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from mr_elm.solvers.rules import COORDINATE, METHOD_RULES
 
 WEIGHTS = ('normal', 'uniform')  # how nodes are drawn
 TASKS = ('classification', 'regression')
+ROWS, SYNTHETIC = LANDMARKS = 'rows', 'synthetic'
 LARGEST_SEED = 2**64 - 1
 
 
@@ -72,6 +73,13 @@ def kernel_option(group: str) -> Any:
     """Make the option that names the kernel of landmarks."""
     return option('gaussian', '--map nystrom: the kernel, {choices}', group, LANDMARK_NODES, metavar='NAME',
                   advanced=True)
+
+
+def landmarks_option(group: str) -> Any:
+    """Make the option that says what landmarks are."""
+    return option(ROWS, '--map nystrom: what landmarks are. rows: rows of the training, which the model keeps; '
+                  'synthetic: drawn from mean and deviation of each column, so that the model keeps no row', group,
+                  LANDMARKS, advanced=True)
 
 
 def class_weight_option(group: str) -> Any:

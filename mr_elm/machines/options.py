@@ -5,6 +5,7 @@ from typing import ClassVar
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.nodes import MAPS, NODES, name_nodes
 from mr_elm.machines.option_fields import (
+    ROWS,
     TASKS,
     MetricOptions,
     class_weight_option,
@@ -15,6 +16,7 @@ from mr_elm.machines.option_fields import (
     demand_threshold,
     intervals_option,
     kernel_option,
+    landmarks_option,
     no_center_option,
     option,
     positive_option,
@@ -47,6 +49,7 @@ class PESVMOptions(MetricOptions):
     map: str = option('sigmoid', 'hidden nodes: {choices}; identity: the scaled features themselves, as in the linear '
                       'machine', '{method}', MAPS, metavar='NAME')
     kernel: str = kernel_option('{method}')
+    landmarks: str = landmarks_option('{method}')
     n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
     weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows; a Gaussian has '
                                  'sigma = sqrt(d)/S, a product-laplacian d/S', '{method}', metavar='S', advanced=True)
@@ -83,6 +86,8 @@ class PESVMOptions(MetricOptions):
                '--hidden: cannot be used with --map identity, whose nodes are the features')
         demand(self.map == 'nystrom' or self.kernel == 'gaussian',
                f'--kernel {self.kernel}: expected --map nystrom, found {self.map}')
+        demand(self.map == 'nystrom' or self.landmarks == ROWS,
+               f'--landmarks {self.landmarks}: expected --map nystrom, found {self.map}')
         demand(self.solver == PASSES or (self.tolerance, self.precondition_rows) == (None, None),
                '--tolerance, --precondition-rows: expected --solver passes, a Gram is solved exactly')
         demand(self.tolerance is None or self.tolerance < 1, '--tolerance: expected a number below 1')
@@ -97,6 +102,11 @@ class PESVMOptions(MetricOptions):
     def node_kind(self) -> str:
         """Return what the nodes compute, a key of NODES."""
         return name_nodes(self.map, self.kernel)
+
+    @property
+    def n_landmarks(self) -> int:
+        """Return how many rows the statistics are to choose as landmarks."""
+        return self.n_hidden if self.map == 'nystrom' and self.landmarks == ROWS else 0
 
     @property
     def bias(self) -> bool:

@@ -8,7 +8,15 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES
-from mr_elm.machines.option_fields import WEIGHTS, class_weight_option, demand, demand_slope, option
+from mr_elm.machines.option_fields import (
+    ROWS,
+    WEIGHTS,
+    class_weight_option,
+    demand,
+    demand_slope,
+    landmarks_option,
+    option,
+)
 from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.scores.selection import GRIDS, NodeCandidate, candidates
 
@@ -154,6 +162,7 @@ class NodeSearch:
                                   (*RANDOM_NODES, 'nystrom'))
     kernel: tuple[str, ...] = option(('gaussian',), '--map nystrom: kernels to try, {choices} (default: gaussian)',
                                      GRID, LANDMARK_NODES, advanced=True)
+    landmarks: str = landmarks_option(GRID)
     weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'values to try (default: 0.5,1,2)', GRID)
     metric: tuple[str, ...] = option(('none',), 'metrics of the features to try: {choices} (default: none). Each fold '
                                      'is tested with a metric learned without its rows', GRID, KINDS, advanced=True)
@@ -176,7 +185,8 @@ class NodeSearch:
     @property
     def of_training(self) -> dict[str, Any]:
         """Return the options of the training that the search fixes."""
-        return {'weights': self.weights, 'class_weight': self.class_weight, 'memory': self.memory}
+        nodes = {} if self.landmarks == ROWS else {'map': 'nystrom', 'landmarks': self.landmarks}
+        return {'weights': self.weights, 'class_weight': self.class_weight, 'memory': self.memory, **nodes}
 
     @property
     def kinds(self) -> tuple[NodeCandidate, ...]:
@@ -189,6 +199,8 @@ class NodeSearch:
         """Raise ValueError when there is one fold, a kernel without landmarks, or a metric that nodes cannot learn."""
         demand(self.kernel == ('gaussian',) or 'nystrom' in self.map,
                f'--kernel {",".join(self.kernel)}: expected --map nystrom, found {",".join(self.map)}')
+        demand(self.landmarks == ROWS or 'nystrom' in self.map,
+               f'--landmarks {self.landmarks}: expected --map nystrom, found {",".join(self.map)}')
         for metric, kind in product(self.metric, self.map):
             demand_slope(metric, kind)
         demand(self.folds != 1, '--folds: expected at least 2 folds, found 1')

@@ -10,6 +10,7 @@ from reference.manual import run_script
 TRAININGS = {
     'pesvm': ['pesvm', 'rows.csv', '--hidden', '12', '--nu', '10'],
     'tree of sums': ['pesvm', 'packed', '--hidden', '12', '--fan-in', '2'],
+    'synthetic landmarks': ['pesvm', 'rows.csv', '--map', 'nystrom', '--landmarks', 'synthetic', '--hidden', '9'],
     'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
     'metric': ['pesvm', 'packed', '--hidden', '12', '--nu', '10', '--metric', 'diagonal', '--seed', '3'],
     'metric of all rows': ['pesvm', 'packed', '--hidden', '12', '--metric', 'full', '--metric-rows', 'all',

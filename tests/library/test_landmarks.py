@@ -1,9 +1,12 @@
 """Landmarks: the same rows for any split and any order of merging."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.features.landmarks import Landmarks, hash_rows, rows_from_arrays, rows_to_arrays
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.landmarks import LandmarkFinder, Landmarks, hash_rows, rows_from_arrays, rows_to_arrays
 
 N, D, L = 400, 6, 25
 
@@ -135,3 +138,43 @@ def test_pieces_are_about_as_long_as_they_may_be(wrap, limit):
     landmarks = chosen(wrap(np.random.default_rng(0).uniform(1, 2, (N, D))), n=200)
     sizes = [8 * sum(np.size(part) for part in piece) for piece in landmarks.to_pieces(limit)]
     assert max(sizes) < 1.5 * limit and np.mean(sizes) > limit / 2
+
+
+def place(X, layer):
+    Z = (X - layer.offset) * layer.scale
+    if layer.metric is None:
+        return Z
+    return Z * layer.metric if layer.metric.ndim == 1 else Z @ layer.metric.T
+
+
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize('metric', [None, (D,), (D, D), (2, D)], ids=str)
+@pytest.mark.parametrize('size', [1.0, 1e9])
+def test_rows_are_found_among_landmarks_and_their_neighbours_are_not(rng, wrap, metric, size):
+    X = make_rows(density=0.7)
+    X[:, 0] *= size  # a column that drowns the others in a projection
+    metric = metric and rng.standard_normal(metric)
+    layer = HiddenLayer('nystrom', np.zeros((0, D)), np.ones(0), rng.standard_normal(D), rng.uniform(0.5, 2, D), metric)
+    layer = replace(layer, weights=np.array([place(row, layer) for row in X[:50]]))
+    found = LandmarkFinder(layer).find(wrap(X))
+    wanted = (X[:, None] == X[:50]).all(axis=2).any(axis=1)
+    assert np.array_equal(found, wanted)
+    apart = X[:50].copy()
+    apart[:, 2] += 1e-9 if np.ndim(metric) < 2 else 1e-8 * size  # a full metric mixes the columns, and rounds all alike
+    assert not LandmarkFinder(layer).find(wrap(apart)).any()
+
+
+def test_rows_kept_in_four_bytes_are_found_in_all_digits(rng):
+    X = rng.standard_normal((60, D))
+    single = X.astype(np.float32).astype(float)
+    layer = HiddenLayer('nystrom', single[:20], np.ones(20), np.zeros(D), np.ones(D))
+    assert np.array_equal(LandmarkFinder(layer).find(X), np.arange(60) < 20)
+    assert np.array_equal(LandmarkFinder(layer).find(single), np.arange(60) < 20)
+
+
+def test_a_constant_feature_does_not_tell_rows_apart(rng):
+    X = rng.standard_normal((40, D))
+    layer = HiddenLayer('nystrom', (X[:9] - 1) * np.array([0, 1, 1, 1, 1, 1.0]), np.ones(9), np.ones(D),
+                        np.array([0, 1, 1, 1, 1, 1.0]))
+    X[:, 0] = 77
+    assert np.array_equal(LandmarkFinder(layer).find(X), np.arange(40) < 9)
