@@ -44,9 +44,10 @@ class ESVMClassifier(Labelled, LivingESVM):
                  weight_scale: float = PESVMOptions.weight_scale, weights: str = PESVMOptions.weights,
                  class_weight: ClassWeight = None, seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale,
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
-                 metric: str = 'none', metric_steps: int | None = None, probabilities: bool = False) -> None:
+                 metric: str = 'none', metric_steps: int | None = None, probabilities: bool = False,
+                 kernel: str = PESVMOptions.kernel, landmarks: str = PESVMOptions.landmarks) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs,
-                         metric, metric_steps)
+                         metric, metric_steps, kernel, landmarks)
         self.class_weight, self.probabilities = class_weight, probabilities
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,
@@ -130,9 +131,10 @@ class ESVMRegressor(Targets, LivingESVM):
                  seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale,
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
                  n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
-                 intervals: bool = False, center: bool = True) -> None:
+                 intervals: bool = False, center: bool = True, kernel: str = PESVMOptions.kernel,
+                 landmarks: str = PESVMOptions.landmarks) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs, metric,
-                         metric_steps)
+                         metric_steps, kernel, landmarks)
         self.intervals, self.center = intervals, center
 
     def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':

@@ -15,25 +15,26 @@ from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import is_set_matrix, to_sets
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.landmarks import LandmarkFinder
-from mr_elm.features.nodes import draw_nodes, measure_ones
+from mr_elm.features.landmarks import LandmarkFinder, Landmarks
+from mr_elm.features.nodes import LANDMARK_NODES, MAPS, measure_ones
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
-from mr_elm.machines.nodes import describe_origin
-from mr_elm.machines.options import RANDOM_NODES, PESVMOptions
+from mr_elm.machines.nodes import describe_landmarks, describe_origin, make_nodes
+from mr_elm.machines.option_fields import LANDMARKS
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut, LeaveOneOut
+from mr_elm.model_parts import describe_map
 from mr_elm.models import HiddenNodeModel
 from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
 from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.sums.statistics import Classes, ColumnStatistics
+from mr_elm.sums.statistics import Classes, ColumnStatistics, make_zeros
+from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Labels, Rows, Weights
-
-MAPS = (*RANDOM_NODES, 'identity')
 
 
 class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
@@ -41,9 +42,12 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     Parameters
     ----------
-    map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; identity: the
-        features themselves, as many nodes as there are features.
+    map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; nystrom: values of a kernel
+        between a row and landmarks; identity: the features themselves, as many nodes as there are features.
     n_hidden, seed : how many, and the seed that they are drawn by.
+    kernel : of landmarks: gaussian, laplacian or product-laplacian.
+    landmarks : rows: of `fit`, or of the first `partial_fit`; such a row cannot be forgotten. synthetic: drawn from
+        mean and deviation of each feature, so that the estimator keeps no row.
     nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
     scale, encode, max_categories : see `TableRows`; the rows of `fit`, or of the first `partial_fit`, decide how
         features are scaled, and what columns and categories there are.
@@ -64,8 +68,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
                  weight_scale: float = PESVMOptions.weight_scale, weights: str = PESVMOptions.weights,
                  seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale, encode: str = REFUSE,
                  max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None) -> None:
-        self.map, self.n_hidden, self.nu = map, n_hidden, nu
+                 metric_steps: int | None = None, kernel: str = PESVMOptions.kernel,
+                 landmarks: str = PESVMOptions.landmarks) -> None:
+        self.map, self.n_hidden, self.nu, self.kernel, self.landmarks = map, n_hidden, nu, kernel, landmarks
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
         self.scale, self.encode, self.max_categories, self.n_jobs = scale, encode, max_categories, n_jobs
         self.metric, self.metric_steps = metric, metric_steps
@@ -208,7 +213,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _begin(self, rows: tuple, labels: Any) -> LivingMachine:
         """Make a machine of these rows."""
-        layer = self._make_layer()
+        layer = self._make_layer(rows[0], rows[2])
         if labels is not None:
             self.classes_ = labels
         labelled = self._label(rows, labels)
@@ -216,22 +221,41 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
         layer = layer.pass_metric(self._metric)
         batch = self._sum_up(rows, labels, layer)
-        names = ('map', 'n_hidden', 'nu', 'weight_scale', 'weights', 'seed')
+        names = ('nu', 'weight_scale', 'weights', 'seed')
         header = describe(self, batch.n_rows, {
-            **{name: getattr(self, name) for name in names},
+            **describe_map(layer), **describe_landmarks(self._options), **{name: getattr(self, name) for name in names},
             'n_hidden': layer.n_hidden, 'sigma': measure_ones(layer.kind, layer.n_features) / self.weight_scale,
             'solver': None, 'condition': None, 'grid': list(batch.steps.steps), 'peak': size_of(batch.sums),
             **describe_origin(self._numeric, batch.steps),
             **(self._learned.facts if self._learned else {})})
         return LivingMachine(header, layer, batch.sums)
 
-    def _make_layer(self) -> HiddenLayer:
-        if self.map not in MAPS:
-            raise ValueError(f'map: expected one of {", ".join(MAPS)}, found {write_value(self.map)}')
+    @property
+    def _options(self) -> PESVMOptions:
+        """Return the options that say what the nodes are. Raises ValueError where there are no such nodes."""
+        for name, choices in (('map', MAPS), ('kernel', LANDMARK_NODES), ('landmarks', LANDMARKS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f'{name}: expected one of {", ".join(choices)}, found {write_value(getattr(self, name))}')
+        for name in ('kernel', 'landmarks'):
+            if self.map != 'nystrom' and getattr(self, name) != getattr(PESVMOptions, name):
+                raise ValueError(f"{name}: {write_value(getattr(self, name))} expects map='nystrom', found {write_value(self.map)}")
         if not self.n_hidden >= 1:
             raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
-        weights, biases = draw_nodes(self.map, self.n_hidden, self._width, self.seed, self.weight_scale, self.weights)
-        return HiddenLayer(self.map, weights, biases, *self.scaling_)
+        return PESVMOptions(map=self.map, kernel=self.kernel, landmarks=self.landmarks, n_hidden=self.n_hidden,
+                            weight_scale=self.weight_scale, weights=self.weights, seed=self.seed)
+
+    def _make_layer(self, X: Rows, sample_weight: Weights) -> HiddenLayer:
+        """Make the nodes, which landmarks among these rows may be; rows of weight 0 do not count."""
+        options = self._options
+        if options.map != 'nystrom':
+            return make_nodes(options, Summary(columns=make_zeros(0, self._width)), *self.scaling_)
+        if sample_weight is not None:
+            X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+        chosen = Landmarks(options.n_landmarks, self.seed)
+        if options.n_landmarks:
+            chosen.add(X)
+        summary = Summary(ColumnStatistics.of(X, sample_weight), landmarks=chosen.rows, encoding=self.encoding_)
+        return make_nodes(options, summary, *self.scaling_)
 
     def _machine(self) -> LivingMachine:
         """Return the machine with the parameters that may have changed since it was made."""
