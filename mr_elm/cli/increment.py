@@ -73,9 +73,9 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     output.demand_free()
     with living_model(args.known) as (_, model), choose_engine(args, passed, args.model) as engine:
         options = rows_for(model, args)
-        *made, accounts = driver(model, plan_inputs(args.inputs, options), engine, args.bad_rows)
+        header, arrays, accounts = driver(model, plan_inputs(args.inputs, options), engine, args.bad_rows)
         rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows) if args.calibrate else None
-        made = renew_probabilities(model, tuple(made), engine.reporter, rows, rows_left=command == 'forget')
+        made = renew_probabilities(model, (header, arrays), engine.reporter, rows, rows_left=command == 'forget')
         output.keep(engine, *made, accounts)
 
 

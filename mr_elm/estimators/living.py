@@ -244,7 +244,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         return PESVMOptions(map=self.map, kernel=self.kernel, landmarks=self.landmarks, n_hidden=self.n_hidden,
                             weight_scale=self.weight_scale, weights=self.weights, seed=self.seed)
 
-    def _make_layer(self, X: Rows, sample_weight: Weights) -> HiddenLayer:
+    def _make_layer(self, X: Rows, sample_weight: Floats | None) -> HiddenLayer:
         """Make the nodes, which landmarks among these rows may be; rows of weight 0 do not count."""
         options = self._options
         if options.map != 'nystrom':

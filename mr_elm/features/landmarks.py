@@ -122,14 +122,11 @@ class LandmarkFinder:
         self.order = np.argsort(projections)
         self.projections = projections[self.order]
         self.rounding = 4 * (d + r) * np.finfo(float).eps
-        metric = layer.metric
-        if metric is None:
-            direction, size = w, np.abs(w)
-        elif metric.ndim == 1:
-            direction, size = metric * w, np.abs(metric * w)
-        else:
-            direction, size = w @ metric, np.abs(w) @ np.abs(metric)
-        self.direction, self.size = layer.scale * direction, np.abs(layer.scale) * size
+        # w is turned to the features: direction (d,), and bounds of its terms
+        metric = np.ones(d) if layer.metric is None else layer.metric
+        combine = np.multiply if metric.ndim == 1 else np.matmul
+        self.direction = layer.scale * combine(w, metric)
+        self.size = np.abs(layer.scale) * combine(np.abs(w), np.abs(metric))
 
     def find(self, X: Rows) -> np.ndarray:
         """Tell which rows of X, (n, d) dense or CSR, are landmarks: (n,) bool."""
