@@ -1,12 +1,11 @@
 """Check the header and the arrays of a model file: what was changed is refused, and not computed with."""
 from collections.abc import Mapping
-from math import isclose, isfinite
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import write_value
-from mr_elm.features.nodes import measure_ones, name_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, SCHEMES
 
@@ -124,9 +123,6 @@ def check_living(header: ModelHeader) -> None:
     given = header.parameters
     for name in ('sigma', 'weight_scale', 'nu' if header.method == 'pesvm' else 'C'):
         demand(is_positive(given[name]), f'{name}: a number above 0', given[name])
-    kind = name_nodes(given['map'], name_landmark_kernel(given))
-    width = measure_ones(kind, header.n_features) / given['weight_scale']
-    demand(isclose(given['sigma'], width), f'sigma: the width {width:g} of this weight_scale', given['sigma'])
     demand('peak' not in given or is_positive(given['peak']), 'peak: a number above 0', given.get('peak'))
     demand(isinstance(given['grid'], list) and len(given['grid']) == 3 and all(map(is_positive, given['grid'])),
            'grid: three numbers above 0', given['grid'])

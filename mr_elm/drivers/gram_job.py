@@ -13,7 +13,6 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
-from mr_elm.machines.nodes import kernel_width
 from mr_elm.model_parts import describe_map, layer_arrays
 from mr_elm.passes.sum_tree import SumTree
 from mr_elm.rows.inputs import InputPlan
@@ -94,7 +93,7 @@ def choose_tree(n_maps: int, n_hidden: int) -> int:
 def write_layer(folder: str, inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> list[str]:
     """Write what tasks must know of a layer and of the sums into a folder: the options that name the files."""
     path = os.path.join(folder, 'layer.npz')
-    parameters = {**describe_map(layer), 'sigma': kernel_width(inputs.options, layer.n_features)}
+    parameters = {**describe_map(layer), 'sigma': inputs.sigma}
     save_arrays(path, {'parameters': parameters}, layer_arrays(layer))
     weights = write_json(os.path.join(folder, 'class_weights.json'), inputs.weights)
     grid = write_json(os.path.join(folder, 'grid.json'), steps.to_json())

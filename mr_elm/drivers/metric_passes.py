@@ -50,7 +50,9 @@ def learn_from_all_rows(inputs: NodeInputs) -> tuple[NodeInputs, LearnedSums]:
         if best is None or found.judged is None or found.judged < min(judged, default=(0.0, np.inf)):
             best = found, step
         judged += [] if found.judged is None else [found.judged]
-        metric = None if gradients is None or step == n_steps else make_metric(gradients)
+        metric = None
+        if gradients is not None and step < n_steps:
+            metric = make_metric(gradients, inputs.moments.variances)
         if metric is None:
             break
     found, n_taken = best or (found, 0)

@@ -54,7 +54,8 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         demand_memory(options)
     inputs = NodeInputs.learn(data, options, options.n_landmarks if like is None else 0, options.needs_one_label)
     demand_targets_of(like, inputs)
-    inputs = inputs if like is None else replace(inputs, learned=LearnedMetric.of_model(like))
+    if like is not None:
+        inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
     if options.learns_from_all_rows:
         inputs, found = learn_from_all_rows(inputs)
         return *make_model(inputs, found.layer, found.steps, found.sums), data.first

@@ -25,7 +25,7 @@ def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engi
     data = DataSet(plan, engine, options.bad_rows)
     summary, _, task = begin(data, options)
     share = search.choose_share(plan.name, summary.n_rows, options.memory, KEPT, 'a kernel matrix in half of')
-    kernels, C_values = search.candidates(task.n_features)
+    kernels, C_values = search.candidates(summary.measure_scaled(options.scale).total_variance)
     n_outer = search.nested or 0
     folds = [None, *range(n_outer)]
     grid = task.extend(KernelGridTask, share=share, n_folds=search.folds, n_outer=n_outer,

@@ -21,7 +21,7 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     data = DataSet(plan, engine, options.bad_rows)
     summary, classes = learn_rows(data, options.task, positive=options.positive)
     task, kernel, _ = state_rows(options, summary, classes)
-    kernels, C_values = search.candidates(task.n_features)
+    kernels, C_values = search.candidates(summary.measure_scaled(options.scale).total_variance)
     share = search.choose_share(plan.name, summary.n_rows, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')
     n, n_tasks = share * summary.n_rows, min(engine.n_maps, len(kernels))
     engine.reporter.announce(f'eigenvalues of {len(kernels)} kernel matrices of {n:,.0f} rows',

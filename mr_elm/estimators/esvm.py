@@ -50,15 +50,17 @@ class ESVMClassifier(Labelled, LivingESVM):
                          metric, metric_steps, kernel, landmarks)
         self.class_weight, self.probabilities = class_weight, probabilities
 
-    def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,
-                    sample_weight: Weights = None) -> 'ESVMClassifier':
-        """Add rows, which may bring new classes: the same as to fit on all rows. classes : some to expect.
+    def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None, sample_weight: Weights = None,
+                    like: LivingESVM | None = None) -> 'ESVMClassifier':
+        """Add rows, which may bring new classes: the same as to fit on all rows, with the nodes of the first ones.
+
+        classes : some to expect. like : for a new estimator, see `LivingESVM.fit`.
 
         X may have `__arrow_c_stream__`: its batches are added one by one, and never lie in memory together. y and
         sample_weight may then be names of its columns. The first batch must have rows of two classes, or classes given.
         """
         self._demand_lasting_weights()
-        return self._add_batches(X, y, sample_weight, () if classes is None else classes)
+        return self._add_batches(X, y, sample_weight, () if classes is None else classes, like)
 
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMClassifier':
         """Take rows away, see `LivingESVM.forget`."""
@@ -137,9 +139,12 @@ class ESVMRegressor(Targets, LivingESVM):
                          metric_steps, kernel, landmarks)
         self.intervals, self.center = intervals, center
 
-    def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ESVMRegressor':
-        """Add rows: the same as to fit on all rows. X may be an Arrow stream, see `ESVMClassifier.partial_fit`."""
-        return self._add_batches(X, y, sample_weight)
+    def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None,
+                    like: LivingESVM | None = None) -> 'ESVMRegressor':
+        """Add rows: the same as to fit on all rows, with the nodes of the first ones.
+
+        like : for a new estimator, see `LivingESVM.fit`. X may be an Arrow stream, see `ESVMClassifier.partial_fit`."""
+        return self._add_batches(X, y, sample_weight, like=like)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

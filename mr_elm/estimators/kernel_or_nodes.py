@@ -67,7 +67,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _make_kernel(self) -> Kernel:
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
-        return make_kernel(self.kernel, self._width, getattr(self, 'normalise', False), **given)
+        return make_kernel(self.kernel, self._moments.total_variance, getattr(self, 'normalise', False), **given)
 
     def _make_layer(self, d: int) -> HiddenLayer:
         if not self.n_hidden >= 1:
@@ -76,7 +76,8 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
             raise ValueError(f'weight_scale: expected a number above 0, found {self.weight_scale}')
         if self.weights not in WEIGHTS:
             raise ValueError(f'weights: expected {" or ".join(WEIGHTS)}, found {write_value(self.weights)}')
-        weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights)
+        weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights,
+                                     self._moments)
         return HiddenLayer(self.kernel, weights, biases, *self.scaling_)
 
     def _place_layer(self, X: Rows, T: Floats | None, weights: Floats | None) -> HiddenLayer:

@@ -16,13 +16,14 @@ from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import is_set_matrix, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
-from mr_elm.features.nodes import LANDMARK_NODES, MAPS, measure_ones
+from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
+from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import describe_landmarks, describe_origin, make_nodes
 from mr_elm.machines.option_fields import LANDMARKS
 from mr_elm.machines.options import PESVMOptions
@@ -35,6 +36,10 @@ from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.statistics import Classes, ColumnStatistics, make_zeros
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Labels, Rows, Weights
+
+NODE_PARAMETERS = ('map', 'n_hidden', 'weight_scale', 'weights', 'seed', 'kernel', 'landmarks', 'scale', 'encode',
+                   'metric')
+FORM = ('n_features_in_', 'feature_names_in_', '_of_file', 'encoding_', 'scaling_', '_moments', 'single_', 'n_targets_')
 
 
 class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
@@ -95,9 +100,12 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         """Return how many rows the estimator has."""
         return self.machine_.header.n_rows_used
 
-    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
-        """Fit. Sets model_, and classes_ of a classifier."""
-        return self._add(X, y, sample_weight, anew=True)
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None, like: 'LivingESVM | None' = None) -> 'LivingESVM':
+        """Fit. Sets model_, and classes_ of a classifier.
+
+        like : a fitted estimator whose scaling, encoding, metric and nodes are taken, so that the two can merge.
+        """
+        return self._add(X, y, sample_weight, anew=True, like=like)
 
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
         """Take rows away from the sums; classes that lose their last row go too.
@@ -137,10 +145,11 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         X, y = self._validate(X, reset, sample_weight, **how)
         return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
 
-    def _add_batches(self, X: Any, y: Any, sample_weight: Any, declared: Labels = ()) -> Any:
+    def _add_batches(self, X: Any, y: Any, sample_weight: Any, declared: Labels = (),
+                     like: 'LivingESVM | None' = None) -> Any:
         """Add rows, or those of a stream batch by batch."""
         def add(X: Any, y: Any, weights: Any) -> Any:
-            return self._add(X, y, weights, not hasattr(self, 'machine_'), declared)
+            return self._add(X, y, weights, not hasattr(self, 'machine_'), declared, like)
 
         return self._take_batches(add, X, y, sample_weight)
 
@@ -177,13 +186,19 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         X, y, sample_weight = rows
         return TrainingRows(X, to_sets(y), sample_weight=sample_weight)
 
-    def _add(self, X: Rows, y: Labels, sample_weight: Weights, anew: bool, declared: Labels = ()) -> 'LivingESVM':
-        """Add rows to the machine, or begin a new one with them. declared : classes that may have no row yet."""
-        rows = self._read(X, y, sample_weight, reset=anew)
+    def _add(self, X: Rows, y: Labels, sample_weight: Weights, anew: bool, declared: Labels = (),
+             like: 'LivingESVM | None' = None) -> 'LivingESVM':
+        """Add rows to the machine, or begin a new one with them.
+
+        declared : classes that may have no row yet. like : see `fit`; only for a new machine.
+        """
+        if anew and like is not None:
+            self._take_form(like)
+        rows = self._read(X, y, sample_weight, reset=anew and like is None)
         labels = self._join_labels(rows[1], declared, anew)
         if anew:
             self.__dict__.pop('model_', None)  # what was fitted to other rows
-            self._take(self._begin(rows, labels), labels)
+            self._take(self._begin(rows, labels, like), labels)
             return self._score_held_out(rows)
         return self._take(self._machine().add(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
 
@@ -211,20 +226,39 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         """Tell whether something is to be fitted to rows that are held out."""
         return False
 
-    def _begin(self, rows: tuple, labels: Any) -> LivingMachine:
-        """Make a machine of these rows."""
-        layer = self._make_layer(rows[0], rows[2])
+    def _take_form(self, like: 'LivingESVM') -> None:
+        """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""
+        check_is_fitted(like)
+        for name in NODE_PARAMETERS:
+            ours, theirs = getattr(self, name), getattr(like, name)
+            if ours != theirs:
+                raise ValueError(f'like: expected an estimator with {name}={write_value(ours)}, found '
+                                 f'{write_value(theirs)}')
+        for name in FORM:
+            self.__dict__.pop(name, None)
+            if name in like.__dict__:
+                self.__dict__[name] = like.__dict__[name]
+
+    def _begin(self, rows: tuple, labels: Any, like: 'LivingESVM | None' = None) -> LivingMachine:
+        """Make a machine of these rows. like : see `fit`."""
         if labels is not None:
             self.classes_ = labels
-        labelled = self._label(rows, labels)
-        T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
-        self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
-        layer = layer.pass_metric(self._metric)
-        batch = self._sum_up(rows, labels, layer)
+        if like is not None:
+            layer, sigma = like.layer_, like.machine_.header.parameters['sigma']
+            self._learned = LearnedMetric.of_model(like.model_)
+        else:
+            layer = self._make_layer(rows[0], rows[2])
+            sigma = self._moments.measure(NODES[layer.kind].norm) / self.weight_scale
+            labelled = self._label(rows, labels)
+            T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
+            self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
+            layer = layer.pass_metric(self._metric)
+        origin = None if like is None else steps_of(like.machine_.header).origin
+        batch = self._sum_up(rows, labels, layer, origin=origin)
         names = ('nu', 'weight_scale', 'weights', 'seed')
         header = describe(self, batch.n_rows, {
             **describe_map(layer), **describe_landmarks(self._options), **{name: getattr(self, name) for name in names},
-            'n_hidden': layer.n_hidden, 'sigma': measure_ones(layer.kind, layer.n_features) / self.weight_scale,
+            'n_hidden': layer.n_hidden, 'sigma': sigma,
             'solver': None, 'condition': None, 'grid': list(batch.steps.steps), 'peak': size_of(batch.sums),
             **describe_origin(self._numeric, batch.steps),
             **(self._learned.facts if self._learned else {})})
@@ -235,10 +269,12 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         """Return the options that say what the nodes are. Raises ValueError where there are no such nodes."""
         for name, choices in (('map', MAPS), ('kernel', LANDMARK_NODES), ('landmarks', LANDMARKS)):
             if getattr(self, name) not in choices:
-                raise ValueError(f'{name}: expected one of {", ".join(choices)}, found {write_value(getattr(self, name))}')
+                raise ValueError(f'{name}: expected one of {", ".join(choices)}, found '
+                                 f'{write_value(getattr(self, name))}')
         for name in ('kernel', 'landmarks'):
             if self.map != 'nystrom' and getattr(self, name) != getattr(PESVMOptions, name):
-                raise ValueError(f"{name}: {write_value(getattr(self, name))} expects map='nystrom', found {write_value(self.map)}")
+                raise ValueError(f"{name}: {write_value(getattr(self, name))} expects map='nystrom', found "
+                                 f'{write_value(self.map)}')
         if not self.n_hidden >= 1:
             raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
         return PESVMOptions(map=self.map, kernel=self.kernel, landmarks=self.landmarks, n_hidden=self.n_hidden,
@@ -248,27 +284,34 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         """Make the nodes, which landmarks among these rows may be; rows of weight 0 do not count."""
         options = self._options
         if options.map != 'nystrom':
-            return make_nodes(options, Summary(columns=make_zeros(0, self._width)), *self.scaling_)
+            return make_nodes(options, Summary(columns=make_zeros(0, self._width)), self.scaling_, self._moments)
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         chosen = Landmarks(options.n_landmarks, self.seed)
         if options.n_landmarks:
             chosen.add(X)
         summary = Summary(ColumnStatistics.of(X, sample_weight), landmarks=chosen.rows, encoding=self.encoding_)
-        return make_nodes(options, summary, *self.scaling_)
+        return make_nodes(options, summary, self.scaling_, self._moments)
 
     def _machine(self) -> LivingMachine:
         """Return the machine with the parameters that may have changed since it was made."""
         header = self.machine_.header.change_parameters(nu=to_python(self.nu), class_weight=name_weights(self))
         return replace(self.machine_, header=header)
 
-    def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:
-        """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows."""
+    def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None,
+                origin: tuple[float, ...] | None = None) -> Batch:
+        """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows.
+
+        origin : of the targets where there is no machine, None to choose it by the rows.
+        """
         labelled = self._label(rows, labels)
         low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
                      for bound in (labelled.X.min(axis=0), labelled.X.max(axis=0)))
         known, n_rows = None if machine is None else steps_of(machine.header), len(labelled.y)
-        origin = self._choose_origin(labelled) if known is None else known.origin
+        if known is not None:
+            origin = known.origin
+        elif origin is None:
+            origin = self._choose_origin(labelled)
         steps = labelled.choose_steps(layer.bound(low, high), origin)
         if machine is not None and known is not None:
             n = n_rows if labelled.sample_weight is None else float(labelled.sample_weight.sum())

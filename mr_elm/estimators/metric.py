@@ -7,6 +7,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.features.metric import FeatureColumns
+from mr_elm.features.scaling import ScaledMoments
 from mr_elm.io.encoding import Encoding
 from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, make_kernel_nodes
 from mr_elm.machines.option_fields import MetricOptions
@@ -33,6 +34,7 @@ class MetricLearner:
     model_: Model
     scaling_: tuple[Floats, Floats]
     encoding_: Encoding | None
+    _moments: ScaledMoments
     _learned: LearnedMetric | None = None
 
     @property
@@ -62,7 +64,7 @@ class MetricLearner:
         with one_thread():
             sample = self._sample(X, T, weights)
             if isinstance(nodes, Kernel):
-                nodes = make_kernel_nodes(nodes, sample.X, self.scaling_, self.seed)
+                nodes = make_kernel_nodes(nodes, sample.X, self.scaling_, self.seed, self._moments)
             self._learned = learn_from_sample(nodes, sample, MetricOptions(
                 metric=self.metric, metric_steps=self.metric_steps, seed=self.seed), nu, X.shape[0],
                 count_threads(self.n_jobs))

@@ -8,6 +8,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_X_
 
 from mr_elm.errors import DataFormatError, write_value
 from mr_elm.estimators.values import is_countable
+from mr_elm.features.scaling import ScaledMoments
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import Frame, read_frame, to_matrix
@@ -40,6 +41,7 @@ class TableRows:
     max_categories: int
     encoding_: Encoding | None
     scaling_: tuple[Floats, Floats]
+    _moments: ScaledMoments  # of the rows that have decided the scaling
     _has_features = True  # whether columns are features, and no kernel matrix
     _of_file = False  # whether the names of the columns are those of files
 
@@ -86,6 +88,7 @@ class TableRows:
             rows, weights = rows[weights > 0], weights[weights > 0]
         summary = self._summarise(columns=ColumnStatistics.of(rows, weights))
         self.scaling_ = summary.choose_scaling(self.scale, self._power)
+        self._moments = summary.measure_scaled(self.scale)
 
     @property
     def _power(self) -> int:

@@ -133,12 +133,16 @@ def evaluate_slopes(layer: HiddenLayer, X: Rows) -> Floats:
     return layer.evaluate_slopes(X, np.empty((X.shape[0], layer.n_hidden)))
 
 
-def make_metric(gradients: Floats) -> Floats | None:
+def make_metric(gradients: Floats, variances: Floats | None = None) -> Floats | None:
     """Return the metric of an average gradient outer product, or None where that is 0.
 
+    The sum of (A'A)_jj variances_j is that of the variances: of uncorrelated features rows spread behind the metric as
+    far as before it, so that the widths of nodes and kernels keep their meaning.
     gradients : G, (d, d), or its diagonal, (d,). A full metric (r, d) keeps the leading eigenvectors of G that hold
     99.9 % of its trace.
+    variances : (d,) of the features before the metric; None where all are 1: the trace of A'A is then d.
     """
+    variances = np.ones(gradients.shape[-1]) if variances is None else variances
     if gradients.ndim == 1:
         metric = np.sqrt(np.maximum(gradients, 0.0))
     else:
@@ -146,5 +150,5 @@ def make_metric(gradients: Floats) -> Floats | None:
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
         n_kept = 1 + int(np.searchsorted(np.cumsum(values), KEPT * values.sum()))
         metric = np.sqrt(values[:n_kept, None]) * vectors[:, :n_kept].T
-    size = float((metric**2).sum())
-    return metric * np.sqrt(gradients.shape[-1] / size) if 0 < size < np.inf else None
+    size = float((metric**2 * variances).sum())
+    return metric * np.sqrt(variances.sum() / size) if 0 < size < np.inf else None

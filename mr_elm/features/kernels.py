@@ -162,11 +162,12 @@ def invert_root(values: Floats) -> Floats:
     return np.divide(1, np.sqrt(np.maximum(values, 0)), out=np.zeros(len(values)), where=values > 0)
 
 
-def make_kernel(name: str, n_features: int | None = None, normalised: bool = False, **given: float | None) -> Kernel:
+def make_kernel(name: str, variance: float | None = None, normalised: bool = False, **given: float | None) -> Kernel:
     """Check a kernel's parameters and return a Kernel.
 
     name : a key of KERNELS.
-    n_features : for the default width sigma = sqrt(n_features). normalised : see Kernel.
+    variance : of the rows, summed over the features, for the default width sigma = sqrt(variance).
+    normalised : see Kernel.
     given : sigma, gamma or degree; None counts as absent. The degree is 3 by default.
     Raises ValueError for an unknown kernel, a parameter of another kernel, or a value out of range.
     """
@@ -180,7 +181,7 @@ def make_kernel(name: str, n_features: int | None = None, normalised: bool = Fal
     if len(given) > 1:
         raise ValueError('expected sigma or gamma = 1/(2 sigma^2), found both')
     if not given and 'sigma' in known:
-        given = {'sigma': n_features and n_features**0.5}
+        given = {'sigma': variance and variance**0.5}
     elif not given and 'degree' in known:
         given = {'degree': 3}
     kernel = Kernel(name, {key: check_parameter(key, value) for key, value in given.items()}, bool(normalised))

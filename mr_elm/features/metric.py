@@ -1,4 +1,7 @@
-"""Apply a learned metric A of the features: scaled rows z enter as A z, where trace(A'A) = d.
+"""Apply a learned metric A of the features: scaled rows z enter as A z.
+
+A is so large that A z spreads as far as z: the sum of (A'A)_jj var z_j is v, the sum of the variances. On standardised
+rows trace(A'A) = d.
 
 A metric is an array (d,), the diagonal of A, or (r, d) with orthogonal rows. It comes from the average gradient outer
 product G of a fitted machine f, the mean of grad f grad f' over rows and outputs: A'A is proportional to G, so that

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.features.kernels import exponentiate
+from mr_elm.features.scaling import ScaledMoments
 from mr_elm.typing import Floats
 
 
@@ -132,7 +133,7 @@ class NodeKind:
     slope : in place, the derivative by z, or for a distance node the number c with the gradient c (z - a), of norm 1
         c sign(z - a). None where it is 0 almost everywhere: such nodes cannot learn a metric.
     takes_root : it is a function of |z - a|, whose root would turn the rounding between equal rows into 1e-8.
-    norm : p of the distance |z - a|_p that it is a function of, 1 or 2. Widths are multiples of `measure_ones`.
+    norm : p of the distance |z - a|_p that it is a function of, 1 or 2. `ScaledMoments.measure` chooses their width.
     """
 
     family: str
@@ -168,18 +169,14 @@ def name_nodes(map: str, kernel: str) -> str:
     return LANDMARK_NODES[kernel] if map == 'nystrom' else map
 
 
-def measure_ones(kind: str, n_features: int) -> float:
-    """Return the length d^(1/p), in the norm of a kind of nodes, of a row whose features all have the size 1."""
-    return float(n_features if NODES[kind].norm == 1 else np.sqrt(n_features))
-
-
 def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_scale: float = 1.0,
-               weights: str = 'normal') -> tuple[Floats, Floats]:
+               weights: str = 'normal', moments: ScaledMoments | None = None) -> tuple[Floats, Floats]:
     """Draw random nodes: (W, b) of shapes (L, d) and (L,). The first nodes do not depend on n_hidden.
 
-    weight_scale : s; pre-activations of standardised rows have deviation about s, and a Gaussian has width
-        sigma = sqrt(d) / s.
-    weights : normal (W normal with deviation s / sqrt(d), b uniform(-s, s)) or uniform (both uniform(-s, s)).
+    weight_scale : s; pre-activations have deviation about s, and a Gaussian has width sigma = sqrt(v) / s, where v is
+        the sum of the variances of the scaled features.
+    weights : normal (W normal with deviation s / sqrt(v), b uniform(-s, s)) or uniform (both uniform(-s, s)).
+    moments : of the scaled features; None for those of standardised rows, v = d.
     identity draws nothing: a node for each feature, whatever n_hidden is.
     For rff b is uniform(-pi, pi). For rbf and multiquadric W are centres spread like the rows, b their widths.
 
@@ -187,15 +184,15 @@ def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_
     """
     if kind == 'identity':
         return np.eye(n_features), np.zeros(n_features)
-    s = weight_scale
+    s, moments = weight_scale, moments or ScaledMoments.of_standardised(n_features)
     draw_weights, draw_biases = (np.random.default_rng([seed, stream]) for stream in (0, 1))
     if NODES[kind].family == 'distance':
-        centres = draw_weights.standard_normal((n_hidden, n_features))
-        sigma, u = measure_ones(kind, n_features) / s, draw_biases.uniform(0.5, 1.5, n_hidden)
+        centres = moments.means + np.sqrt(moments.variances) * draw_weights.standard_normal((n_hidden, n_features))
+        sigma, u = moments.measure(NODES[kind].norm) / s, draw_biases.uniform(0.5, 1.5, n_hidden)
         return centres, (2 * sigma**2 if kind == 'rbf' else sigma) * u
     if weights == 'uniform':
         W = draw_weights.uniform(-s, s, (n_hidden, n_features))
     else:
-        W = draw_weights.standard_normal((n_hidden, n_features)) * (s / np.sqrt(n_features))
+        W = draw_weights.standard_normal((n_hidden, n_features)) * (s / moments.measure(2))
     limit = np.pi if kind == 'rff' else s
     return W, draw_biases.uniform(-limit, limit, n_hidden)

@@ -1,5 +1,8 @@
-"""Choose offset and scale of every feature: z = (x - offset) * scale."""
+"""Choose offset and scale of every feature, z = (x - offset) * scale, and measure how far scaled rows spread."""
+from __future__ import annotations
+
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,6 +70,63 @@ def demand_scalable(bounds: tuple[Floats, Floats], n: float, offset: Floats, sca
                               f'found numbers as large as {found:.3g}, too large to scale: where such a number '
                               'stands for a missing value, leave the field empty and encode missing values; else '
                               'divide the column by a constant, or use the scale minmax')
+
+
+@dataclass(frozen=True)
+class ScaledMoments:
+    """Hold mean and variance of every feature behind its scaling, over the rows of a training.
+
+    means, variances : (d,). A constant feature has the variance 0, a standardised one exactly 1.
+    indicators : (d,) bool, features that are 1 or 0, or None.
+    """
+
+    means: Floats
+    variances: Floats
+    indicators: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, kind: str, statistics: Any, scaling: tuple[Floats, Floats],
+           indicators: np.ndarray | None = None) -> ScaledMoments:
+        """Measure the features of ColumnStatistics.
+
+        scaling : the (offset, scale) that `choose_scaling` has chosen; kind, indicators : as it was given them.
+        """
+        offset, scale = scaling
+        variances = np.where(statistics.maximum > statistics.minimum, (statistics.deviation * scale)**2, 0.0)
+        if kind == 'standard':
+            standardised = scale != 0
+            if indicators is not None:
+                standardised &= ~indicators
+            variances[standardised] = 1.0  # so that v is d, without rounding
+        return cls((statistics.mean - offset) * scale, variances, indicators)
+
+    @classmethod
+    def of_standardised(cls, n_features: int) -> ScaledMoments:
+        """Return those of rows whose features all have mean 0 and variance 1."""
+        return cls(np.zeros(n_features), np.ones(n_features))
+
+    @property
+    def total_variance(self) -> float:
+        """Return v, the sum of the variances; 1 where all features are constant. Two rows are sqrt(2 v) apart."""
+        return round_size(self.variances.sum())
+
+    def measure(self, norm: int) -> float:
+        """Return how far rows spread in the norm 1 or 2: the width of a kernel for the weight scale 1.
+
+        Norm 2: sqrt(v). Norm 1: the sum over the features of the deviation, for an indicator of 2 p (1 - p), which is
+        the mean distance of two rows; where p = 1/2 both are the same. d on standardised rows.
+        """
+        if norm == 2:
+            return float(np.sqrt(self.total_variance))
+        sizes = np.sqrt(self.variances)
+        if self.indicators is not None:
+            sizes = np.where(self.indicators, 2 * self.variances, sizes)
+        return round_size(sizes.sum())
+
+
+def round_size(size: float) -> float:
+    """Return a sum of variances with 12 digits, so that it does not depend on how text was split; 1 in place of 0."""
+    return float(f'{size:.12g}') if size > 0 else 1.0
 
 
 def scale_rows(X: Rows, offset: Floats, scale: Floats) -> Rows:

@@ -12,6 +12,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.nodes import draw_nodes
+from mr_elm.features.scaling import ScaledMoments
 from mr_elm.header import ModelHeader
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
@@ -67,7 +68,8 @@ class DualTask(RowsTask):
     C, rule, eps, max_iter, cache_bytes, seed : see BoxMachine and Settings.
     subset, attempts : of Algorithm 1 of SphereSVM, see Settings.
     partitions : how many parts the rows of a machine are cut into.
-    arrays : those of RowsTask, and the hidden nodes where there are some.
+    arrays : those of RowsTask; where there are hidden nodes these, and feature_means and feature_variances, (d,) each,
+        by which others are drawn.
     """
 
     method: str
@@ -171,10 +173,10 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
 
     summary : Summary of the rows, with a sample of them where a metric is to be learned.
     """
-    d = summary.columns.n_features
+    d, moments = summary.columns.n_features, summary.measure_scaled(options.scale)
     if options.kernel in KERNELS:
-        kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree,
-                             normalised=options.normalise)
+        kernel = make_kernel(options.kernel, moments.total_variance, sigma=options.sigma, gamma=options.gamma,
+                             degree=options.degree, normalised=options.normalise)
         offset, scale = summary.choose_scaling(options.scale, kernel.power)
         if summary.sparse and kernel.kind.of_distance:
             offset = np.zeros(d)  # distances do not see it, and rows stay sparse
@@ -184,12 +186,13 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
     else:
         offset, scale = summary.choose_scaling(options.scale)
         weights, biases = draw_nodes(options.kernel, options.n_hidden, d, options.seed, options.weight_scale,
-                                     options.weights)
+                                     options.weights, moments)
         features = {'map': options.kernel, 'n_hidden': options.n_hidden, 'weight_scale': options.weight_scale,
                     'weights': options.weights}
         layer = HiddenLayer(options.kernel, weights, biases, offset, scale)
         learned = learn_for_kernel(options, summary, classes, layer)
-        arrays = layer_arrays(layer.pass_metric(learned.metric if learned else None))
+        arrays = {**layer_arrays(layer.pass_metric(learned.metric if learned else None)),
+                  'feature_means': moments.means, 'feature_variances': moments.variances}
     features |= learned.facts if learned else {}
     return DualTask(
         method=options.method, index=classes.index, n_classes=len(classes.names),
@@ -230,8 +233,9 @@ class KernelGridTask(DualTask):
         features = {**self.features, **candidate.kernel}
         if self.kernel is not None:
             return replace(self, features=features)
+        moments = ScaledMoments(self.arrays['feature_means'], self.arrays['feature_variances'])
         nodes = draw_nodes(features['map'], features['n_hidden'], self.n_features, self.seed, features['weight_scale'],
-                           features['weights'])
+                           features['weights'], moments)
         scaling = self.arrays['feature_offset'], self.arrays['feature_scale']
         layer = HiddenLayer(features['map'], *nodes, *scaling).pass_metric(self.arrays.get('feature_metric'))
         return replace(self, features=features, arrays=layer_arrays(layer))

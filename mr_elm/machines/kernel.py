@@ -224,8 +224,8 @@ def weigh_product(multiply: Product, s: Floats | None) -> Product:
 def state_rows(options: KELMOptions, summary: Summary,
                classes: Classes | None) -> tuple[RowsTask, Kernel, LearnedMetric | None]:
     """Put classes, weights, scaling and metric into a RowsTask, and choose the kernel: (task, kernel, metric)."""
-    d = summary.columns.n_features
-    kernel = make_kernel(options.kernel, d, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
+    d, variance = summary.columns.n_features, summary.measure_scaled(options.scale).total_variance
+    kernel = make_kernel(options.kernel, variance, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
     offset, scale = summary.choose_scaling(options.scale, kernel.power)
     if summary.sparse and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
         offset = np.zeros(d)  # distances do not see it, and rows stay sparse

@@ -285,10 +285,9 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
                                ('hidden nodes', one.layer.n_hidden, other.layer.n_hidden)):
         if ours != theirs:
             raise ModelFormatError(f'{other_name}: expected {what} {ours} as in {name}, found {theirs}')
-    ours, theirs = layer_arrays(one.layer), layer_arrays(other.layer)
+    ours, theirs = ({**layer_arrays(model.layer), 'sigma': model.layer.biases} for model in (one, other))
     for part in {**ours, **theirs}:
-        if part not in ours or part not in theirs or not np.array_equal(ours[part], theirs[part]) or (
-                one.header.parameters['sigma'] != other.header.parameters['sigma']):
+        if part not in ours or part not in theirs or not np.array_equal(ours[part], theirs[part]):
             raise ModelFormatError(f'{other_name}: expected the same {part.replace("_", " ")} as in {name}, they '
                                    f'differ{hint}')
 

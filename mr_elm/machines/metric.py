@@ -1,6 +1,7 @@
 """Learn a metric of the features from a sample of the rows, step by step, and choose the step by held-out rows.
 
-    repeat:  fit f on A z;  G = mean of grad f grad f' over rows and outputs;  A <- G^(1/2), trace(A'A) = d
+    repeat:  fit f on A z;  G = mean of grad f grad f' over rows and outputs;  A <- G^(1/2), as large as `make_metric`
+             says
 
 Step 0 is no metric. Rows that judge a metric have not shaped it, and the metric that was judged is kept as it is: one
 learned anew, on more rows, can be much worse.
@@ -21,6 +22,7 @@ from mr_elm.features.kernels import Kernel
 from mr_elm.features.metric import KINDS, FeatureColumns, Importance, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
 from mr_elm.features.sample import number_label, part_labels
+from mr_elm.features.scaling import ScaledMoments
 from mr_elm.io.blocks import widen
 from mr_elm.machines.option_fields import MetricOptions
 from mr_elm.machines.options import KernelOptions
@@ -138,8 +140,8 @@ def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float
         B = fit_nodes(placed, rows, nu, n_threads)
         yield MetricStep(metric, placed, B)
         if step < n_steps:
-            metric = make_metric(average_gradients(placed, rows.X, B[:-1], full, rows.weights, n_threads,
-                                                   rows.columns.project))
+            gradients = average_gradients(placed, rows.X, B[:-1], full, rows.weights, n_threads, rows.columns.project)
+            metric = make_metric(gradients, rows.columns.variance * layer.scale**2)
             if metric is None:
                 return
 
@@ -267,15 +269,21 @@ def learn_for_kernel(options: KernelOptions, summary: Summary, classes: Classes 
     sample = sample_rows(summary, classes, class_weights(getattr(options, 'class_weight', None), classes),
                          options.center)
     if isinstance(layer, Kernel):
-        layer = make_kernel_nodes(layer, sample.X, summary.choose_scaling(options.scale), options.seed)
+        layer = make_kernel_nodes(layer, sample.X, summary.choose_scaling(options.scale), options.seed,
+                                  summary.measure_scaled(options.scale))
     return learn_from_sample(layer, sample, options, options.C, summary.n_rows)
 
 
-def make_kernel_nodes(kernel: Kernel, X: Rows, scaling: tuple[Floats, Floats], seed: int) -> HiddenLayer:
-    """Return nodes whose regression changes about as a machine of a kernel. X : rows, the first are landmarks."""
+def make_kernel_nodes(kernel: Kernel, X: Rows, scaling: tuple[Floats, Floats], seed: int,
+                      moments: ScaledMoments) -> HiddenLayer:
+    """Return nodes whose regression changes about as a machine of a kernel.
+
+    X : rows, the first are landmarks. moments : of the scaled features.
+    """
     offset, scale = scaling
     if kernel.name not in LANDMARK_NODES:
-        return HiddenLayer('sigmoid', *draw_nodes('sigmoid', N_NODES, len(offset), seed), offset, scale)
+        nodes = draw_nodes('sigmoid', N_NODES, len(offset), seed, moments=moments)
+        return HiddenLayer('sigmoid', *nodes, offset, scale)
     rows = X[:N_NODES]
     landmarks = ((rows.toarray() if hasattr(rows, 'toarray') else rows) - offset) * scale
     sigma = 1 / kernel.factor if kernel.takes_root else np.sqrt(0.5 / kernel.factor)

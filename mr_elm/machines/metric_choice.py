@@ -100,5 +100,6 @@ def decompose_layer(layer: HiddenLayer, rows: SampleRows) -> NuPath:
 def learn_step(layer: HiddenLayer, path: NuPath, rows: SampleRows, kind: str) -> Floats | None:
     """Return the next metric by the gradients of the best machine of a layer, None where it has none."""
     best = int(np.argmax([judge(values, rows) for values in path.leave_out()]))
-    return make_metric(average_gradients(layer, rows.X, path.weights[:-1, best], kind == 'full', rows.weights,
-                                         along=rows.columns.project))
+    gradients = average_gradients(layer, rows.X, path.weights[:-1, best], kind == 'full', rows.weights,
+                                  along=rows.columns.project)
+    return make_metric(gradients, rows.columns.variance * layer.scale**2)

@@ -14,7 +14,7 @@ from mr_elm import linalg
 from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import Landmarks
-from mr_elm.features.nodes import LANDMARK_NODES, NODES, measure_ones
+from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.machines.metric import LearnedMetric, SampleRows
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
@@ -91,11 +91,12 @@ def list_kernels(rows: SampleRows, n_rows: int) -> list[str]:
 
 def median_scale(problem: NodeProblem, kernel: str) -> float:
     """Return the weight scale of a kernel that is as wide as the median distance of two landmarks."""
-    layer = problem.with_options(map='nystrom', kernel=kernel, n_hidden=MEDIAN_ROWS).make_layer()
+    problem = problem.with_options(map='nystrom', kernel=kernel, n_hidden=MEDIAN_ROWS)
+    layer = problem.make_layer()
     norm = NODES[layer.kind].norm
     distances = measure_distances(layer.weights, norm)
     apart = distances[distances > 1e-7 * np.linalg.norm(layer.weights, norm, axis=1).max()]
-    return measure_ones(layer.kind, layer.n_features) / float(np.median(apart)) if len(apart) else 1.0
+    return problem.moments.measure(norm) / float(np.median(apart)) if len(apart) else 1.0
 
 
 def measure_distances(Z: Floats, norm: int) -> Floats:

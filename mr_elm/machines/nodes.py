@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.nodes import draw_nodes, measure_ones
+from mr_elm.features.nodes import NODES, draw_nodes
+from mr_elm.features.scaling import ScaledMoments
 from mr_elm.features.synthetic import draw_landmarks
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
@@ -34,12 +35,14 @@ class NodeProblem:
 
     options : PESVMOptions. summary : of the rows. classes : Classes, or None for a regression.
     learned : the metric that nodes are behind, None where none was to be learned.
+    known_sigma : of the model whose nodes are taken, None for nodes of these rows.
     """
 
     options: PESVMOptions
     summary: Summary
     classes: Classes | None
     learned: LearnedMetric | None = field(default=None, kw_only=True)
+    known_sigma: float | None = field(default=None, kw_only=True)
 
     @cached_property
     def weights(self) -> dict | None:
@@ -50,6 +53,18 @@ class NodeProblem:
     def class_numbers(self) -> dict[str, int] | None:
         """Return label -> class number, None for a regression."""
         return self.classes.index if self.classes else None
+
+    @cached_property
+    def moments(self) -> ScaledMoments:
+        """Return mean and variance of the scaled features."""
+        return self.summary.measure_scaled(self.options.scale)
+
+    @property
+    def sigma(self) -> float:
+        """Return the width of a kernel that the weight scale s stands for: sqrt(v) / s, see `ScaledMoments.measure`."""
+        if self.known_sigma is not None:
+            return self.known_sigma
+        return self.moments.measure(NODES[self.options.node_kind].norm) / self.options.weight_scale
 
     def take_candidate(self: Self, kind: NodeCandidate, n_hidden: int) -> Self:
         """Return the same problem for a training on nodes of a kind, without its metric."""
@@ -75,7 +90,8 @@ class NodeProblem:
 
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""
-        layer = make_nodes(self.options, self.summary, *self.summary.choose_scaling(self.options.scale))
+        scaling = self.summary.choose_scaling(self.options.scale)
+        layer = make_nodes(self.options, self.summary, scaling, self.moments)
         return layer if self.learned is None else layer.pass_metric(self.learned.metric)
 
     def choose_grid(self, layer: HiddenLayer) -> GridSteps:
@@ -101,7 +117,7 @@ class NodeProblem:
                 **describe_map(layer), **describe_landmarks(options), 'n_hidden': layer.n_hidden, 'seed': options.seed,
                 'nu' if options.method == 'pesvm' else 'C': options.nu,
                 'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
-                'sigma': kernel_width(options, layer.n_features), 'class_weight': options.class_weight,
+                'sigma': self.sigma, 'class_weight': options.class_weight,
                 'solver': None, 'condition': None, 'grid': list(steps.steps), **describe_origin(options.numeric, steps),
                 'blas': sorted(blas),
                 'input': summary.input, 'peak': None, **(self.learned.facts if self.learned else {})},
@@ -115,13 +131,16 @@ def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:
     return {'center': steps.centres, **({'origin': list(steps.origin)} if steps.centres else {})}
 
 
-def make_nodes(options: PESVMOptions, summary: Summary, offset: Floats, scale: Floats) -> HiddenLayer:
+def make_nodes(options: PESVMOptions, summary: Summary, scaling: tuple[Floats, Floats],
+               moments: ScaledMoments) -> HiddenLayer:
     """Draw the nodes, or scale the first n_hidden landmarks: those of the summary, or such as its statistics describe.
+
+    scaling : offset and scale of the features. moments : of the features behind it.
     """
-    d = summary.columns.n_features
+    d, (offset, scale) = summary.columns.n_features, scaling
     if options.map != 'nystrom':
         weights, biases = draw_nodes(options.map, options.n_hidden, d, options.seed, options.weight_scale,
-                                     options.weights)
+                                     options.weights, moments)
     else:
         if options.landmarks == SYNTHETIC:
             rows = draw_landmarks(summary.columns, summary.encoding, options.n_hidden, options.seed)
@@ -129,7 +148,8 @@ def make_nodes(options: PESVMOptions, summary: Summary, offset: Floats, scale: F
             rows = summary.landmarks[:options.n_hidden]
             rows = rows.toarray() if hasattr(rows, 'toarray') else rows
         weights = (np.pad(rows, ((0, 0), (0, d - rows.shape[1]))) - offset) * scale
-        biases = landmark_widths(options.kernel, len(weights), kernel_width(options, d))
+        sigma = moments.measure(NODES[options.node_kind].norm) / options.weight_scale
+        biases = landmark_widths(options.kernel, len(weights), sigma)
     return HiddenLayer(options.node_kind, weights, biases, offset, scale)
 
 
@@ -145,11 +165,6 @@ def describe_targets(summary: Summary) -> dict[str, Any] | None:
     if summary.n_targets <= 1:
         return None
     return {'names': list(map(str, summary.input.get('target_names') or summary.input['target_columns']))}
-
-
-def kernel_width(options: PESVMOptions, n_features: int) -> float:
-    """Return sigma, the width of a kernel that the weight scale s stands for: sqrt(d) / s, or d / s of norm 1."""
-    return measure_ones(options.node_kind, n_features) / options.weight_scale
 
 
 def grid_for(layer: HiddenLayer, summary: Summary, weights: dict | None = None,

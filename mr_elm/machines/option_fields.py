@@ -65,8 +65,8 @@ def value_type(each: Field) -> Any:
 
 def weights_option(group: str) -> Any:
     """Make the option that says how nodes are drawn."""
-    return option('normal', 'how nodes are drawn. normal: standard deviation S/sqrt(d); uniform: between -S and S',
-                  group, WEIGHTS, advanced=True)
+    return option('normal', 'how nodes are drawn. normal: standard deviation S/sqrt(v), v the sum of the variances of '
+                  'the scaled features; uniform: between -S and S', group, WEIGHTS, advanced=True)
 
 
 def kernel_option(group: str) -> Any:

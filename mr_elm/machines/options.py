@@ -52,7 +52,8 @@ class PESVMOptions(MetricOptions):
     landmarks: str = landmarks_option('{method}')
     n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
     weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows; a Gaussian has '
-                                 'sigma = sqrt(d)/S, a product-laplacian d/S', '{method}', metavar='S', advanced=True)
+                                 'sigma = sqrt(v)/S, v the sum of the variances of the scaled features', '{method}',
+                                 metavar='S', advanced=True)
     weights: str = weights_option('{method}')
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
@@ -128,7 +129,8 @@ class KernelOptions(MetricOptions):
     """Keep what every training on a kernel is given."""
 
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
-    sigma: float | None = option(None, 'width of gaussian or laplacian (default: sqrt(d))', 'kernel')
+    sigma: float | None = option(None, 'width of gaussian or laplacian (default: sqrt(v), v the sum of the variances '
+                                'of the scaled features)', 'kernel')
     gamma: float | None = option(None, 'gaussian: 1 / (2 sigma^2), instead of --sigma', 'kernel', advanced=True)
     degree: int | None = option(None, 'polynomial: the degree in (1 + u.v)^degree (default: 3)', 'kernel',
                                 advanced=True)

@@ -50,8 +50,8 @@ class KernelSearch:
 
     draws_targets: ClassVar[bool] = False
     kernel: str = option('gaussian', '{choices}', GRID, KERNELS, metavar='NAME')
-    grid: str = option('coarse', 'coarse: five widths around sqrt(d), five C; paper: the 14 x 14 of Bai et al.', GRID,
-                       GRIDS)
+    grid: str = option('coarse', 'coarse: five widths around the default of train, five C; paper: the 14 x 14 of Bai '
+                       'et al.', GRID, GRIDS)
     sigma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
     gamma: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
     degree: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
@@ -67,9 +67,12 @@ class KernelSearch:
         lists = {'sigma': widths, 'degree': self.degree}
         return [{name: value} for name, values in lists.items() for value in values or ()] or None
 
-    def candidates(self, n_features: int) -> tuple[list[dict], list[float]]:
-        """Return the kernel parameters and the C to score: those that were listed, else those of the grid."""
-        kernels, C_values = candidates(self.grid, KERNELS[self.kernel], n_features)
+    def candidates(self, variance: float) -> tuple[list[dict], list[float]]:
+        """Return the kernel parameters and the C to score: those that were listed, else those of the grid.
+
+        variance : of the scaled rows, v.
+        """
+        kernels, C_values = candidates(self.grid, KERNELS[self.kernel], variance)
         return self.kernels or kernels, sorted(self.C or C_values)
 
     def choose_share(self, name: str, n_rows: int, memory: float, row_pair_bytes: int, need: str) -> float:
@@ -124,13 +127,13 @@ class BoxSearch(DualSearch):
     n_hidden: tuple[int, ...] | None = option(None, 'random nodes: numbers of nodes to try (default: 200)', GRID,
                                               flag='--hidden', advanced=True)
 
-    def candidates(self, n_features: int) -> tuple[list[dict], list[float]]:
+    def candidates(self, variance: float) -> tuple[list[dict], list[float]]:
         """Return the parameters of the kernel, or of the nodes, and the C to score."""
         if self.kernel in KERNELS:
-            return super().candidates(n_features)
+            return super().candidates(variance)
         nodes = [{'weight_scale': scale, 'n_hidden': size}
                  for scale, size in product(self.weight_scale or (0.5, 1.0, 2.0), self.n_hidden or (200,))]
-        return nodes, sorted(self.C or candidates(self.grid, KERNELS['linear'], n_features)[1])
+        return nodes, sorted(self.C or candidates(self.grid, KERNELS['linear'], variance)[1])
 
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel or the nodes, or there is one fold."""

@@ -15,7 +15,7 @@ PAPER = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500
 PAPER_DEGREES = (1, 2, 3, 4, 5)
 GRIDS = ('coarse', 'paper')
 COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
-COARSE_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of sqrt(d)
+COARSE_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of sqrt(v)
 
 
 @dataclass(frozen=True)
@@ -213,14 +213,14 @@ def best_of(scores: Any) -> Any:
                                           -score.parameters.get('degree', 0), -score.parameters.get('n_hidden', 0)))
 
 
-def candidates(grid: str, kernel: KernelKind, n_features: int) -> tuple[list[dict], list[float]]:
+def candidates(grid: str, kernel: KernelKind, variance: float) -> tuple[list[dict], list[float]]:
     """Return (list of kernel parameters, list of C) of a named grid, paper or coarse.
 
-    kernel : KernelKind. n_features : for widths relative to sqrt(d).
+    kernel : KernelKind. variance : of the scaled rows, v, for widths relative to sqrt(v).
     """
     bounds = list(PAPER if grid == 'paper' else COARSE_C)
     if 'sigma' in kernel.parameters:
-        widths = PAPER if grid == 'paper' else [width * float(np.sqrt(n_features)) for width in COARSE_WIDTHS]
+        widths = PAPER if grid == 'paper' else [width * float(np.sqrt(variance)) for width in COARSE_WIDTHS]
         return [{'sigma': sigma} for sigma in widths], bounds
     if 'degree' in kernel.parameters:
         return [{'degree': degree} for degree in PAPER_DEGREES], bounds

@@ -9,7 +9,7 @@ from typing import Any
 
 from mr_elm.errors import one_line
 from mr_elm.features.landmarks import rows_from_arrays
-from mr_elm.features.scaling import choose_scaling, count_from_0
+from mr_elm.features.scaling import ScaledMoments, choose_scaling, count_from_0
 from mr_elm.io.blocks import stack
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.kinds import find_kind
@@ -63,8 +63,15 @@ class Summary:
 
     def choose_scaling(self, kind: str, power: int = 2) -> tuple[Floats, Floats]:
         """Return (offset, scale), each (d,); see `choose_scaling` of features."""
-        indicators = None if self.encoding is None else self.encoding.indicators
-        return choose_scaling(kind, self.columns, indicators, self.name_column, power)
+        return choose_scaling(kind, self.columns, self._indicators, self.name_column, power)
+
+    def measure_scaled(self, kind: str) -> ScaledMoments:
+        """Return mean and variance of the features behind the scaling that `choose_scaling` chooses."""
+        return ScaledMoments.of(kind, self.columns, self.choose_scaling(kind), self._indicators)
+
+    @property
+    def _indicators(self) -> Any:
+        return None if self.encoding is None else self.encoding.indicators
 
     def name_column(self, feature: int) -> str:
         """Return how a message calls the column of a feature: by its name, or counted from 1 as in the file."""

@@ -87,15 +87,17 @@ def test_random_nodes_are_tuned_over_scale_number_and_C(elm, dense, table, tmp_p
 
 
 def test_the_accuracy_of_nodes_is_that_of_an_estimator_on_rows_held_out(elm, dense, table, tmp_path):
-    """The scaling apart, which sees all rows: here there is none."""
+    """Scaling and the size of normal weights see all rows: here there is no scaling, and weights are uniform."""
     from mr_elm.scores.selection import fold_numbers
     from mr_elm.streaming.mr_grid import INNER
-    words = ('--kernel', 'sigmoid', '--weight-scale', 2, '--hidden', 15, '--C', 5, '--folds', 3, '--scale', 'none')
+    words = ('--kernel', 'sigmoid', '--weight-scale', 2, '--hidden', 15, '--C', 5, '--folds', 3, '--scale', 'none',
+             '--weights', 'uniform')
     done = elm('tune', 'sparse-elm', dense, *words, '--eps', 1e-6, '-q')
     X, labels = table
     folds, correct = fold_numbers(X, 3, INNER), 0
     for fold in range(3):
-        fitted = SparseELMClassifier(kernel='sigmoid', n_hidden=15, weight_scale=2, C=5, tol=1e-6, scale='none')
+        fitted = SparseELMClassifier(kernel='sigmoid', n_hidden=15, weight_scale=2, C=5, tol=1e-6, scale='none',
+                                     weights='uniform')
         fitted.fit(X[folds != fold], labels[folds != fold])
         correct += (fitted.predict(X[folds == fold]) == labels[folds == fold]).sum()
     assert json.loads(done.out)['accuracy'] == correct / len(X)

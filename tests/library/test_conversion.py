@@ -108,7 +108,7 @@ def test_landmarks_keep_their_width_where_rows_come(tmp_path):
         '--weight-scale', 2, '--hidden', 20, '--scale', 'none', '--model', tmp_path / 'a.npz')
     living = to_estimator(read_model(tmp_path / 'a.npz')).partial_fit(X[60:], TARGETS[60:])
     living.to_model().save(tmp_path / 'ab.npz')
-    landmarks, sigma = living.to_model().arrays['landmarks'], np.sqrt(3) / 2
+    landmarks, sigma = living.to_model().arrays['landmarks'], np.sqrt(X[:60].var(axis=0).sum()) / 2
     E, F = (np.c_[rbf_kernel(rows, landmarks, gamma=1 / (2 * sigma**2)), -np.ones(120)] for rows in (X, NEW))
     wanted = TARGETS.mean() + F @ np.linalg.solve(np.eye(21) + E.T @ E, E.T @ (TARGETS - TARGETS.mean()))
     assert np.allclose(living.predict(NEW), wanted, rtol=0, atol=1e-9)
@@ -119,11 +119,12 @@ def test_landmarks_keep_their_width_where_rows_come(tmp_path):
                                      {'map': 'tanh', 'weight_scale': 0.5, 'weights': 'uniform', 'seed': 4}], ids=str)
 def test_a_fitted_estimator_merges_with_a_model_of_jobs(options, tmp_path):
     said = [text for name, value in options.items() for text in (f'--{name.replace("_", "-")}', value)]
-    run('train', 'pesvm', write(tmp_path / 'a.csv', X[:60], WORDS[:60]), '--hidden', 20, '--scale', 'none', *said,
+    run('train', 'pesvm', write(tmp_path / 'a.csv', X[:60], WORDS[:60]), '--hidden', 20, *said,
         '--model', tmp_path / 'a.npz')
-    ESVMClassifier(n_hidden=20, scale='none', **options).fit(X[60:], WORDS[60:]).to_model().save(tmp_path / 'b.npz')
+    first = to_estimator(read_model(tmp_path / 'a.npz'))
+    clone(first).fit(X[60:], WORDS[60:], like=first).to_model().save(tmp_path / 'b.npz')
     run('merge', tmp_path / 'a.npz', tmp_path / 'b.npz', '--model', tmp_path / 'ab.npz')
-    whole = ESVMClassifier(n_hidden=20, scale='none', **options).fit(X, WORDS)
+    whole = ESVMClassifier(n_hidden=20, **options).fit(X, WORDS, like=first)
     merged = to_estimator(read_model(tmp_path / 'ab.npz'))
     assert np.allclose(merged.decision_function(NEW), whole.decision_function(NEW), rtol=0, atol=1e-8)
 

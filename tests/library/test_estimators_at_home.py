@@ -45,9 +45,9 @@ def test_a_weight_says_how_often_a_row_is_there(estimator):
 
 @pytest.mark.parametrize('estimator', CLASSIFIERS, ids=repr)
 def test_class_weights_are_row_weights(estimator):
-    plain = clone(estimator).set_params(scale='none')  # the weights of rows count in the scaling
-    if 'sigma' in plain.get_params():
-        plain.set_params(sigma=3**0.5)
+    fixed = {'scale': 'none', 'weights': 'uniform', 'sigma': 3**0.5}  # else the weights of rows count in them
+    plain = clone(estimator)
+    plain.set_params(**{name: value for name, value in fixed.items() if name in plain.get_params()})
     by_class = clone(plain).set_params(class_weight={'in': 3.0}).fit(X, LABELS)
     by_row = clone(plain).fit(X, LABELS, sample_weight=np.where(LABELS == 'in', 3.0, 1.0))
     assert np.allclose(values(by_class), values(by_row), rtol=0, atol=1e-6)
@@ -55,8 +55,8 @@ def test_class_weights_are_row_weights(estimator):
 
 
 def test_lasting_class_weights_hold_for_rows_that_come_and_leave():
-    model = ESVMClassifier(n_hidden=20, scale='none', class_weight={'in': 3.0})
-    whole = clone(model).fit(X, LABELS)
+    model = ESVMClassifier(n_hidden=20, class_weight={'in': 3.0})
+    whole = clone(model).fit(X, LABELS, like=clone(model).fit(X[:50], LABELS[:50]))
     parts = model.partial_fit(X[:50], LABELS[:50]).partial_fit(X[50:], LABELS[50:])
     assert np.allclose(values(parts), values(whole), rtol=0, atol=1e-8)
     left, first = parts.forget(X[50:], LABELS[50:]), clone(model).fit(X[:50], LABELS[:50])

@@ -20,9 +20,8 @@ X = RNG.standard_normal((N, 4))
 LABELS = np.array(list('abc'))[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)]
 TARGETS = 40 * X[:, 0] + X[:, 2]**2
 PARTS = [slice(0, 100), slice(100, 101), slice(101, N)]
-BOTH = pytest.mark.parametrize('estimator, y', [(ESVMClassifier(n_hidden=30, scale='none'), LABELS),
-                                                (ESVMRegressor(n_hidden=30, scale='none'), TARGETS)],
-                               ids=['classes', 'targets'])
+BOTH = pytest.mark.parametrize('estimator, y', [(ESVMClassifier(n_hidden=30), LABELS),
+                                                (ESVMRegressor(n_hidden=30), TARGETS)], ids=['classes', 'targets'])
 
 
 def values(model):
@@ -51,7 +50,7 @@ def test_batches_in_any_order_are_all_rows_at_once(estimator, y, order):
     for k in order:
         classes = {'classes': ['a', 'b']} if y is LABELS else {}
         model.partial_fit(X[PARTS[k]], y[PARTS[k]], **classes)
-    assert np.allclose(values(model), values(clone(estimator).fit(X, y)), atol=1e-8)
+    assert np.allclose(values(model), values(clone(estimator).fit(X, y, like=model)), atol=1e-8)
 
 
 @BOTH
@@ -67,19 +66,36 @@ def test_rows_that_leave_as_they_came_give_the_old_bits_back(estimator, y, monke
 
 @BOTH
 def test_estimators_fitted_apart_merge(estimator, y):
-    one, other = (clone(estimator).fit(X[part], y[part]) for part in (slice(0, 120), slice(120, N)))
-    assert np.allclose(values(one.merge(other)), values(clone(estimator).fit(X, y)), atol=1e-8)
-    with pytest.raises(ValueError, match='expected the same hidden weights as in this estimator'):
-        one.merge(clone(estimator).set_params(seed=3).fit(X, y))
+    one = clone(estimator).fit(X[:120], y[:120])
+    other = clone(estimator).fit(X[120:], y[120:], like=one)
+    assert other.n_rows_ == N - 120
+    assert np.allclose(values(one.merge(other)), values(clone(estimator).fit(X, y, like=other)), atol=1e-8)
+    for others in (clone(estimator).fit(X[120:], y[120:]), clone(estimator).set_params(seed=3, scale='none').fit(X, y)):
+        with pytest.raises(ValueError, match='expected the same feature offset as in this estimator'):
+            one.merge(others)
+
+
+@BOTH
+def test_nodes_of_another_estimator_need_the_same_parameters(estimator, y):
+    one = clone(estimator).fit(X[:120], y[:120])
+    with pytest.raises(ValueError, match='like: expected an estimator with n_hidden=20, found 30'):
+        clone(estimator).set_params(n_hidden=20).fit(X[120:], y[120:], like=one)
+
+
+@BOTH
+def test_uniform_weights_on_unscaled_rows_do_not_depend_on_the_rows(estimator, y):
+    one, other = (clone(estimator).set_params(scale='none', weights='uniform').fit(X[part], y[part])
+                  for part in (slice(120), slice(120, N)))
+    assert one.merge(other).n_rows_ == N
 
 
 def test_a_class_comes_late_and_goes():
     two, third = LABELS != 'c', LABELS == 'c'
-    model = ESVMClassifier(n_hidden=30, scale='none').fit(X[two], LABELS[two])
+    model = ESVMClassifier(n_hidden=30).fit(X[two], LABELS[two])
     old = values(model)
     model.partial_fit(X[third], LABELS[third])
     assert model.classes_.tolist() == ['a', 'b', 'c']
-    assert np.allclose(values(model), values(ESVMClassifier(n_hidden=30, scale='none').fit(X, LABELS)), atol=1e-8)
+    assert np.allclose(values(model), values(ESVMClassifier(n_hidden=30).fit(X, LABELS, like=model)), atol=1e-8)
     model.forget(X[third], LABELS[third])
     assert model.classes_.tolist() == ['a', 'b'] and values(model).tobytes() == old.tobytes()
 
@@ -113,9 +129,9 @@ def test_a_class_does_not_vanish_with_rows_that_are_not_its_own():
 
 
 def test_sparse_rows_and_large_targets_later():
-    model = ESVMRegressor(map='relu', n_hidden=20, scale='none').fit(sp.csr_matrix(X[:9]), np.zeros(9))
+    model = ESVMRegressor(map='relu', n_hidden=20).fit(sp.csr_matrix(X[:9]), np.zeros(9))
     model.partial_fit(X[9:], 1e12 * TARGETS[9:])
-    whole = ESVMRegressor(map='relu', n_hidden=20, scale='none').fit(X, np.append(np.zeros(9), 1e12 * TARGETS[9:]))
+    whole = clone(model).fit(X, np.append(np.zeros(9), 1e12 * TARGETS[9:]), like=model)
     assert np.allclose(model.predict(X), whole.predict(X), rtol=1e-8, atol=1e3)
 
 
@@ -141,8 +157,8 @@ def test_the_grids_of_an_estimator_follow_the_weights_of_rows(estimator, y):
 @BOTH
 @pytest.mark.parametrize('size', [0.01, 1.0, 100.0])
 def test_estimators_of_rows_of_other_sizes_merge_on_the_finer_grids(estimator, y, size):
-    one, other = (clone(estimator).set_params(map='relu').fit(times * X[rows], y[rows])
-                  for rows, times in ((slice(100), 1), (slice(100, N), size)))
+    one = clone(estimator).set_params(map='relu').fit(X[:100], y[:100])
+    other = clone(one).fit(size * X[100:], y[100:], like=one)
     old, grids = values(one), np.minimum(grid_of(one), grid_of(other))
     assert np.array_equal(grid_of(one.merge(other)), grids)
     one.forget(size * X[100:], y[100:])
@@ -152,7 +168,7 @@ def test_estimators_of_rows_of_other_sizes_merge_on_the_finer_grids(estimator, y
 
 
 def test_estimators_of_sizes_too_far_apart_merge_on_the_coarser_grids():
-    one, other = (ESVMRegressor(n_hidden=20, scale='none').fit(X[:100], times * TARGETS[:100]) for times in (1, 1e12))
+    one, other = (ESVMRegressor(n_hidden=20).fit(X[:100], times * TARGETS[:100]) for times in (1, 1e12))
     grids = np.maximum(grid_of(one), grid_of(other))
     assert np.array_equal(grid_of(clone(one).fit(X[:100], TARGETS[:100]).merge(other)), grids)
     assert np.array_equal(grid_of(other.merge(one)), grids)
@@ -181,6 +197,7 @@ def doubts(change, *arguments):
 
 @BOTH
 def test_a_nu_is_doubtful_where_the_ridge_is_below_the_rounding_errors_of_the_sums(estimator, y):
+    estimator = clone(estimator).set_params(weights='uniform', scale='none')  # nodes that do not depend on the rows
     model = clone(estimator)
     assert not doubts(model.fit, X, y)
     E = expand(model.layer_, X)

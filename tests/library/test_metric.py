@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from mr_elm.errors import ModelFormatError
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.metric import apply_metric, choose_kind
+from mr_elm.features.metric import FeatureColumns, apply_metric, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.io.store import save_model
@@ -135,6 +135,17 @@ def test_a_metric_is_the_root_of_the_gradients_with_trace_d():
     assert np.allclose(make_metric(np.array([1.0, 4.0, 9.0])), np.array([1, 2, 3]) * np.sqrt(3 / 14))
 
 
+@pytest.mark.parametrize('kind', ['diagonal', 'full'])
+def test_rows_spread_behind_a_metric_as_far_as_before_it(kind):
+    rng = np.random.default_rng(0)
+    deviations = rng.uniform(0.1, 3, D)
+    Z, root = rng.standard_normal((20_000, D)) * deviations, rng.standard_normal((D, D))
+    G = root @ root.T
+    A = make_metric(G if kind == 'full' else G.diagonal(), deviations**2)
+    behind = Z @ A.T if kind == 'full' else Z * A
+    assert behind.var(axis=0).sum() == pytest.approx((deviations**2).sum(), rel=0.05)
+
+
 def test_a_full_metric_leaves_out_directions_that_hold_nearly_nothing():
     turned = np.linalg.qr(np.random.default_rng(0).standard_normal((D, D)))[0]
     G = turned * [5.0, 3.0, 1e-3, 1e-3] @ turned.T
@@ -192,7 +203,8 @@ def test_a_diagonal_metric_finds_the_features_that_matter(kind):
 @pytest.mark.parametrize('kind', ['tanh', 'nystrom', 'laplacian'])
 def test_turned_rows_have_a_turned_metric_and_the_same_values(kind):
     Q = np.linalg.qr(np.random.default_rng(7).standard_normal((12, 12)))[0]
-    rows, turned = make_sample(400), make_sample(400, turned=Q)
+    known = FeatureColumns(np.zeros(12), np.ones(12), None, {})  # rotations keep these variances
+    rows, turned = (replace(make_sample(400, turned=turn), known=known) for turn in (None, Q))
     plain = list(learn_steps(plain_layer(kind, 12, rows=rows.X), rows, 10.0, 'full', 3))
     other = list(learn_steps(plain_layer(kind, 12, rows=turned.X, turned=Q), turned, 10.0, 'full', 3))
     for step, twin in zip(plain, other, strict=True):

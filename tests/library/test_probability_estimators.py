@@ -99,7 +99,7 @@ def test_a_ready_kernel_has_probabilities_too(estimator, table):
 
 def test_the_unified_elm_on_nodes_has_the_leave_one_out_scores_of_its_kernel(table):
     X, y = table
-    nodes = ELMClassifier(n_hidden=25, C=5, scale='none', probabilities=True).fit(X, y)
+    nodes = ELMClassifier(n_hidden=25, C=5, scale='none', weights='uniform', probabilities=True).fit(X, y)
     H = nodes.model_.layer.evaluate(X, np.empty((len(X), 25)))
     weights = np.linspace(0.5, 2, len(X))
     for w in (None, weights):
@@ -109,11 +109,11 @@ def test_the_unified_elm_on_nodes_has_the_leave_one_out_scores_of_its_kernel(tab
 
 def test_probabilities_are_kept_when_rows_come_and_made_anew_on_demand(table):
     X, y = table
-    grown = ESVMClassifier(n_hidden=30, scale='none', probabilities=True).fit(X[:120], y[:120])
+    grown = ESVMClassifier(n_hidden=30, probabilities=True).fit(X[:120], y[:120])
     before = grown.calibration_
     grown.partial_fit(X[120:], y[120:])
     assert np.array_equal(grown.model_.arrays['calibration'], before)
-    whole = ESVMClassifier(n_hidden=30, scale='none', probabilities=True).fit(X, y)
+    whole = clone(grown).fit(X, y, like=grown)
     assert np.allclose(grown.calibrate(X, y).predict_proba(X), whole.predict_proba(X), atol=1e-6)
     grown.partial_fit(X[:1], ['new'])
     with pytest.raises(ValueError, match='expected a model with probabilities'):
@@ -125,7 +125,7 @@ def test_intervals_of_an_estimator_are_those_of_its_model(tmp_path, table):
     X = table[0]
     y = np.sin(2 * X[:, 0]) + X[:, 1]
     assert not hasattr(ESVMRegressor().fit(X, y), 'predict_interval')
-    fitted = ESVMRegressor(n_hidden=30, scale='none', intervals=True).fit(X[:160], y[:160])
+    fitted = ESVMRegressor(n_hidden=30, intervals=True).fit(X[:160], y[:160])
     bounds = fitted.predict_interval(X[160:], 0.8)
     assert bounds.shape == (80, 2) and np.allclose(bounds.mean(axis=1), fitted.predict(X[160:]))
     assert 0.6 < np.mean((bounds[:, 0] <= y[160:]) & (y[160:] <= bounds[:, 1])) < 0.95
@@ -133,7 +133,7 @@ def test_intervals_of_an_estimator_are_those_of_its_model(tmp_path, table):
     again = to_estimator(fitted.to_model())
     assert np.allclose(again.predict_interval(X[160:], 0.8), bounds)
     grown = fitted.partial_fit(X[160:], y[160:])
-    whole = ESVMRegressor(n_hidden=30, scale='none', intervals=True).fit(X, y)
+    whole = clone(grown).fit(X, y, like=grown)
     assert not np.allclose(grown.predict_interval(X, 0.8), whole.predict_interval(X, 0.8))
     assert np.allclose(grown.calibrate(X, y).predict_interval(X, 0.8), whole.predict_interval(X, 0.8), atol=1e-6)
 

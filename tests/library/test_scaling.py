@@ -6,7 +6,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from mr_elm.features.scaling import choose_scaling, scale_rows
+from mr_elm.features.nodes import draw_nodes
+from mr_elm.features.scaling import ScaledMoments, choose_scaling, scale_rows
 from mr_elm.sums.statistics import ColumnStatistics
 
 X = np.random.default_rng(0).standard_normal((200, 4)) * [1, 1e-6, 1e6, 3] + [0, 5, 1e7, 0]
@@ -93,3 +94,65 @@ def test_rows_are_scaled_by_their_formula_and_stay_sparse_where_zeros_do(wrap, o
     assert sp.issparse(Z) == (sp.issparse(rows) and not offset.any())
     assert np.array_equal(Z.toarray() if sp.issparse(Z) else Z, (X - offset) * scale)
     assert np.array_equal(rows.toarray() if sp.issparse(rows) else rows, X)
+
+
+def measure(kind, statistics, indicators=None):
+    return ScaledMoments.of(kind, statistics, choose_scaling(kind, statistics, indicators), indicators)
+
+
+@pytest.mark.parametrize('kind', [*ORACLES, 'none'])
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize('weights', [None, np.random.default_rng(1).integers(1, 4, 200).astype(float)],
+                         ids=['plain', 'weighted'])
+def test_v_is_the_sum_of_the_variances_of_scaled_rows(kind, wrap, weights):
+    rows = np.column_stack([X / [1, 1e-6, 1e6, 1], np.full(200, 7.0)])
+    statistics = ColumnStatistics.of(wrap(rows), weights)
+    moments, (offset, scale) = measure(kind, statistics), choose_scaling(kind, statistics)
+    repeated = np.repeat((rows - offset) * scale, 1 if weights is None else weights.astype(int), axis=0)
+    assert np.allclose(moments.means, repeated.mean(axis=0), rtol=1e-8, atol=1e-8)
+    assert np.allclose(moments.variances, repeated.var(axis=0), rtol=1e-9)
+    assert moments.total_variance == pytest.approx(repeated.var(axis=0).sum(), rel=1e-11)
+    assert moments.measure(2)**2 == pytest.approx(moments.total_variance)
+    if kind == 'standard':
+        assert moments.total_variance == moments.measure(1) == 4.0  # without rounding
+
+
+def test_indicators_spread_by_p_times_1_minus_p():
+    """Two rows differ in an indicator with the probability 2 p (1 - p)."""
+    rng = np.random.default_rng(0)
+    codes = rng.choice(30, 500, p=np.arange(1, 31) / 465)
+    rows = np.column_stack([rng.normal(5, 3, 500), np.eye(31)[codes]])
+    moments = measure('standard', ColumnStatistics.of(rows), np.arange(32) > 0)
+    shares = np.bincount(codes, minlength=30) / 500
+    assert moments.total_variance == pytest.approx(1 + (shares * (1 - shares)).sum(), rel=1e-11)
+    first, second = np.eye(30)[codes[rng.integers(0, 500, (2, 100_000))]]
+    assert moments.measure(1) == pytest.approx(1 + np.abs(first - second).sum(axis=1).mean(), rel=0.01)
+
+
+@pytest.mark.parametrize('kind', [*ORACLES, 'none'])
+def test_rows_that_are_all_equal_have_the_width_1(kind):
+    moments = measure(kind, ColumnStatistics.of(np.full((9, 3), 4.2)))
+    assert moments.total_variance == moments.measure(1) == moments.measure(2) == 1.0
+    assert np.isfinite(draw_nodes('sigmoid', 5, 3, moments=moments)[0]).all()
+
+
+def test_the_order_in_which_statistics_are_merged_does_not_change_the_width():
+    parts = [ColumnStatistics.of(part) for part in np.array_split(X / [1, 1e-6, 1e6, 1], 7)]
+    forth, back = parts[0], parts[-1]
+    for one, other in zip(parts[1:], parts[-2::-1], strict=True):
+        forth, back = forth.merge(one), back.merge(other)
+    assert measure('none', forth).total_variance == measure('none', back).total_variance
+
+
+def test_nodes_are_as_large_as_the_rows_spread():
+    """Pre-activations have deviation s; centres of rbf nodes are spread like the rows."""
+    rng, s = np.random.default_rng(3), 0.7
+    Z = rng.standard_normal((500, 12)) * rng.uniform(0.05, 4, 12) + rng.normal(size=12)
+    moments = measure('none', ColumnStatistics.of(Z))
+    W, b = draw_nodes('sigmoid', 20_000, 12, weight_scale=s, moments=moments)
+    assert (Z @ W.T).var(axis=0).mean() == pytest.approx(s**2, rel=0.05) and np.abs(b).max() <= s
+    centres, widths = draw_nodes('rbf', 20_000, 12, weight_scale=s, moments=moments)
+    assert np.allclose(centres.mean(axis=0), Z.mean(axis=0), atol=0.1)
+    assert np.allclose(centres.std(axis=0), Z.std(axis=0), rtol=0.03)
+    sigma = np.sqrt(Z.var(axis=0).sum()) / s
+    assert np.allclose([widths.min(), widths.max()], 2 * sigma**2 * np.array([0.5, 1.5]), rtol=1e-3)

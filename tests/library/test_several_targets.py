@@ -80,12 +80,13 @@ def test_a_model_file_holds_several_targets_and_labels(estimator, kind, X, reque
 @pytest.mark.parametrize('estimator, kind', [(REGRESSORS[0], 'Y'), (CLASSIFIERS[0], 'sets')], ids=['targets', 'labels'])
 def test_rows_come_and_leave_as_if_they_had_never_been_there(estimator, kind, X, request):
     y = request.getfixturevalue(kind)
-    estimator, old, new = clone(estimator).set_params(scale='none'), slice(80), slice(80, None)
-    first, whole = clone(estimator).fit(X[old], y[old]), clone(estimator).fit(X, y)
+    old, new = slice(80), slice(80, None)
+    first = clone(estimator).fit(X[old], y[old])
+    whole = clone(estimator).fit(X, y, like=first)
     grown = clone(estimator).fit(X[old], y[old]).partial_fit(X[new], y[new])
     np.testing.assert_allclose(grown._values(X), whole._values(X), rtol=0, atol=1e-8)
     np.testing.assert_array_equal(grown.forget(X[new], y[new])._values(X), first._values(X))
-    merged = clone(estimator).fit(X[old], y[old]).merge(clone(estimator).fit(X[new], y[new]))
+    merged = clone(estimator).fit(X[old], y[old]).merge(clone(estimator).fit(X[new], y[new], like=first))
     np.testing.assert_allclose(merged._values(X), whole._values(X), rtol=0, atol=1e-8)
     with pytest.raises(ValueError, match='as the rows before'):
         grown.partial_fit(X, np.column_stack([y, y]))

@@ -53,11 +53,15 @@ class LivingModel(RuleBasedStateMachine):
         """Make an estimator that has seen nothing."""
         return ESVMClassifier(map=self.kind, n_hidden=5, scale='none', nu=2)
 
+    def nodes(self):
+        """Return an estimator whose nodes all others take: those of the first batch."""
+        return self.estimator().partial_fit(**self.batch(0), classes=sorted(self.classes_of([0])))
+
     def fitted(self, ks):
         """Fit an estimator batch by batch, the first of which may be of one class."""
         model, classes = self.estimator(), sorted(self.classes_of(ks))
         for k in ks:
-            model.partial_fit(**self.batch(k), classes=classes)
+            model.partial_fit(**self.batch(k), classes=classes, like=self.nodes())
         return model
 
     def classes_of(self, ks):
@@ -111,7 +115,8 @@ class LivingModel(RuleBasedStateMachine):
     def it_is_the_model_of_the_rows_that_are_left(self):
         """Compare with all rows at once and, to the bit, with batches in another order."""
         parts = [self.batch(k) for k in self.held.elements()]
-        whole = self.estimator().fit(**{name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+        rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        whole = self.estimator().fit(**rows, like=self.nodes())
         assert self.model.n_rows_ == whole.n_rows_ and self.model.to_model().classes == whole.to_model().classes
         X = np.concatenate(ROWS)
         found, wanted = (model.model_.decision_function(X) for model in (self.model, whole))
@@ -144,10 +149,13 @@ class LivingRegressor(LivingModel):
     def estimator(self):
         return ESVMRegressor(map=self.kind, n_hidden=5, scale='none', nu=2)
 
+    def nodes(self):
+        return self.estimator().fit(**self.batch(0))
+
     def fitted(self, ks):
         model = self.estimator()
         for k in ks:
-            model.partial_fit(**self.batch(k))
+            model.partial_fit(**self.batch(k), like=self.nodes())
         return model
 
     def may_remain(self, ks):
