@@ -39,7 +39,7 @@ from mr_elm.typing import Floats, Labels, Rows, Weights
 
 NODE_PARAMETERS = ('map', 'n_hidden', 'weight_scale', 'weights', 'seed', 'kernel', 'landmarks', 'scale', 'encode',
                    'metric')
-FORM = ('n_features_in_', 'feature_names_in_', '_of_file', 'encoding_', 'scaling_', '_moments', 'single_', 'n_targets_')
+FORM = ('n_features_in_', 'feature_names_in_', '_of_file', 'encoding_', 'scaling_', '_moments', '_columns', 'single_', 'n_targets_')
 
 
 class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
@@ -253,8 +253,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
             self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
             layer = layer.pass_metric(self._metric)
-        origin = None if like is None else steps_of(like.machine_.header).origin
-        batch = self._sum_up(rows, labels, layer, origin=origin)
+        batch = self._sum_up(rows, labels, layer)
         names = ('nu', 'weight_scale', 'weights', 'seed')
         header = describe(self, batch.n_rows, {
             **describe_map(layer), **describe_landmarks(self._options), **{name: getattr(self, name) for name in names},
@@ -298,20 +297,13 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         header = self.machine_.header.change_parameters(nu=to_python(self.nu), class_weight=name_weights(self))
         return replace(self.machine_, header=header)
 
-    def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None,
-                origin: tuple[float, ...] | None = None) -> Batch:
-        """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows.
-
-        origin : of the targets where there is no machine, None to choose it by the rows.
-        """
+    def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:
+        """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows."""
         labelled = self._label(rows, labels)
         low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
                      for bound in (labelled.X.min(axis=0), labelled.X.max(axis=0)))
         known, n_rows = None if machine is None else steps_of(machine.header), len(labelled.y)
-        if known is not None:
-            origin = known.origin
-        elif origin is None:
-            origin = self._choose_origin(labelled)
+        origin = self._choose_origin(labelled) if known is None else known.origin
         steps = labelled.choose_steps(layer.bound(low, high), origin)
         if machine is not None and known is not None:
             n = n_rows if labelled.sample_weight is None else float(labelled.sample_weight.sum())

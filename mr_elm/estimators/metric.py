@@ -8,11 +8,9 @@ from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
-from mr_elm.io.encoding import Encoding
 from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, make_kernel_nodes
 from mr_elm.machines.option_fields import MetricOptions
 from mr_elm.model_base import Model
-from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import Floats, Rows
 
 MOST_ROWS = int(MetricOptions.metric_rows)
@@ -33,8 +31,8 @@ class MetricLearner:
     n_jobs: int | None
     model_: Model
     scaling_: tuple[Floats, Floats]
-    encoding_: Encoding | None
     _moments: ScaledMoments
+    _columns: FeatureColumns
     _learned: LearnedMetric | None = None
 
     @property
@@ -71,8 +69,7 @@ class MetricLearner:
 
     def _sample(self, X: Rows, T: Floats, weights: Floats | None) -> SampleRows:
         """Return the rows with the smallest hashes, all where they are few."""
-        columns = FeatureColumns.of(ColumnStatistics.of(X, weights), self.encoding_)
         n_classes = len(getattr(self, 'classes_', ()))
-        rows = SampleRows.of(X, T, n_classes, weights, columns, getattr(self, 'center', False))
+        rows = SampleRows.of(X, T, n_classes, weights, self._columns, getattr(self, 'center', False))
         order = np.argsort(hash_rows(X, self.seed), kind='stable')
         return rows.take(order[:MOST_ROWS])

@@ -8,6 +8,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_X_
 
 from mr_elm.errors import DataFormatError, write_value
 from mr_elm.estimators.values import is_countable
+from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import MAX_CATEGORIES
@@ -42,6 +43,7 @@ class TableRows:
     encoding_: Encoding | None
     scaling_: tuple[Floats, Floats]
     _moments: ScaledMoments  # of the rows that have decided the scaling
+    _columns: FeatureColumns  # of the rows that decided
     _has_features = True  # whether columns are features, and no kernel matrix
     _of_file = False  # whether the names of the columns are those of files
 
@@ -89,6 +91,7 @@ class TableRows:
         summary = self._summarise(columns=ColumnStatistics.of(rows, weights))
         self.scaling_ = summary.choose_scaling(self.scale, self._power)
         self._moments = summary.measure_scaled(self.scale)
+        self._columns = FeatureColumns.of(summary.columns, encoding)
 
     @property
     def _power(self) -> int:

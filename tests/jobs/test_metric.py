@@ -192,13 +192,15 @@ def test_columns_of_both_kinds_that_matter_come_first(write, orders, elm, tmp_pa
     assert 'importance' not in found['parameters']
 
 
-def test_the_command_and_the_estimator_find_the_same_importance(write, orders, elm, tmp_path):
+@pytest.mark.parametrize('words, weights', [((), None), (('--class-weight', 'balanced'), 'balanced')])
+def test_the_command_and_the_estimator_find_the_same_importance(write, orders, elm, tmp_path, words, weights):
     frame, labels = orders
     path = write('rows.csv', frame.assign(label=labels).to_csv(index=False))
     assert elm('train', 'pesvm', path, *TABLE, '--metric-steps', 2, '--hidden', 50, '--nu', 10, '--model',
-               tmp_path / 'm.npz', '-q').status == 0
+               tmp_path / 'm.npz', '-q', *words).status == 0
     found = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance_by_column']
-    estimator = ESVMClassifier(n_hidden=50, nu=10, encode='auto', metric='diagonal', metric_steps=2)
+    estimator = ESVMClassifier(n_hidden=50, nu=10, encode='auto', metric='diagonal', metric_steps=2,
+                               class_weight=weights)
     assert np.allclose(estimator.fit(frame, labels).feature_importances_, list(found.values()), rtol=1e-6)
 
 

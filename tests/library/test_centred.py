@@ -101,14 +101,15 @@ def test_the_mean_follows_the_rows_that_come_and_leave(rows, a, b, tmp_path):
     X, t, w = rows
     y = a + b * (t + np.repeat([0, 40, -7, 5], 40))
     parts = [slice(start, start + 40) for start in range(0, N, 40)]
-    machine = ESVMRegressor(n_hidden=30, scale='none').fit(X[parts[0]], y[parts[0]], w[parts[0]])
+    nodes = {'n_hidden': 30, 'scale': 'none', 'weights': 'uniform'}  # the same nodes, whatever the rows are
+    machine = ESVMRegressor(**nodes).fit(X[parts[0]], y[parts[0]], w[parts[0]])
     machine.partial_fit(X[parts[1]], y[parts[1]], w[parts[1]])
     machine.to_model().save(tmp_path / 'm.npz')
     machine = to_estimator(read_model(tmp_path / 'm.npz'))
-    other = ESVMRegressor(n_hidden=30, scale='none').fit(X[80:], y[80:], w[80:])
+    other = ESVMRegressor(**nodes).fit(X[80:], y[80:], w[80:])
     assert machine.model_.header.parameters['origin'] != other.model_.header.parameters['origin']
     machine.merge(other).forget(X[parts[0]], y[parts[0]], w[parts[0]])
-    whole = ESVMRegressor(n_hidden=30, scale='none').fit(X[40:], y[40:], w[40:])
+    whole = ESVMRegressor(**nodes).fit(X[40:], y[40:], w[40:])
     np.testing.assert_allclose(machine.predict(X), whole.predict(X), rtol=0, atol=1e-7 * b + 4 * np.spacing(abs(a)))
 
 

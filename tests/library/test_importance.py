@@ -181,6 +181,15 @@ def test_columns_that_matter_rank_before_all_others_and_as_permutations_say(esti
     assert np.mean(agreements) >= 0.9
 
 
+def test_rows_of_weight_0_do_not_count():
+    table, score, _ = draw_table(0, 300)
+    y = np.where(score > 0.5, 'yes', 'no')
+    more, weights = pd.concat([table, *[table.assign(age=1e6)] * 20]), np.repeat([1.0, 0.0], [300, 6000])
+    estimator = ESVMClassifier(n_hidden=40, nu=10, encode='auto', metric='diagonal', metric_steps=1)
+    few = estimator.fit(table, y).feature_importances_
+    assert np.allclose(estimator.fit(more, np.tile(y, 21), weights).feature_importances_, few, rtol=1e-6)
+
+
 # In the header
 
 
