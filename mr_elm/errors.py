@@ -62,7 +62,8 @@ def write_value(value: Any) -> str:
     if is_dataclass(value):
         return f'{type(value).__name__}(...)'
     if isinstance(value, (list, tuple)) and len(value) <= FEW:
-        return f'[{", ".join(map(write_value, value))}]'
+        text = ', '.join(map(write_value, value))
+        return f'[{text}]' if isinstance(value, list) else f'({text}{"," if len(value) == 1 else ""})'
     if isinstance(value, Sized):
         return f'{type(value).__name__} of {len(value):,}'
     return type(value).__name__

@@ -79,6 +79,22 @@ def test_steps_roots_and_small_layers_stay_in_float64(layer, rng, monkeypatch):
     assert not takes_single(layer)
 
 
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('n, scale', [(600, 0.0), (2100, 0.01), (1024, 0.1)])
+def test_where_all_values_are_close_to_one_the_sums_make_the_error(monkeypatch, n, scale, seed):
+    """Recursive sums of 600 to 1,024 numbers: BLAS kernels differ by the factor 3, the bound holds for all of them."""
+    monkeypatch.setattr(single, 'FEWEST_NODES', n)
+    rng = np.random.default_rng(seed)
+    Z, kernel, V = scale * rng.normal(size=(n, D)), make_kernel('gaussian', sigma=1.5), rng.normal(size=(n, 3))
+    layer = make_landmarks(Z, kernel)
+    off = make_single_product(layer)(V) - make_kernel_product(Z, kernel)(V)
+    error = np.linalg.norm(off, axis=0) / np.linalg.norm(V, axis=0)
+    assert (error < product_error(layer)).all()
+    one_by_one = np.cumsum(V.astype(np.float32), axis=0, dtype=np.float32)[:single.WIDTH]  # the worst of all orders
+    rounded = np.abs(one_by_one[-1] - V[:single.WIDTH].sum(axis=0)) * np.sqrt(n * (n / len(one_by_one)))
+    assert np.median(rounded / np.linalg.norm(V, axis=0)) < product_error(layer)
+
+
 @pytest.mark.parametrize('scale', [0.1, 1.0, 3.0])
 def test_products_of_a_kernel_have_about_the_error_that_is_said(rng, monkeypatch, scale):
     monkeypatch.setattr(single, 'FEWEST_NODES', 2 * L)
