@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from mr_elm.errors import ModelFormatError, write_object
 from mr_elm.features.metric import Importance
 from mr_elm.header import ModelHeader
 from mr_elm.io.encoding import Encoding
+from mr_elm.io.labels import label_keys
 from mr_elm.io.store import load_arrays, save_arrays
-from mr_elm.io.text import read_number
+from mr_elm.io.text import read_exact
 from mr_elm.model_checks import check_importance, check_labelling, demand_metric
 from mr_elm.scores.calibration import Labelling
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, machine_count
@@ -83,12 +84,11 @@ class Model(ABC):
 
     def class_of(self, label: str) -> str:
         """Return the class that a label names ('1.0' and '1' are one), or the label itself when it is none."""
-        return label if label in self.classes else self._class_of_number.get(read_number(label), label)
+        return label if label in self.classes else self._class_of_key.get(read_exact(label), label)
 
     @cached_property
-    def _class_of_number(self) -> dict[float | None, str]:
-        numbers = {name: read_number(name) for name in self.classes}
-        return {} if None in numbers.values() else {number: name for name, number in numbers.items()}
+    def _class_of_key(self) -> dict[Any, str]:
+        return {key: name for name, key in label_keys(self.classes).items()}
 
     @abstractmethod
     def decision_function(self, X: Rows) -> Floats:

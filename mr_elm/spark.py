@@ -93,7 +93,7 @@ class SparkModel:
     @property
     def added_columns(self) -> dict[str, str]:
         """Return the columns that `transform` adds: name -> type."""
-        kind = 'string' if find_labels(self.trained).dtype == object else 'double'
+        kind = {'O': 'string', 'i': 'bigint', 'f': 'double'}[find_labels(self.trained).dtype.kind]
         return {PREDICTION: kind, **({PROBABILITY: 'array<double>'} if has_probabilities(self.trained) else {})}
 
     def make_predict(self, sizes: Mapping[str, int]) -> Callable:
@@ -130,13 +130,14 @@ def load(path: str | os.PathLike) -> SparkModel:
 
 
 def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None = None, encode: str = 'refuse',
-          cache: bool = False, **options: Any) -> SparkModel:
+          cache: bool = False, missing_labels: Sequence[str] | None = None, **options: Any) -> SparkModel:
     """Train a model on the rows of a DataFrame.
 
     df : DataFrame. All columns but label and weight are features: numbers, text, vectors, arrays of numbers.
     method : as in `mr-elm train METHOD`.
     label, weight : names of columns; without a weight every row counts once.
     encode : refuse, or auto: text becomes categories, and values may be missing.
+    missing_labels : texts that stand for a missing label, as with --missing-labels; null and NaN always do.
     cache : whether the parsed rows stay in the memory of the executors between passes.
     options : those of `mr-elm train METHOD`, with _ for -, such as hidden=200 or task='regression'; and bad_rows:
         stop, or skip the rows that cannot be used.
@@ -150,8 +151,9 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
     demand_session(df)
     table = select_columns(df, label, weight, encode == 'auto')
     rows = RowOptions(kind='parquet', label_column=label, weight_column=weight, encode=encode,
-                      numeric_labels=settings.numeric)
-    demand = partial(demand_labels, label=label, skips=settings.bad_rows == 'skip')
+                      numeric_labels=settings.numeric,
+                      missing_labels=None if missing_labels is None else tuple(missing_labels))
+    demand = partial(demand_labels, label=label, missing=rows.missing_texts, skips=settings.bad_rows == 'skip')
     root = df.sparkSession.conf.get(STAGING, ROOT)
     with (stage_rows(table, root, demand) as folder, tempfile.TemporaryDirectory(prefix='mr_elm-') as local,
           make_engine('spark', ('-D', f'{STAGING}={root}', *(['--cache'] if cache else []))) as engine):

@@ -47,7 +47,7 @@ class MRStats(MRRows):
                 the sum of the row weights, shape (); the others have shape (d,);
                 squares is the sum of (x - mean)^2
             <labels, JSON>
-                label -> [number of rows, [FILE, START, ROW] of the first one, sum
+                label -> [number of rows, [FILE, START, LINE] of the first one, sum
                 of the weights]; empty where rows have no label; not with --task
                 regression; with --labels-separator a row counts for each of its
                 labels
@@ -118,7 +118,7 @@ class MRStats(MRRows):
         if self.numeric:
             self.target = merged(self.target, block.targets.reshape(len(block), -1), block.weights)
             return
-        self.labels.add_block(block, place, self.separator)
+        self.labels.add_block(block, place[:2], self.row_lines, self.separator)
         check_classes(self.labels)
 
     def map_end(self) -> Iterator[Pair]:

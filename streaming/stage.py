@@ -3,7 +3,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
@@ -186,6 +186,7 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
         """Yield (block, place) for one split."""
         for block in reader.blocks(chunks):
             self.record_rejected(reader, number)
+            self.row_lines: Sequence[int] = reader.row_lines
             yield (block if self.ENCODED else replace(block, X=spread(block.X)),
                    [number, reader.counts.start, reader.counts.used - len(block)])
             self.increment_counter('mr_elm', 'rows', len(block))

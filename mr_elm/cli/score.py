@@ -235,7 +235,7 @@ def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, igno
     if weight is not None:
         weight, = find_positions([weight], label_columns(trained), labelled)
     known |= {'label_name': None} if args.label_column is not None else {'label_column': label}
-    known |= targets_of(model)
+    known |= {**targets_of(model), 'missing_labels': missing_labels_of(model, args)}
     known |= {'weight_name': None} if args.weight_column is not None else {'weight_column': weight}
     return row_options(args, **known, labelled=labelled, numeric_labels=model.numeric and not ignore_label,
                        ignore_label=ignore_label, ignore_extra=ignore_extra)
@@ -247,6 +247,12 @@ def targets_of(model: Model) -> dict[str, Any]:
     known = trained.get('target_names')
     return {'targets': tuple(known or trained.get('target_columns', range(len(names)))),
             'target_names': known and tuple(known), 'labels_separator': model.header.separator}
+
+
+def missing_labels_of(model: Model, args: argparse.Namespace) -> tuple[str, ...] | None:
+    """Return the texts that stand for a missing label: those of the training, unless the user says otherwise."""
+    trained = model.header.parameters['input'].get('missing_labels')
+    return trained and tuple(trained) if args.missing_labels is None else args.missing_labels
 
 
 def columns_of(model: Model, labelled: bool = True) -> dict[str, Any]:

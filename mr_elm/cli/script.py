@@ -19,7 +19,7 @@ from mr_elm.rows.row_arguments import row_options
 
 ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'header': 'auto', 'label_column': None, 'weight_column': None,
                'columns': None, 'drop': None, 'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop',
-               'targets': (), 'labels_separator': None}
+               'targets': (), 'labels_separator': None, 'missing_labels': None}
 # what a run of jobs may be given, but not stages that are run one by one
 TRAIN_ONLY = {'bundle': '--bundle', 'trace': '--trace', 'resume': '--resume'}
 DELIMITERS = {None: 'space', '\t': 'tab'}
@@ -94,7 +94,7 @@ class Script:
     def row_words(self) -> list[str]:
         """Return the options that say how the rows are written, but for the defaults."""
         given = {name: getattr(self.args, name) for name in ROW_OPTIONS}
-        given['n_features'] = self.known.get('n_features', given['n_features'])
+        given |= {name: self.known[name] for name in ('n_features', 'missing_labels') if name in self.known}
         words = [f'--{name.replace("_", "-")}={write_option(given[name])}'
                  for name, default in ROW_OPTIONS.items() if given[name] != default]
         return [*words, '--task=regression'] if self.known['numeric_labels'] else words

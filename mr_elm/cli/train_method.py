@@ -99,7 +99,7 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
                args: argparse.Namespace, passed: tuple[str, ...]) -> None:
     """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
     from mr_elm.cli.increment import read_nodes
-    from mr_elm.cli.score import columns_of, targets_of
+    from mr_elm.cli.score import columns_of, missing_labels_of, targets_of
     from mr_elm.machines.living import options_of
     if clash := [flag for flag in sorted((*OF_THE_LAYER, '--targets', '--labels-separator')) if flag in given]:
         parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
@@ -114,5 +114,6 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
         options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows,
                              probabilities=args.probabilities, threshold=args.threshold, positive=args.positive,
                              intervals=args.intervals, **nu, **solving)
-        known = {**columns_of(model), **targets_of(model), 'numeric_labels': model.numeric}
+        known = {**columns_of(model), **targets_of(model), 'numeric_labels': model.numeric,
+                 'missing_labels': missing_labels_of(model, args)}
         perform(partial(load(METHODS[name].driver), like=model), options, args, passed, **known)

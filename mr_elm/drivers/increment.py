@@ -6,7 +6,7 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import check_counts, sum_up, sum_up_leaving
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import solve
-from mr_elm.drivers.summary import summarise
+from mr_elm.drivers.summary import summarise, warn_of_labels
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.features.scaling import demand_scalable
@@ -83,6 +83,7 @@ def summarise_new(model: NodeModel, data: DataSet) -> Summary:
     """Return the Summary of new rows. Raises DataFormatError when their labels or their width do not fit the model."""
     summary = summarise(data)
     check_labels(data.plan, summary, model.header.task)
+    warn_of_labels(data, summary, lambda name: model.class_of(name) in model.classes)
     demand_targets(data.plan, describe_targets(summary), model)
     if summary.columns.n_features > model.n_features:
         raise DataFormatError(f'{data.plan.name}: expected rows of {model.n_features} features, as the model has, '

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from mr_elm.drivers.summary import learn_encoding, survey
+from mr_elm.drivers.summary import learn_encoding, survey, warn_of_labels
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
@@ -113,6 +113,7 @@ def close_pack(text: DataSet, finished: Finished, options: RowOptions,
     demand_rows(plan, summary)
     if accounts.used != summary.n_rows:
         raise AccountingError(f'{folder}: {accounts.used} rows were packed, {summary.n_rows} can be read back')
+    warn_of_labels(packed, summary)
     task = 'regression' if options.numeric_labels else 'classification'
     write_manifest(folder, summary.to_manifest({**asdict(packing), 'task': task, 'input': plan.input_facts,
                                                 'rejected': dict(accounts.reasons)}))

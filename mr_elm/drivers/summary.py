@@ -1,4 +1,5 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -6,12 +7,15 @@ from typing import Any
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.io.encoding import CATEGORY, Encoding
-from mr_elm.io.text import quote
+from mr_elm.io.kinds import find_kind
+from mr_elm.io.labels import find_twins
+from mr_elm.io.text import quote, read_exact
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
 from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.streaming.mr_values import MRValues
+from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_rows
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding
 
@@ -34,7 +38,32 @@ def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
     classes = find_classes(data.plan, summary)
     if positive is not None:
         demand_positive(data.plan, classes, positive)
+    warn_of_labels(data, summary)
     return summary, classes
+
+
+def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bool] = lambda name: False) -> None:
+    """Warn of labels that are probably no classes: they have one row, or text makes two classes of one number.
+
+    is_known : tells whether a label is a class of a model, of which any number of rows may come.
+    """
+    entries, say = summary.labels.entries, data.engine.reporter.say
+    classes = Classes.of(summary.labels)
+    unit = find_kind(data.plan.kind).unit
+
+    def describe_place(name: str) -> str:
+        number, _, line = entries[name][1]
+        return f'{data.plan.files[number].path}, {unit} {line + 1}'
+
+    single = [classes.names[k] for k in find_single_rows(classes.counts) if not is_known(classes.names[k])]
+    if single:
+        single.sort(key=lambda name: entries[name][1])
+        say('warning: ' + describe_single_rows([(name, describe_place(name)) for name in single], summary.n_rows))
+    if twins := find_twins(entries):
+        text = min((name for name in entries if read_exact(name) is None), key=lambda name: entries[name][1])
+        say(f'warning: the labels {quote(twins[0])} and {quote(twins[1])} are two classes although they are equal '
+            f'numbers: all labels are compared as text, because {quote(text)} ({describe_place(text)}) is no finite '
+            'number')
 
 
 def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
@@ -98,6 +127,7 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0)
     summary = Summary.of_pairs(job, data.plan.input_facts)
     summary.n_rows, summary.rejected, summary.encoding = (
         job.accounts.used, dict(job.accounts.reasons), data.plan.encoding)
+    summary.labels.count_lines_of_files(job.accounts.lines_before())
     check_classes(summary.labels, f'{data.plan.name}: ')
     for name, n in wanted.items():
         if n and summary.n_rows and getattr(summary, name) is None:

@@ -11,7 +11,8 @@ from mr_elm.arithmetic import describe_blas
 from mr_elm.estimators.tables import AUTO
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.io.text import read_number
+from mr_elm.io.formats import MISSING_LABELS
+from mr_elm.io.labels import read_labels, write_label
 from mr_elm.model_base import Model
 
 SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
@@ -50,7 +51,7 @@ class Convertible:
             estimator.single_ = not model.header.target_names
         else:
             estimator.multilabel_ = model.multilabel
-            estimator.classes_ = classes_of(model.classes)
+            estimator.classes_ = read_labels(model.classes)
         for name in {'dual_coef', 'intercept'} & set(model.arrays):
             setattr(estimator, f'{name}_', model.arrays[name])
         return estimator
@@ -66,31 +67,29 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
     if shared.get('C', 0) is None:  # JSON knows no infinite number
         shared['C'] = float('inf')
     if isinstance(shared.get('class_weight'), dict):
-        classes = dict(zip(model.classes, classes_of(model.classes).tolist(), strict=True))
+        classes = dict(zip(model.classes, read_labels(model.classes).tolist(), strict=True))
         shared['class_weight'] = {classes[name]: value for name, value in shared['class_weight'].items()}
     return shared
 
 
-def classes_of(names: list[str]) -> np.ndarray:
-    """Return class names as labels: numbers where all are numbers in increasing order, else text."""
-    numbers = [number for name in names if (number := read_number(name)) is not None]
-    if len(numbers) < len(names) or numbers != sorted(numbers):
-        return np.array(names)
-    return np.array(numbers, dtype=int if all(float(number).is_integer() for number in numbers) else float)
-
-
 def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> ModelHeader:
     """Make the header of a model that an estimator has fitted to n_rows unscaled rows."""
-    classes = [str(name) for name in getattr(estimator, 'classes_', ())]
+    classes = [write_label(label) for label in getattr(estimator, 'classes_', ())]
     names, encoding = getattr(estimator, 'feature_names_in_', None), estimator.encoding_
     known = {name: to_python(value) for name, value in parameters.items()} | {
         'scale': estimator.scale, 'class_weight': name_weights(estimator),
         **({'center': estimator.center} if hasattr(estimator, 'center') else {}), 'blas': [name_blas()],
         'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None,
-                  'names': None if names is None else names.tolist()}}
+                  'names': None if names is None else names.tolist(), **label_facts(classes)}}
     return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes, estimator._width,
                        known, n_rows_used=n_rows, history=[make_event('fit', n_rows)],
                        encoding=None if encoding is None else encoding.to_json(), targets=describe_targets(estimator))
+
+
+def label_facts(classes: Collection[str]) -> dict[str, Any]:
+    """Return what a reader of similar rows must know where a class has the name of a missing label."""
+    missing = [text for text in MISSING_LABELS if text not in classes]
+    return {'missing_labels': missing} if len(missing) < len(MISSING_LABELS) else {}
 
 
 def describe_targets(estimator: Any) -> dict[str, Any] | None:
@@ -113,7 +112,9 @@ def name_columns(estimator: Any, model: Model) -> None:
 def name_weights(estimator: BaseEstimator) -> dict[str, float] | str | None:
     """Return the class weights of an estimator as a header has them: by the names of the classes."""
     weights = getattr(estimator, 'class_weight', None)
-    return {str(name): to_python(weight) for name, weight in weights.items()} if isinstance(weights, dict) else weights
+    if not isinstance(weights, dict):
+        return weights
+    return {write_label(label): to_python(weight) for label, weight in weights.items()}
 
 
 @cache

@@ -10,7 +10,14 @@ from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.living import LivingESVM, name_classes
 from mr_elm.estimators.probabilities import Labelled, demand_one_label
 from mr_elm.estimators.tables import REFUSE
-from mr_elm.estimators.values import Targets, available_with, is_set_matrix, row_weights
+from mr_elm.estimators.values import (, Targets, available_with, is_set_matrix, row_weights
+    Targets,
+    is_set_matrix,
+    join_classes,
+    number_labels,
+    row_weights,
+    warn_of_single_rows,
+)
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.options import PESVMOptions
@@ -79,8 +86,7 @@ class ESVMClassifier(Labelled, LivingESVM):
             return self._join_sets(y, anew)
         self.multilabel_ = False
         check_classification_targets(y)
-        known = () if anew else self.classes_
-        labels = np.unique(np.concatenate([part for part in (known, y, declared) if len(part)]))
+        labels = join_classes(() if anew else self.classes_, y, declared)
         if len(labels) < 2:
             raise ValueError(f'expected rows of two classes, all are of one class, {write_value(labels[0])}')
         return labels
@@ -100,7 +106,8 @@ class ESVMClassifier(Labelled, LivingESVM):
         if self.multilabel_:
             return super()._label(rows, labels)
         X, y, sample_weight = rows
-        codes = np.searchsorted(labels, y)
+        codes = number_labels(labels, y)
+        warn_of_single_rows(labels, codes)
         weights = row_weights(self.class_weight, labels, codes, sample_weight)
         return TrainingRows(X, codes, name_classes(labels), weights)
 

@@ -13,13 +13,14 @@ from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_
 from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.tables import REFUSE, TableRows
-from mr_elm.estimators.values import is_set_matrix, to_sets
+from mr_elm.estimators.values import is_set_matrix, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
+from mr_elm.io.labels import write_label
 from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
@@ -39,7 +40,8 @@ from mr_elm.typing import Floats, Labels, Rows, Weights
 
 NODE_PARAMETERS = ('map', 'n_hidden', 'weight_scale', 'weights', 'seed', 'kernel', 'landmarks', 'scale', 'encode',
                    'metric')
-FORM = ('n_features_in_', 'feature_names_in_', '_of_file', 'encoding_', 'scaling_', '_moments', '_columns', 'single_', 'n_targets_')
+FORM = ('n_features_in_', 'feature_names_in_', '_of_file', 'encoding_', 'scaling_', '_moments', '_columns', 'single_',
+        'n_targets_')
 
 
 class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
@@ -134,7 +136,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _of_model(cls, model: Any) -> 'LivingESVM':
         """Make the fitted estimator of a model, which lives on with its scaling and nodes."""
         estimator, machine = super()._of_model(model), LivingMachine.of_model(model)
-        names = [str(label) for label in getattr(estimator, 'classes_', ())]
+        names = [write_label(label) for label in getattr(estimator, 'classes_', ())]
         positive = None if machine.header.positive is None else names[model.classes.index(machine.header.positive)]
         estimator.machine_ = replace(machine, header=replace(machine.header, classes=names, positive=positive))
         return estimator
@@ -310,7 +312,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             demand_scalable((low, high), n, layer.offset, layer.scale, self._summarise().name_column)
             steps = choose_grid(known, steps, machine.header.n_rows_used + n_rows)
         names, numbers = ([], [0]) if labels is None else (
-            list(map(str, labels)), np.searchsorted(labels, self.classes_))
+            list(map(write_label, labels)), number_labels(labels, self.classes_))
         sums = sum_up(layer, labelled, steps, count_threads(self.n_jobs))
         return Batch(sums, steps, names, numbers, n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
 
@@ -333,7 +335,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         elif before is not None and not rows_left and before.classes == self.model_.classes:
             self.model_ = HiddenNodeModel(*keep_held_out(before, self.model_.header, self.model_.arrays))
         if labels is not None:
-            self.classes_ = labels[[str(label) in machine.header.classes for label in labels]]
+            self.classes_ = labels[[write_label(label) in machine.header.classes for label in labels]]
         return self
 
     def _values(self, X: Rows) -> Floats:
@@ -345,5 +347,5 @@ def name_classes(labels: Any) -> Classes | None:
     """Return the Classes of some labels, in their order; None for None."""
     if labels is None:
         return None
-    names = [str(label) for label in labels]
+    names = list(map(write_label, labels))
     return Classes(names, [0] * len(names), [0.0] * len(names), {name: k for k, name in enumerate(names)})

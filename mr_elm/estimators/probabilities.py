@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin
 from mr_elm.estimators.values import available_with, is_set_matrix, numbered_classes, to_sets
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.header import ModelHeader
+from mr_elm.io.labels import write_label
 from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import PRESENT
@@ -106,8 +107,8 @@ class Labelled(ClassifierMixin):
         if kind == 'leave-one-out':
             rows = leave_equal_rows_out(rows, X[kept], len(self.classes_))
         model = getattr(self, 'model_', None)
-        header = model.header if model else ModelHeader('', 'classification', list(map(str, self.classes_)), 1, {
-            'multiclass': self.multiclass})
+        names = list(map(write_label, self.classes_))
+        header = model.header if model else ModelHeader('', 'classification', names, 1, {'multiclass': self.multiclass})
         header, arrays = calibrate(header, model.arrays if model else {}, rows, kind)
         self.calibration_ = arrays['calibration']
         if model:

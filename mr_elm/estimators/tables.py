@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
 
 from mr_elm.errors import DataFormatError, write_value
-from mr_elm.estimators.values import is_countable
+from mr_elm.estimators.values import is_countable, read_classes
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.io.encoding import Encoding
@@ -53,6 +53,8 @@ class TableRows:
             raise ValueError(f'encode: expected {REFUSE} or {AUTO}, found {write_value(self.encode)}')
         if self.max_categories < 1:
             raise ValueError(f'max_categories: expected at least 1, found {self.max_categories}')
+        if 'y' in how and not how.get('y_numeric'):
+            how['y'] = read_classes(how['y'])
         if self.encode == REFUSE and not isinstance(X, Frame):
             found = self._check_numbers(X, reset, **how)
             if reset:

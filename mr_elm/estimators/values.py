@@ -1,5 +1,7 @@
 """Read labels and weights as scikit-learn gives them, and return targets as it expects them."""
+import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial, update_wrapper
 from types import MethodType
 from typing import Any
@@ -10,6 +12,8 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from mr_elm.errors import write_value
+from mr_elm.io.labels import hold_integers, write_label
+from mr_elm.sums.statistics import MANY_ROWS, describe_single_rows, find_single_rows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 EXACT = 2.0**53  # below, floats hold all whole numbers
@@ -28,7 +32,71 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
         check_classification_targets(y)  # warns of so many classes
     if len(classes) < 2:
         raise ValueError(f'expected rows of two classes, all are of one class, {write_value(classes[0])}')
+    warn_of_single_rows(classes, codes)
     return classes, codes
+
+
+def warn_of_single_rows(classes: np.ndarray, codes: np.ndarray) -> None:
+    """Warn of classes that are probably none; see `find_single_rows`. codes : (n,), the number of each row's class."""
+    if len(codes) > MANY_ROWS and (single := find_single_rows(np.bincount(codes, minlength=len(classes)).tolist())):
+        places = [(write_label(classes[k]), f'row {int(np.argmax(codes == k))} of y') for k in single]
+        warnings.warn(describe_single_rows(places, len(codes)), stacklevel=3)
+
+
+def read_classes(y: Labels) -> Labels:
+    """Return the labels of a classification with whole numbers as integers of numpy, which hold them exactly.
+
+    Raises ValueError when a label is missing: None, NaN, NaT or NA.
+    """
+    if y is None or hasattr(y, 'tocsr') or isinstance(y, np.ndarray) and y.dtype.kind in 'biufU':
+        return y
+    values = y if isinstance(y, (list, tuple)) else np.asarray(y)
+    if np.asarray(values).ndim != 1 or not len(values):
+        return y
+    if missing := [row for row, value in enumerate(values) if lacks_value(value)]:
+        raise ValueError(f'y: expected a label in each row, row {missing[0]} has {values[missing[0]]} '
+                         '(Input y contains NaN)')
+    if all(isinstance(value, (int, np.integer, Decimal)) and not isinstance(value, bool) and value == int(value)
+           for value in values):
+        integers = hold_integers(list(map(int, values)))
+        if integers is None:
+            raise ValueError('y: expected integers that int64 or uint64 holds, found '
+                             f'{min(values)} and {max(values)}: give labels as text')
+        return integers
+    return y
+
+
+def lacks_value(value: Any) -> bool:
+    """Tell whether a value is None, NaN, NaT or the NA of pandas."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # the NA of pandas is neither equal to itself nor not
+        return True
+
+
+def join_classes(*parts: Labels) -> np.ndarray:
+    """Return the distinct labels of all parts in increasing order, (K,).
+
+    Raises ValueError when they are numbers that no type of numpy holds exactly.
+    """
+    values = [np.unique(part) for part in parts if len(part)]
+    joint = np.unique(np.concatenate(values))
+    if joint.dtype.kind == 'f' and any(part.dtype.kind in 'iu' for part in values) and abs(joint).max() >= EXACT:
+        numbers = [value for part in values for value in part.tolist()]
+        whole = all(value == int(value) for value in numbers)
+        integers = hold_integers(list(map(int, numbers))) if whole else None
+        if integers is None:
+            raise ValueError('y: expected labels that one type of numpy holds exactly, found '
+                             f'{values[0].dtype} and {values[-1].dtype} up to {max(numbers)}: give labels as text')
+        joint = np.unique(integers)
+    return joint
+
+
+def number_labels(classes: np.ndarray, labels: Labels) -> np.ndarray:
+    """Return the number of each label's class, (n,). classes : of `join_classes`, these labels among them."""
+    labels = np.asarray(labels)
+    numbers = classes.dtype.kind in 'iuf' and labels.dtype.kind in 'iuf'
+    return np.searchsorted(classes, labels.astype(classes.dtype) if numbers else labels)
 
 
 def is_set_matrix(y: Labels) -> bool:

@@ -15,7 +15,7 @@ from mr_elm.io.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, ArrowSchema, F
 from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.columns import CodedColumn, NumberColumn, Table, Values
 from mr_elm.io.formats import RowFormat
-from mr_elm.io.labels import join_targets
+from mr_elm.io.labels import join_targets, write_label
 from mr_elm.io.parts import Batch, refuse_damage
 from mr_elm.typing import Floats
 
@@ -144,8 +144,8 @@ def to_numbers(array: Any) -> Any:
 
 
 def write_numbers(array: Any) -> list[str]:
-    """Return a column of numbers as text, '' for missing values."""
-    return ['' if value is None else repr(float(value)) for value in array.to_pylist()]
+    """Return a column of numbers as text, '' for missing values and NaN."""
+    return ['' if value is None or value != value else repr(float(value)) for value in array.to_pylist()]
 
 
 def to_matrix(array: Any) -> Floats:
@@ -156,16 +156,18 @@ def to_matrix(array: Any) -> Floats:
 
 
 def encode_values(array: Any, numeric: bool = False) -> tuple[tuple[str, ...], np.ndarray]:
-    """Number the values of a column by first appearance: (their text, (n,) int32 codes, -1 where none is).
+    """Number the values of a column by first appearance: (their text, (n,) int32 codes, -1 where none is, or NaN).
 
     numeric : write a boolean as 1 or 0.
     """
     if hasattr(array, 'dictionary_decode'):
         array = array.dictionary_decode()
     encoded = array.dictionary_encode()
-    names = tuple(str(int(value)) if numeric and isinstance(value, bool) else str(value)
-                  for value in encoded.dictionary.to_pylist())
-    return names, encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    values, codes = encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    names = tuple(str(int(value)) if numeric and isinstance(value, bool) else write_label(value) for value in values)
+    if gaps := [code for code, value in enumerate(values) if value != value]:
+        codes = np.where(np.isin(codes, gaps), -1, codes).astype(np.int32)
+    return names, codes
 
 
 def repeat_text(text: str, n_rows: int) -> Any:

@@ -81,7 +81,8 @@ def decide_header(rows: list[list[str]], options: RowOptions) -> bool:
     """Tell whether the first line names columns.
 
     It does when it holds the names that are known of the columns; when none of its fields is a number, though a later
-    line has some; or when the label alone is none, though all later labels are ("label,0,1,2").
+    line has some; or when the label alone is none, though all later labels are ("label,0,1,2"): it must have a name, or
+    else the other columns must be numbered, as pandas writes them.
     """
     if options.header != 'auto':
         return options.header == 'yes'
@@ -94,7 +95,10 @@ def decide_header(rows: list[list[str]], options: RowOptions) -> bool:
     except ValueError:
         return options.label_column in list(map(readable, rows[0]))
     labels = [row[column] for row in rows if options.labelled and -len(row) <= column < len(row)]
-    return len(labels) > 1 and not is_number(labels[0]) and all(map(is_number, labels[1:]))
+    if len(labels) < 2 or is_number(labels[0]) or not all(map(is_number, labels[1:])):
+        return False
+    others = rows[0][:column] + rows[0][column:][1:]
+    return bool(labels[0]) and labels[0] not in options.missing_texts or others == list(map(str, range(len(others))))
 
 
 def holds_names(fields: list[str], options: RowOptions) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.columns import Table, TextColumn
 from mr_elm.io.formats import RowError, RowFormat
-from mr_elm.io.labels import check_target, check_targets, join_targets
+from mr_elm.io.labels import check_target, check_targets, explain_missing, is_missing, join_targets, split_label
 from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
 
@@ -189,18 +189,19 @@ def decode_label(text: str, form: RowFormat) -> str:
 
 def check_label(name: str, form: RowFormat) -> str:
     """Return a label. Raises RowError when it cannot be one."""
-    if form.labels_separator is not None:
-        return name
     if form.target_columns:
         check_targets(name, form)
         return name
-    if not name:
-        raise RowError('missing label', 'the label is empty')
-    number = read_number(name)
-    if number is None and form.numeric_labels:
-        raise RowError('label is not a number', f'the label is {quote(name)}, and regression needs a number')
-    if number is not None and not math.isfinite(number):
-        raise RowError('nan or infinite', f'the label is {quote(name)}')
+    parts = [name] if form.labels_separator is None else split_label(name, form.labels_separator)
+    for part in parts:
+        if is_missing(part, form):
+            raise RowError('missing label', f'the label {explain_missing(part)}')
+    if form.numeric_labels:
+        number = read_number(name)
+        if number is None:
+            raise RowError('label is not a number', f'the label is {quote(name)}, and regression needs a number')
+        if not math.isfinite(number):
+            raise RowError('nan or infinite', f'the label is {quote(name)}')
     return name
 
 

@@ -3,8 +3,12 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
+from mr_elm.io.text import read_exact
+
 MAX_FEATURES = 10_000_000
 MAX_CATEGORIES = 100  # values of a column that have a feature of their own
+# what pandas, R, SQL and Python write where a value is missing; `none` and `na` are words, so they are classes
+MISSING_LABELS = ('', 'NA', '<NA>', 'NaN', 'nan', 'NAN', '-nan', 'null', 'NULL', 'None')
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class RowFormat:
     folders : (name, text) of the columns that the names of folders hold, as in city=Oslo (parquet, arrow).
     target_columns, target_names : positions and names of several targets, the first of which is label_column.
     labels_separator : what stands between the labels of a row, None where a row has one label.
+    missing_labels : texts that stand for a missing label; an empty label is missing whatever they are.
     """
 
     kind: str
@@ -56,11 +61,17 @@ class RowFormat:
     target_columns: tuple[int, ...] = ()
     target_names: tuple[str, ...] | None = None
     labels_separator: str | None = None
+    missing_labels: tuple[str, ...] = MISSING_LABELS
 
     @property
     def label_columns(self) -> tuple[int, ...]:
         """Return the positions of the label, or of all targets."""
         return self.target_columns or (() if self.label_column is None else (self.label_column,))
+
+    @cached_property
+    def missing_numbers(self) -> frozenset[Any]:
+        """Return the numbers that stand for a missing label: -1 does so where a file has -1.0."""
+        return frozenset(map(read_exact, self.missing_labels)) - {None}
 
     @property
     def width(self) -> int:
@@ -79,7 +90,8 @@ class RowFormat:
         """Make the format of a kind with what the user said of labels and of the width. known : its other fields."""
         return cls(kind, **{'labelled': options.labelled, 'ignore_label': options.ignore_label,
                             'numeric_labels': options.numeric_labels,
-                            'labels_separator': options.labels_separator, **known})
+                            'labels_separator': options.labels_separator,
+                            'missing_labels': options.missing_texts, **known})
 
     def to_json(self) -> dict:
         """Return the fields as a dictionary that JSON can hold."""
@@ -113,6 +125,7 @@ class RowOptions:
     max_categories : values of a category that have a feature of their own.
     targets, target_names : names or positions of several targets, and what they are called in files with names.
     labels_separator : what stands between the labels of a row, None where a row has one label.
+    missing_labels : texts that stand for a missing label, None for MISSING_LABELS.
     """
 
     kind: str = 'auto'
@@ -139,6 +152,12 @@ class RowOptions:
     targets: tuple[str | int, ...] = ()
     target_names: tuple[str, ...] | None = None
     labels_separator: str | None = None
+    missing_labels: tuple[str, ...] | None = None
+
+    @property
+    def missing_texts(self) -> tuple[str, ...]:
+        """Return the texts that stand for a missing label."""
+        return MISSING_LABELS if self.missing_labels is None else self.missing_labels
 
     @property
     def table(self) -> bool:

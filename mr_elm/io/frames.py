@@ -12,6 +12,7 @@ import numpy as np
 from mr_elm.errors import write_value
 from mr_elm.io.columns import CodedColumn, NumberColumn, Table, TextColumn, Values
 from mr_elm.io.formats import RowError, RowFormat
+from mr_elm.io.labels import hold_integers
 from mr_elm.io.selection import SHOWN
 from mr_elm.io.text import find_repeated
 from mr_elm.typing import Floats
@@ -178,4 +179,6 @@ def take_column(batch: Any, given: Any, rows: slice) -> Any:
     values = batch.column(given).to_pylist()
     if None in values:
         raise ValueError(f'X: expected a value in each row of column {write_value(given)}, found a missing one')
+    if type(values[0]) is int:  # numpy would take large ones for floats
+        return hold_integers(values)
     return np.array(values)

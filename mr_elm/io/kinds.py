@@ -64,7 +64,7 @@ class Kind:
     @property
     def unit(self) -> str:
         """Return what an error counts to say where a row is."""
-        return 'row' if self.magic else 'line'
+        return 'line' if self.reader is None else 'row'
 
 
 def find_kind(name: str) -> Kind:

@@ -19,6 +19,7 @@ class LineReader:
     encoding : Encoding of rows that are tables, or None to leave them as they are.
     counts : RowCounts of what was read so far.
     rejected : list of RejectedRow since the last block; the caller may empty it.
+    row_lines : the line of each row of the last block, counted from 0 in the split.
     With stop=True reading ends at the first bad row, which is then the only one in `rejected`.
     """
 
@@ -30,6 +31,7 @@ class LineReader:
         self.block_rows, self.encoding = block_rows, encoding
         self.counts = RowCounts(file, start)
         self.rejected: list[RejectedRow] = []
+        self.row_lines: Sequence[int] = ()
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
@@ -57,6 +59,7 @@ class LineReader:
         if block is not None:
             self.counts.headers += header
             self.counts.lines += len(block) + header
+            self.row_lines = range(self.counts.lines - len(block), self.counts.lines)
             self.counts.records += len(block) + header
         return block
 
@@ -74,6 +77,10 @@ class LineReader:
             self.counts.rejected[error.reason] += 1
         if self.stop and errors:
             del self.rejected[1:]
+        self.row_lines = range(first, first + len(lines))
+        if block is not None and len(block) < len(lines):
+            bad = {k for k, _ in errors}
+            self.row_lines = [first + row for k, row in enumerate(rows) if k not in bad]
         return block
 
     def _find_rows(self, lines: list[str]) -> Sequence[int]:

@@ -12,7 +12,7 @@ from mr_elm.io.blocks import BLOCK_ROWS, Block, encode_labels
 from mr_elm.io.columns import NumberColumn, Table, write_number
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
-from mr_elm.io.labels import join_targets
+from mr_elm.io.labels import join_targets, write_label
 from mr_elm.io.parts import Batch, BatchReader, Source, measure, refuse_damage
 from mr_elm.io.selection import SHOWN, Header, check_width, select_columns
 from mr_elm.io.store import NPY_HEADERS, read_array
@@ -20,6 +20,7 @@ from mr_elm.io.store import NPY_HEADERS, read_array
 ARRAY, ARCHIVE = b'\x93NUMPY', b'PK\x03\x04'
 PART_ROWS = 16 * BLOCK_ROWS
 NUMBERS = 'biuf'  # kinds of dtypes
+EXACT = 1e15  # from which on `write_number` rounds whole numbers
 
 
 class ArrayParts:
@@ -61,8 +62,9 @@ class ArrayParts:
         read_label = form.labelled and not form.ignore_label and labels is not None
         names, codes = encode_values(labels) if read_label and labels is not None else ((), None)
         if read_label and form.target_columns:
-            names, codes = encode_labels(join_targets([list(map(repr, rows[:, j].astype(float).tolist()))
-                                                       for j in form.target_columns]))
+            names, codes = encode_labels(join_targets([
+                ['' if value != value else repr(value) for value in rows[:, j].astype(float).tolist()]
+                for j in form.target_columns]))
         X = rows[:, form.feature_positions].astype(float)
         weights = None if form.weight_column is None else rows[:, form.weight_column].astype(float)
         features = Table(tuple(map(NumberColumn, X.T)), len(X)) if form.table else X
@@ -138,10 +140,14 @@ def encode_values(values: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
     """Number labels by first appearance: (their text, (n,) int32 codes, -1 for NaN)."""
     distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    write = str if distinct.dtype.kind in 'bU' else write_number
-    names = [write(value) for value in distinct[order].tolist()]
+    names = [write_value(value) for value in distinct[order].tolist()]
     codes = np.argsort(order)[inverse].astype(np.int32)
     return tuple(names), codes
+
+
+def write_value(value: Any) -> str:
+    """Write a label, '' for NaN."""
+    return write_number(value) if isinstance(value, float) and not abs(value) >= EXACT else write_label(value)
 
 
 def show_row(rows: np.ndarray, labels: np.ndarray | None, row: int) -> str:

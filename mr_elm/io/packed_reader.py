@@ -12,6 +12,7 @@ class PackedReader:
     """Read the packed blocks of one split; the same interface as `LineReader`.
 
     counts : RowCounts, where lines are rows.
+    row_lines : as in `LineReader`.
     packing : what the task that packed these rows counted, one dictionary an end line.
     """
 
@@ -21,6 +22,7 @@ class PackedReader:
         self.form = form
         self.counts = RowCounts(file, start)
         self.packing: list[dict] = []
+        self.row_lines = range(0)
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield the blocks. Raises DataFormatError with the position of a damaged one."""
@@ -51,6 +53,7 @@ class PackedReader:
                 block.targets  # noqa: B018 - labels must be numbers for regression
         except ValueError as error:
             raise DataFormatError(f'{self._position()}: {error}') from None
+        self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
         self.counts.lines += len(block)
         self.counts.used += len(block)
         return block

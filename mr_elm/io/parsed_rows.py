@@ -7,7 +7,7 @@ machine, or wherever an engine keeps them.
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import IO, Any
@@ -38,7 +38,8 @@ class RowKeeper:
     def keep(self, block: Block) -> bytes:
         """Return the record of a block that the reader has just read."""
         self._note_rejected()  # the caller may empty the list of the reader, or not
-        header = describe_block(block)
+        lines = self.reader.row_lines
+        header = {**describe_block(block), 'lines': lines.start if isinstance(lines, range) else list(lines)}
         return self._write(header) + join_parts(block, header)
 
     def close(self, error: str | None = None) -> bytes:
@@ -67,6 +68,7 @@ class KeptRows:
         self.counts = RowCounts(file, start)
         self.rejected: list[RejectedRow] = []
         self.packing: list[dict] = []
+        self.row_lines: Sequence[int] = ()
 
     def blocks(self, records: Iterable[Any]) -> Iterator[Block]:
         """Yield the blocks. Raises DataFormatError when the split could not be read, or its end is missing."""
@@ -75,7 +77,8 @@ class KeptRows:
             if 'counts' in header:
                 self._close(header)
                 return
-            block = read_parts(header, data)
+            block, lines = read_parts(header, data), header['lines']
+            self.row_lines = range(lines, lines + len(block)) if isinstance(lines, int) else lines
             self.counts.used += len(block)
             yield replace(block, X=widen(block.X, self.form.n_features or 0))
         raise DataFormatError(f'{self.counts.file}: expected the end of the parsed rows, they were changed')
@@ -114,6 +117,7 @@ class ParsedRows(KeptRows):
         with replace_file(self.path) as stream:
             for block in self.reader.blocks(count_chunks(chunks, keeper.count)):
                 stream.write(keeper.keep(block))
+                self.row_lines = self.reader.row_lines
                 yield block
             stream.write(keeper.close())
 

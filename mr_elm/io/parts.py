@@ -107,6 +107,7 @@ class BatchReader:
         self.form, self.stop, self.encoding = form, stop, encoding
         self.counts = RowCounts(file, start)
         self.rejected: list[RejectedRow] = []
+        self.row_lines: Sequence[int] = ()
 
     def blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
         """Yield the rows of each batch that can be used."""
@@ -123,6 +124,8 @@ class BatchReader:
         rows = np.delete(np.arange(len(batch.block)), sorted(errors))
         block, late = encode_or_reject(drop_rows(batch.block, rows) if errors else batch.block, self.encoding)
         errors |= {int(rows[row]): error for row, error in late}
+        n = len(batch.block)
+        self.row_lines = [first + row for row in range(n) if row not in errors] if errors else range(first, first + n)
         self.counts.lines += len(batch.block)
         self.counts.records += len(batch.block)
         for row in sorted(errors)[:1 if self.stop else None]:

@@ -1,6 +1,7 @@
 """Read and quote pieces of text, the same for all readers of rows."""
 from collections import Counter
 from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
 
 
 def read_number(text: str) -> float | None:
@@ -9,6 +10,15 @@ def read_number(text: str) -> float | None:
         return None if '_' in text else float(text)
     except ValueError:
         return None
+
+
+def read_exact(text: str) -> Decimal | None:
+    """Read a finite decimal number without rounding it, or return None for any other text."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and '_' not in text else None
 
 
 def quote(text: str, limit: int = 40) -> str:

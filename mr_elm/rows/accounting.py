@@ -127,12 +127,12 @@ class Accounts:
 
     def rejected(self) -> Iterator[RejectedLine]:
         """Yield the rows left out as RejectedLine, in input order."""
-        before = self._lines_before()
+        before = self.lines_before()
         for (number, start, ordinal), row in sorted(self.rows.items()):
             line = before.get((number, start), 0) + ordinal + 1
             yield RejectedLine(self.plan.files[number].path, line, row['reason'], row['detail'], row['line'])
 
-    def _lines_before(self) -> dict[tuple[int, int], int]:
+    def lines_before(self) -> dict[tuple[int, int], int]:
         """Count the lines of each file in front of each split."""
         before, total = {}, Counter[int]()
         for (number, start), counts in sorted(self.counts.items()):

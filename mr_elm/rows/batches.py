@@ -14,11 +14,12 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.io.columns import NumberColumn, Table, Values
 from mr_elm.io.formats import RowError
 from mr_elm.io.frames import Frame, read_values, to_matrix
-from mr_elm.io.text import read_number
+from mr_elm.io.labels import read_labels
 from mr_elm.model_base import Model
 from mr_elm.models import read_model
 from mr_elm.typing import Floats, Rows
 
+EXACT = 2**53  # up to which float64 holds all integers
 PREDICTION, PROBABILITY = 'prediction', 'probability'  # columns with what a model says
 ITEM = re.compile(r'(.*)\[(\d+)\]', re.DOTALL)  # the name of a feature that is an item of an array
 
@@ -60,9 +61,14 @@ def has_probabilities(model: Model) -> bool:
 
 
 def find_labels(model: Model) -> np.ndarray:
-    """Return the classes as numbers, (K,), if all are, else as text; none for a regression."""
-    numbers = [read_number(name) for name in model.classes]
-    return np.array(model.classes, object) if None in numbers else np.array(numbers, float)
+    """Return the classes, (K,): as float64, or int64, if that holds all of them, else as text; none for a regression.
+    """
+    labels = read_labels(model.classes)
+    if labels.dtype == np.int64 and max(map(abs, labels.tolist())) > EXACT:
+        return labels
+    if labels.dtype.kind in 'if':
+        return labels.astype(float)
+    return np.array(model.classes, object)
 
 
 def read_features(model: Model, batch: Any, sizes: Mapping[str, int]) -> Rows:

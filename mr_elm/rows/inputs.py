@@ -151,7 +151,7 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     manifest = load_manifest(pack) if pack else None
     encoding = check_pack(pack, manifest, options) if manifest else options.encoding
     if manifest:
-        labels = check_labels_of_pack(pack, manifest['input'], options)
+        labels = check_labels_of_pack(pack, manifest, options)
         files = [replace(file, format=replace(file.format, **labels)) for file in files]
     return InputPlan(files, pack, manifest, encoding, options.max_categories)
 

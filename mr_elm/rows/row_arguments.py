@@ -3,7 +3,7 @@ import argparse
 import csv
 from collections.abc import Callable
 
-from mr_elm.io.formats import MAX_CATEGORIES, MAX_FEATURES, RowOptions
+from mr_elm.io.formats import MAX_CATEGORIES, MAX_FEATURES, MISSING_LABELS, RowOptions
 from mr_elm.io.kinds import KINDS
 
 
@@ -40,6 +40,9 @@ def add_row_arguments(add: Callable) -> None:
         'features of a row (default: detected from the file)'))
     add('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
         help=AdvancedHelp('largest index that libsvm text may have (default: %(default)s)'))
+    add('--missing-labels', type=read_texts, metavar='A,...', help=AdvancedHelp(
+        'texts that stand for a missing label, with which a row is bad; an empty label always is (default: '
+        f'{",".join(MISSING_LABELS[1:])}, or those of the model)'))
     add('--bad-rows', choices=('stop', 'skip'), default='stop',
         help='stop, or skip and count bad rows (default: %(default)s)')
 
@@ -80,6 +83,11 @@ def read_columns(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def read_texts(text: str) -> tuple[str, ...]:
+    """Read a list of texts, as csv writes them; one of them may be empty."""
+    return tuple(field.strip() for field in next(csv.reader([text], skipinitialspace=True)) or [''])
+
+
 def read_delimiter(text: str) -> str | None:
     """Read --delimiter: one character, auto, or None for white space."""
     character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
@@ -110,5 +118,6 @@ def row_options(args: argparse.Namespace, **known: object) -> RowOptions:
         'weight_column': None if args.weight_column == 'none' else args.weight_column,
         'label_column': 0 if args.label_column is None else args.label_column,
         'n_features': args.n_features, 'max_features': args.max_features, 'columns': args.columns, 'drop': args.drop,
+        'missing_labels': args.missing_labels,
         **{name: getattr(args, name) for name in ('encode', 'max_categories', 'targets', 'labels_separator')
            if hasattr(args, name)}, **known})

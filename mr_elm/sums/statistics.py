@@ -1,5 +1,5 @@
 """Summarise columns and labels in one pass, in pieces that merge."""
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -10,8 +10,8 @@ from mr_elm import sparse as sp
 from mr_elm.errors import one_line
 from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.encoded_rows import EncodedRows
-from mr_elm.io.labels import split_label
-from mr_elm.io.text import read_number
+from mr_elm.io.labels import label_keys, split_label
+from mr_elm.io.text import quote
 from mr_elm.io.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
 
@@ -92,6 +92,9 @@ class ColumnStatistics:
         return cls(float(n), *columns)
 
 
+MANY_ROWS = 1000  # among more rows, a class of a single one is probably a mistake
+USUAL_ROWS = 10   # rows of a class on average: where they are fewer, single ones are usual
+SHOWN = 3         # classes in a message
 COLUMNS = ('minimum', 'maximum', 'mean', 'squares')
 
 
@@ -146,16 +149,17 @@ def make_zeros(n: float, n_features: int) -> ColumnStatistics:
 class LabelTable:
     """Count each label and remember where it first stood.
 
-    entries : name -> [rows, first place, sum of weights], a place is [file number, split start, ordinal];
+    entries : name -> [rows, first place, sum of weights], a place is [file number, split start, line of the split];
         the weights are the rows where they are left out.
     """
 
     def __init__(self, entries: dict[str, list] | None = None) -> None:
         self.entries = {name: [*entry, float(entry[0])][:3] for name, entry in (entries or {}).items()}
 
-    def add_block(self, block: Block, place: list[int], separator: str | None = None) -> None:
-        """Count the labels of a block whose first row stands at `place`; names without a row are left out.
+    def add_block(self, block: Block, split: list[int], lines: Sequence[int], separator: str | None = None) -> None:
+        """Count the labels of a block; names without a row are left out.
 
+        split : [file number, split start]. lines : of the rows, counted from 0 in the split.
         separator : what stands between the labels of a row, None where a row has one label.
         """
         counts = np.bincount(block.codes, minlength=len(block.names))
@@ -163,7 +167,7 @@ class LabelTable:
         for code, first in zip(*np.unique(block.codes, return_index=True), strict=True):
             names = [block.names[code]] if separator is None else split_label(block.names[code], separator)
             for name in names:
-                self.add(name, int(counts[code]), [*place[:-1], place[-1] + int(first)], float(weights[code]))
+                self.add(name, int(counts[code]), [*split, lines[first]], float(weights[code]))
 
     def add(self, name: str, count: int, place: list[int], weight: float | None = None) -> None:
         """Count a label some more times."""
@@ -172,11 +176,41 @@ class LabelTable:
         entry[1] = min(entry[1], place)
         entry[2] += count if weight is None else weight
 
+    def count_lines_of_files(self, lines_before: Mapping[tuple[int, int], int]) -> None:
+        """Count the lines of places in their files instead of their splits.
+
+        lines_before : (file number, split start) -> lines of the file in front of the split.
+        """
+        for entry in self.entries.values():
+            number, start, line = entry[1]
+            entry[1] = [number, 0, lines_before[number, start] + line]
+
     def merge(self, other: 'LabelTable') -> 'LabelTable':
         """Take in another table."""
         for name, entry in other.entries.items():
             self.add(name, *entry)
         return self
+
+
+def find_single_rows(counts: Sequence[int]) -> list[int]:
+    """Return the numbers of classes that are probably none: they have one row, the others have many.
+
+    counts : rows of each class.
+    """
+    single = [k for k, count in enumerate(counts) if count == 1]
+    n_rows, n_others = sum(counts) - len(single), sum(count > 1 for count in counts)
+    return single if sum(counts) > MANY_ROWS and n_rows >= USUAL_ROWS * n_others > 0 else []
+
+
+def describe_single_rows(places: Sequence[tuple[str, str]], n_rows: int) -> str:
+    """Say for people which classes have one row only. places : (name of a class, where its row stands)."""
+    shown = ', '.join(f'{quote(name)} ({place})' for name, place in places[:SHOWN])
+    if len(places) == 1:
+        return (f'expected many rows of each class, found one row of the class {shown} among {n_rows:,} rows: is it a '
+                'label?')
+    more = f' and {len(places) - SHOWN} more' if len(places) > SHOWN else ''
+    return (f'expected many rows of each class, found one row of each of {len(places)} classes, {shown}{more}, among '
+            f'{n_rows:,} rows: are they labels?')
 
 
 @dataclass(frozen=True)
@@ -196,14 +230,12 @@ class Classes:
 
     @classmethod
     def of(cls, table: LabelTable) -> 'Classes':
-        """Order the labels: by value when all are numbers (equal values are one class), else by the bytes of the text.
+        """Order the labels by their `label_keys`: numbers by their exact values, or else texts by their bytes.
 
         A class of several spellings is named as first met in input order.
         """
         entries = table.entries
-        keys: dict[str, Any] = {name: read_number(name) for name in entries}
-        if None in keys.values():
-            keys = {name: name.encode() for name in entries}
+        keys = label_keys(entries)
         order = sorted(set(keys.values()))
         number = {key: i for i, key in enumerate(order)}
         names, counts, weights = [''] * len(order), [0] * len(order), [0.0] * len(order)

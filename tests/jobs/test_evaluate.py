@@ -104,7 +104,7 @@ def test_the_table_tells_the_same(elm, model, write, csv_of, table, scored):
         assert any(line.split()[1:] == [str(n) for n in row] for line in done.out.splitlines())
 
 
-@pytest.mark.parametrize('label', ['', 'nan', 'inf'])
+@pytest.mark.parametrize('label', ['', 'nan', 'NA'])
 def test_a_row_without_a_usable_label_cannot_be_scored(elm, model, write, label):
     path = write('rows.csv', f'1,2,3,4\n{label},2,3,4\n')
     done = elm('evaluate', model, path, '-q')

@@ -93,7 +93,7 @@ def test_every_line_is_in_the_account(write, by_hand, read_pairs):
     counts = next(value for kind, _, value in pairs if kind == 'counts')
     assert {name: counts[name] for name in ('lines', 'headers', 'blank', 'comments', 'used')} == {
         'lines': 9, 'headers': 1, 'blank': 2, 'comments': 0, 'used': 2}
-    assert counts['rejected'] == {'nan or infinite': 2, 'not a number': 1, 'wrong width': 1}
+    assert counts['rejected'] == {'missing label': 1, 'nan or infinite': 1, 'not a number': 1, 'wrong width': 1}
     rejected = {int(place[2]): value['line'] for kind, place, value in pairs if kind == 'rejected'}
     assert rejected == {4: 'nan,1,2', 5: '0,5,x', 6: '1,5,inf', 7: '1,5'}
 

@@ -224,8 +224,9 @@ def test_one_target_is_the_label(train, say, targets):
     assert say(model, targets) == say(train('elm', targets, '--label-column', 'y1', *words), targets)
 
 
-@pytest.mark.parametrize('value, reason', [('', "missing target: target 'y2' is empty"), ('nan', 'nan or infinite'),
-                                           ('many', "target is not a number: target 'y2' is 'many'")])
+@pytest.mark.parametrize('value, reason', [
+    ('', "missing target: target 'y2' is empty"), ('nan', "missing target: target 'y2' is 'nan'"),
+    ('inf', 'nan or infinite'), ('many', "target is not a number: target 'y2' is 'many'")])
 def test_a_row_without_a_number_for_each_target_is_a_bad_row(value, reason, refuse, elm, targets, write, tmp_path):
     lines = targets.read_text().splitlines()
     lines[7] = lines[7].rpartition(',')[0] + ',' + value

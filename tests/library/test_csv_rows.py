@@ -75,7 +75,7 @@ REASONS = [
     ('a,1', 'wrong width'), ('a,1,2,3', 'wrong width'), ('a', 'wrong width'), ('a,1,x', 'not a number'),
     ('a,1,', 'not a number'), ('a,,1', 'not a number'), ('a,1,nan', 'nan or infinite'), ('a,-inf,1', 'nan or infinite'),
     ('a,1e999,1', 'nan or infinite'), (',1,2', 'missing label'), ('  ,1,2', 'missing label'),
-    ('"",1,2', 'missing label'), ('nan,1,2', 'nan or infinite'), ('inf,1,2', 'nan or infinite'),
+    ('"",1,2', 'missing label'), ('nan,1,2', 'missing label'), ('"NA",1,2', 'missing label'),
     ('a,1,\0', 'binary data'), ('a,1_0,2', 'not a number'), ('"a,1,2', 'bad quotes'), ('"a"b,1,2', 'bad quotes'),
     ('a,0x10,2', 'not a number'), ('a,1 2,3', 'not a number'), ('a,"1,2",3', 'not a number'),
     ('a,1,2\x00\x01', 'binary data'), ('a,1,2d5', 'not a number'),

@@ -87,7 +87,7 @@ REASONS = [
     ('1 2:1 2:1', 'indices not rising'), ('1 10000001:1', 'index too large'), (f'1 {"9" * 20}:1', 'index too large'),
     (f'1 {"9" * 5000}:1', 'index too large'), ('1 1:2:3', 'not a number'), ('1 a:1', 'bad index'),
     ('1 1:b', 'not a number'), ('1 1:nan', 'nan or infinite'), ('1 1:inf', 'nan or infinite'),
-    ('1 1:1e999', 'nan or infinite'), ('1:2 3:4', 'missing label'), ('nan 1:2', 'nan or infinite'),
+    ('1 1:1e999', 'nan or infinite'), ('1:2 3:4', 'missing label'), ('nan 1:2', 'missing label'),
     ('1 1', 'not index:value'), ('1 1:2 3', 'not index:value'), ('1 1:', 'not a number'), ('1 :1', 'bad index'),
     ('1 1: 2', 'not a number'), ('1 1 :2', 'not index:value'), ('1 1-2:', 'bad index'), ('1 1-2:3', 'bad index'),
     ('1 1.5:2', 'bad index'), ('1 1:2\0', 'binary data'), ('1 1:1_0', 'not a number'), ('1 1:0x1', 'not a number'),

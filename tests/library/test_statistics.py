@@ -1,13 +1,23 @@
 """Statistics: one pass, many merged, or numpy on the whole, all the same; and what a class is."""
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.encoded_rows import EncodedRows
-from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable, join_columns, make_zeros
+from mr_elm.sums.statistics import (
+    Classes,
+    ColumnStatistics,
+    LabelTable,
+    find_single_rows,
+    join_columns,
+    make_zeros,
+)
 
 N, D = 300, 5
 
@@ -77,8 +87,8 @@ def test_rows_of_an_encoded_table_have_the_statistics_of_their_matrix(columns):
     rng = np.random.default_rng(0)
     ones = np.column_stack([rng.integers(1, 4, 500), np.where(rng.random(500) < 0.5, 6, -1), np.full(500, 7)])
     X, weights = EncodedRows(rng.standard_normal((500, len(columns))), columns, ones, 9), rng.uniform(0.5, 2, 500)
-    for given in (None, weights):
-        found, expected = (ColumnStatistics.of(rows, given).to_arrays() for rows in (X, X.spread()))
+    for times in (None, weights):
+        found, expected = (ColumnStatistics.of(rows, times).to_arrays() for rows in (X, X.spread()))
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
@@ -106,7 +116,8 @@ def table_of(labels, start=0, block=4):
     table = LabelTable()
     for i in range(0, len(labels), block):
         names, codes = encode_labels(labels[i:i + block])
-        table.add_block(Block(np.zeros((len(codes), 1)), names, codes), [0, 0, start + i])
+        lines = range(start + i, start + i + len(codes))
+        table.add_block(Block(np.zeros((len(codes), 1)), names, codes), [0, 0], lines)
     return table
 
 
@@ -118,7 +129,8 @@ def test_labels_are_counted_and_their_first_place_kept():
 
 def test_a_name_without_a_row_in_its_block_is_not_counted():
     table = LabelTable()
-    table.add_block(Block(np.zeros((3, 1)), ('a', 'b', 'c'), np.array([2, 0, 2])), [0, 7, 10])
+    table.add_block(Block(np.zeros((3, 1)), ('a', 'b', 'c'), np.array([2, 0, 2])), [0, 7],
+                    range(10, 13))
     assert table.entries == {'a': [1, [0, 7, 11], 1.0], 'c': [2, [0, 7, 10], 2.0]}
 
 
@@ -135,8 +147,8 @@ def test_tables_merge_in_any_order_to_the_table_of_the_whole(seed):
 
 def test_labels_keep_the_sum_of_the_weights_of_their_rows():
     first, second = LabelTable(), LabelTable()
-    first.add_block(Block(np.zeros((3, 1)), ('b', 'a'), np.array([0, 1, 0]), np.array([0.5, 2, 4])), [0, 0, 0])
-    second.add_block(Block(np.zeros((2, 1)), ('a', 'c'), np.array([0, 1]), np.array([8.0, 16])), [0, 9, 0])
+    first.add_block(Block(np.zeros((3, 1)), ('b', 'a'), np.array([0, 1, 0]), np.array([0.5, 2, 4])), [0, 0], range(3))
+    second.add_block(Block(np.zeros((2, 1)), ('a', 'c'), np.array([0, 1]), np.array([8.0, 16])), [0, 9], range(2))
     merged = first.merge(LabelTable(second.entries))
     assert merged.entries == {'b': [2, [0, 0, 0], 4.5], 'a': [2, [0, 0, 1], 10.0], 'c': [1, [0, 9, 1], 16.0]}
     assert Classes.of(merged).weights == [10.0, 4.5, 16.0] and Classes.of(merged).counts == [2, 2, 1]
@@ -152,6 +164,12 @@ def test_labels_keep_the_sum_of_the_weights_of_their_rows():
     (['10', '9', 'x'], ['10', '9', 'x'], [1, 1, 1]),
     (['1', '1.0', 'x'], ['1', '1.0', 'x'], [1, 1, 1]),
     (['1_0', '9', '10'], ['10', '1_0', '9'], [1, 1, 1]),
+    (['1000', '1e3', '01000.0', '0999'], ['0999', '1000'], [1, 3]),
+    (['9007199254740993', '9007199254740992', '+9007199254740993.0'], ['9007199254740992', '9007199254740993'], [1, 2]),
+    (['1e400', '-1e400', '1e399', '10e399', '0'], ['-1e400', '0', '1e399', '1e400'], [1, 1, 1, 2]),
+    (['0.1', '0.10', '0.1000000000000000055511151231257827'], ['0.1', '0.1000000000000000055511151231257827'], [2, 1]),
+    (['2', '10', 'inf'], ['10', '2', 'inf'], [1, 1, 1]),
+    (['2', '10', 'sNaN'], ['10', '2', 'sNaN'], [1, 1, 1]),
 ])
 def test_classes_are_ordered_by_value_or_else_by_bytes_and_named_as_first_met(labels, names, counts):
     classes = Classes.of(table_of(labels))
@@ -159,12 +177,28 @@ def test_classes_are_ordered_by_value_or_else_by_bytes_and_named_as_first_met(la
     assert set(classes.index) == set(labels)
     for label in labels:
         name = names[classes.index[label]]
-        assert name == label or float(name) == float(label)
+        assert name == label or Fraction(name) == Fraction(label)
 
 
 def test_the_first_spelling_is_that_of_the_earliest_file_and_split():
     table = LabelTable({'1.0': [5, [1, 0, 0]], '+1': [1, [0, 500, 7]], '1': [9, [0, 500, 30]]})
     assert Classes.of(table).names == ['+1'] and Classes.of(table).counts == [15]
+
+
+@given(st.lists(st.integers(-2**70, 2**70) | st.integers(2**53 - 3, 2**53 + 3), min_size=1, max_size=8),
+       st.lists(st.sampled_from(['{}', '{}.0', '{}e0', '{}00e-2', ' {} ']), min_size=8, max_size=8))
+def test_the_classes_of_integers_are_exact_however_they_are_written(numbers, spellings):
+    labels = [spelling.format(number) for spelling, number in zip(spellings, numbers, strict=False)]
+    classes = Classes.of(table_of(labels))
+    assert [Fraction(name.strip()) for name in classes.names] == sorted(set(numbers))
+    assert [classes.index[label] for label in labels] == [sorted(set(numbers)).index(number) for number in numbers]
+
+
+@pytest.mark.parametrize('counts, single', [
+    ([1200, 1], [1]), ([1, 600, 600], [0]), ([999, 1], []), ([1000, 1], [1]), ([600, 1, 600, 1, 1], [1, 3, 4]),
+    ([2] * 600 + [1] * 600, []), ([1] * 1500, []), ([40] * 30 + [1], [30]), ([5, 1], []), ([1200, 2], [])])
+def test_a_class_of_one_row_is_found_where_others_have_many(counts, single):
+    assert find_single_rows(counts) == single
 
 
 @pytest.mark.parametrize('sparse', [False, True])

@@ -14,10 +14,9 @@ def number(text):
 
 
 def label(text):
-    """Check that a label, UTF-8 decoded as Latin-1, is there and no infinite number; returns it decoded."""
+    """Check that a label, UTF-8 decoded as Latin-1, is there; returns it decoded."""
     text = text.encode('latin-1').decode('utf-8')
-    endless = NUMBER.fullmatch(text) and math.isinf(float(text))
-    if not text or endless or text.strip().lower().lstrip('+-') in ('nan', 'inf', 'infinity'):
+    if text.strip() in ('', 'NA', '<NA>', 'NaN', 'nan', 'NAN', '-nan', 'null', 'NULL', 'None'):
         raise ValueError(text)
     return text
 

@@ -102,10 +102,23 @@ def test_classes_that_are_text_are_predicted_as_text(df):
 def test_rows_that_cannot_be_used_are_skipped_if_asked(df):
     holes = df.withColumn('y', F.when(F.col('a') < 1, F.col('y')))
     n_missing = holes.filter('y is null').count()
-    with pytest.raises(ValueError, match=rf"column 'y' is null in {n_missing} of 300 rows: bad_rows='skip'"):
+    with pytest.raises(ValueError, match=rf"column 'y' has none in {n_missing} of 300 rows: bad_rows='skip'"):
         notebook.train(holes)
     header = notebook.train(holes, hidden=9, bad_rows='skip').trained.header
     assert (header.n_rows_used, header.n_rows_rejected) == (300 - n_missing, n_missing)
+
+
+def test_labels_are_exact_and_may_be_missing(session):
+    rows = [(2**53 + i % 3, float(i % 3), float(i % 7)) for i in range(60)]
+    df = session.createDataFrame(rows, 'y bigint, a double, b double')
+    model = notebook.train(df, hidden=20, nu=1000)
+    assert model.trained.classes == [str(2**53 + k) for k in range(3)]
+    assert collect(model.transform(df)) == [y for y, *_ in rows]
+    for missing in (df.withColumn('y', F.when(F.col('y') != 2**53, F.col('y') * 1.0).otherwise(np.nan)),
+                    df.withColumn('y', F.when(F.col('y') != 2**53, F.col('a').cast('string')).otherwise('NA'))):
+        with pytest.raises(ValueError, match="column 'y' has none in 20 of 60 rows"):
+            notebook.train(missing, hidden=9)
+    assert notebook.train(missing, hidden=9, missing_labels=['?']).trained.classes == ['1.0', '2.0', 'NA']
 
 
 def test_the_staged_rows_are_removed(df, tmp_path, monkeypatch):

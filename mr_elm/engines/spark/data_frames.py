@@ -119,11 +119,17 @@ def write_rows(df: Any, folder: str) -> Any:
     return df.sparkSession.read.parquet(folder)
 
 
-def demand_labels(df: Any, label: str, skips: bool) -> None:
-    """Raise ValueError when a DataFrame has no rows, or some have no label, unless bad rows are skipped."""
-    n_rows, n_missing = df.count(), df.filter(read_column(df, label).isNull()).count()
+def demand_labels(df: Any, label: str, missing: Iterable[str], skips: bool) -> None:
+    """Raise ValueError when a DataFrame has no rows, or some have no label, unless bad rows are skipped.
+
+    missing : texts that stand for a missing label.
+    """
+    column, functions = read_column(df, label), import_module('pyspark.sql.functions')
+    lacks = column.isNull() | functions.trim(column.cast('string')).isin('', 'NaN', *missing) if (
+        find_kind(df, label) == NUMBER) else column.isNull() | functions.trim(column).isin('', *missing)
+    n_rows, n_missing = df.count(), df.filter(lacks).count()
     if not n_rows:
         raise ValueError('df: expected rows, found none')
     if n_missing and not skips:
-        raise ValueError(f"df: expected a label in each row, column {label!r} is null in {n_missing:,} of {n_rows:,} "
+        raise ValueError(f"df: expected a label in each row, column {label!r} has none in {n_missing:,} of {n_rows:,} "
                          "rows: bad_rows='skip' leaves these rows out")
