@@ -28,6 +28,10 @@ class NumericalWarning(UserWarning):
     """Warn that a matrix was too ill-conditioned for the usual factorisation."""
 
 
+class UnsuitableWarning(UserWarning):
+    """Warn that another machine is far better for the rows."""
+
+
 EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 
 

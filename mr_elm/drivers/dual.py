@@ -17,6 +17,7 @@ from mr_elm.history import make_event
 from mr_elm.io.wire import make_key
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
+from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
@@ -35,7 +36,7 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
     data = DataSet(plan, engine, options.bad_rows)
-    summary, classes, task = begin(data, options)
+    summary, classes, task = begin(data, options, judged=True)
     demand_memory(plan, task, classes, options.memory)
     keys = [make_key('rows', *place) for place in product(range(task.scheme.n_machines), range(task.partitions))]
     parts = read_machines(run_problem(data, MRDual, task, 'machines', keys))
@@ -49,13 +50,14 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
     made: Made = header, task.model_arrays(machines)
     if options.probabilities:
         made = add_probabilities(data, made, task, classes, options.threshold)
+    judge_machine(made, summary, classes)
     return *made, data.first
 
 
-def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTask]:
-    """Learn what the rows of a DataSet are and state the problem."""
+def begin(data: DataSet, options: DualOptions, judged: bool = False) -> tuple[Summary, Classes, DualTask]:
+    """Learn what the rows of a DataSet are and state the problem. judged : see `learn_rows`."""
     summary, classes = learn_rows(data, 'classification', seed=options.seed, n_sampled=options.n_sampled,
-                                  positive=options.positive)
+                                  positive=options.positive, judged=judged)
     with one_thread():
         return summary, classes, state_task(options, summary, classes)
 

@@ -18,6 +18,7 @@ from mr_elm.history import make_event
 from mr_elm.machines.calibrating import Made, add_intervals, demand_every_class
 from mr_elm.machines.fold_machines import FOLD, FOLDS
 from mr_elm.machines.kernel import KernelMachine, make_rough
+from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.machines.options import KELMOptions
@@ -49,6 +50,7 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
             made = fit_to(data.source, made, fold or hold_out(data, solution), data.options.threshold, kind)
         if data.options.intervals:
             made = add_intervals(*made, fold or hold_out(data, solution))
+        judge_machine(made, data.summary, data.classes)
         return *made, data.source.first
 
 

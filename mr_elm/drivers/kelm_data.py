@@ -94,7 +94,7 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
     """
     source = DataSet(plan, engine, options.bad_rows)
     summary, classes = learn_rows(source, options.task, seed=options.seed, n_sampled=options.n_sampled,
-                                  refuses=options.needs_one_label, positive=options.positive)
+                                  refuses=options.needs_one_label, positive=options.positive, judged=True)
     with one_thread():
         task, kernel, learned = state_rows(options, summary, classes)
     say_metric(engine.reporter, learned)

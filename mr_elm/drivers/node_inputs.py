@@ -19,13 +19,13 @@ class NodeInputs(NodeProblem):
 
     @classmethod
     def learn(cls, data: DataSet, options: PESVMOptions, n_landmarks: int = 0,
-              refuses: str = 'this training') -> NodeInputs:
-        """Look at the rows once, and learn a metric if options ask for one. refuses : see `learn_rows`.
+              refuses: str = 'this training', judged: bool = False) -> NodeInputs:
+        """Look at the rows once, and learn a metric if options ask for one. refuses, judged : see `learn_rows`.
 
         Raises DataFormatError when the rows cannot be used.
         """
         found = learn_rows(data, options.task, n_landmarks, options.seed, options.n_sampled, refuses,
-                           options.positive)
+                           options.positive, judged)
         inputs = cls(options, *found, data)
         return inputs.announce_metric() if options.n_sampled else inputs
 

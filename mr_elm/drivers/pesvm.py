@@ -14,6 +14,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.calibrating import Made
+from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import describe_targets
@@ -52,7 +53,8 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     """Do what `train` does, on a DataSet that other passes may have read before."""
     if like is None:
         demand_memory(options)
-    inputs = NodeInputs.learn(data, options, options.n_landmarks if like is None else 0, options.needs_one_label)
+    n_landmarks = options.n_landmarks if like is None else 0
+    inputs = NodeInputs.learn(data, options, n_landmarks, options.needs_one_label, judged=True)
     demand_targets_of(like, inputs)
     if like is not None:
         inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
@@ -66,9 +68,11 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     if solver == PASSES:
         data.engine.reporter.say(f'solving by passes: {reason}')
         start = None if like is None else like.arrays['output_weights']
-        return *pesvm_passes.train(inputs, layer, steps, start), data.first
-    sums = sum_up(inputs, layer, steps)
-    return *make_model(inputs, layer, steps, sums), data.first
+        made = pesvm_passes.train(inputs, layer, steps, start)
+    else:
+        made = make_model(inputs, layer, steps, sum_up(inputs, layer, steps))
+    judge_machine(made, inputs.summary, inputs.classes)
+    return *made, data.first
 
 
 def demand_targets_of(like: HiddenNodeModel | None, inputs: NodeInputs) -> None:

@@ -10,6 +10,7 @@ from mr_elm.io.encoding import CATEGORY, Encoding
 from mr_elm.io.kinds import find_kind
 from mr_elm.io.labels import find_twins
 from mr_elm.io.text import quote, read_exact
+from mr_elm.machines.linear_check import FEWEST_FEATURES, N_ROWS
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
@@ -21,15 +22,17 @@ from mr_elm.sums.values import ColumnValues, choose_encoding
 
 
 def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
-               n_sampled: int = 0, refuses: str = 'this training', positive: str | None = None) -> tuple[Summary, Any]:
+               n_sampled: int = 0, refuses: str = 'this training', positive: str | None = None,
+               judged: bool = False) -> tuple[Summary, Any]:
     """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
 
     n_landmarks, n_sampled : how many landmarks and sampled rows to choose, by hashes with the key `seed`.
+    judged : whether `judge_machine` will look at the machine, which takes a sample of rows that may be wide.
     refuses : what cannot take several targets or labels of a row, '' where they are welcome.
     positive : the class that the options name as the positive one, or None.
     Raises DataFormatError when the rows or their labels cannot be used.
     """
-    summary = summarise(data, n_landmarks, seed, n_sampled)
+    summary = summarise(data, n_landmarks, seed, n_sampled, judged and task == 'classification')
     check_labels(data.plan, summary, task)
     if refuses:
         demand_one_label(data.plan, summary, refuses)
@@ -66,7 +69,7 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
             'number')
 
 
-def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
+def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0, judged: bool = False) -> Summary:
     """Return the Summary of a DataSet, whose sparse rows have from then on the width that was found.
 
     Packed rows need a pass only for landmarks and a sample. Later passes may find the rows parsed.
@@ -75,6 +78,8 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int =
     if data.plan.needs_encoding:
         data.encode(learn_encoding(data))
     data.plan = data.engine.keep_parsed(data.plan)
+    if judged and (data.plan.n_features is None or data.plan.n_features >= FEWEST_FEATURES):
+        n_sampled = n_sampled or N_ROWS
     manifest = data.plan.manifest
     if manifest and not landmarks and not n_sampled:
         summary = Summary.of_manifest(manifest)

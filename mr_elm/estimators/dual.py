@@ -87,6 +87,7 @@ class DualClassifier(Labelled, KernelOrNodes):
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
         self.intercept_ = machines.intercept
         self.n_iter_ = max(machines.n_iter, 1)
+        self._compare_with_linear(X, codes, sample_weight)
         return self
 
     def _score_folds(self, X: Rows, source: Any, codes: np.ndarray, weights: Floats | None) -> Floats:

@@ -79,6 +79,7 @@ class ELMClassifier(Labelled, UnifiedELM):
         self._fit_targets(X, T, weights)
         if self.probabilities and codes is not None:
             self._calibrate(X, hold_out(codes, weights, *self._leave_one_out(X, T, weights)))
+        self._compare_with_linear(X, codes, sample_weight)
         return self
 
     def _leave_one_out(self, X: Rows, T: Floats, weights: Floats | None) -> tuple[Floats, Floats]:

@@ -10,8 +10,9 @@ from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.living import LivingESVM, name_classes
 from mr_elm.estimators.probabilities import Labelled, demand_one_label
 from mr_elm.estimators.tables import REFUSE
-from mr_elm.estimators.values import (, Targets, available_with, is_set_matrix, row_weights
+from mr_elm.estimators.values import (
     Targets,
+    available_with,
     is_set_matrix,
     join_classes,
     number_labels,
@@ -73,6 +74,11 @@ class ESVMClassifier(Labelled, LivingESVM):
         """Take rows away, see `LivingESVM.forget`."""
         self._demand_lasting_weights()
         return super().forget(X, y, sample_weight)
+
+    def _judge(self, rows: tuple) -> None:
+        X, y, sample_weight = rows
+        codes = None if self.multilabel_ else np.searchsorted(self.classes_, y)
+        self._compare_with_linear(X, codes, sample_weight)
 
     def _hold_out(self, rows: HeldOut, X: Rows) -> None:
         self._calibrate(X, rows)

@@ -126,6 +126,7 @@ class KernelELMClassifier(Labelled, KernelELM):
             self._calibrate(X, hold_out(codes, weights, T - self.loo_residuals_, self._leverages))
         if self.leave_one_out and codes is not None:
             self.loo_score_ = score_values(T - self.loo_residuals_, codes, weights, len(self.classes_))['accuracy']
+        self._compare_with_linear(X, codes, sample_weight)
         return self
 
 

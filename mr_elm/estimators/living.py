@@ -201,6 +201,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         if anew:
             self.__dict__.pop('model_', None)  # what was fitted to other rows
             self._take(self._begin(rows, labels, like), labels)
+            self._judge(rows)
             return self._score_held_out(rows)
         return self._take(self._machine().add(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
 
@@ -227,6 +228,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _holds_out(self) -> bool:
         """Tell whether something is to be fitted to rows that are held out."""
         return False
+
+    def _judge(self, rows: tuple) -> None:
+        """Warn where another machine is far better for the rows (X, y, weights)."""
 
     def _take_form(self, like: 'LivingESVM') -> None:
         """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""

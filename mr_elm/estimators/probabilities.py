@@ -10,12 +10,13 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.header import ModelHeader
 from mr_elm.io.labels import write_label
 from mr_elm.machines.calibrating import calibrate
+from mr_elm.machines.linear_check import FEWEST_FEATURES, sample_labelled, warn_of_linear
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import PRESENT
 from mr_elm.scores.calibration import Labelling, class_scores
 from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_targets
-from mr_elm.typing import Floats, Labels, Rows
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 
 def demand_one_label(estimator: Any) -> None:
@@ -99,6 +100,18 @@ class Labelled(ClassifierMixin):
         if hasattr(self, 'model_'):
             return self.model_.labelling
         return Labelling(len(self.classes_), self.multiclass, getattr(self, 'calibration_', None))
+
+    def _compare_with_linear(self, X: Rows, codes: np.ndarray | None, sample_weight: Weights) -> None:
+        """Warn where a linear machine is far better than that of the model; see `machines.linear_check`."""
+        model = getattr(self, 'model_', None)
+        if model is None or codes is None or X.shape[1] < FEWEST_FEATURES:
+            return
+        if sample_weight is not None:
+            counted = np.asarray(sample_weight) > 0
+            X, codes, sample_weight = X[counted], codes[counted], sample_weight[counted]
+        names = tuple(map(str, self.classes_))
+        sample = sample_labelled(X, names, codes, sample_weight, model.header.parameters['seed'])
+        warn_of_linear(model, sample, {name: number for number, name in enumerate(names)})
 
     def _calibrate(self, X: Rows, rows: HeldOut, kind: str = 'leave-one-out') -> None:
         """Fit probabilities to rows X that were held out, and keep them in the model where there is one."""

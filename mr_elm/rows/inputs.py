@@ -106,6 +106,16 @@ class InputPlan:
         form = self.files[0].format
         return list(form.names or (f'x{j}' for j in range(form.width)))
 
+    @property
+    def n_features(self) -> int | None:
+        """Return how many features the rows have once they are encoded, None where a pass has to find out."""
+        if self.manifest:
+            return self.manifest['n_features']
+        if self.encoding is not None:
+            return self.encoding.width
+        form = self.files[0].format
+        return form.n_features if find_kind(self.kind).sparse else form.width
+
     def to_json(self) -> dict:
         """Return what tasks need to know."""
         return {'files': [{'path': file.path, 'uri': file.uri or file.path, 'format': file.format.to_json()}
