@@ -112,7 +112,8 @@ def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet, leaves
     options = options_of(model.header, bad_rows=data.bad_rows)
     steps = demand_grid(data.plan.name, model, summary, n_rows=model.header.n_rows_used)
     classes = None if options.numeric else join_classes(model.classes, summary.labels)
-    inputs, n_stored = NodeInputs(options, summary, classes, data), 0
+    inputs = NodeInputs(options, summary, classes, data, known_sigma=model.header.parameters['sigma'])
+    n_stored = 0
     if leaves and keeps_rows(model):
         sums, n_stored = sum_up_leaving(inputs, model.layer, steps)
     else:

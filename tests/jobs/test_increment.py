@@ -82,6 +82,15 @@ def test_any_nodes_grow(changed, packs, model_of, options, runner):
     assert different(model_of, grown, changed('train', 'pesvm', packs[3], '--like', first)) == []
 
 
+@pytest.mark.parametrize('scale', ['standard', 'none'])
+def test_few_rows_do_not_change_the_width_of_a_kernel(changed, batches, write, model_of, scale):
+    first = changed('train', 'pesvm', batches[0], '--map', 'nystrom', '--hidden', 15, '--scale', scale)
+    line = batches[1].read_text().splitlines(keepends=True)[0]
+    grown = changed('update', first, write('one.csv', line))
+    whole = changed('train', 'pesvm', write('all.csv', batches[0].read_text() + line), '--like', first)
+    assert np.allclose(*(model_of(path)[1]['output_weights'] for path in (grown, whole)), rtol=1e-9, atol=1e-12)
+
+
 def test_elm_and_regression_grow_and_forget(elm, changed, write, csv_of, table, tmp_path, model_of):
     X, _ = table
     for name, rows in (('a', slice(0, 100)), ('b', slice(100, N))):
