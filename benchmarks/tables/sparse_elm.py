@@ -13,6 +13,7 @@ those with random nodes.
 """
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from sklearn.svm import SVC
 
@@ -65,7 +66,7 @@ def list_methods(grid: str, n_features: int, n_classes: int) -> dict[str, tuple]
     n_hidden = 200 if n_classes == 2 else 1000
     choices = {'C': bounds, 'weight_scale': list(WEIGHT_SCALES)}
     for nodes in ('sigmoid', 'sine'):
-        of_nodes = {'kernel': nodes, 'n_hidden': n_hidden, 'scale': 'none'}
+        of_nodes: dict[str, Any] = {'kernel': nodes, 'n_hidden': n_hidden, 'scale': 'none'}
         methods |= {f'sparse ELM, {nodes} nodes': (SparseELMClassifier(**of_nodes), choices),
                     f'unified ELM, {nodes} nodes': (ELMClassifier(**of_nodes), choices)}
     return methods

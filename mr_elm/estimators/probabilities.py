@@ -106,11 +106,13 @@ class Labelled(ClassifierMixin):
         model = getattr(self, 'model_', None)
         if model is None or codes is None or X.shape[1] < FEWEST_FEATURES:
             return
+        weights = None
         if sample_weight is not None:
-            counted = np.asarray(sample_weight) > 0
-            X, codes, sample_weight = X[counted], codes[counted], sample_weight[counted]
-        names = tuple(map(str, self.classes_))
-        sample = sample_labelled(X, names, codes, sample_weight, model.header.parameters['seed'])
+            weights = np.asarray(sample_weight, dtype=float)
+            counted = weights > 0
+            X, codes, weights = X[counted], codes[counted], weights[counted]
+        names = tuple(model.classes)
+        sample = sample_labelled(X, names, codes, weights, model.header.parameters['seed'])
         warn_of_linear(model, sample, {name: number for number, name in enumerate(names)})
 
     def _calibrate(self, X: Rows, rows: HeldOut, kind: str = 'leave-one-out') -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import UnsuitableWarning
+from mr_elm.features.kernels import multiply_transposed
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.sample import join_labels, make_sample, number_label, part_labels
@@ -30,7 +31,7 @@ from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows
 
-N_ROWS = 500           # of the sample: six systems of 330 unknowns take 0.03 s
+N_ROWS = 500           # of the sample: nine systems of 330 unknowns take 0.03 s
 FEWEST_FEATURES = 500  # below which random nodes do well, and a fit can be too short for a comparison
 N_FOLDS, FOLD_KEY = 3, 9
 # Measured in 2026-11: on 49 public sets of 2 to 7,129 features, machines with their defaults make more errors than the
@@ -72,13 +73,12 @@ def warn_of_linear(model: Model, sample: Rows, numbers: dict[str, int]) -> None:
     named = {number_label(name): number for name, number in numbers.items()}
     codes = np.array([named[label] for label in labels])
     X, n_classes = widen(X, model.n_features), len(model.classes)
-    inner = multiply_placed(model, X)
     strength = model.header.parameters.get('nu', model.header.parameters.get('C'))
-    if inner is None or strength is None:
-        return
-    linear = X @ X.T
-    linear = linear.toarray() if hasattr(linear, 'toarray') else linear
+    with np.errstate(over='ignore', invalid='ignore'):
+        inner, linear = multiply_placed(model, X), multiply_transposed(X, X)
     linear += linear.diagonal().mean()  # a bias beside the features
+    if strength is None or inner is None or not (is_usable(inner) and is_usable(linear)):
+        return
     folds = fold_numbers(X, N_FOLDS, model.header.parameters['seed'] + FOLD_KEY)
     ridge = len(codes) / (strength * model.header.n_rows_used)  # as strong beside all errors as in the training
     # Whether the features are seen in the right way is the question, and not nu: small samples may want another one.
@@ -90,8 +90,7 @@ def warn_of_linear(model: Model, sample: Rows, numbers: dict[str, int]) -> None:
         warnings.warn(
             f'a linear machine on the features labels {wrong_linear.mean():.0%} of the rows that were held out wrong, '
             f'this machine {wrong.mean():.0%}: rows of so many features, such as words, need a Gaussian kernel on '
-            "unscaled rows of length 1 (mr-elm train mr-kelm --scale none --sigma 1; KernelELMClassifier(scale='none', "
-            'sigma=1)), see docs/text.md',
+            "unscaled rows (mr-elm train mr-kelm --scale none; KernelELMClassifier(scale='none')), see docs/text.md",
             UnsuitableWarning, stacklevel=2)
 
 
@@ -102,11 +101,16 @@ def multiply_placed(model: Model, X: Rows) -> Floats | None:
         return E @ E.T
     if not isinstance(model, KernelModel):
         return None
-    offset, scale, metric = (model.arrays.get(f'feature_{name}') for name in ('offset', 'scale', 'metric'))
+    offset, scale = model.arrays['feature_offset'], model.arrays['feature_scale']
     if hasattr(X, 'toarray') and offset.any() and 8 * X.shape[0] * X.shape[1] > MOST_BYTES:
         return None
-    Z = apply_metric(scale_rows(X, offset, scale), metric)
+    Z = apply_metric(scale_rows(X, offset, scale), model.arrays.get('feature_metric'))
     return model.kernel.tile(Z, Z)
+
+
+def is_usable(inner: Floats) -> bool:
+    """Tell whether inner products are finite, and not all 0."""
+    return bool(np.isfinite(inner).all() and inner.diagonal().mean() > 0)
 
 
 def find_errors(inner: Floats, ridge: float, codes: np.ndarray, n_classes: int, folds: np.ndarray) -> np.ndarray:

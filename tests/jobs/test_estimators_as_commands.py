@@ -1,5 +1,6 @@
 """The estimators are the commands: the same rows and the defaults of both give the same model."""
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import is_regressor
@@ -11,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from mr_elm import estimators
 from mr_elm.arithmetic import one_thread
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, KernelELMRegressor, SparseELMClassifier
+from mr_elm.io.frames import read_frame
 from mr_elm.methods import METHODS, load
 from mr_elm.models import read_model
 
@@ -56,15 +58,16 @@ def train(here, method, path, *options):
     return read_model(model)
 
 
-def compare(fitted, trained, X):
-    """Demand that an estimator and a model say the same about rows."""
+def compare(fitted, trained, X, frame=None):
+    """Demand that an estimator and a model say the same about rows. frame : what X was encoded from, if anything."""
     values, wanted = fitted.to_model().decision_function(X), trained.decision_function(X)
     np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-8 * np.abs(wanted).max())
     numbers = trained.predict(X)
+    predicted = fitted.predict(X if frame is None else frame)
     if trained.numeric:
-        np.testing.assert_allclose(fitted.predict(X), numbers, rtol=0, atol=1e-8 * np.abs(numbers).max())
+        np.testing.assert_allclose(predicted, numbers, rtol=0, atol=1e-8 * np.abs(numbers).max())
     else:
-        assert fitted.predict(X).astype(str).tolist() == [trained.classes[number] for number in numbers]
+        assert predicted.astype(str).tolist() == [trained.classes[number] for number in numbers]
 
 
 @EVERY
@@ -85,6 +88,21 @@ def test_rows_that_repeat_and_integers_train_the_same_machine(method, kind, here
     X, y = load_iris(return_X_y=True)
     task = ('--task', 'regression') if is_regressor(kind()) else ()
     compare(kind().fit(X, y), train(here, method, write(tmp_path / 'rows', X, y), *task), X)
+
+
+@EVERY
+def test_a_table_with_text_is_encoded_and_scaled_as_by_the_command(method, kind, here, tmp_path):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({'age': np.where(rng.random(150) < 0.1, np.nan, rng.uniform(20, 70, 150)),
+                          'city': rng.choice(['Rome', 'Oslo', 'Lima'], 150), 'size': rng.normal(1000, 50, 150)})
+    y = np.where((frame['age'].fillna(45) > 45) != (frame['city'] == 'Rome'), 'yes', 'no')
+    if is_regressor(kind()):
+        y = frame['size'] * (frame['city'] == 'Rome')
+    task = ('--task', 'regression') if is_regressor(kind()) else ()
+    frame.assign(y=y).to_csv(tmp_path / 'rows.csv', index=False)
+    words = ('--encode', 'auto', '--label-column', 'y', *task)
+    trained, fitted = train(here, method, tmp_path / 'rows.csv', *words), kind(encode='auto').fit(frame, y)
+    compare(fitted, trained, fitted.encoding_.encode(read_frame(frame).table).spread(), frame)
 
 
 @EVERY
