@@ -324,7 +324,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         """Return the weighted mean of each target, none where targets are taken as they are."""
         if not getattr(self, 'center', False):
             return ()
-        return ColumnStatistics.of(labelled.y.reshape(len(labelled.y), -1), labelled.sample_weight).origin
+        return ColumnStatistics.of(*labelled.targets).origin
 
     def _take(self, machine: LivingMachine, labels: Any, rows_left: bool = False) -> 'LivingESVM':
         """Hold another machine, and solve.

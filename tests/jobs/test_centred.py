@@ -121,7 +121,7 @@ def test_update_forget_and_merge_are_a_training_on_the_rows_that_are_left(method
     y = a + b * (t + np.repeat([0, 30, -9], N // 3))
     parts = [slice(start, start + N // 3) for start in range(0, N, N // 3)]
     first, second, third = (rows_of(y[part], X[part], w[part]) for part in parts)
-    words = ('--task', 'regression', '--weight-column', 4, '--scale', 'none', *SMALL, '-q')
+    words = ('--task', 'regression', '--weight-column', 4, '--scale', 'none', '--weights', 'uniform', *SMALL, '-q')
     one, two, grown, both, left = (tmp_path / f'{name}.npz' for name in ('one', 'two', 'grown', 'both', 'left'))
     run('train', method, first, *words, '--model', one)
     run('update', one, second, '--model', grown, '-q')

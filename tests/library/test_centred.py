@@ -113,6 +113,18 @@ def test_the_mean_follows_the_rows_that_come_and_leave(rows, a, b, tmp_path):
     np.testing.assert_allclose(machine.predict(X), whole.predict(X), rtol=0, atol=1e-7 * b + 4 * np.spacing(abs(a)))
 
 
+@pytest.mark.parametrize('estimator', [ESVMRegressor(n_hidden=20, scale='none'), ELMRegressor(n_hidden=20),
+                                       KernelELMRegressor()], ids=lambda each: type(each).__name__)
+def test_rows_of_weight_0_do_not_count(estimator):
+    """Neither in the mean nor in the grid, not even where a whole block of 4096 rows has no weight."""
+    n, m = (4500, 4200) if isinstance(estimator, ESVMRegressor) else (300, 200)
+    rng = np.random.default_rng(3)
+    X, weights = np.tile(rng.normal(size=(100, 2)), (n // 100, 1)), np.where(np.arange(n) < m, 0.0, 1.0)
+    t = np.where(weights > 0, 1e6 + X[:, 0]**2, 1e12)
+    found, alone = clone(estimator).fit(X, t, weights), clone(estimator).fit(X[m:], t[m:])
+    np.testing.assert_allclose(found.predict(X), alone.predict(X), rtol=0, atol=1e-7)
+
+
 def test_machines_that_center_and_that_do_not_are_not_merged(rows):
     X, t, _ = rows
     one, other = (ESVMRegressor(center=center).fit(X, t) for center in (True, False))
@@ -139,7 +151,7 @@ def test_leave_one_out_of_the_kernel_machine_leaves_the_label_out_of_the_mean(ro
 def test_intervals_are_of_errors_of_machines_that_have_not_seen_the_row(rows, weighted):
     X, t, w = (part[:40] for part in rows)
     t, w = t + 3, w if weighted else np.ones(40)
-    machine = ESVMRegressor(n_hidden=15, nu=10, scale='none')
+    machine = ESVMRegressor(n_hidden=15, nu=10, scale='none', weights='uniform')  # which do not follow the rows
     errors = []
     for i in range(40):
         others = np.arange(40) != i

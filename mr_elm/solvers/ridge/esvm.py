@@ -144,11 +144,20 @@ class TrainingRows:
     sample_weight: Floats | None = None
     __repr__ = one_line
 
+    @property
+    def targets(self) -> tuple[Floats, Floats | None]:
+        """Return the targets (n, K), and the weights, of the rows that count: those with a weight above 0."""
+        y, weights = self.y.reshape(len(self.y), -1), self.sample_weight
+        if weights is None or not (weights > 0).any():
+            return y, weights
+        return y[weights > 0], weights[weights > 0]
+
     def choose_steps(self, node_bound: float, origin: tuple[float, ...] = ()) -> GridSteps:
         """Choose the grids of the sums of these rows. node_bound : on |Phi(x)|. origin : of the targets."""
         target_bound = weight_bound = 1.0
         if self.classes is None:
-            target_bound = bound_targets(self.y.min(axis=0), self.y.max(axis=0), origin)
+            y = self.targets[0]
+            target_bound = bound_targets(y.min(axis=0), y.max(axis=0), origin)
         if self.sample_weight is not None:
             weight_bound = float(self.sample_weight.max())
         return GridSteps.of(node_bound, target_bound, weight_bound, origin)

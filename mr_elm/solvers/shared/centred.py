@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.errors import one_line
 from mr_elm.typing import Floats
 
 
@@ -30,6 +31,7 @@ class CentredTargets:
     mean: Floats
     units: Floats
     weights: Floats | None
+    __repr__ = one_line
 
     @classmethod
     def of(cls, targets: Floats, weights: Floats | None = None) -> 'CentredTargets':
