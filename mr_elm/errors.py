@@ -5,7 +5,7 @@ from typing import Any
 
 LONGEST = 400  # characters of an object in a message or at a prompt
 LONGEST_VALUE = 60
-FEW = 5  # items of a list that are written one by one
+FEW = 3  # items of a list that are written
 
 
 class DataFormatError(ValueError):
@@ -65,8 +65,8 @@ def write_value(value: Any) -> str:
         return cut(repr(value))
     if is_dataclass(value):
         return f'{type(value).__name__}(...)'
-    if isinstance(value, (list, tuple)) and len(value) <= FEW:
-        text = ', '.join(map(write_value, value))
+    if isinstance(value, (list, tuple)):
+        text = ', '.join(map(write_value, value[:FEW])) + (f', ... of {len(value):,}' if len(value) > FEW else '')
         return f'[{text}]' if isinstance(value, list) else f'({text}{"," if len(value) == 1 else ""})'
     if isinstance(value, Sized):
         return f'{type(value).__name__} of {len(value):,}'

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import DataFormatError, write_value
+from mr_elm.errors import DataFormatError, one_line, write_value
 from mr_elm.typing import Floats, Rows
 
 SCALES = ('standard', 'minmax', 'none')
@@ -83,6 +83,7 @@ class ScaledMoments:
     means: Floats
     variances: Floats
     indicators: np.ndarray | None = None
+    __repr__ = one_line
 
     @classmethod
     def of(cls, kind: str, statistics: Any, scaling: tuple[Floats, Floats],

@@ -156,7 +156,7 @@ def test_no_message_names_a_type_of_numpy():
 @pytest.mark.parametrize('value, text', [
     (np.str_('x'), "'x'"), (np.float64(0.5), '0.5'), (np.int64(3), '3'), (np.bool_(True), 'True'), (None, 'None'),
     ([np.str_('a'), np.float32(1.0)], "['a', 1.0]"), (np.zeros((2, 3)), 'float64 (2, 3)'), ('a\nb', r"'a\nb'"),
-    ((np.int64(5),), '(5,)'), (np.array(2.5), '2.5'), (list(range(1000)), 'list of 1,000'),
+    ((np.int64(5),), '(5,)'), (np.array(2.5), '2.5'), (list(range(1000)), '[0, 1, 2, ... of 1,000]'),
     (b'x' * 2000, 'bytes of 2,000'),
     ({'a': 1}, 'dict of 1'), ('x' * 100, "'" + 'x' * 59 + '...'), (range, 'type')])
 def test_a_value_is_written_in_a_few_words(value, text):
