@@ -18,11 +18,6 @@ from mr_elm.sums.weights import row_weights
 ROOM = 16  # columns for targets that the first buffer has
 
 
-def merge_counts(values: Iterable[Any]) -> dict[str, int]:
-    """Add the numbers of rows that tasks have found among the landmarks."""
-    return {'rows': sum(value['rows'] for value in values)}
-
-
 class MRGram(MRRows):
     """Sum up E'E and the class sums of the rows: map and reduce of PESVM.
 
@@ -44,7 +39,8 @@ class MRGram(MRRows):
             <sum squares, [high, low]>    the squares of T, shape (K,)
             with --find-landmarks:
             <stored, JSON>
-                {"rows": how many rows are landmarks of the layer}, where there are some
+                {"rows": how many rows of a task are landmarks of the layer}, from
+                each task that has some
 
     Map:     add E'E of each block to the sums of the task, write them at its end.
     Combine: as reduce; off by default, because a task has summed up already.
@@ -56,7 +52,7 @@ class MRGram(MRRows):
     """
 
     REQUIRED = 'layer', 'grid'
-    MERGE = {'gram': merge_pairs, 'sum': merge_pairs, 'stored': merge_counts}
+    MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
     ADDER = MRSum
 
     def configure_args(self) -> None:
