@@ -17,7 +17,7 @@ from mr_elm.estimators.values import is_set_matrix, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES
-from mr_elm.features.scaling import demand_scalable
+from mr_elm.features.scaling import ScaledMoments, demand_scalable
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.io.labels import write_label
@@ -25,7 +25,7 @@ from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.metric import LearnedMetric
-from mr_elm.machines.nodes import describe_landmarks, describe_origin, make_nodes
+from mr_elm.machines.nodes import describe_landmarks, describe_origin, make_nodes, moments_of_nodes
 from mr_elm.machines.option_fields import LANDMARKS
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut, LeaveOneOut
@@ -254,7 +254,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             self._learned = LearnedMetric.of_model(like.model_)
         else:
             layer = self._make_layer(rows[0], rows[2])
-            sigma = self._moments.measure(NODES[layer.kind].norm) / self.weight_scale
+            sigma = self._node_moments.measure(NODES[layer.kind].norm) / self.weight_scale
             labelled = self._label(rows, labels)
             T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
             self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
@@ -285,18 +285,22 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         return PESVMOptions(map=self.map, kernel=self.kernel, landmarks=self.landmarks, n_hidden=self.n_hidden,
                             weight_scale=self.weight_scale, weights=self.weights, seed=self.seed)
 
+    @property
+    def _node_moments(self) -> ScaledMoments:
+        return moments_of_nodes(self.map, self.scale, self._moments)
+
     def _make_layer(self, X: Rows, sample_weight: Floats | None) -> HiddenLayer:
         """Make the nodes, which landmarks among these rows may be; rows of weight 0 do not count."""
         options = self._options
         if options.map != 'nystrom':
-            return make_nodes(options, Summary(columns=make_zeros(0, self._width)), self.scaling_, self._moments)
+            return make_nodes(options, Summary(columns=make_zeros(0, self._width)), self.scaling_, self._node_moments)
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         chosen = Landmarks(options.n_landmarks, self.seed)
         if options.n_landmarks:
             chosen.add(X)
         summary = Summary(ColumnStatistics.of(X, sample_weight), landmarks=chosen.rows, encoding=self.encoding_)
-        return make_nodes(options, summary, self.scaling_, self._moments)
+        return make_nodes(options, summary, self.scaling_, self._node_moments)
 
     def _machine(self) -> LivingMachine:
         """Return the machine with the parameters that may have changed since it was made."""

@@ -56,8 +56,8 @@ class NodeProblem:
 
     @cached_property
     def moments(self) -> ScaledMoments:
-        """Return mean and variance of the scaled features."""
-        return self.summary.measure_scaled(self.options.scale)
+        """Return mean and variance of the scaled features, as the nodes see them; see `moments_of_nodes`."""
+        return moments_of_nodes(self.options.map, self.options.scale, self.summary.measure_scaled(self.options.scale))
 
     @property
     def sigma(self) -> float:
@@ -129,6 +129,17 @@ def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:
     if not numeric:
         return {}
     return {'center': steps.centres, **({'origin': list(steps.origin)} if steps.centres else {})}
+
+
+def moments_of_nodes(map: str, scale: str, moments: ScaledMoments) -> ScaledMoments:
+    """Return the moments that nodes are drawn by.
+
+    Random nodes on rows without scaling are those of standardised rows, whatever the rows are: so machines that were
+    trained on parts of the rows have the same nodes, and one can be compared and merged with another.
+    """
+    if scale == 'none' and map != 'nystrom':
+        return ScaledMoments.of_standardised(len(moments.variances))
+    return moments
 
 
 def make_nodes(options: PESVMOptions, summary: Summary, scaling: tuple[Floats, Floats],
