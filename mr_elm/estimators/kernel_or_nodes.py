@@ -15,7 +15,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.features.scaling import scale_rows
+from mr_elm.features.scaling import moments_of_nodes, scale_rows
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.option_fields import WEIGHTS
 from mr_elm.machines.options import RANDOM_NODES
@@ -77,7 +77,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         if self.weights not in WEIGHTS:
             raise ValueError(f'weights: expected {" or ".join(WEIGHTS)}, found {write_value(self.weights)}')
         weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights,
-                                     self._moments)
+                                     moments_of_nodes(self.kernel, self.scale, self._moments))
         return HiddenLayer(self.kernel, weights, biases, *self.scaling_)
 
     def _place_layer(self, X: Rows, T: Floats | None, weights: Floats | None) -> HiddenLayer:

@@ -17,7 +17,7 @@ from mr_elm.estimators.values import is_set_matrix, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES
-from mr_elm.features.scaling import ScaledMoments, demand_scalable
+from mr_elm.features.scaling import ScaledMoments, demand_scalable, moments_of_nodes
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.io.frames import is_stream, read_stream
 from mr_elm.io.labels import write_label
@@ -25,7 +25,7 @@ from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.metric import LearnedMetric
-from mr_elm.machines.nodes import describe_landmarks, describe_origin, make_nodes, moments_of_nodes
+from mr_elm.machines.nodes import describe_landmarks, describe_origin, make_nodes
 from mr_elm.machines.option_fields import LANDMARKS
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut, LeaveOneOut

@@ -93,13 +93,17 @@ class ScaledMoments:
         scaling : the (offset, scale) that `choose_scaling` has chosen; kind, indicators : as it was given them.
         """
         offset, scale = scaling
-        variances = np.where(statistics.maximum > statistics.minimum, (statistics.deviation * scale)**2, 0.0)
+        low, high = statistics.minimum, statistics.maximum
+        with np.errstate(over='ignore', invalid='ignore'):
+            variances = np.where(high > low, (statistics.deviation * scale)**2, 0.0)
+        # no deviation is larger than half the range, also where the squares of the numbers overflow
+        variances = np.fmin(variances, ((high / 2 - low / 2) * scale)**2)
         if kind == 'standard':
             standardised = scale != 0
             if indicators is not None:
                 standardised &= ~indicators
             variances[standardised] = 1.0  # so that v is d, without rounding
-        return cls((statistics.mean - offset) * scale, variances, indicators)
+        return cls((np.clip(statistics.mean, low, high) - offset) * scale, variances, indicators)
 
     @classmethod
     def of_standardised(cls, n_features: int) -> ScaledMoments:
@@ -123,6 +127,17 @@ class ScaledMoments:
         if self.indicators is not None:
             sizes = np.where(self.indicators, 2 * self.variances, sizes)
         return round_size(sizes.sum())
+
+
+def moments_of_nodes(map: str, scale: str, moments: ScaledMoments) -> ScaledMoments:
+    """Return the moments that nodes are drawn by.
+
+    Random nodes on rows without scaling are those of standardised rows, whatever the rows are: so machines that were
+    trained on parts of the rows have the same nodes, and one can be compared and merged with another.
+    """
+    if scale == 'none' and map != 'nystrom':
+        return ScaledMoments.of_standardised(len(moments.variances))
+    return moments
 
 
 def round_size(size: float) -> float:

@@ -12,7 +12,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.features.scaling import ScaledMoments
+from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
 from mr_elm.header import ModelHeader
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
@@ -185,6 +185,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
         arrays = scaling_arrays(offset, scale, learned.metric if learned else None)
     else:
         offset, scale = summary.choose_scaling(options.scale)
+        moments = moments_of_nodes(options.kernel, options.scale, moments)
         weights, biases = draw_nodes(options.kernel, options.n_hidden, d, options.seed, options.weight_scale,
                                      options.weights, moments)
         features = {'map': options.kernel, 'n_hidden': options.n_hidden, 'weight_scale': options.weight_scale,

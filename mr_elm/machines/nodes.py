@@ -10,7 +10,7 @@ import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import NODES, draw_nodes
-from mr_elm.features.scaling import ScaledMoments
+from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
 from mr_elm.features.synthetic import draw_landmarks
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
@@ -129,17 +129,6 @@ def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:
     if not numeric:
         return {}
     return {'center': steps.centres, **({'origin': list(steps.origin)} if steps.centres else {})}
-
-
-def moments_of_nodes(map: str, scale: str, moments: ScaledMoments) -> ScaledMoments:
-    """Return the moments that nodes are drawn by.
-
-    Random nodes on rows without scaling are those of standardised rows, whatever the rows are: so machines that were
-    trained on parts of the rows have the same nodes, and one can be compared and merged with another.
-    """
-    if scale == 'none' and map != 'nystrom':
-        return ScaledMoments.of_standardised(len(moments.variances))
-    return moments
 
 
 def make_nodes(options: PESVMOptions, summary: Summary, scaling: tuple[Floats, Floats],

@@ -129,8 +129,7 @@ class KernelOptions(MetricOptions):
     """Keep what every training on a kernel is given."""
 
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
-    sigma: float | None = option(None, 'width of gaussian or laplacian (default: sqrt(v), v the sum of the variances '
-                                'of the scaled features)', 'kernel')
+    sigma: float | None = option(None, 'width of gaussian or laplacian (default: sqrt(v))', 'kernel')
     gamma: float | None = option(None, 'gaussian: 1 / (2 sigma^2), instead of --sigma', 'kernel', advanced=True)
     degree: int | None = option(None, 'polynomial: the degree in (1 + u.v)^degree (default: 3)', 'kernel',
                                 advanced=True)

@@ -132,7 +132,7 @@ def test_the_help_of_a_stage_names_the_kinds_of_records_that_it_writes(elm, fold
     for noun, parts in ('pack', 'packed'), ('columns', 'out/MRColumns'):
         written[noun] = kinds_of(Path(parts).glob('part-*'))
     assert {noun: kinds - {'counts', 'rejected', 'error'} for noun, kinds in written.items()} == {
-        noun: documented_kinds(noun) for noun in STAGES}
+        noun: documented_kinds(noun) - {'stored'} for noun in STAGES}  # a row that is a landmark ends a command
 
 
 def test_a_stage_without_input_is_wrong_usage():
