@@ -126,16 +126,20 @@ def test_splits_and_runners_do_not_show_in_a_metric(elm, tune, write, csv_of, rn
 def test_errors_behind_a_metric_are_those_of_rows_that_it_has_not_seen(tune, packed_classes, three_classes, model_of):
     """Learn the metric of each fold by the library, and train by numpy alone."""
     from mr_elm.features.hidden import HiddenLayer
+    from mr_elm.features.metric import FeatureColumns
     from mr_elm.machines.fold_metrics import learn_fold_metrics
     from mr_elm.machines.grid_task import FOLD, Folds
     from mr_elm.machines.metric import SampleRows
     from mr_elm.scores.selection import fold_numbers
+    from mr_elm.sums.statistics import ColumnStatistics
     best, _ = tune(packed_classes, '--metric', 'diagonal', '--hidden', 20, '--weight-scale', 2, '--nu', 10)
     X, labels = three_classes
     m = model_of(tune.model)[1]
     layer = HiddenLayer('sigmoid', *(m[name] for name in ('hidden_weights', 'hidden_biases', 'feature_offset',
                                                           'feature_scale')))
-    learned = learn_fold_metrics(layer, SampleRows.of(X, labels, 3), 'diagonal', Folds(3, 3, 1.0, 0, None, None))
+    columns = FeatureColumns.of(ColumnStatistics.of(X), None)
+    sample = SampleRows.of(X, labels, 3, None, columns)
+    learned = learn_fold_metrics(layer, sample, 'diagonal', Folds(3, 3, 1.0, 0, None, None))
     T, folds, F = np.where(labels[:, None] == np.arange(3), 1.0, -1.0), fold_numbers(X, 3, FOLD), np.zeros((N, 3))
     for fold, metric in enumerate(each.metric for each in learned):
         rest = folds != fold
