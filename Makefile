@@ -6,7 +6,7 @@ STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo boundaries reliability centres test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
-.PHONY: soak table-sparse-elm table-sparse-elm-paper figures-sparse-elm table-sphere-svm table-boosting table-boosting-folds results test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
+.PHONY: soak digests table-sparse-elm table-sparse-elm-paper figures-sparse-elm table-sphere-svm table-boosting table-boosting-folds results test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads, and what the tables do
 export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
@@ -42,6 +42,9 @@ test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (about 25 
 
 test-spark: $(STAMP) ## test Spark on YARN and HDFS, on a local Hadoop whose machines fail (up to 20 minutes; needs java and mvn)
 	$(BIN)/python -m pytest -m long tests/cluster/test_spark_on_yarn.py
+
+digests: $(STAMP) ## store the digests of models that this machine trains (tests/jobs/digests.json)
+	PYTHONPATH=tests:. $(BIN)/python -m reference.digests
 
 soak: $(STAMP) ## attack with random rows, models and killed tasks for a while (MINUTES=30)
 	$(BIN)/python tests/properties/soak.py $(or $(MINUTES),30)
