@@ -1,5 +1,7 @@
 """Offer the machines of the dual: sparse ELM, optimisation ELM and SphereSVM."""
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
-from mr_elm.features.kernels import KERNELS
+from mr_elm.features.kernels import KERNELS, Kernel
 from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.dual import NodeMachine, find_machine
 from mr_elm.machines.fold_machines import FOLD, FOLDS
@@ -72,45 +74,49 @@ class DualClassifier(Labelled, KernelOrNodes):
         if self.kernel in RANDOM_NODES:
             layer = self._place_layer(X, T, weights)
             source: Any = outputs(layer, X)
-            machines = self._fit_machines(source, codes, weights)
+            take: Callable = source.__getitem__
+            machines = self._fit_machines(source, take, codes, weights)
             self._keep_nodes(layer, machines.beta, self.multiclass)
         elif self.kernel == PRECOMPUTED:
             source = PrecomputedRows(X)
-            machines = self._fit_machines(source, codes, weights)
+            take = source.take
+            machines = self._fit_machines(source, take, codes, weights)
         else:
             kernel, Z = self._place_rows(X, T, weights)
             source = kernel_rows(Z, kernel)
-            machines = self._fit_machines(source, codes, weights)
+            take = partial(take_rows, Z, kernel)
+            machines = self._fit_machines(source, take, codes, weights)
             self._keep_kernel(kernel, Z[machines.support], machines.dual_coef, self.multiclass, machines.intercept)
         if self.probabilities:
-            self._calibrate(X, hold_out(codes, weights, self._score_folds(X, source, codes, weights)), 'folds')
+            self._calibrate(X, hold_out(codes, weights, self._score_folds(X, source, take, codes, weights)), 'folds')
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
         self.intercept_ = machines.intercept
         self.n_iter_ = max(machines.n_iter, 1)
         self._compare_with_linear(X, codes, sample_weight)
         return self
 
-    def _score_folds(self, X: Rows, source: Any, codes: np.ndarray, weights: Floats | None) -> Floats:
+    def _score_folds(self, X: Rows, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> Floats:
         """Return the decision values of all rows, (N, P), by machines in which their fold weighs nothing."""
         folds = fold_numbers(X, FOLDS, self.seed + FOLD)
         decisions = np.empty((len(codes), machine_count(len(self.classes_), self.multiclass)))
         for fold in np.unique(folds):
             held = np.flatnonzero(folds == fold)
             kept = np.where(folds == fold, 0.0, 1.0 if weights is None else weights)
-            machines = self._fit_machines(source, codes, kept)
+            machines = self._fit_machines(source, take, codes, kept)
             decisions[held] = source[held] @ machines.beta if self.kernel in RANDOM_NODES else (
                 source.tile(held, machines.support) @ machines.dual_coef + machines.intercept)
         return decisions
 
-    def _fit_machines(self, source: Any, codes: np.ndarray, weights: Floats | None) -> JoinedMachines:
-        """Train the machines of all classes over kernel rows, or over node outputs (N, L)."""
+    def _fit_machines(self, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> JoinedMachines:
+        """Train the machines of all classes over kernel rows, or over node outputs (N, L).
+
+        take : numbers of rows -> the source of these rows.
+        """
         kind = NodeMachine if self.kernel in RANDOM_NODES else find_machine(self._method)
         machine, scheme = kind(self.C, self._rule(), self._settings()), ClassScheme(len(self.classes_), self.multiclass)
 
         def solve(rows: np.ndarray, targets: Floats, given_up: bool = False) -> Result:
-            part = source
-            if len(rows) < len(codes):
-                part = source[rows] if kind is NodeMachine else source.take(rows)
+            part = take(rows) if len(rows) < len(codes) else source
             some = None if weights is None else weights[rows]
             if given_up or scheme.n_classes == 2:
                 return machine.solve(part, targets, some)
@@ -140,6 +146,11 @@ class DualClassifier(Labelled, KernelOrNodes):
 
     def _values_of(self, K: Floats) -> Floats:
         return K[:, self.support_] @ self.dual_coef_ + self.intercept_
+
+
+def take_rows(Z: Rows, kernel: Kernel, rows: np.ndarray) -> Any:
+    """Return the kernel rows of some rows, as a task makes them that has these rows alone: so both round alike."""
+    return kernel_rows(Z[rows], kernel)
 
 
 class SparseELMClassifier(DualClassifier):

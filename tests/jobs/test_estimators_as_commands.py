@@ -90,6 +90,17 @@ def test_rows_that_repeat_and_integers_train_the_same_machine(method, kind, here
     compare(kind().fit(X, y), train(here, method, write(tmp_path / 'rows', X, y), *task), X)
 
 
+@pytest.mark.parametrize('method, kind', [pair for pair in PAIRS if 'multiclass' in pair[1]().get_params()],
+                         ids=lambda value: value if isinstance(value, str) else '')
+def test_a_pair_of_classes_is_the_same_alone_and_among_others(method, kind, here, tmp_path):
+    """Rows that repeat are solved as one where they are many: in two of four classes, and not in all rows together."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(640, 4)).round(3), np.repeat(np.arange(4), 160)
+    X += 0.7 * np.eye(4)[y]
+    X[20:40], X[180:195] = X[:20], X[160:175]
+    compare(kind().fit(X, y), train(here, method, write(tmp_path / 'rows', X, y)), X)
+
+
 @EVERY
 def test_a_table_with_text_is_encoded_and_scaled_as_by_the_command(method, kind, here, tmp_path):
     rng = np.random.default_rng(3)

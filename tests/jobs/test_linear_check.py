@@ -41,8 +41,8 @@ def one_thread_as_in_tasks():
         yield
 
 
-def draw_words(n, n_topics=4, n_words=3000, seed=0):
-    """Draw documents as rows of counts: common words by Zipf's law, and a sixth of them from a topic."""
+def draw_words(n, n_topics=6, n_words=6000, seed=0):
+    """Draw documents as rows of counts: common words by Zipf's law, and an eighth of all words from a topic."""
     rng = np.random.default_rng(seed)
     zipf = 1 / np.arange(3, n_words + 3)
     topics = [np.random.default_rng(k).permutation(n_words)[:300] for k in range(n_topics)]
@@ -50,7 +50,7 @@ def draw_words(n, n_topics=4, n_words=3000, seed=0):
     X = np.zeros((n, n_words))
     for row, label in zip(X, y, strict=True):
         np.add.at(row, rng.choice(n_words, 40, p=zipf / zipf.sum()), 1)
-        np.add.at(row, topics[label][rng.choice(300, 8, p=zipf[:300] / zipf[:300].sum())], 1)
+        np.add.at(row, topics[label][rng.choice(300, 6, p=zipf[:300] / zipf[:300].sum())], 1)
     return sp.csr_matrix(X), y
 
 
@@ -88,7 +88,16 @@ def test_a_machine_that_fails_on_words_says_so_in_one_sentence(estimator, words)
     SparseELMClassifier(scale='none', multiclass='one-vs-all'), ELMClassifier('gaussian', scale='none')], ids=repr)
 def test_a_machine_that_is_as_good_as_a_linear_one_is_not_blamed(estimator, words):
     assert warnings_of(estimator.fit, *words) == []
-    assert estimator.score(*weigh_words(*draw_words(300, seed=1))) > 0.9
+    assert estimator.score(*weigh_words(*draw_words(300, seed=1))) > 0.85
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_pairs_of_words_of_few_documents_are_no_reason_to_blame_it(seed):
+    """Rows with very many rare features are nearly at right angles, so that a sample needs another C than all rows."""
+    X, y = draw_words(300, seed=seed)
+    rare = sp.random(300, 20000, 0.002, 'csr', random_state=seed)
+    rows = sp.hstack([weigh_words(X, y)[0], 3 * rare], format='csr')
+    assert warnings_of(KernelELMClassifier(scale='none').fit, rows, y) == []
 
 
 def test_a_first_batch_is_judged_and_later_ones_are_not(words):
@@ -101,7 +110,7 @@ def test_a_first_batch_is_judged_and_later_ones_are_not(words):
 def test_only_a_single_label_can_be_compared(words):
     X, y = words
     assert warnings_of(ESVMRegressor(n_hidden=50).fit, X, y.astype(float)) == []
-    assert warnings_of(ESVMClassifier(n_hidden=50).fit, X, np.eye(4, dtype=int)[y]) == []
+    assert warnings_of(ESVMClassifier(n_hidden=50).fit, X, np.eye(6, dtype=int)[y]) == []
     assert warnings_of(KernelELMClassifier('precomputed').fit, (X @ X.T).toarray(), y) == []
 
 
@@ -109,7 +118,7 @@ def test_rows_of_weight_0_are_not_looked_at(words):
     """Random rows beside the documents hide what a linear machine can do, unless they count for nothing."""
     X, y = words
     noise = sp.random(2000, X.shape[1], 0.02, 'csr', random_state=0)
-    rows, labels = sp.vstack([noise, X], format='csr'), np.concatenate([np.arange(2000) % 4, y])
+    rows, labels = sp.vstack([noise, X], format='csr'), np.concatenate([np.arange(2000) % 6, y])
     weights = np.concatenate([np.zeros(2000), np.ones(len(y))])
     assert len(warnings_of(ESVMClassifier(n_hidden=100).fit, rows, labels, sample_weight=weights)) == 1
 
@@ -140,17 +149,16 @@ def test_no_alarm_on_public_sets_where_a_linear_machine_is_good(name, estimator,
     assert warnings_of(estimator.fit, X[:2000], y[:2000]) == []
 
 
-def test_errors_are_those_of_kernel_ridge_on_rows_held_out(rng):
-    X, codes, folds = rng.normal(size=(90, 4)), np.arange(90) % 3, rng.integers(3, size=90)
+def test_errors_are_those_of_kernel_ridge_on_all_other_rows(rng):
+    X, codes = rng.normal(size=(60, 4)), np.arange(60) % 3
     X[:, 0] += codes
-    inner = X @ X.T
-    wrong = find_errors(inner, 0.5, codes, 3, folds)
-    T = np.where(codes[:, None] == np.arange(3), 1, -1)
-    for fold in range(3):
-        kept, held = folds != fold, folds == fold
+    inner, T = X @ X.T, np.where(codes[:, None] == np.arange(3), 1, -1)
+    expected = []
+    for row in range(60):
+        kept = np.arange(60) != row
         ridge = KernelRidge(alpha=0.5, kernel='precomputed').fit(inner[np.ix_(kept, kept)], T[kept])
-        expected = ridge.predict(inner[np.ix_(held, kept)]).argmax(axis=1) != codes[held]
-        assert (wrong[held] == expected).all() and 0 < expected.sum() < len(expected)
+        expected.append(ridge.predict(inner[[row]][:, kept]).argmax() != codes[row])
+    assert find_errors(inner, 0.5, codes, 3).tolist() == expected and 0 < sum(expected) < 60
 
 
 def test_the_sample_is_that_of_the_jobs(tmp_path):
@@ -158,10 +166,10 @@ def test_the_sample_is_that_of_the_jobs(tmp_path):
     path = tmp_path / 'rows.libsvm'
     dump_svmlight_file(X, y, str(path), zero_based=False)
     with make_engine('inline', ()) as engine:
-        data = DataSet(plan_inputs([str(path)], RowOptions(n_features=3000)), engine)
+        data = DataSet(plan_inputs([str(path)], RowOptions(n_features=6000)), engine)
         summary, classes = learn_rows(data, 'classification', seed=5, judged=True)
     sample = sample_labelled(X, tuple(classes.names), y, None, 5)
-    assert (summary.sample != sample).nnz == 0 and sample.shape == (300, 3002)
+    assert (summary.sample != sample).nnz == 0 and sample.shape == (300, 6002)
 
 
 def train(method, path, *options):

@@ -18,7 +18,9 @@ from mr_elm.typing import Floats
 
 Found = TypeVar('Found', bound=Any)
 
-FEWEST, SHARE = 20, 0.05  # rows at least that repeat others: to put fewer together takes longer than it saves
+# Rows of a class, at least, that repeat others: to put fewer together takes longer than it saves. A class decides for
+# itself, so that a machine of two classes is the same alone and among the machines of others.
+FEWEST, SHARE = 10, 0.05
 ALL = slice(None)
 
 
@@ -33,7 +35,7 @@ class EqualRows:
 
     @classmethod
     def find(cls, rows: Any, codes: np.ndarray, costs: Floats) -> 'EqualRows | None':
-        """Return the EqualRows of a source of kernel rows, None where it cannot tell, or few are equal.
+        """Return the EqualRows of a source of kernel rows, None where it cannot tell, or few are equal in each class.
 
         codes : (N,), class numbers or targets, whole numbers in any case.
         """
@@ -42,10 +44,19 @@ class EqualRows:
             return None
         from mr_elm.features.landmarks import GOLDEN  # and compiled code: both are loaded when they are used
         from mr_elm.solvers.shared import loops
-        keys = hashes + GOLDEN * codes.astype(np.int64).astype(np.uint64)
+        numbers = codes.astype(np.int64)
+        keys = hashes + GOLDEN * numbers.astype(np.uint64)
         first, groups = np.empty((2, len(keys)), np.int64)
-        n = loops.group_equal(keys, first, groups)
-        return cls(first[:n], groups, costs) if len(keys) - n >= max(FEWEST, SHARE * len(keys)) else None
+        first = first[:loops.group_equal(keys, first, groups)]
+        numbers -= numbers.min()
+        rows_of = np.bincount(numbers)
+        joined = rows_of - np.bincount(numbers[first], minlength=len(rows_of)) >= np.maximum(FEWEST, SHARE * rows_of)
+        if not joined.any():
+            return None
+        if not joined[rows_of > 0].all():  # rows of the other classes stand for themselves
+            first, groups = np.unique(np.where(joined[numbers], first[groups], np.arange(len(keys))),
+                                      return_inverse=True)
+        return cls(first, groups, costs)
 
     @cached_property
     def totals(self) -> Floats:
