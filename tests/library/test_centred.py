@@ -1,4 +1,5 @@
 """A regression does not depend on where zero is, nor on the unit of its targets: labels a + b t give a + b f."""
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -179,6 +180,24 @@ def test_several_targets_of_all_places_and_sizes_are_single_ones(name, rows):
         bound = 1e-7 * Y[:, k].std() + 4 * np.spacing(np.abs(Y[:, k]).max())
         np.testing.assert_allclose(found[:, k], alone, rtol=0, atol=bound)
     np.testing.assert_allclose(found[:, 2], 0.1, rtol=1e-15)
+
+
+@pytest.mark.parametrize('estimator', [ESVMRegressor('tanh', n_hidden=300, scale='none'), ELMRegressor('gaussian'),
+                                       KernelELMRegressor('laplacian')], ids=lambda each: type(each).__name__)
+def test_the_mean_is_added_in_one_rounding(estimator, rows):
+    """Added among the terms of a product, numbers near 1e6 would round all partial sums."""
+    X, t, _ = rows
+    model = clone(estimator).fit(X, 1e6 + 1e-3 * t).model_
+    if isinstance(estimator, ESVMRegressor):
+        B = model.arrays['output_weights'][:, 0]
+        E, A, mean = model.layer.evaluate(X, np.empty((N, 300))), B[:-1], -B[-1]
+    else:
+        Z = model.scale(X)
+        E, A, mean = model.kernel.tile(Z, Z), model.arrays['dual_coef'][:, 0], model.arrays['intercept'][0]
+    exact = [Fraction(mean) + Fraction(math.fsum(e * A)) for e in E]
+    found = model.decision_function(X)[:, 0]
+    off = [abs(float(Fraction(one) - other)) for one, other in zip(found, exact, strict=True)]
+    assert max(off) <= 0.501 * np.spacing(1e6)
 
 
 def test_means_and_units_of_targets():
