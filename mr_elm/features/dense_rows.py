@@ -42,6 +42,10 @@ class KernelSource:
         """Return a hash of each row, (n,) uint64, which equal rows share; None where they are not known."""
         return None
 
+    def factor(self) -> Floats | None:
+        """Return Z, (n, d), where K = ZZ'; None where it is not known."""
+        return None
+
     def rounding(self) -> float:
         """Return how far float32 rows are from K at most; inf where it is not known."""
         return np.inf
@@ -76,6 +80,10 @@ class DenseRows(KernelSource):
         marks = np.empty(self.n_samples, np.uint64)
         fused.mark_rows(self.X.view(np.uint64), marks)
         return marks
+
+    def factor(self) -> Floats | None:
+        """Return the rows where the kernel is linear, see `KernelSource`."""
+        return self.X if self.kernel.name == 'linear' and not self.kernel.normalised else None
 
     def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""

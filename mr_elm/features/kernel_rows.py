@@ -139,6 +139,10 @@ class NodeRows(KernelSource):
         self.H = np.ascontiguousarray(H, dtype=float)
         self.n_samples = len(self.H)
 
+    def factor(self) -> Floats:
+        """Return the node outputs."""
+        return self.H
+
     def take(self, subset: np.ndarray) -> 'NodeRows':
         """Return the same of a part of the data."""
         return NodeRows(self.H[subset])

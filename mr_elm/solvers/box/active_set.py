@@ -28,8 +28,19 @@ from dataclasses import replace
 import numpy as np
 
 from mr_elm.solvers.box.block_step import BoxBlock, choose_lower_end, step_pairs
-from mr_elm.solvers.box.box_qp import TINY, BoxQP, Result, Settings, SolverWork, conclude, free_variables, violations
+from mr_elm.solvers.box.box_qp import (
+    TINY,
+    BoxQP,
+    Progress,
+    Result,
+    Settings,
+    SolverWork,
+    conclude,
+    free_variables,
+    violations,
+)
 from mr_elm.solvers.box.free_factor import FreeFactor
+from mr_elm.solvers.box.interior import find_lower_point, is_small
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.typing import Floats
@@ -39,6 +50,8 @@ NEWTON_STEPS = 500    # Newton systems before `newton` gives up
 OELM_STEPS_A_ROW = 5  # the same for `oelm`
 BAS_STEPS_A_ROW = 50  # the same for `bas`, which changes one constraint in each
 SOLVED = 0.1  # of eps: what is below needs no further step
+SLOW, AFTER = 50, 20  # Newton systems before `newton` tries another way; and after it, where rounding may hide the end
+PATIENCE = 20  # Newton systems without less violation, after which the objective is looked at
 SWEEPS = 50   # over the released variables, before Newton's step comes whether they are settled or not
 
 
@@ -56,6 +69,7 @@ class ActiveSetSearch:
         self.factor = FreeFactor(self.block, TINY * problem.curvature.max())
         self.n_iter = self.n_certified = 0
         self.certified = False
+        self.progress = Progress(PATIENCE)
         self.steps = dict.fromkeys(STEPS, 0)
         self.seconds = dict.fromkeys(STEPS, 0.0)
 
@@ -101,6 +115,22 @@ class ActiveSetSearch:
             self.certify()
         return self.violations().max() <= self.settings.eps
 
+    def has_stalled(self) -> bool:
+        """Tell whether rounding has ended the search."""
+        if not self.progress.waits(float(self.violations().max())):
+            return False
+        self.certify()
+        return not self.progress.goes_on(self.alpha, self.gradient)
+
+    def take_short_cut(self) -> None:
+        """Go to about where the minimum is, if that can be found and is lower than where the search is."""
+        self.certify()
+        self.progress.goes_on(self.alpha, self.gradient)
+        found = find_lower_point(self.problem, self.progress.objective)
+        if found is not None:
+            self.alpha, self.gradient, n_rows = found
+            self.n_certified, self.progress = self.n_certified + n_rows, Progress(PATIENCE)
+
     def count_iteration(self) -> None:
         """Count an iteration, and report it."""
         self.n_iter += 1
@@ -110,6 +140,9 @@ class ActiveSetSearch:
     def conclude(self) -> Result:
         """Return the Result."""
         self.certify()
+        if self.progress.lowest is not None and self.violations().max() > self.settings.eps:
+            self.progress.goes_on(self.alpha, self.gradient)
+            self.alpha, self.gradient = self.progress.lowest
         work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         result = conclude(self.problem, self.alpha, self.gradient, work, self.settings)
         return replace(result, steps=self.steps, step_seconds=self.seconds)
@@ -122,13 +155,20 @@ def solve_oelm(problem: BoxQP, settings: Settings) -> Result:
 
 def solve_newton(problem: BoxQP, settings: Settings) -> Result:
     """Minimise a BoxQP by the same with a reassignment in pairs; `n_iter` counts Newton systems."""
-    return release_and_step(problem, settings, NEWTON_STEPS, reassign_pairs)
+    return release_and_step(problem, settings, NEWTON_STEPS, reassign_pairs, SLOW)
 
 
-def release_and_step(problem: BoxQP, settings: Settings, limit: int, reassign: Callable) -> Result:
-    """Release the violators, reassign values, and take Newton's step, until eps is reached."""
-    search = ActiveSetSearch(problem, settings)
-    while search.n_iter < (settings.max_iter or limit) and not search.is_finished():
+def release_and_step(problem: BoxQP, settings: Settings, limit: int, reassign: Callable, slow: int = 0) -> Result:
+    """Release the violators, reassign values, and take Newton's step, until eps is reached.
+
+    slow : after so many steps the search goes to where an interior point method ends; 0 for never.
+    """
+    search, limit = ActiveSetSearch(problem, settings), settings.max_iter or limit
+    while search.n_iter < limit and not search.is_finished() and not search.has_stalled():
+        if search.n_iter == slow and slow:
+            search.take_short_cut()
+            if is_small(problem) and problem.is_large(settings.eps):
+                limit = min(limit, slow + AFTER)
         release_violators(search, reassign)
         with search.time_steps('newton'):
             step_by_newton(search)

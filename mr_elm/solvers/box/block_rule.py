@@ -6,7 +6,8 @@ A block holds the free variables and the worst violators, see `block_choice`.
 Inside a block pairs of variables step on the block's own matrix; where that is slow, Newton steps follow on the free
 variables, along the projected path (`block_step`). When the running gradient reaches eps it is computed again from
 float64 rows; where these do not confirm eps, they replace it and the search goes on, in float64 where rounded kernel
-values would hide the end (large C). Of a ready matrix the running gradient is exact and needs neither.
+values would hide the end (large C, large kernel values). Where that is slow, an interior point method says about where
+the minimum is (`interior`); where neither violation nor objective fall any more, the search ends. Of a ready matrix the running gradient is exact and needs neither.
 
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; the projected
 path is that of Zhao et al.
@@ -19,7 +20,17 @@ import numpy as np
 
 from mr_elm.solvers.box.block_choice import BlockChoice, Point, survey
 from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, conclude, free_variables, violations
+from mr_elm.solvers.box.box_qp import (
+    BoxQP,
+    Progress,
+    Result,
+    Settings,
+    SolverWork,
+    conclude,
+    free_variables,
+    violations,
+)
+from mr_elm.solvers.box.interior import find_lower_point, is_small
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.kept_block import KeptBlock
 from mr_elm.solvers.shared.row_cache import RowCache
@@ -29,6 +40,9 @@ from mr_elm.typing import Floats
 BLOCK = 2048          # most variables in a block, whose matrix then takes 17 MB in float32
 MOVING = 0.1          # share of a block; where fewer variables change, the next block is half as large: rows are alike
 ROUNDS = 1000         # blocks before giving up
+PATIENCE = 10         # blocks without less violation, after which the objective is looked at
+SLOW, SLOW_WHOLE = 50, 10  # blocks, after which another way is tried; of a problem that is one block
+AFTER, LONG_AFTER = 20, 300  # blocks more, after the other way and without one, where rounding may hide the end
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
 PART = 0.8     # of the rows: so many unproven ones take as long as all
@@ -80,15 +94,22 @@ class BlockSearch:
         n = problem.n_samples
         self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
-        self.cache = self.open_cache(settings.dtype or ('float64' if self.eps < FLOAT64_BELOW else 'float32'))
-        # of a kernel value; a ready matrix is what it is
-        self.rounding = 0.0 if self.cache.is_matrix else 0.5 * float(np.finfo(self.cache.slab.dtype).eps)
+        takes_double = self.eps < FLOAT64_BELOW or problem.is_large(settings.eps)
+        self.use(settings.dtype or ('float64' if takes_double else 'float32'))
+        self.progress, self.has_jumped = Progress(PATIENCE), False
+        self.limit = settings.max_iter or ROUNDS
         self.choice = BlockChoice(n)
         self.whole = n <= min(SMALL, self.cache.capacity)
         self.n_iter, self.n_certified, self.n_support, self.room = 0, 0, 0, BLOCK
         self.certified = self.cache.is_matrix
         # sums of all changes of alpha, and of alpha when it was certified: the error of float32 rows goes with them
         self.moved = self.before = 0.0
+
+    def use(self, dtype: str) -> None:
+        """Keep kernel rows of a type from now on."""
+        self.cache = self.open_cache(dtype)
+        # of a kernel value; a ready matrix is what it is
+        self.rounding = 0.0 if self.cache.is_matrix else 0.5 * float(np.finfo(self.cache.slab.dtype).eps)
 
     def open_cache(self, dtype: str) -> RowCache:
         """Return the cache of kernel rows of this type."""
@@ -111,14 +132,19 @@ class BlockSearch:
 
     def run(self) -> Result:
         """Solve blocks until the certificate confirms eps."""
-        goal, limit = self.eps, self.settings.max_iter or ROUNDS
-        while self.n_iter < limit:
+        goal = self.eps
+        while self.n_iter < self.limit:
             worst, square, self.n_support = survey(self.alpha, self.gradient, self.problem.upper)
+            if not self.has_jumped and self.n_iter >= (SLOW_WHOLE if self.whole else SLOW):
+                self.take_short_cut()
+                continue
+            if self.has_stalled(worst):
+                break
             noise = self.rounding_noise(square)
             if worst <= max(goal, 2 * noise):
                 self.certify()
                 if noise:
-                    self.polish(limit)
+                    self.polish()
                 if self.worst_violation() <= self.eps:
                     break
                 goal = max(0.5 * goal, 0.1 * self.eps)
@@ -127,8 +153,47 @@ class BlockSearch:
             tolerance = max(effort.share * worst, 0.3 * goal, noise)
             self.solve_block(self.choose_block(goal), tolerance, effort)
         self.certify()
+        if self.progress.lowest is not None and self.worst_violation() > self.settings.eps:
+            self.progress.goes_on(self.alpha, self.gradient)
+            self.alpha, self.gradient = self.progress.lowest
         work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
+
+    def take_short_cut(self) -> None:
+        """Go to about where the minimum is, if it can be found and is lower than where the search is."""
+        self.has_jumped = True
+        if self.problem.is_large(self.settings.eps):
+            self.limit = min(self.limit, self.n_iter + (AFTER if is_small(self.problem) else LONG_AFTER))
+        if not is_small(self.problem):
+            return
+        self.certified = self.cache.is_matrix
+        self.certify()
+        self.progress.goes_on(self.alpha, self.gradient)
+        found = find_lower_point(self.problem, self.progress.objective)
+        if found is not None:
+            self.alpha, self.gradient, n_rows = found
+            self.n_certified, self.certified = self.n_certified + n_rows, True
+            self.moved = self.before = np.inf  # the running gradient may begin anywhere
+            self.progress = Progress(PATIENCE)
+
+    def has_stalled(self, worst: float) -> bool:
+        """Tell whether rounding has ended the search; where that of float32 has, it goes on in float64.
+
+        worst : the largest violation.
+        """
+        if not self.progress.waits(worst):
+            return False
+        self.certified = self.cache.is_matrix
+        self.certify()
+        if self.progress.goes_on(self.alpha, self.gradient):
+            return False
+        if self.cache.is_matrix or self.cache.slab.dtype == np.float64:
+            return True
+        self.alpha, self.gradient = (part.copy() for part in self.progress.lowest or (self.alpha, self.gradient))
+        self.progress = Progress(PATIENCE)
+        self.kept = KeptBlock(self.kept.space)
+        self.use('float64')
+        return False
 
     def violations(self) -> Floats:
         """Return the violations."""
@@ -165,10 +230,12 @@ class BlockSearch:
         error = self.problem.rows.rounding() * change + self.eps
         return np.flatnonzero((self.alpha > 0) | (self.gradient < error))
 
-    def polish(self, limit: int) -> None:
+    def polish(self) -> None:
         """Solve the face in float64, for as long as it does not grow too large, until eps is reached."""
         p = self.problem
-        while self.n_iter < limit and self.worst_violation() > self.eps:
+        while self.n_iter < self.limit and self.worst_violation() > self.eps:
+            if self.progress.waits(self.worst_violation()) and not self.progress.goes_on(self.alpha, self.gradient):
+                return
             face = np.flatnonzero(self.is_free() | (self.violations() > 0.1 * self.eps))
             if 8 * len(face)**2 > self.settings.cache_bytes:
                 return

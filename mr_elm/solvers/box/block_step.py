@@ -57,10 +57,12 @@ def minimise_block(block: BoxBlock, tolerance: float, effort: Effort, space: Wor
         inside, here, slope = gather_face(Q, face, space), a[face], g[face]
         step_by_newton(inside, here, slope, upper[face], space)
         step_pairs(BoxBlock(inside, here, slope, upper[face], diagonal[face]), tolerance, effort.after * len(face))
-        change = np.zeros(len(a))
+        change, before = np.zeros(len(a)), g.copy()
         change[face] = here - a[face]
         a[face] = here
         g += multiply(Q, change)
+        if not change @ (before + g) < 0:
+            return  # the objective has not fallen: that is rounding
 
 
 def step_pairs(block: BoxBlock, tolerance: float, most: int) -> tuple[int, int]:

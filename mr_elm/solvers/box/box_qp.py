@@ -146,6 +146,10 @@ class BoxQP:
         largest = self.diagonal.max()
         return np.maximum(self.diagonal, TINY * largest if largest > 0 else TINY)
 
+    def is_large(self, eps: float) -> bool:
+        """Tell whether the rounding of float32 makes more than eps of a single kernel value."""
+        return bool(0.5 * np.finfo(np.float32).eps * self.diagonal.max(initial=0.0) > eps)
+
     def gradient(self, alpha: Floats, part: np.ndarray | None = None) -> tuple[Floats, int]:
         """Return Qa - e in float64, and how many kernel rows were computed for it.
 
@@ -194,6 +198,38 @@ def violations(alpha: Floats, gradient: Floats, upper: Floats) -> Floats:
 def duality_gap(alpha: Floats, gradient: Floats, upper: Floats) -> float:
     """Return primal - dual."""
     return float(alpha @ gradient + upper @ np.maximum(-gradient, 0))
+
+
+class Progress:
+    """Watch whether a search still gets anywhere.
+
+    Where kernel values differ by many orders, as those of a linear kernel on columns of very different size, rounding
+    ends it long before eps. patience : so many steps without less violation ask for a look at the objective.
+    least_fall : of the objective, between two looks: a search that falls by less has ended.
+    """
+
+    def __init__(self, patience: int, least_fall: float = 1e-6) -> None:
+        self.patience, self.least_fall = patience, least_fall
+        self.idle, self.least, self.objective = 0, np.inf, np.inf
+        self.best = np.inf
+        self.lowest: tuple[Floats, Floats] | None = None
+
+    def waits(self, worst: float) -> bool:
+        """Tell whether the largest violation has not fallen by a tenth in the last steps."""
+        self.idle += 1
+        if worst < 0.9 * self.least:
+            self.least, self.idle = worst, 0
+        return self.idle >= self.patience
+
+    def goes_on(self, alpha: Floats, gradient: Floats) -> bool:
+        """Tell whether the objective has fallen since it was looked at last, and keep the lowest point.
+
+        gradient : of float64 kernel rows at alpha.
+        """
+        before, self.objective, self.idle = self.objective, 0.5 * float(alpha @ (gradient - 1)), 0
+        if self.objective < self.best:
+            self.best, self.lowest = self.objective, (alpha.copy(), gradient.copy())
+        return before - self.objective > self.least_fall * abs(self.objective)
 
 
 def free_variables(alpha: Floats, upper: Floats) -> np.ndarray:

@@ -105,6 +105,9 @@ class BallRows:
         """Return how far float32 rows are from k + 1 at most, but on the diagonal."""
         return self.base.rounding() + np.finfo(np.float32).eps
 
+    def factor(self) -> None:
+        """Return None: no thin Z has ZZ' = k + 1 + delta / C."""
+
     def diagonal(self) -> Floats:
         """Return k~_ii, (n,)."""
         return self.base.diagonal() + 1 + self.ridge
