@@ -66,11 +66,15 @@ def test_it_is_told_what_was_compared_and_chosen(elm, packed_classes, tmp_path):
     assert sum(f'the model averages {len(kept)} machines' in line for line in said) == 1
 
 
-def test_the_model_lives(elm, trained, packed_classes, tmp_path, model_of):
-    model = trained(packed_classes)
-    for command, old, new in (('update', model, 'twice'), ('forget', tmp_path / 'twice', 'once')):
-        succeed(elm(command, old, packed_classes, '--model', tmp_path / new, '-q'))
+def test_the_model_lives(elm, trained, packed_classes, three_classes, write, csv_of, tmp_path, model_of):
+    """Rows that come and leave are none of the landmarks, which cannot be forgotten."""
+    model, (X, labels) = trained(packed_classes), three_classes
+    more = write('more.csv', csv_of(labels, 0.9 * X))
+    for command, old, new in (('update', model, 'more'), ('forget', tmp_path / 'more', 'once')):
+        succeed(elm(command, old, more, '--model', tmp_path / new, '-q'))
     demand_same_bits(model_of, model, tmp_path / 'once')
+    refused = elm('forget', tmp_path / 'more', packed_classes, '--model', tmp_path / 'refused', '-q')
+    assert refused.status == 1 and 'landmarks' in refused.err and not (tmp_path / 'refused').exists()
 
 
 @pytest.mark.parametrize('sample_rows', [auto.SAMPLE_ROWS, 100])
