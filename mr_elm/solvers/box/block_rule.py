@@ -7,7 +7,8 @@ Inside a block pairs of variables step on the block's own matrix; where that is 
 variables, along the projected path (`block_step`). When the running gradient reaches eps it is computed again from
 float64 rows; where these do not confirm eps, they replace it and the search goes on, in float64 where rounded kernel
 values would hide the end (large C, large kernel values). Where that is slow, an interior point method says about where
-the minimum is (`interior`); where neither violation nor objective fall any more, the search ends. Of a ready matrix the running gradient is exact and needs neither.
+the minimum is (`interior`); where neither violation nor objective fall any more, the search ends. Of a ready matrix the
+running gradient is exact and needs neither.
 
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; the projected
 path is that of Zhao et al.
