@@ -32,6 +32,10 @@ class UnsuitableWarning(UserWarning):
     """Warn that another machine is far better for the rows."""
 
 
+class ConstantWarning(UserWarning):
+    """Warn that a machine says the same of all rows."""
+
+
 EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 
 

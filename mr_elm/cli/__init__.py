@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
-from mr_elm.errors import ConvergenceWarning, NumericalWarning, UnsuitableWarning, describe_error
+from mr_elm.errors import ConstantWarning, ConvergenceWarning, NumericalWarning, UnsuitableWarning, describe_error
 from mr_elm.signals import Terminated, terminable
 
+OURS = (NumericalWarning, ConvergenceWarning, UnsuitableWarning, ConstantWarning)
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
     'layer': ('steps', 'by hand: write the input of the next stage of a training'),
@@ -110,7 +111,7 @@ def add_notes(text: str, error: BaseException) -> str:
 def show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
                  file: object = None, line: str | None = None) -> None:
     """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
-    if issubclass(category, (NumericalWarning, ConvergenceWarning, UnsuitableWarning)) or sys.warnoptions:
+    if issubclass(category, OURS) or sys.warnoptions:
         print(f'mr-elm: warning: {message}', file=sys.stderr)
 
 

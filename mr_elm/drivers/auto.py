@@ -23,6 +23,7 @@ from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.machines.budget import Budget
 from mr_elm.machines.calibrating import Made
+from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.metric_choice import choose_metric
@@ -74,7 +75,8 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget
     n_machines = len(large or members)
     machines = f'averages {n_machines} machines' if n_machines > 1 else 'is one machine'
     engine.reporter.say(f'the model {machines}, chosen and trained in {time.monotonic() - began:.1f} s')
-    return *made, inputs.data.first
+    with one_thread():
+        return *note_rows(made, rows.X, rows.T, searched=True), inputs.data.first
 
 
 def read_sample(inputs: NodeInputs) -> SampleRows:

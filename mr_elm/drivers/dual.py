@@ -16,7 +16,9 @@ from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.io.wire import make_key
 from mr_elm.machines.calibrating import Made
+from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
+from mr_elm.machines.gathering import join_rows
 from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
@@ -51,6 +53,9 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
     if options.probabilities:
         made = add_probabilities(data, made, task, classes, options.threshold)
     judge_machine(made, summary, classes)
+    rows = join_rows([machine.support for machine in machines])
+    with one_thread():
+        made = note_rows(made, rows.X, rows.numbers)
     return *made, data.first
 
 

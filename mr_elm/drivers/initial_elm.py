@@ -10,6 +10,7 @@ from mr_elm.drivers.sample import gather_sample
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.header import ModelHeader
+from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.model_arrays import node_arrays
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
@@ -39,9 +40,9 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
         centred = CentredTargets.of(T, rows.weights) if options.center else None
         beta, rank = solve_initial(H, T if centred is None else centred.T, rows.weights)
     data.engine.reporter.say(f'svd of {len(rows):,} x {layer.n_hidden:,} node outputs: rank {rank:,}')
-    if centred is None:
-        return describe(inputs, layer, rank), node_arrays(layer, beta), data.first
-    return describe(inputs, layer, rank), node_arrays(layer, beta * centred.units, centred.mean), data.first
+    arrays = node_arrays(layer, beta) if centred is None else node_arrays(layer, beta * centred.units, centred.mean)
+    with one_thread():
+        return *note_rows((describe(inputs, layer, rank), arrays), rows.X, rows.numbers), data.first
 
 
 def announce(data: DataSet, H: Floats) -> None:

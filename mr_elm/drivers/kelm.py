@@ -16,6 +16,7 @@ from mr_elm.engines.progress import describe_time
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.machines.calibrating import Made, add_intervals, demand_every_class
+from mr_elm.machines.constant_check import note_values
 from mr_elm.machines.fold_machines import FOLD, FOLDS
 from mr_elm.machines.kernel import KernelMachine, make_rough
 from mr_elm.machines.linear_check import judge_machine
@@ -51,7 +52,14 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
         if data.options.intervals:
             made = add_intervals(*made, fold or hold_out(data, solution))
         judge_machine(made, data.summary, data.classes)
+        made = note_values(made, fit_values(data, solution), data.rows.numbers)
         return *made, data.source.first
+
+
+def fit_values(data: KernelData, solution: KernelSolution) -> Floats:
+    """Return the decision values of the rows of the training, (N, K): f = T - A / (C w)."""
+    strengths = data.options.C * np.where(data.rows.weights > 0, data.rows.weights, np.inf)
+    return data.targets - solution.dual_coef / strengths[:, None]
 
 
 def score_fold(data: KernelData, machine: KernelMachine) -> HeldOut:

@@ -10,10 +10,12 @@ from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.metric_passes import learn_from_all_rows
 from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.drivers.sample import find_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.calibrating import Made
+from mr_elm.machines.constant_check import differs_by_sums, note_rows, note_sums
 from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
 from mr_elm.machines.metric import LearnedMetric
@@ -60,7 +62,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
     if options.learns_from_all_rows:
         inputs, found = learn_from_all_rows(inputs)
-        return *make_model(inputs, found.layer, found.steps, found.sums), data.first
+        return *check_machine(make_model(inputs, found.layer, found.steps, found.sums), inputs), data.first
     layer = inputs.make_layer() if like is None else like.layer
     steps = inputs.choose_grid(layer) if like is None else (
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
@@ -70,7 +72,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         start = None if like is None else like.arrays['output_weights']
         made = pesvm_passes.train(inputs, layer, steps, start)
     else:
-        made = make_model(inputs, layer, steps, sum_up(inputs, layer, steps))
+        made = check_machine(make_model(inputs, layer, steps, sum_up(inputs, layer, steps)), inputs)
     judge_machine(made, inputs.summary, inputs.classes)
     return *made, data.first
 
@@ -90,6 +92,17 @@ def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: S
     with one_thread():
         made = solve(LivingMachine(header, layer, sums), inputs.data.engine)
     return fit_held_out(inputs.data, made, inputs.options, inputs.weights)
+
+
+def check_machine(made: Made, inputs: NodeInputs) -> Made:
+    """Return a model with its sums; warn, and say so in its header, if it says the same of all rows."""
+    if inputs.options.numeric:
+        return note_sums(made)
+    if differs_by_sums(made):
+        return made
+    rows = find_rows(inputs)
+    with one_thread():
+        return made if rows is None else note_rows(made, *rows)
 
 
 def estimate_solve(n: int) -> float:

@@ -20,6 +20,7 @@ from mr_elm.features.single import takes_single
 from mr_elm.io.json_file import write_json
 from mr_elm.io.store import save_arrays
 from mr_elm.machines.calibrating import Made, demand_every_class, keep_held_out
+from mr_elm.machines.constant_check import choose_rows, note_rows
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.grid_task import Folds
@@ -57,6 +58,7 @@ class PassProblem:
     """Solve for output weights by jobs over the rows, for one nu after another.
 
     inputs : the rows. layer : HiddenLayer. steps : GridSteps. passes : Passes. gram : SampleGram, of n_sample rows.
+    few : some of these rows, by which the machine is looked at.
     folder : for files of tasks. files : the options that name those of layer and sums, see `write_layer`.
     folds : the rows that are looked at, and those that are held out; None for all and none.
 
@@ -70,6 +72,7 @@ class PassProblem:
     passes: Passes
     gram: SampleGram
     n_sample: int
+    few: GatheredRows
     folder: str
     files: list[str]
     folds: Folds | None = None
@@ -195,6 +198,10 @@ class PassProblem:
             weights[-1] -= self.steps.origin
         return replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': weights}
 
+    def check(self, made: Made) -> Made:
+        """Return a model; warn, and say so in its header, if it says the same of all rows that are looked at."""
+        return note_rows(made, self.few.X, self.few.numbers)
+
     def _pass(self, D: Floats, *, weights: bool = False, targets: bool = False,
               single: bool = False) -> tuple[Floats, list]:
         """Run a pass over D, (L + 1, K): E'E D, and the pairs that it has written.
@@ -238,7 +245,8 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
         dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
         reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {dtype.__name__}')
         gram = SampleGram.sum_up(layer, sample, options.bias, dtype, inputs.data.engine.n_threads)
-        yield PassProblem(inputs, layer, steps, passes, gram, len(rows), folder, files)
+        yield PassProblem(inputs, layer, steps, passes, gram, len(rows),
+                          rows.take(choose_rows(rows.numbers, options.numeric)), folder, files)
 
 
 def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> Made:
@@ -252,7 +260,7 @@ def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Float
         start = start + np.outer(np.arange(len(start)) == len(start) - 1, steps.origin)
     with open_problem(inputs, layer, steps) as problem:
         if not options.holds_out:
-            return problem.describe(problem.solve(options.nu, start))
+            return problem.check(problem.describe(problem.solve(options.nu, start)))
         return train_on_all(problem, hold_out_fold(problem, options).solve(options.nu, start), FOLDS)
 
 
@@ -270,4 +278,4 @@ def train_on_all(problem: PassProblem, found: PassSolution, n_folds: int) -> Mad
     """
     inputs = problem.inputs
     scored = fit_held_out(inputs.data, problem.describe(found), inputs.options, inputs.weights, n_folds)
-    return keep_held_out(HiddenNodeModel(*scored), *problem.describe(problem.solve(found.nu, found.B)))
+    return problem.check(keep_held_out(HiddenNodeModel(*scored), *problem.describe(problem.solve(found.nu, found.B))))

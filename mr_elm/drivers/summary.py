@@ -27,7 +27,8 @@ def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
     """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
 
     n_landmarks, n_sampled : how many landmarks and sampled rows to choose, by hashes with the key `seed`.
-    judged : whether `judge_machine` will look at the machine, which takes a sample of rows that may be wide.
+    judged : whether `judge_machine` and `note_rows` will look at the machine, which takes a sample of the rows. In a
+        pass over text it costs next to nothing; from packed rows it is taken where they are wide.
     refuses : what cannot take several targets or labels of a row, '' where they are welcome.
     positive : the class that the options name as the positive one, or None.
     Raises DataFormatError when the rows or their labels cannot be used.
@@ -78,9 +79,9 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int =
     if data.plan.needs_encoding:
         data.encode(learn_encoding(data))
     data.plan = data.engine.keep_parsed(data.plan)
-    if judged and (data.plan.n_features is None or data.plan.n_features >= FEWEST_FEATURES):
+    manifest, wide = data.plan.manifest, (data.plan.n_features or FEWEST_FEATURES) >= FEWEST_FEATURES
+    if judged and not data.engine.by_hand and (wide or not manifest):  # by hand, stages have the options of the user
         n_sampled = n_sampled or N_ROWS
-    manifest = data.plan.manifest
     if manifest and not landmarks and not n_sampled:
         summary = Summary.of_manifest(manifest)
     else:

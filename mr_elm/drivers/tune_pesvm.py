@@ -7,7 +7,7 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.drivers import tune_passes
 from mr_elm.drivers.gram_job import assemble_sums, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm import estimate_solve, make_model, train_on
+from mr_elm.drivers.pesvm import check_machine, estimate_solve, make_model, train_on
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import learn_rows, say_metric
 from mr_elm.engines.base import Engine
@@ -61,12 +61,12 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine)
         raise ValueError('--metric: expected none with --solver passes, or at most '
                          f'{MOST_GRAM_NODES:,} --hidden and --solver gram')
     inputs = NodeInputs(options, *learn_rows(data, options.task, n_landmarks, options.seed, search.n_sampled,
-                                             positive=options.positive), data)
+                                             positive=options.positive, judged=not plan.manifest), data)
     if by_passes:
         folds = describe_folds(inputs, replace(search, tested=1))
         return *tune_passes.tune(inputs, search, folds), data.first
     found = evaluate_grid(inputs, search)
-    header, arrays = train_best(inputs, found)
+    header, arrays = check_machine(train_best(inputs, found), inputs)
     return found, header, arrays, inputs.data.first
 
 

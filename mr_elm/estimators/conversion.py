@@ -13,7 +13,9 @@ from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
 from mr_elm.io.formats import MISSING_LABELS
 from mr_elm.io.labels import read_labels, write_label
+from mr_elm.machines.constant_check import note_rows
 from mr_elm.model_base import Model
+from mr_elm.typing import Rows, Weights
 
 SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
 # what models call by other names than estimators
@@ -23,6 +25,8 @@ RENAMED = {'map': 'kernel', 'normalised': 'normalise', 'solver': 'rule', 'eps': 
 
 class Convertible:
     """Give estimators that hold a `model_` the way to a model and back."""
+
+    model_: Any
 
     def to_model(self) -> Model:
         """Return the fitted model; its `save` writes a file that `mr-elm predict` reads.
@@ -34,6 +38,15 @@ class Convertible:
             raise ValueError('kernel: expected a kernel of rows, a precomputed matrix has no rows that a model could '
                              'keep')
         return self.model_
+
+    def _note_constant(self, X: Rows, labels: np.ndarray, sample_weight: Weights) -> None:
+        """Warn where the model says the same of all rows of the training; see `machines.constant_check`."""
+        if not hasattr(self, 'model_'):  # a ready kernel matrix has no rows
+            return
+        if sample_weight is not None:
+            counted = np.asarray(sample_weight) > 0
+            X, labels = X[counted], labels[counted]
+        self.model_ = type(self.model_)(*note_rows((self.model_.header, self.model_.arrays), X, labels))
 
     @classmethod
     def _of_model(cls, model: Any) -> Any:

@@ -93,6 +93,7 @@ class DualClassifier(Labelled, KernelOrNodes):
         self.intercept_ = machines.intercept
         self.n_iter_ = max(machines.n_iter, 1)
         self._compare_with_linear(X, codes, sample_weight)
+        self._note_constant(X, codes, sample_weight)
         return self
 
     def _score_folds(self, X: Rows, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> Floats:

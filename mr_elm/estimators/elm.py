@@ -80,6 +80,7 @@ class ELMClassifier(Labelled, UnifiedELM):
         if self.probabilities and codes is not None:
             self._calibrate(X, hold_out(codes, weights, *self._leave_one_out(X, T, weights)))
         self._compare_with_linear(X, codes, sample_weight)
+        self._note_constant(X, T if codes is None else codes, sample_weight)
         return self
 
     def _leave_one_out(self, X: Rows, T: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
@@ -111,5 +112,7 @@ class ELMRegressor(Targets, UnifiedELM):
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':
         """Fit. Sets model_."""
         X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
-        self._fit_targets(X, self._set_targets(y), self._weights(X, sample_weight))
+        T = self._set_targets(y)
+        self._fit_targets(X, T, self._weights(X, sample_weight))
+        self._note_constant(X, T, sample_weight)
         return self

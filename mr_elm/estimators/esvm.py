@@ -17,6 +17,7 @@ from mr_elm.estimators.values import (
     join_classes,
     number_labels,
     row_weights,
+    to_sets,
     warn_of_single_rows,
 )
 from mr_elm.io.formats import MAX_CATEGORIES
@@ -79,6 +80,7 @@ class ESVMClassifier(Labelled, LivingESVM):
         X, y, sample_weight = rows
         codes = None if self.multilabel_ else np.searchsorted(self.classes_, y)
         self._compare_with_linear(X, codes, sample_weight)
+        self._note_constant(X, to_sets(y) if codes is None else codes, sample_weight)
 
     def _hold_out(self, rows: HeldOut, X: Rows) -> None:
         self._calibrate(X, rows)

@@ -127,6 +127,7 @@ class KernelELMClassifier(Labelled, KernelELM):
         if self.leave_one_out and codes is not None:
             self.loo_score_ = score_values(T - self.loo_residuals_, codes, weights, len(self.classes_))['accuracy']
         self._compare_with_linear(X, codes, sample_weight)
+        self._note_constant(X, T if codes is None else codes, sample_weight)
         return self
 
 
@@ -155,7 +156,9 @@ class KernelELMRegressor(Targets, KernelELM):
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""
         X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
         weights = self._weights(X, sample_weight)
-        self._fit_targets(X, self._set_targets(y), weights)
+        T = self._set_targets(y)
+        self._fit_targets(X, T, weights)
+        self._note_constant(X, T, sample_weight)
         if self.leave_one_out:
             squares = (self.loo_residuals_**2).mean(axis=1)
             self.loo_score_ = float(np.sqrt(np.average(squares, weights=weights)))

@@ -201,8 +201,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         if anew:
             self.__dict__.pop('model_', None)  # what was fitted to other rows
             self._take(self._begin(rows, labels, like), labels)
+            self._score_held_out(rows)
             self._judge(rows)
-            return self._score_held_out(rows)
+            return self
         return self._take(self._machine().add(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
 
     def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
@@ -230,7 +231,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         return False
 
     def _judge(self, rows: tuple) -> None:
-        """Warn where another machine is far better for the rows (X, y, weights)."""
+        """Warn where the machine does not suit the rows (X, y, weights)."""
+        X, y, sample_weight = rows
+        self._note_constant(X, to_sets(y), sample_weight)
 
     def _take_form(self, like: 'LivingESVM') -> None:
         """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""

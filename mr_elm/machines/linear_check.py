@@ -57,6 +57,8 @@ def judge_machine(made: Made, summary: Summary, classes: Classes | None) -> None
     header, arrays = made
     if classes is None or header.separator is not None or header.n_features < FEWEST_FEATURES:
         return
+    if summary.sample is None:  # stages were run by hand
+        return
     with one_thread():
         warn_of_linear(make_model(header, arrays), summary.sample, classes.index)
 

@@ -79,7 +79,8 @@ class LivingMachine:
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LivingMachine':
         """Return the machine of a model that has its sums, without probabilities: these are not of other rows."""
-        header = replace(model.header, calibration=None, threshold=None)
+        parameters = {name: value for name, value in model.header.parameters.items() if name != 'constant_prediction'}
+        header = replace(model.header, calibration=None, threshold=None, parameters=parameters)
         return cls(header, model.layer, sums_of(model.arrays))
 
     @property

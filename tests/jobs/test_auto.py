@@ -101,8 +101,10 @@ def test_few_rows_of_each_class_are_enough(elm, trained, write, csv_of, rng, n):
     assert json.loads(elm('evaluate', trained(path), path, '--json').out)['accuracy'] == 1
 
 
-def test_rows_that_are_all_alike_are_enough(trained, write):
-    trained(write('alike.csv', '0,1,2\n1,1,2\n' * 3))
+def test_rows_that_are_all_alike_are_enough_and_the_model_says_so(elm, write, tmp_path):
+    path = write('alike.csv', '0,1,2\n1,1,2\n' * 3)
+    done = elm('train', 'pesvm', path, '--auto', '--model', tmp_path / 'm', '-q')
+    assert done.status == 0 and "gives all 6 rows that were looked at the class '0'" in done.err
 
 
 def test_sparse_rows_and_weights_of_classes(elm, trained, write, libsvm_of, rng):

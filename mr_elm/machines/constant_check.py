@@ -1,0 +1,152 @@
+"""Find machines that say the same of all rows, one class or one number, although the labels of these rows differ.
+
+The rows are those of the training that are at hand: all, a sample of them, or the support vectors. Sums tell it of all
+rows where they can: the decision values of a row and of the mean row of a class follow the same linear formula, and the
+rows of which a machine says one class are a convex set. So the means of all classes get the class that all rows get.
+
+    mean of class k  m_k = (sum of E_i over its rows) B / N_k,    variance of f = E B:  B'E'E B / N - mean^2
+
+Source: ours.
+"""
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mr_elm.errors import ConstantWarning
+from mr_elm.header import ModelHeader
+from mr_elm.io.blocks import widen
+from mr_elm.io.text import quote
+from mr_elm.machines.calibrating import Made
+from mr_elm.models import make_model
+from mr_elm.sums.gram import unpack_upper
+from mr_elm.typing import Floats, Rows
+
+N_ROWS = 500  # that are looked at, at most
+FIRST = 16  # of them come first: most machines are known by these not to be constant
+CONSTANT = 1e-6  # deviation of what a machine predicts, over that of the targets: below it is rounding
+
+
+def note_rows(made: Made, X: Rows, labels: np.ndarray, searched: bool = False) -> Made:
+    """Return a model that was just trained; warn, and say so in its header, if it says the same of all rows.
+
+    made : (header, arrays). X : (n, d) rows of the training, not scaled. labels : (n,) or (n, K), in any coding. Rows
+    whose labels are all alike tell nothing. searched : whether nodes and nu were chosen among many, as --auto does.
+    """
+    model = make_model(*made)
+    rows = choose_rows(labels, model.numeric)
+    X, labels = widen(X[rows], model.n_features), labels[rows]
+    if model.numeric:
+        return note_values(made, model.decision_function(X), labels, searched)
+    parts = (slice(FIRST), slice(FIRST, None))
+    return note_values(made, (model.decision_function(X[part]) for part in parts if len(labels[part])), labels,
+                       searched)
+
+
+def note_values(made: Made, decisions: Floats | Iterable[Floats], labels: np.ndarray, searched: bool = False) -> Made:
+    """Return a model as `note_rows` does. decisions : of the rows, (n, P), or parts of them one after another."""
+    model = make_model(*made)
+    if len(labels) == 0 or (labels == labels[0]).all():
+        return made
+    if model.numeric:
+        values, T = np.asarray(decisions), labels.reshape(len(labels), -1)
+        if not is_constant(values.std(axis=0), T.std(axis=0)):
+            return made
+        return note(made, values.mean(axis=0), f'all {len(labels):,} rows that were looked at', searched)
+    first = None
+    for part in [decisions] if isinstance(decisions, np.ndarray) else decisions:
+        answers = model.decide(part)
+        first = answers[0] if first is None else first
+        if (answers != first).any():
+            return made
+    return note(made, first, f'all {len(labels):,} rows that were looked at', searched)
+
+
+def note_sums(made: Made) -> Made:
+    """Return the model of a regression with its sums as `note_rows` does: the sums are of all rows."""
+    header, arrays = made
+    B, upper = arrays['output_weights'].copy(), unpack_upper(arrays['gram'])
+    E1, total = -upper[:, -1], upper[-1, -1]
+    mean = E1 @ B / total
+    B[-1] += mean  # what is constant cancels digits
+    squares = np.maximum(((upper + np.triu(upper, 1).T) @ B * B).sum(axis=0) / total, 0)
+    targets = arrays['counts'] / total - (arrays['class_sums'][:, -1] / total)**2
+    if not is_constant(np.sqrt(squares), np.sqrt(np.maximum(targets, 0))):
+        return made
+    return note(made, mean, f'all {header.n_rows_used:,} rows')
+
+
+def differs_by_sums(made: Made) -> bool:
+    """Tell whether the sums of a model for classes prove that it does not give all rows the same class."""
+    header, arrays = made
+    model = make_model(*made)
+    if model.numeric or model.multilabel or 'class_sums' not in arrays:
+        return False
+    sums = arrays['class_sums']
+    sums = sums[sums[:, -1] < 0]  # the last column is minus the weight of the rows of a class
+    means = sums / -sums[:, -1:] @ arrays['output_weights']
+    return len(np.unique(model.decide(means))) > 1
+
+
+def choose_rows(labels: np.ndarray, numeric: bool = False) -> np.ndarray:
+    """Return the numbers of the rows to look at: of each label the first ones, one of each after the other.
+
+    numeric : labels are targets, of which rows in equal steps are taken.
+    """
+    n = len(labels)
+    if numeric:
+        return np.unique(np.linspace(0, n - 1, min(n, N_ROWS)).astype(int)) if n else np.arange(0)
+    codes = np.unique(labels, axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(codes, kind='stable')
+    starts = np.searchsorted(codes[order], codes[order])
+    rank = np.empty(n, int)
+    rank[order] = np.arange(n) - starts
+    return np.argsort(rank, kind='stable')[:N_ROWS]
+
+
+def is_constant(deviations: Floats, of_targets: Floats) -> bool:
+    """Tell whether the predictions of each target that varies do not."""
+    varies = of_targets > 0
+    return bool(varies.any() and (deviations <= CONSTANT * of_targets)[varies].all())
+
+
+def note(made: Made, answer: Any, rows: str, searched: bool = False) -> Made:
+    """Warn that a model says the same of some rows, and write it into its header. answer : of `decide` to one row."""
+    header, arrays = made
+    if header.task == 'regression':
+        values = np.atleast_1d(answer).tolist()
+        value: Any = values if header.target_names else values[0]
+        said = f'predicts {", ".join(f"{each:.6g}" for each in values)} for {rows}'
+    elif header.separator is not None:
+        value = header.separator.join(name for name, has in zip(header.classes, answer, strict=True) if has)
+        said = f'gives {rows} the labels {quote(value)}'
+    else:
+        value = header.classes[int(answer)]
+        said = f'gives {rows} the class {quote(value)}'
+    *cures, last = list_cures(header) if not searched else ('more rows', 'columns that tell them apart')
+    warnings.warn(f'this machine {said}, although their labels differ: try {", ".join(cures)} or {last}',
+                  ConstantWarning, stacklevel=2)
+    return header.change_parameters(constant_prediction=value), arrays
+
+
+def list_cures(header: ModelHeader) -> Iterator[str]:
+    """Yield what may help, at least two things, by the names of options, or of parameters of an estimator."""
+    given = header.parameters
+    in_memory = given.get('input', {}).get('kind') == 'memory'
+
+    def name(parameter: str, flag: str) -> str:
+        return parameter if in_memory else f'--{flag}'
+
+    if 'map' in given:
+        yield f'another {name("weight_scale", "weight-scale")}'
+        yield f'more {name("n_hidden", "hidden")}'
+    else:
+        yield from (f'another {name(width, width)}' for width in ('sigma', 'gamma') if width in given)
+    yield from (f'a larger {name(strength, strength)}' for strength in ('nu', 'C') if given.get(strength) is not None)
+    if header.task == 'classification' and header.separator is None and given.get('class_weight') is None:
+        yield "class_weight='balanced'" if in_memory else '--class-weight balanced'
+    if header.method == 'pesvm' and not in_memory:
+        yield '--auto'
+    elif header.method != 'elm' and not in_memory:
+        yield f'mr-elm tune {header.method}'
