@@ -27,6 +27,7 @@ from reference.hadoop_jobs import (
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures('nothing_is_left')]
 
 MANY_NODES = '--hidden', 2000
+ONE_MAP_A_MACHINE = properties('map.memory.mb=2816')  # the larger machine has 5,120 MB, with the master's part
 
 
 def test_a_mapper_killed_in_mid_split_is_run_again(cluster, training, same_model):
@@ -49,13 +50,13 @@ def test_a_mapper_killed_for_good_is_named(cluster, training, tmp_path):
 
 @pytest.mark.parametrize('victim', ['of tasks', 'of the master'])
 def test_a_machine_lost_while_maps_run_is_replaced(cluster, training, same_model, victim):
-    with training() as process:
+    with training(*ONE_MAP_A_MACHINE) as process:
         name = application(process)
         cluster.until(lambda: rows_counted(cluster, name))
         master = int(cluster.ask(MANAGER, f'/ws/v1/cluster/apps/{name}')['app']['amHostHttpAddress'].rpartition(':')[2])
         first = master == cluster.port + NODEMANAGERS
         number = 1 if first == (victim == 'of the master') else 2
-        assert containers(cluster, number)
+        cluster.until(lambda: containers(cluster, number))
         cluster.manage('kill', 'nodemanager', str(number), '--with-containers')
         try:
             same_model(process)
