@@ -42,7 +42,8 @@ def changed(elm, tmp_path, model_of):
     def run(*arguments):
         path = tmp_path / f'changed-{next(count)}.npz'
         done = elm(*arguments, '--model', path, '-q')
-        assert (done.status, done.out, done.err) == (0, '', ''), done.err
+        others = [line for line in done.err.splitlines() if 'warning: this machine' not in line]  # many are constant
+        assert (done.status, done.out, others) == (0, '', []), done.err
         return path
     return run
 
