@@ -11,8 +11,7 @@ from typing import Any, TextIO
 from mr_elm.drivers import score
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.files.ranges import open_ranges
-from mr_elm.files.storage import store_of, write_file
+from mr_elm.files.storage import open_ranges, store_of, write_file
 from mr_elm.io.arrow_schema import EMPTY_FOLDER
 from mr_elm.io.csv_format import readable
 from mr_elm.io.csv_rows import split_fields

@@ -1,20 +1,21 @@
-"""Meet a Hadoop cluster: its configuration, and its file system, over HTTP or by its own command."""
+"""Meet a Hadoop cluster: its configuration, and its file system, over WebHDFS or by its own command."""
 import os
 import re
 import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
+from functools import partial
+from getpass import getuser
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, CalledProcessError, Popen
-from typing import IO
-
-from mrjob.fs.hadoop import HadoopFilesystem
-
-from mr_elm.files.webhdfs import WebHDFS
+from typing import Any
 
 SITE_FILES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
 
-OF_WEB_HDFS = ('fs.defaultFS', 'dfs.namenode.http-address', 'dfs.http.policy', 'dfs.nameservices',
-               'dfs.webhdfs.enabled', 'hadoop.security.authentication')
+OF_WEB_HDFS = ('fs.defaultFS', 'dfs.namenode.http-address', 'dfs.namenode.https-address', 'dfs.http.policy',
+               'dfs.nameservices', 'dfs.webhdfs.enabled', 'hadoop.security.authentication')
+WAIT = 60  # seconds for an answer of WebHDFS
 
 
 def find_home() -> Path | None:
@@ -53,55 +54,87 @@ def read_configuration(home: Path | None) -> dict[str, str]:
     return properties
 
 
-def make_web_hdfs(properties: dict[str, str]) -> WebHDFS | None:
-    """Return WebHDFS for a cluster, or None where it needs more than plain HTTP (Kerberos, TLS, high availability)."""
+def open_web_hdfs(properties: dict[str, str], in_task: bool = False) -> tuple[Any, str] | None:
+    """Return the file system of fsspec for WebHDFS, and the NameNode's host and port in full paths.
+
+    None where the hadoop command must do: with two NameNodes, without WebHDFS, with Kerberos in a task, which has a
+    token that only Java reads, and with Kerberos where requests_kerberos is not installed.
+    """
+    name_node = re.match(r'hdfs://(([^/:]+)[^/]*)', properties.get('fs.defaultFS', ''))
     secure = properties.get('hadoop.security.authentication', 'simple') != 'simple'
-    plain = properties.get('dfs.http.policy', 'HTTP_ONLY') != 'HTTPS_ONLY' and not properties.get('dfs.nameservices')
-    default = re.match(r'hdfs://(([^/:]+)[^/]*)', properties.get('fs.defaultFS', ''))
-    if secure or not plain or not default or properties.get('dfs.webhdfs.enabled') == 'false':
+    if (not name_node or properties.get('dfs.nameservices') or properties.get('dfs.webhdfs.enabled') == 'false'
+            or secure and (in_task or find_spec('requests_kerberos') is None)):
         return None
-    host, _, port = properties.get('dfs.namenode.http-address', '0.0.0.0:9870').partition(':')
-    return WebHDFS(f'{default.group(2) if host == "0.0.0.0" else host}:{port or 9870}', default.group(1))
+    https = properties.get('dfs.http.policy') == 'HTTPS_ONLY'
+    usual = '0.0.0.0:9871' if https else '0.0.0.0:9870'
+    address = properties.get('dfs.namenode.https-address' if https else 'dfs.namenode.http-address', usual)
+    host, _, port = address.partition(':')
+    if host == '0.0.0.0':
+        host = name_node.group(2)
+    user = None if secure else os.environ.get('HADOOP_USER_NAME') or getuser()
+    system = import_module('fsspec.implementations.webhdfs').WebHDFS(
+        host, port=int(port or usual.partition(':')[2]), user=user, kerberos=secure, use_https=https,
+        skip_instance_cache=True)
+    system.session.request = partial(system.session.request, timeout=WAIT)
+    return system, name_node.group(1)
 
 
-class HadoopCommand(HadoopFilesystem):
-    """Do what `WebHDFS` does with the hadoop command: slower, but with whatever security the cluster has."""
+class HadoopCommand:
+    """Offer what `RemoteStore` needs of a file system of fsspec by the hadoop command.
 
-    def status(self, path: str) -> dict | None:
-        """Return type, length and time of a path, or None when there is nothing."""
-        if not self.exists(escape_glob(path)):
-            return None
-        stat = self.invoke_hadoop(['fs', '-stat', '%F %b %Y', escape_glob(path)], return_stdout=True).decode()
-        kind, size, time = stat.rsplit(None, 2)
-        return {'type': 'DIRECTORY' if kind == 'directory' else 'FILE', 'length': int(size), 'modificationTime': time}
+    It is slower than WebHDFS, but knows what only Java knows: two NameNodes, tokens, s3a.
+    """
 
-    def children(self, path: str) -> list[dict]:
-        """List name, type, length and time of what is in a folder."""
-        listing = self.invoke_hadoop(['fs', '-ls', escape_glob(path)], return_stdout=True).decode()
-        return [{'pathSuffix': fields[7].rpartition('/')[2], 'length': int(fields[4]),
-                 'modificationTime': ' '.join(fields[5:7]),
-                 'type': 'DIRECTORY' if fields[0].startswith('d') else 'FILE'}
-                for fields in (line.split(None, 7) for line in listing.splitlines()) if len(fields) == 8]
+    def __init__(self, command: str) -> None:
+        self.command = command
 
-    def glob(self, pattern: str) -> list[str]:
-        """Return the paths that a pattern matches, sorted."""
-        try:
-            listing = self.invoke_hadoop(['fs', '-ls', '-d', '-C', pattern], return_stdout=True).decode()
-        except CalledProcessError:
-            return []
-        return sorted(listing.splitlines())
+    def run(self, *words: str) -> str:
+        """Run `hadoop fs`. Raises OSError when it fails."""
+        done = subprocess.run([self.command, 'fs', *words], capture_output=True, text=True)
+        if done.returncode:
+            lines = [line for line in done.stderr.splitlines() if line.strip()] or ['no reason given']
+            raise OSError(f'hadoop fs {words[0]}: {lines[-1]}')
+        return done.stdout
 
-    def open(self, path: str) -> IO[bytes] | None:
-        """Open a file for reading bytes."""
-        return Popen([*self.get_hadoop_bin(), 'fs', '-cat', escape_glob(path)], stdout=PIPE, stderr=DEVNULL).stdout
+    def exists(self, path: str) -> bool:
+        """Tell whether there is a file or a folder."""
+        found = subprocess.run([self.command, 'fs', '-test', '-e', escape_glob(path)], capture_output=True)
+        return found.returncode == 0
 
-    def rename(self, source: str, target: str) -> None:
-        """Give a file another name."""
-        self.invoke_hadoop(['fs', '-mv', escape_glob(source), target])
+    def info(self, path: str) -> dict:
+        """Describe a file or a folder. Raises FileNotFoundError when there is none."""
+        if not self.exists(path):
+            raise FileNotFoundError(path)
+        kind, size, time = self.run('-stat', '%F %b %Y', escape_glob(path)).rsplit(None, 2)
+        return {'name': path, 'type': 'directory' if kind == 'directory' else 'file', 'size': int(size),
+                'modificationTime': time}
 
-    def delete(self, path: str) -> None:
+    def ls(self, path: str, detail: bool = True) -> list[dict]:
+        """Describe what is in a folder."""
+        listing = (line.split(None, 7) for line in self.run('-ls', escape_glob(path)).splitlines())
+        return [{'name': f'{path.rstrip("/")}/{fields[7].rpartition("/")[2]}', 'size': int(fields[4]),
+                 'type': 'directory' if fields[0].startswith('d') else 'file',
+                 'modificationTime': ' '.join(fields[5:7])} for fields in listing if len(fields) == 8]
+
+    def get_file(self, path: str, target: str) -> None:
+        """Copy a file to this machine."""
+        self.run('-get', '-f', escape_glob(path), target)
+
+    def put_file(self, source: str, path: str) -> None:
+        """Copy a file of this machine."""
+        self.run('-put', str(source), path)
+
+    def makedirs(self, path: str, exist_ok: bool = True) -> None:
+        """Make a folder and those above it."""
+        self.run('-mkdir', '-p', path)
+
+    def mv(self, source: str, target: str) -> None:
+        """Give a file or a folder another name."""
+        self.run('-mv', escape_glob(source), target)
+
+    def rm(self, path: str, recursive: bool = True) -> None:
         """Remove a file, or a folder with all that is in it."""
-        self.rm(escape_glob(path))
+        self.run('-rm', '-r', '-f', '-skipTrash', escape_glob(path))
 
 
 def escape_glob(path: str) -> str:
@@ -126,14 +159,9 @@ def read_job_configuration() -> dict[str, str]:
     return {name: value for name, value in values.items() if value} if values['fs.defaultFS'] else {}
 
 
-def make_hdfs_client() -> WebHDFS | HadoopCommand:
-    """Return a client of the cluster's HDFS: over HTTP where that is possible, else the hadoop command."""
+def open_hdfs() -> tuple[Any, str]:
+    """Return the file system of the cluster's HDFS, WebHDFS or `HadoopCommand`, and its NameNode in full paths."""
     job = read_job_configuration()
     if not job:
         find_command()
-    return make_web_hdfs(job or read_configuration(find_home())) or make_hadoop_command()
-
-
-def make_hadoop_command() -> HadoopCommand:
-    """Return a client of all file systems that the hadoop command reaches."""
-    return HadoopCommand([find_command()])
+    return open_web_hdfs(job or read_configuration(find_home()), bool(job)) or (HadoopCommand(find_command()), '')

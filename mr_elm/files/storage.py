@@ -1,9 +1,11 @@
 """Find, read and write files wherever they are: on this machine, on HDFS, on S3.
 
-A new store is a class with the methods of `LocalStore` and an entry in `STORES`. A file is written whole or not at
-all: under another name first, or by one request on S3.
+fsspec and pyarrow know the file systems. This module adds one name for a file, errors of one sentence, and writing a
+file whole or not at all: under another name first, or by one request on S3.
 """
+import errno
 import glob
+import io
 import os
 import shutil
 import tempfile
@@ -11,7 +13,8 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from fnmatch import fnmatchcase
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -19,6 +22,7 @@ from mr_elm.io.store import is_stream, replace_file
 
 COPY = 4 << 20
 STANDARD = '-'  # names standard input among inputs, and standard output as an output
+PATTERN = set('*?[')
 
 
 @dataclass(frozen=True)
@@ -86,88 +90,226 @@ class LocalStore:
             os.unlink(path)
 
 
-class HDFSStore:
-    """Files of HDFS, through WebHDFS or the hadoop command.
+class RemoteStore:
+    """Files of a file system of fsspec.
 
-    client : has status, children, glob, open, put, rename, delete and mkdir, as `WebHDFS` and `HadoopCommand` do.
+    scheme, host : of the paths, such as hdfs and the NameNode; paths of another host are refused.
+    system : the file system. one_step : whether it writes a file whole or not at all, as S3 does.
     """
 
-    def __init__(self, client: Any) -> None:
-        self.client = client
+    def __init__(self, system: Any, host: str = '', one_step: bool = False) -> None:
+        self.system, self.host, self.one_step = system, host, one_step
 
     def absolute(self, path: str) -> str:
         """Return the absolute path, the same for all spellings."""
         return path.rstrip('/')
 
+    def key(self, path: str) -> str:
+        """Return what the file system calls a path. Raises OSError for a path on another cluster, or without a bucket.
+        """
+        scheme, _, rest = path.partition('://')
+        host, slash, name = rest.partition('/')
+        if self.one_step:
+            if not host:
+                raise ValueError(f'{path}: expected a bucket, as in {scheme}://bucket/key')
+            return rest.rstrip('/')
+        if host and self.host and host not in (self.host, self.host.partition(':')[0]):
+            raise OSError(f'{path}: expected a path on hdfs://{self.host}, found the host {host} in it: write '
+                          'hdfs:///... with three slashes, or let HADOOP_HOME name the Hadoop of that host')
+        return slash + name.rstrip('/') or '/'
+
     def find(self, path: str) -> Entry | None:
-        """Return the Entry of a path, or None."""
-        status = self.client.status(path)
-        return None if status is None else make_entry(path, status)
+        """Return the Entry of a path, or None. Raises FileNotFoundError when there is no such bucket."""
+        with translate_errors(path):
+            try:
+                return make_entry(path.rstrip('/'), self.system.info(self.key(path)))
+            except FileNotFoundError:
+                pass
+            bucket = self.key(path).partition('/')[0]
+            if self.one_step and bucket != self.key(path) and not self.system.exists(bucket):
+                raise FileNotFoundError(f'{path}: the bucket {bucket} does not exist')
+        return None
 
     def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
-        return self.client.glob(pattern)
+        scheme, _, rest = pattern.partition('://')
+        host, *names = rest.split('/')
+        paths = [f'{scheme}://{host}']
+        for name in names:
+            if PATTERN & set(name):
+                paths = [f'{folder}/{entry.name}' for folder in paths for entry in self._children(folder)
+                         if fnmatchcase(entry.name, name)]
+            else:
+                paths = [f'{folder}/{name}' for folder in paths]
+        return sorted(path for path in paths if self.find(path))
+
+    def _children(self, folder: str) -> list[Entry]:
+        found = self.find(folder)
+        return self.entries(folder) if found and found.is_folder else []
 
     def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
-        return [make_entry(f'{folder.rstrip("/")}/{child["pathSuffix"]}', child)
-                for child in self.client.children(folder)]
+        with translate_errors(folder):
+            listing = self.system.ls(self.key(folder), detail=True)
+        key, folder = self.key(folder).rstrip('/'), folder.rstrip('/')
+        return [make_entry(folder + info['name'].rstrip('/')[len(key):], info) for info in listing]
 
     def open(self, path: str) -> BinaryIO:
-        """Open a file for reading bytes."""
-        return self.client.open(path)
+        """Open a file for reading bytes, from any position."""
+        entry = self.find(path)
+        if entry is None:
+            raise FileNotFoundError(f'{path}: expected a file, found none')
+        if hasattr(self.system, 'cat_file'):
+            return io.BufferedReader(Ranges(partial(self.read_range, path), entry.size), COPY)
+        with translate_errors(path), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+            local = os.path.join(folder, 'file')  # the hadoop command reads whole files
+            self.system.get_file(self.key(path), local)
+            return open(local, 'rb')
 
-    @property
-    def read_range(self) -> Callable[[str, int, int], bytes] | None:
-        """Return what reads (path, first byte, number of bytes); None where the client can only read whole files."""
-        return getattr(self.client, 'read_range', None)
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        """Read some bytes of a file."""
+        with translate_errors(path):
+            return self.system.cat_file(self.key(path), start=start, end=start + length, seekable=True)
 
     def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to a path; replaces what is there."""
-        folder, _, name = path.rpartition('/')
-        temporary = f'{folder}/_{name}.{uuid.uuid4().hex[:8]}.tmp'
-        self.client.mkdir(folder)
-        try:
-            self.client.put(source, temporary)
-            if self.client.status(path) is not None:
-                self.client.delete(path)
-            self.client.rename(temporary, path)
-        except BaseException as error:
-            if self.client.status(temporary) is not None:
-                self.client.delete(temporary)
-            if isinstance(error, OSError):
-                raise type(error)(str(error).replace(temporary, path)) from error
-            raise
+        with translate_errors(path):
+            if self.one_step:
+                self.system.put_file(source, self.key(path))
+                return
+            folder, _, name = path.rpartition('/')
+            temporary = f'{folder}/_{name}.{uuid.uuid4().hex[:8]}.tmp'
+            self.make_folder(folder)
+            try:
+                self.system.put_file(source, self.key(temporary))
+                if self.find(path) is not None:
+                    self.remove(path)
+                self._rename(temporary, path)
+            except BaseException:
+                if self.find(temporary) is not None:
+                    self.remove(temporary)
+                raise
 
     def move(self, source: str, path: str) -> None:
-        """Give a file or a folder a new name, under which there must be nothing."""
-        self.client.mkdir(path.rpartition('/')[0])
-        self.client.rename(source, path)
+        """Give a file or a folder a new name, under which there must be nothing.
+
+        On S3, where files are copied one by one, those whose names begin with _ (all is there) come last.
+        """
+        if not self.one_step:
+            self.make_folder(path.rpartition('/')[0])
+            with translate_errors(path):
+                self._rename(source, path)
+            return
+        entry = self.find(source)
+        if entry is None:
+            raise FileNotFoundError(f'{source}: expected a file or a folder, found none')
+        if entry.is_folder:
+            for child in sorted(self.entries(source), key=lambda child: (child.name.startswith('_'), child.name)):
+                self.move(child.path, f'{path}/{child.name}')
+            self.remove(source)
+            return
+        with translate_errors(source):
+            self.system.mv(self.key(source), self.key(path))
+
+    def _rename(self, source: str, path: str) -> None:
+        """Rename on HDFS, which does nothing, and says nothing, where the new name exists."""
+        self.system.mv(self.key(source), self.key(path))
+        if self.find(source) is not None:
+            raise FileExistsError(f'{path}: expected a new name, it exists')
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and those above it."""
+        with translate_errors(path):
+            self.system.makedirs(self.key(path), exist_ok=True)
 
     def remove(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
-        self.client.delete(path)
+        with translate_errors(path):
+            if self.find(path) is not None:
+                self.system.rm(self.key(path), recursive=True)
 
 
-Store = Any  # LocalStore, HDFSStore, or S3Store of files/s3.py, which waits for boto3
+Store = LocalStore | RemoteStore
 
 
-def make_entry(path: str, status: dict) -> Entry:
-    """Make the Entry that a FileStatus of HDFS describes."""
-    return Entry(path, status['type'] == 'DIRECTORY', status['length'], str(status['modificationTime']))
+class Ranges(io.RawIOBase):
+    """Read a file that is elsewhere from any position.
+
+    read_range : (first byte, number of bytes) -> bytes. size : of the file.
+    """
+
+    def __init__(self, read_range: Callable[[int, int], bytes], size: int) -> None:
+        self.read_range, self.size, self.position = read_range, size, 0
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say that it can be read from any position."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self.position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a position; returns it. Raises ValueError for one before the file."""
+        position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.size}[whence]
+        if position < 0:
+            raise ValueError(f'expected a position in the file, found {position}')
+        self.position = position
+        return self.position
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer, unless the file ends before. Raises OSError when a range is cut short."""
+        length = max(min(len(buffer), self.size - self.position), 0)
+        try:
+            data = self.read_range(self.position, length) if length else b''
+        except OSError as error:  # with a number it is not taken for a damaged file, and the task is tried again
+            raise OSError(error.errno or errno.EIO, error.strerror or str(error)) from error
+        if len(data) != length:  # fsspec's WebHDFS does not look whether an answer is an error
+            raise OSError(errno.EIO, f'expected {length} bytes from byte {self.position}, found {len(data)}')
+        buffer[:length] = data
+        self.position += length
+        return length
 
 
-def make_s3_store() -> Store:
-    """Make the store of S3; only who names it waits for boto3, which nodes of a cluster may not have."""
+def make_entry(path: str, info: dict) -> Entry:
+    """Make the Entry that fsspec's description of a file means."""
+    modified = info.get('modificationTime', info.get('mtime', ''))
+    return Entry(path, info['type'] == 'directory', info['size'] or 0, str(modified))
+
+
+@contextmanager
+def translate_errors(path: str) -> Iterator[None]:
+    """Turn what file systems raise into an OSError of one sentence that names the path."""
     try:
-        return import_module('mr_elm.files.s3').make_s3_store()
-    except ModuleNotFoundError:
-        return HDFSStore(import_module('mr_elm.files.hadoop').make_hadoop_command())
+        yield
+    except (ValueError, KeyError, TypeError):
+        raise
+    except Exception as error:
+        reason = ' '.join(str(error).split())
+        if isinstance(error, OSError) and reason.startswith((path, f'[Errno {error.errno}] {path}')):
+            raise
+        place = path.partition('://')[0].upper().rstrip('AN')
+        if isinstance(error, FileNotFoundError):
+            raise FileNotFoundError(f'{path}: expected a file, found none') from None
+        if isinstance(error, PermissionError) or 'ACCESS_DENIED' in reason or 'FORBIDDEN' in reason:
+            raise PermissionError(f'{path}: {place} refused access: {reason}') from None
+        if any(word in type(error).__name__ + reason for word in ('Connection', 'NETWORK_CONNECTION', 'Timeout')):
+            raise OSError(errno.EIO, f'{path}: {place} does not answer: is the service up? ({reason})') from None
+        raise OSError(errno.EIO, f'{path}: {place} refused: {reason}') from None
 
 
-def make_hdfs_store() -> HDFSStore:
+def make_hdfs_store() -> RemoteStore:
     """Return the store of HDFS; its clients are imported where a path is there."""
-    return HDFSStore(import_module('mr_elm.files.hadoop').make_hdfs_client())
+    return RemoteStore(*import_module('mr_elm.files.hadoop').open_hdfs())
+
+
+def make_s3_store() -> RemoteStore:
+    """Return the store of S3."""
+    return RemoteStore(import_module('mr_elm.files.s3').open_s3(), one_step=True)
 
 
 STORES = {'': LocalStore, 'hdfs': make_hdfs_store, 's3': make_s3_store, 's3a': make_s3_store, 's3n': make_s3_store}
@@ -184,15 +326,25 @@ def is_local(path: str) -> bool:
     return not scheme_of(path)
 
 
-def store_of(path: str) -> Store:
+def store_of(path: str) -> Any:
     """Return the store that a path is on."""
     return make_store(scheme_of(path))
 
 
 @cache
-def make_store(scheme: str) -> Store:
+def make_store(scheme: str) -> Any:
     """Make the store for a scheme, once."""
     return STORES[scheme]()
+
+
+@contextmanager
+def open_ranges(path: str) -> Iterator[Any]:
+    """Give a file to read from any position: a path of this machine, or an open file."""
+    if is_local(path):
+        yield path
+        return
+    with store_of(path).open(path) as stream:
+        yield stream
 
 
 @contextmanager

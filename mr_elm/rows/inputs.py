@@ -8,8 +8,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.files.listing import expand_patterns, name_folders
-from mr_elm.files.ranges import open_ranges
-from mr_elm.files.storage import Entry, is_local, store_of
+from mr_elm.files.storage import Entry, is_local, open_ranges, store_of
 from mr_elm.io.blocks import Block
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import MAX_CATEGORIES, RowFormat, RowOptions

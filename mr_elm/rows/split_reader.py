@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mr_elm.files.ranges import open_ranges
+from mr_elm.files.storage import open_ranges
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.kinds import find_kind

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from reference.hadoop_jobs import NAMENODE, TWO_MAPS, demand_same_bits
 
-from mr_elm.files.hadoop import make_web_hdfs, read_configuration
-from mr_elm.files.storage import HDFSStore
+from mr_elm.files.hadoop import open_web_hdfs, read_configuration
+from mr_elm.files.storage import RemoteStore
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / 'build' / 'hadoop-test'
@@ -48,7 +48,7 @@ class Cluster:
     @property
     def hdfs(self):
         """Open HDFS over HTTP: the hadoop command takes a second of the processor for each call."""
-        return HDFSStore(make_web_hdfs(read_configuration(self.home)))
+        return RemoteStore(*open_web_hdfs(read_configuration(self.home)))
 
     def listing(self, folder):
         """List the names in a folder of HDFS, by no code of ours."""

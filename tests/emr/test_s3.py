@@ -62,7 +62,6 @@ def test_large_files_come_back_and_many_go(account, folder, tmp_path, monkeypatc
     copy(str(tmp_path / 'large'), f'{folder}/large')
     copy(f'{folder}/large', str(tmp_path / 'back'))
     assert (tmp_path / 'back').read_bytes() == (tmp_path / 'large').read_bytes()
-    monkeypatch.setattr('mr_elm.files.s3.BATCH', 3)
     for number in range(10):
         account.files[f'{folder}/many/{number}'] = b''
     store = store_of(folder)
@@ -134,7 +133,7 @@ def test_without_a_network_the_message_says_so(account, fresh, monkeypatch):
     monkeypatch.setenv('AWS_ENDPOINT_URL', 'http://127.0.0.1:1')
     monkeypatch.setenv('AWS_MAX_ATTEMPTS', '1')
     done = elm(*TRAIN, 's3://bucket/rows')
-    assert done.status == 1 and 'AWS does not answer' in done.err and done.err.count('\n') == 1
+    assert done.status == 1 and 'S3 does not answer' in done.err and done.err.count('\n') == 1
 
 
 def test_s3_may_be_where_mrjobs_options_say(account, fresh, monkeypatch):

@@ -6,8 +6,9 @@ import os
 import pytest
 
 from mr_elm.errors import DataFormatError
+from mr_elm.files.hadoop import open_web_hdfs
 from mr_elm.files.listing import expand_patterns
-from mr_elm.files.webhdfs import WebHDFS
+from mr_elm.files.storage import RemoteStore
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.splits import read_split
 from mr_elm.rows.inputs import plan_inputs
@@ -170,13 +171,18 @@ def test_compressed_files_are_never_cut(write, ending, compress):
     assert [split for split in splits if split[0] == 0] == [[0, 0, plan.files[0].size]]
 
 
+def here():
+    """Return the HDFS of a cluster that is down."""
+    return RemoteStore(*open_web_hdfs({'fs.defaultFS': 'hdfs://here:9000', 'dfs.namenode.http-address': '127.0.0.1:1'}))
+
+
 @pytest.mark.parametrize('path', ['hdfs://data/rows.csv', 'hdfs://other:8020/rows.csv'])
 def test_a_path_on_another_cluster_is_refused_and_not_looked_for_on_this_one(path):
     with pytest.raises(OSError, match=f'{path}: expected a path on hdfs://here:9000'):
-        WebHDFS('127.0.0.1:1', 'here:9000').status(path)
+        here().find(path)
 
 
 @pytest.mark.parametrize('path', ['hdfs:///rows.csv', 'hdfs://here/rows.csv', 'hdfs://here:9000/rows?.csv'])
 def test_a_path_of_this_cluster_is_asked_for(path):
     with pytest.raises(OSError, match='HDFS does not answer'):
-        WebHDFS('127.0.0.1:1', 'here:9000').status(path)
+        here().find(path)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.ranges import Ranges
+from mr_elm.files.storage import Ranges
 from mr_elm.io.columns import Table
 from mr_elm.io.encoded_rows import spread
 from mr_elm.io.encoding import Column, Encoding

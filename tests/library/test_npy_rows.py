@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.ranges import Ranges
+from mr_elm.files.storage import Ranges
 from mr_elm.io.columns import Table
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.kinds import find_binary_kind, find_kind

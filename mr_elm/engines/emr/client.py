@@ -1,10 +1,18 @@
 """Meet Amazon EMR: mrjob's options for it, its runner, and its steps."""
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import boto3
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    TokenRetrievalError,
+)
 from mrjob.job import MRJob
 
 from mr_elm.engines.mrjob_private import (
@@ -57,14 +65,14 @@ class Steps:
 
     def end(self, tag: str) -> None:
         """Cancel all steps that carry a tag and have not ended."""
-        with s3.translate_errors('EMR'):
+        with translate_errors('EMR'):
             for cluster, step in self.running(tag):
                 self.client.cancel_steps(ClusterId=cluster, StepIds=[step], StepCancellationOption='TERMINATE_PROCESS')
 
     def wait(self, tag: str, started: Callable[[str], None]) -> None:
         """Cancel the steps with a tag and wait until they have ended; None, for their jobs must be run again."""
         self.end(tag)
-        with s3.translate_errors('EMR'):
+        with translate_errors('EMR'):
             while self.running(tag):
                 time.sleep(self.options['check_cluster_every'])
 
@@ -91,3 +99,19 @@ def use_connection(options: dict[str, Any]) -> None:
     """Let S3 be found where mrjob's options for EMR say that it is."""
     s3.CONNECTION.update(connection(options, 's3_endpoint'))
     make_store.cache_clear()
+
+
+@contextmanager
+def translate_errors(service: str) -> Iterator[None]:
+    """Turn errors of boto3 into an OSError of one sentence."""
+    try:
+        yield
+    except (NoCredentialsError, PartialCredentialsError, TokenRetrievalError):
+        raise PermissionError(f'{service}: expected AWS credentials in the environment, in a profile of the AWS '
+                              'command line or by the role of this machine, found none') from None
+    except ClientError as error:
+        facts = error.response.get('Error', {})
+        code = facts.get('Code', '')
+        raise OSError(f'{service}: AWS refused {error.operation_name}: {code}: {facts.get("Message", code)}') from None
+    except BotoCoreError as error:
+        raise OSError(f'{service}: AWS does not answer ({" ".join(str(error).split())})') from None

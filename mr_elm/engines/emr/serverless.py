@@ -19,13 +19,12 @@ from typing import Any
 import boto3
 
 from mr_elm.engines.bundle import UNPACKED
-from mr_elm.engines.emr.client import CONF, connection, use_connection
+from mr_elm.engines.emr.client import CONF, connection, translate_errors, use_connection
 from mr_elm.engines.emr.failures import read_log
 from mr_elm.engines.mrjob_private import RUNTIME_ROLE
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import zip_code
 from mr_elm.engines.spark.session import STAGING
-from mr_elm.files import s3
 from mr_elm.files.storage import store_of
 
 APPLICATION = 'mr-elm'  # the name of the application of EMR Serverless that runs our job runs
@@ -89,7 +88,7 @@ class Serverless:
         words : of mr-elm, with -r spark. Raises an OSError where Amazon refuses something.
         """
         use_connection(self.options)
-        with s3.translate_errors('EMR Serverless'):
+        with translate_errors('EMR Serverless'):
             try:
                 place = self.start(words)
                 found = self.wait(place)

@@ -4,10 +4,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
 
+from mrjob.fs.base import Filesystem
 from mrjob.fs.composite import CompositeFilesystem
 from mrjob.fs.hadoop import HadoopFilesystem
 from mrjob.fs.local import LocalFilesystem
@@ -18,8 +20,8 @@ from mr_elm.engines.hadoop.history import read_task_times
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.hadoop.yarn import Yarn
 from mr_elm.engines.mrjob_private import import_lightly, last_step, options_of, runner_arguments
-from mr_elm.files.hadoop import find_command, is_local_cluster, make_hdfs_client
-from mr_elm.files.webhdfs import WebHDFS
+from mr_elm.files.hadoop import HadoopCommand, find_command, is_local_cluster
+from mr_elm.files.storage import COPY, Entry, store_of
 from mr_elm.passes.work import Work, new_staging
 from mr_elm.rows.inputs import InputPlan
 
@@ -71,6 +73,51 @@ class Hadoop(Cluster):
         return super().python_arguments(folder)
 
 
+class WebFiles(Filesystem):
+    """Offer mrjob the files of HDFS over WebHDFS, where its own class starts a JVM for every call."""
+
+    def can_handle_path(self, path: str) -> bool:
+        """Tell whether a path is on HDFS."""
+        return path.startswith('hdfs:')
+
+    def ls(self, path_glob: str) -> Iterator[str]:
+        """Yield the files at or below what a pattern matches."""
+        store = store_of(path_glob)
+        for path in store.glob(path_glob):
+            yield from (entry.path for entry in walk(store, store.find(path)))
+
+    def exists(self, path_glob: str) -> bool:
+        """Tell whether anything matches a pattern."""
+        return bool(store_of(path_glob).glob(path_glob))
+
+    def mkdir(self, path: str) -> None:
+        """Make a folder and those above it."""
+        store_of(path).make_folder(path)
+
+    def put(self, src: str, path: str) -> None:
+        """Copy a file of this machine."""
+        store_of(path).put(src, path)
+
+    def rm(self, path_glob: str) -> None:
+        """Remove all that matches a pattern."""
+        for path in store_of(path_glob).glob(path_glob):
+            store_of(path).remove(path)
+
+    def _cat_file(self, path: str) -> Iterator[bytes]:
+        with store_of(path).open(path) as stream:
+            while chunk := stream.read(COPY):
+                yield chunk
+
+
+def walk(store: Any, entry: Entry) -> Iterator[Entry]:
+    """Yield the files at or below an entry."""
+    if not entry.is_folder:
+        yield entry
+        return
+    for child in store.entries(entry.path):
+        yield from walk(store, child)
+
+
 class HadoopRunner(import_lightly('mrjob.hadoop').HadoopJobRunner):  # type: ignore[misc]
     """Run jobs like mrjob's own runner, but speak to HDFS over HTTP where possible: one JVM a job, not twelve."""
 
@@ -78,9 +125,8 @@ class HadoopRunner(import_lightly('mrjob.hadoop').HadoopJobRunner):  # type: ign
     def fs(self) -> CompositeFilesystem:
         """Return a file system for HDFS and this machine."""
         files = CompositeFilesystem()
-        client = make_hdfs_client()
-        if isinstance(client, WebHDFS):
-            files.add_fs('webhdfs', client)
+        if not isinstance(store_of('hdfs:///').system, HadoopCommand):
+            files.add_fs('webhdfs', WebFiles())
         files.add_fs('hadoop', HadoopFilesystem(options_of(self)['hadoop_bin'] or [find_command()]))
         files.add_fs('local', LocalFilesystem())
         return files
