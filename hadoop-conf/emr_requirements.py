@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).resolve().parent
-TASKS_IMPORT = ('numpy', 'scipy', 'numba', 'threadpoolctl', 'pybase64', 'boto3', 'pyarrow')
+TASKS_IMPORT = ('numpy', 'scipy', 'numba', 'threadpoolctl', 'pybase64', 'boto3', 'pyarrow', 'fsspec')
 PYTHON = '3.11'                       # task_python_bin of mrjob-emr.conf
 MACHINES = ('x86_64', 'aarch64')      # Intel and AMD; Graviton
 GLIBC = range(17, 35)                 # Amazon Linux 2023 has glibc 2.34; a wheel for an older one runs too
@@ -29,8 +29,7 @@ def read_bounds() -> list[str]:
     """Return the requirements of setup.cfg that tasks have, such as 'numpy >= 1.24'."""
     setup = configparser.ConfigParser()
     setup.read(HERE.parent / 'setup.cfg')
-    lines = [*setup['options']['install_requires'].splitlines(),
-             *setup['options.extras_require']['arrow'].splitlines()]
+    lines = setup['options']['install_requires'].splitlines()
     return [line for line in lines if re.split(r'[ <>=!~]', line)[0] in TASKS_IMPORT]
 
 

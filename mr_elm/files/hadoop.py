@@ -3,7 +3,10 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from getpass import getuser
 from importlib import import_module
@@ -120,9 +123,13 @@ class HadoopCommand:
         """Copy a file to this machine."""
         self.run('-get', '-f', escape_glob(path), target)
 
-    def put_file(self, source: str, path: str) -> None:
-        """Copy a file of this machine."""
-        self.run('-put', str(source), path)
+    @contextmanager
+    def open(self, path: str, mode: str) -> Iterator[Any]:
+        """Open a file for writing; it is there when the context ends."""
+        with tempfile.NamedTemporaryFile(prefix='mr_elm-') as stream:
+            yield stream
+            stream.flush()
+            self.run('-put', stream.name, path)
 
     def makedirs(self, path: str, exist_ok: bool = True) -> None:
         """Make a folder and those above it."""

@@ -1,7 +1,7 @@
 """Find, read and write files wherever they are: on this machine, on HDFS, on S3.
 
 fsspec and pyarrow know the file systems. This module adds one name for a file, errors of one sentence, and writing a
-file whole or not at all: under another name first, or by one request on S3.
+file whole or not at all: under another name first.
 """
 import errno
 import glob
@@ -94,11 +94,12 @@ class RemoteStore:
     """Files of a file system of fsspec.
 
     scheme, host : of the paths, such as hdfs and the NameNode; paths of another host are refused.
-    system : the file system. one_step : whether it writes a file whole or not at all, as S3 does.
+    system : the file system. is_s3 : whether paths begin with a bucket, and folders are only the
+    beginnings of names.
     """
 
-    def __init__(self, system: Any, host: str = '', one_step: bool = False) -> None:
-        self.system, self.host, self.one_step = system, host, one_step
+    def __init__(self, system: Any, host: str = '', is_s3: bool = False) -> None:
+        self.system, self.host, self.is_s3 = system, host, is_s3
 
     def absolute(self, path: str) -> str:
         """Return the absolute path, the same for all spellings."""
@@ -109,7 +110,7 @@ class RemoteStore:
         """
         scheme, _, rest = path.partition('://')
         host, slash, name = rest.partition('/')
-        if self.one_step:
+        if self.is_s3:
             if not host:
                 raise ValueError(f'{path}: expected a bucket, as in {scheme}://bucket/key')
             return rest.rstrip('/')
@@ -126,7 +127,7 @@ class RemoteStore:
             except FileNotFoundError:
                 pass
             bucket = self.key(path).partition('/')[0]
-            if self.one_step and bucket != self.key(path) and not self.system.exists(bucket):
+            if self.is_s3 and bucket != self.key(path) and not self.system.exists(bucket):
                 raise FileNotFoundError(f'{path}: the bucket {bucket} does not exist')
         return None
 
@@ -172,22 +173,23 @@ class RemoteStore:
             return self.system.cat_file(self.key(path), start=start, end=start + length, seekable=True)
 
     def put(self, source: str, path: str) -> None:
-        """Copy a file of this machine to a path; replaces what is there."""
-        with translate_errors(path):
-            if self.one_step:
-                self.system.put_file(source, self.key(path))
-                return
-            folder, _, name = path.rpartition('/')
-            temporary = f'{folder}/_{name}.{uuid.uuid4().hex[:8]}.tmp'
+        """Copy a file of this machine to a path; replaces what is there.
+
+        It is written under another name first: also on S3, where pyarrow finishes an object whose upload failed.
+        """
+        folder, _, name = path.rpartition('/')
+        temporary = f'{folder}/_{name}.{uuid.uuid4().hex[:8]}.tmp'
+        if not self.is_s3:
             self.make_folder(folder)
+        with translate_errors(path):
             try:
-                self.system.put_file(source, self.key(temporary))
-                if self.find(path) is not None:
+                with open(source, 'rb') as stream, self.system.open(self.key(temporary), 'wb') as target:
+                    shutil.copyfileobj(stream, target, COPY)
+                if self.find(path) is not None and not self.is_s3:
                     self.remove(path)
                 self._rename(temporary, path)
             except BaseException:
-                if self.find(temporary) is not None:
-                    self.remove(temporary)
+                self.remove(temporary)
                 raise
 
     def move(self, source: str, path: str) -> None:
@@ -195,7 +197,7 @@ class RemoteStore:
 
         On S3, where files are copied one by one, those whose names begin with _ (all is there) come last.
         """
-        if not self.one_step:
+        if not self.is_s3:
             self.make_folder(path.rpartition('/')[0])
             with translate_errors(path):
                 self._rename(source, path)
@@ -209,7 +211,7 @@ class RemoteStore:
             self.remove(source)
             return
         with translate_errors(source):
-            self.system.mv(self.key(source), self.key(path))
+            self._rename(source, path)
 
     def _rename(self, source: str, path: str) -> None:
         """Rename on HDFS, which does nothing, and says nothing, where the new name exists."""
@@ -309,7 +311,7 @@ def make_hdfs_store() -> RemoteStore:
 
 def make_s3_store() -> RemoteStore:
     """Return the store of S3."""
-    return RemoteStore(import_module('mr_elm.files.s3').open_s3(), one_step=True)
+    return RemoteStore(import_module('mr_elm.files.s3').open_s3(), is_s3=True)
 
 
 STORES = {'': LocalStore, 'hdfs': make_hdfs_store, 's3': make_s3_store, 's3a': make_s3_store, 's3n': make_s3_store}

@@ -47,8 +47,8 @@ class Account(Amazon):
         return succeed(self.elm(*words))
 
     def left(self):
-        """List what is on S3, but for the logs of the clusters."""
-        return sorted(path for path in self.files if not path.startswith(f'{TEMPORARY}logs/'))
+        """List what is on S3, but for the logs of the clusters and the empty objects that stand for folders."""
+        return sorted(path for path in self.files if not path.startswith(f'{TEMPORARY}logs/') and path[-1] != '/')
 
 
 def write_python(folder, environment):

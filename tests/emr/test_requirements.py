@@ -13,8 +13,8 @@ from emr.conftest import REQUIREMENTS
 
 ENTRY = re.compile(r'([\w-]+)==([\w.]+)((?: +--hash=sha256:[0-9a-f]{64})+)')
 # one wheel; others have one for each kind of machine
-OF_ALL_MACHINES = ('threadpoolctl', 'boto3', 'botocore', 'jmespath', 'python-dateutil', 's3transfer', 'six', 'urllib3')
-ON_NODES = {'numpy', 'scipy', 'numba', 'threadpoolctl', 'pybase64', 'boto3', 'pyarrow'}
+OF_ALL_MACHINES = ('fsspec', 'threadpoolctl', 'boto3', 'botocore', 'jmespath', 'python-dateutil', 's3transfer', 'six', 'urllib3')
+ON_NODES = {'numpy', 'scipy', 'numba', 'threadpoolctl', 'pybase64', 'boto3', 'pyarrow', 'fsspec'}
 
 
 @pytest.fixture(scope='module')
@@ -65,7 +65,7 @@ def test_the_program_that_writes_the_list_writes_such_entries(program):
     with pytest.raises(SystemExit, match='package: expected one version .*, pip chose 1.2 and 1.3'):
         program.pin(reports_of('1.2', ['a']) + reports_of('1.3', ['b']))
     assert [need.partition(' ')[0] for need in program.read_bounds()] == [
-        'numpy', 'scipy', 'numba', 'boto3', 'threadpoolctl', 'pybase64', 'pyarrow']
+        'numpy', 'scipy', 'numba', 'pyarrow', 'fsspec', 'boto3', 'threadpoolctl', 'pybase64']
 
 
 def test_a_node_has_nothing_else_and_every_stage_starts_there(account):
