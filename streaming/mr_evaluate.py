@@ -124,7 +124,7 @@ class MREvaluate(MRRows):
     def map_block(self, block: Block, place: Place) -> None:
         """Score a block."""
         demand_width(block.X, self.model.n_features)
-        if block.codes is None:
+        if not block.labelled:
             raise DataFormatError('expected labels, the rows have none')
         decisions = self.model.decision_function(block.X) if self.press is None else (
             self.press.score(block, block.weights).decisions)

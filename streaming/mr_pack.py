@@ -55,7 +55,7 @@ class MRPack(MRRows):
         if self.options.dtype == 'float32' and np.abs(values).max(initial=0) > np.finfo('float32').max:
             raise DataFormatError('expected numbers within the range of float32, found larger ones')
         for piece in cut_to_records(block):
-            yield '', encode_block(piece, self.options.dtype, self.numeric)
+            yield '', encode_block(piece, self.options.dtype)
 
 
 if __name__ == '__main__':

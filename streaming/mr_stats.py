@@ -99,7 +99,7 @@ class MRStats(MRRows):
         self.columns = merged(self.columns, block.X, block.weights)
         if block.weights is not None:
             self.weights = merged(self.weights, block.weights[:, None])
-        if block.codes is not None:
+        if block.labelled:
             self.add_labels(block, place)
         if self.options.landmarks:
             self.choose('landmarks', spread(block.X))

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, ArrowSchema, Field, is_number
-from mr_elm.io.blocks import Block, encode_labels
+from mr_elm.io.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, NUMBER, ArrowSchema, Field, is_number
+from mr_elm.io.blocks import Block
 from mr_elm.io.columns import CodedColumn, NumberColumn, Table, Values
 from mr_elm.io.formats import RowFormat
-from mr_elm.io.labels import join_targets, write_label
+from mr_elm.io.labels import write_label
 from mr_elm.io.parts import Batch, refuse_damage
 from mr_elm.typing import Floats
 
@@ -65,15 +65,23 @@ class BatchMaker:
         """Convert the columns of a record batch."""
         arrays = {column: storage_of_array(batch.column(column)) for column in self.columns}
         arrays |= {column: repeat_text(text, batch.num_rows) for column, text in self.schema.folders.items()}
-        names, codes = self.encode_labels(arrays)
+        targets = self.read_targets(arrays)
+        names, codes = self.encode_labels(arrays) if targets is None else ((), None)
         weights = to_numbers(arrays[self.form.weight_name]).astype(float) if self.form.weight_name else None
         make = self.make_table if self.form.table else self.make_matrix
-        return Batch(Block(make(arrays, batch.num_rows), names, codes, weights), partial(show_row, batch))
+        return Batch(Block(make(arrays, batch.num_rows), names, codes, weights, targets), partial(show_row, batch))
+
+    def read_targets(self, arrays: Mapping[str, Any]) -> Floats | None:
+        """Return the targets, (n,) or (n, K), NaN for missing ones; None where rows have none, or their label is text.
+        """
+        columns = self.targets or ((self.label,) if self.label and self.form.numeric_labels else ())
+        if not columns or any(self.kinds[column] != NUMBER for column in columns):
+            return None
+        T = np.column_stack([to_numbers(arrays[column]).astype(float) for column in columns])
+        return T[:, 0] if len(columns) == 1 else T
 
     def encode_labels(self, arrays: Mapping[str, Any]) -> tuple[tuple[str, ...], np.ndarray | None]:
-        """Number the labels of the rows, or their targets; ((), None) where there are none."""
-        if self.targets:
-            return encode_labels(join_targets([write_numbers(arrays[column]) for column in self.targets]))
+        """Number the labels of the rows; ((), None) where there are none."""
         if not self.label:
             return (), None
         names, codes = self.encode_text(arrays, self.label)
@@ -84,7 +92,7 @@ class BatchMaker:
     def encode_text(self, arrays: Mapping[str, Any], column: str) -> tuple[tuple[str, ...], np.ndarray]:
         """Number the values of a column, see `encode_values`."""
         try:
-            return encode_values(arrays[column], column == self.label and self.form.numeric_labels)
+            return encode_values(arrays[column])
         except UnicodeDecodeError as error:
             raise DataFormatError(f'{self.schema.name}: expected text of UTF-8 in column {column!r}, found '
                                   f'{ascii(error.object)[1:60]}: write the file again from text') from None
@@ -143,11 +151,6 @@ def to_numbers(array: Any) -> Any:
     return array.cast('float64', safe=False).to_numpy(zero_copy_only=False)
 
 
-def write_numbers(array: Any) -> list[str]:
-    """Return a column of numbers as text, '' for missing values and NaN."""
-    return ['' if value is None or value != value else repr(float(value)) for value in array.to_pylist()]
-
-
 def to_matrix(array: Any) -> Floats:
     """Return lists of one size as a matrix, a row of NaN for a list that is missing."""
     X = np.full((len(array), array.type.list_size), np.nan)
@@ -155,16 +158,13 @@ def to_matrix(array: Any) -> Floats:
     return X
 
 
-def encode_values(array: Any, numeric: bool = False) -> tuple[tuple[str, ...], np.ndarray]:
-    """Number the values of a column by first appearance: (their text, (n,) int32 codes, -1 where none is, or NaN).
-
-    numeric : write a boolean as 1 or 0.
-    """
+def encode_values(array: Any) -> tuple[tuple[str, ...], np.ndarray]:
+    """Number the values of a column by first appearance: (their text, (n,) int32 codes, -1 where none is, or NaN)."""
     if hasattr(array, 'dictionary_decode'):
         array = array.dictionary_decode()
     encoded = array.dictionary_encode()
     values, codes = encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    names = tuple(str(int(value)) if numeric and isinstance(value, bool) else write_label(value) for value in values)
+    names = tuple(map(write_label, values))
     if gaps := [code for code, value in enumerate(values) if value != value]:
         codes = np.where(np.isin(codes, gaps), -1, codes).astype(np.int32)
     return names, codes

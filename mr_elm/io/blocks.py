@@ -2,7 +2,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from mr_elm.errors import one_line
 from mr_elm.io.columns import Table, stack_tables
 from mr_elm.io.encoded_rows import EncodedRows, stack_encoded
 from mr_elm.io.formats import RowError
-from mr_elm.io.labels import read_targets
 from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096
@@ -20,27 +18,29 @@ BLOCK_ROWS = 4096
 
 @dataclass(frozen=True)
 class Block:
-    """Hold some rows with their labels.
+    """Hold some rows with their labels, which are classes or sets of labels, or with their targets, which are numbers.
 
     X : (n, d) float64 array, CSR matrix for sparse rows, EncodedRows of a table, or a Table that is not encoded yet.
     names : the distinct labels as text, in order of first appearance; empty when rows have no label.
-    codes : (n,) int array, row i has the label names[codes[i]].
+    codes : (n,) int array, row i has the label names[codes[i]]; None when rows have no label.
     weights : (n,) positive float64 array, or None when every row counts once.
+    targets : (n,) float64 array, (n, K) of K targets; None when rows have none.
     """
 
     X: Any
     names: tuple[str, ...] = ()
     codes: Any = None
     weights: Floats | None = None
+    targets: Any = None
     __repr__ = one_line
 
     def __len__(self) -> int:
         return self.X.shape[0]
 
-    @cached_property
-    def targets(self) -> Floats:
-        """Read the labels as numbers: (n,) float64, (n, K) of K targets. Raises ValueError when one is not."""
-        return read_targets(self.names)[self.codes]
+    @property
+    def labelled(self) -> bool:
+        """Tell whether rows have a label, or targets."""
+        return self.codes is not None or self.targets is not None
 
     def look_up(self, values: Mapping[str, Any]) -> np.ndarray:
         """Return what belongs to the label of each row, (n,). values : label -> number."""
@@ -55,8 +55,9 @@ def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
 
 def take_rows(block: Block, rows: slice | np.ndarray) -> Block:
     """Return some rows of a block."""
-    codes = None if block.codes is None else block.codes[rows]
-    return Block(block.X[rows], block.names, codes, None if block.weights is None else block.weights[rows])
+    codes, weights, targets = (None if values is None else values[rows]
+                               for values in (block.codes, block.weights, block.targets))
+    return Block(block.X[rows], block.names, codes, weights, targets)
 
 
 def concatenate(parts: Iterable[Block | None]) -> Block | None:
@@ -70,6 +71,8 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
         joint = replace(joint, names=names, codes=codes)
     if blocks[0].weights is not None:
         joint = replace(joint, weights=np.concatenate([block.weights for block in blocks]))
+    if blocks[0].targets is not None:
+        joint = replace(joint, targets=np.concatenate([block.targets for block in blocks]))
     return joint
 
 

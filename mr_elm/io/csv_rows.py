@@ -10,7 +10,7 @@ import numpy as np
 from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.columns import Table, TextColumn
 from mr_elm.io.formats import RowError, RowFormat
-from mr_elm.io.labels import check_target, check_targets, explain_missing, is_missing, join_targets, split_label
+from mr_elm.io.labels import check_target, explain_missing, find_usable, is_missing, read_targets, split_label
 from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
 
@@ -54,12 +54,14 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     return label_rows(X, labels, weights, form)
 
 
-def label_rows(X: Any, labels: Sequence[str] | None, weights: Sequence[str] | None, form: RowFormat) -> Block:
-    """Make the Block of rows with labels and weights as text, or without."""
+def label_rows(X: Any, labels: Sequence[Sequence[str]], weights: Sequence[str] | None, form: RowFormat) -> Block:
+    """Make the Block of rows from the texts of their labels or targets, a column each, and of their weights."""
     row_weights = None if weights is None else read_weights(weights)
-    if labels is None or form.ignore_label:
+    if not labels or form.ignore_label:
         return Block(X, weights=row_weights)
-    names, codes = encode_labels(labels)
+    if form.numeric_labels:
+        return Block(X, weights=row_weights, targets=read_targets(labels, form))
+    names, codes = encode_labels(labels[0])
     return Block(X, tuple(decode_label(name, form) for name in names), codes, row_weights)
 
 
@@ -73,7 +75,7 @@ def parse_table(lines: list[str], form: RowFormat) -> Block:
     plain = all(map(str.isascii, lines))
     columns = (fields[j] if plain else [decode_field(text, k, form) for text in fields[j]]
                for k, j in enumerate(form.feature_positions))
-    labels = join_labels([fields[j] for j in form.label_columns])
+    labels = [fields[j] for j in form.label_columns]
     weights = None if form.weight_column is None else fields[form.weight_column]
     return label_rows(Table(tuple(map(TextColumn, columns)), len(rows)), labels, weights, form)
 
@@ -109,6 +111,10 @@ def parse_text(text: bytes, form: RowFormat) -> Block | None:
         return None
     if form.label_column is None or form.ignore_label:
         return Block(X, weights=weights)
+    if form.numeric_labels:
+        targets = fields[form.label_column].plain_numbers()
+        return Block(X, weights=weights, targets=targets) if targets is not None and (
+            find_usable(targets, form).all()) else None
     labels = fields[form.label_column].coded
     return Block(X, tuple(check_label(name, form) for name in labels.names), labels.index, weights)
 
@@ -133,35 +139,30 @@ def is_weight(numbers: Floats | None) -> bool:
     return numbers is not None and bool(np.isfinite(numbers).all() and (numbers > 0).all())
 
 
-def parse_any(lines: list[str], form: RowFormat) -> tuple[Sequence[str] | None, list[str] | None, Floats]:
-    """Parse lines by numpy: (labels, weights, X), labels and weights as lists of text or None."""
+def parse_any(lines: list[str], form: RowFormat) -> tuple[list[list[str]], list[str] | None, Floats]:
+    """Parse lines by numpy: (labels, weights, X), see `separate`."""
     labels, weights, features = separate(lines, form)
     if not any(features):
         raise ValueError('rows without features')
     return labels, weights, np.loadtxt(features, delimiter=form.delimiter, comments=None, ndmin=2)
 
 
-def separate(lines: list[str], form: RowFormat) -> tuple[Sequence[str] | None, list[str] | None, list[str]]:
-    """Separate label, weight and features of each line: (labels, weights, features), each a list of text or None."""
+def separate(lines: list[str], form: RowFormat) -> tuple[list[list[str]], list[str] | None, list[str]]:
+    """Separate labels, weight and features of each line: (columns of labels, weights or None, features) as text."""
     plain = form.weight_column is None and form.positions is None and not form.target_columns
     simple = plain and '"' not in ''.join(lines)
     if simple and form.label_column is None:
-        return None, None, lines
+        return [], None, lines
     if simple and form.label_column == 0 and form.delimiter:
         parts = [line.partition(form.delimiter) for line in lines]
-        return [part[0].strip(SPACE) for part in parts], None, [part[2] for part in parts]
+        return [[part[0].strip(SPACE) for part in parts]], None, [part[2] for part in parts]
     rows = [split_fields(line, form.delimiter) for line in lines]
     if any(len(row) != form.n_columns for row in rows):
         raise ValueError('rows of another width')
     kept = form.feature_positions
     joint = form.delimiter or ' '
-    return (join_labels([[row[j] for row in rows] for j in form.label_columns]), take_field(rows, form.weight_column),
+    return ([[row[j] for row in rows] for j in form.label_columns], take_field(rows, form.weight_column),
             [joint.join([row[j] for j in kept]) for row in rows])
-
-
-def join_labels(columns: list[Sequence[str]]) -> Sequence[str] | None:
-    """Return the label of each row, which holds all of its targets; None where there is none."""
-    return join_targets(columns) if len(columns) > 1 else columns[0] if columns else None
 
 
 def take_field(rows: list[list[str]], position: int | None) -> list[str] | None:
@@ -189,19 +190,13 @@ def decode_label(text: str, form: RowFormat) -> str:
 
 def check_label(name: str, form: RowFormat) -> str:
     """Return a label. Raises RowError when it cannot be one."""
-    if form.target_columns:
-        check_targets(name, form)
+    if form.numeric_labels:
+        check_target(name, 0, form)
         return name
     parts = [name] if form.labels_separator is None else split_label(name, form.labels_separator)
     for part in parts:
         if is_missing(part, form):
             raise RowError('missing label', f'the label {explain_missing(part)}')
-    if form.numeric_labels:
-        number = read_number(name)
-        if number is None:
-            raise RowError('label is not a number', f'the label is {quote(name)}, and regression needs a number')
-        if not math.isfinite(number):
-            raise RowError('nan or infinite', f'the label is {quote(name)}')
     return name
 
 
@@ -225,7 +220,7 @@ def check_field(text: str, j: int, form: RowFormat) -> None:
     """Raise RowError when field j cannot be what its column holds."""
     if j in form.label_columns:
         if not form.ignore_label:
-            check_target(text, j, form) if form.target_columns else decode_label(text, form)
+            check_target(text, form.label_columns.index(j), form) if form.target_columns else decode_label(text, form)
         return
     number = read_number(text)
     if number is None:

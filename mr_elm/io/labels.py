@@ -1,7 +1,7 @@
-"""Compare labels, and keep several targets, or a set of labels, of a row as the text of one label.
+"""Compare labels, read targets, and keep a set of labels of a row as the text of one label.
 
-Targets are numbers with one space between. Labels of a set have the separator between that the user has named; spaces
-around a label do not count, and an empty text is the empty set.
+Labels of a set have the separator between that the user has named; spaces around a label do not count, and an empty
+text is the empty set.
 """
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,44 +84,47 @@ def explain_missing(text: str) -> str:
     return f'is {quote(text)}, a missing one (see --missing-labels)' if text.strip() else 'is empty'
 
 
-def join_targets(columns: Sequence[Sequence[str]]) -> list[str]:
-    """Return the label of each row from the texts of its targets. columns : a sequence of texts for each target."""
-    return list(map(' '.join, zip(*columns, strict=True)))
+def read_targets(columns: Sequence[Sequence[str]], form: RowFormat) -> Floats:
+    """Read the texts of targets as numbers: (n,), or (n, K) of K > 1 columns. Raises RowError where one is none."""
+    T = np.column_stack([read_numbers(texts) for texts in columns])
+    for row, k in np.argwhere(~find_usable(T, form)):
+        check_target(columns[k][row], k, form)
+    return T[:, 0] if len(columns) == 1 else T
 
 
-def check_targets(label: str, form: RowFormat) -> None:
-    """Raise RowError when the label of a row does not hold a finite number for each target."""
-    texts = label.split(' ')
-    if len(texts) != len(form.target_columns):
-        raise RowError('target is not a number', f'the targets are {quote(label)}')
-    for position, text in zip(form.target_columns, texts, strict=True):
-        check_target(text, position, form)
+def read_numbers(texts: Sequence[str]) -> Floats:
+    """Read texts as numbers, NaN where one is none: (n,)."""
+    try:
+        if '_' not in ''.join(texts):
+            return np.array(list(map(float, texts)))  # in half the time
+    except ValueError:
+        pass
+    return np.array(list(map(read_number, texts)), float)
 
 
-def check_target(text: str, position: int, form: RowFormat) -> None:
-    """Raise RowError when the text of a target is no finite number. position : of its column."""
-    name = describe_target(position, form)
+def find_usable(T: Floats, form: RowFormat) -> np.ndarray:
+    """Tell which of some numbers can be targets: finite ones that do not stand for a missing one."""
+    return np.isfinite(T) & ~np.isin(T, list(map(float, form.missing_numbers)))
+
+
+def check_target(text: str, k: int, form: RowFormat) -> None:
+    """Raise RowError when the text of target `k`, or of the label of a regression, is no finite number."""
+    what, who = 'label', 'the label'
+    if form.target_columns:
+        what, who = 'target', f'target {describe_target(form.target_columns[k], form)}'
     if is_missing(text, form):
-        raise RowError('missing target', f'target {name} {explain_missing(text)}')
+        raise RowError(f'missing {what}', f'{who} {explain_missing(text)}')
     number = read_number(text)
     if number is None:
-        raise RowError('target is not a number', f'target {name} is {quote(text)}, and regression needs a number')
+        raise RowError(f'{what} is not a number', f'{who} is {quote(text)}, and regression needs a number')
     if not math.isfinite(number):
-        raise RowError('nan or infinite', f'target {name} is {quote(text)}')
+        raise RowError('nan or infinite', f'{who} is {quote(text)}')
 
 
 def describe_target(position: int, form: RowFormat) -> str:
     """Name a target for a message, by its column or by the position of that."""
     known = dict(zip(form.target_columns, form.target_names or (), strict=False))
     return repr(known[position]) if position in known else f'in column {position}'
-
-
-def read_targets(names: Sequence[str]) -> Floats:
-    """Read labels as targets: (n,), or (n, K) where they hold K > 1 numbers. Raises ValueError when one is none."""
-    if names and ' ' not in names[0]:
-        return np.array(list(map(float, names)))  # in half the time
-    numbers = np.array([name.split(' ') for name in names]).astype(float)
-    return numbers[:, 0] if numbers.shape[1:] == (1,) else numbers
 
 
 def split_label(label: str, separator: str) -> list[str]:

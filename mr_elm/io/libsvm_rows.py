@@ -8,6 +8,7 @@ from mr_elm.io.blocks import Block, encode_labels
 from mr_elm.io.csv_rows import decode_label, split_white
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, name_pattern
+from mr_elm.io.labels import read_targets
 from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
 
@@ -34,6 +35,8 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     X = sp.csr_matrix((value, (index - 1).astype(np.int32), indptr.astype(np.int32)), shape=(len(lines), width))
     if labels is None or form.ignore_label:
         return Block(X)
+    if form.numeric_labels:
+        return Block(X, targets=read_targets([labels], form))
     names, codes = encode_labels(labels)
     return Block(X, tuple(decode_label(name, form) for name in names), codes)
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import BLOCK_ROWS, Block, encode_labels
+from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.io.columns import NumberColumn, Table, write_number
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
-from mr_elm.io.labels import join_targets, write_label
+from mr_elm.io.labels import write_label
 from mr_elm.io.parts import Batch, BatchReader, Source, measure, refuse_damage
 from mr_elm.io.selection import SHOWN, Header, check_width, select_columns
 from mr_elm.io.store import NPY_HEADERS, read_array
@@ -59,16 +59,17 @@ class ArrayParts:
         """Make a Batch of some rows of the matrix."""
         if labels is None and form.label_column is not None:
             labels = rows[:, form.label_column]
-        read_label = form.labelled and not form.ignore_label and labels is not None
-        names, codes = encode_values(labels) if read_label and labels is not None else ((), None)
-        if read_label and form.target_columns:
-            names, codes = encode_labels(join_targets([
-                ['' if value != value else repr(value) for value in rows[:, j].astype(float).tolist()]
-                for j in form.target_columns]))
+        names: tuple[str, ...] = ()
+        codes, targets = None, None
+        if labels is not None and form.labelled and not form.ignore_label:
+            if form.numeric_labels and labels.dtype.kind in NUMBERS:
+                targets = (rows[:, form.target_columns] if len(form.target_columns) > 1 else labels).astype(float)
+            else:
+                names, codes = encode_values(labels)
         X = rows[:, form.feature_positions].astype(float)
         weights = None if form.weight_column is None else rows[:, form.weight_column].astype(float)
         features = Table(tuple(map(NumberColumn, X.T)), len(X)) if form.table else X
-        return Batch(Block(features, names, codes, weights), partial(show_row, rows, labels))
+        return Batch(Block(features, names, codes, weights, targets), partial(show_row, rows, labels))
 
 
 def open_arrays(source: Source, name: str) -> tuple[Any, np.ndarray | None]:

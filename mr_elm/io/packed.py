@@ -18,7 +18,6 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.encoded_rows import EncodedRows
-from mr_elm.io.labels import join_targets
 from mr_elm.io.letters import decode_base64, encode_base64
 
 BLOCK_MARK = b'mr_elm-block'
@@ -48,25 +47,21 @@ def measure(X: Any) -> int:
     return 12 * X.nnz if sp.issparse(X) else 8 * X.size
 
 
-def encode_block(block: Block, dtype: str = 'float64', numeric_labels: bool = False) -> bytes:
-    """Write a block as one line, without its end.
-
-    dtype : float32 or float64, how the features are kept.
-    numeric_labels : keep each label as a float64 instead of a code into the list of names.
-    """
-    header = describe_block(block, dtype, numeric_labels)
+def encode_block(block: Block, dtype: str = 'float64') -> bytes:
+    """Write a block as one line, without its end. dtype : float32 or float64, how the features are kept."""
+    header = describe_block(block, dtype)
     payload = join_parts(block, header)
     header['crc32'] = checksum(header, payload)
     return b'\t'.join([BLOCK_MARK, json.dumps(header).encode(), encode_base64(payload)])
 
 
-def describe_block(block: Block, dtype: str = 'float64', numeric_labels: bool = False) -> dict:
-    """Return what a reader must know of the bytes of a block. dtype, numeric_labels : as in `encode_block`."""
-    labels = 'none' if block.codes is None else 'numbers' if numeric_labels else 'codes'
+def describe_block(block: Block, dtype: str = 'float64') -> dict:
+    """Return what a reader must know of the bytes of a block. dtype : as in `encode_block`."""
+    labels = 'numbers' if block.targets is not None else 'none' if block.codes is None else 'codes'
     header = {'rows': len(block), 'columns': int(block.X.shape[1]), 'dtype': np.dtype(dtype).newbyteorder('<').str,
               'layout': 'dense', 'weights': block.weights is not None,
-              'labels': labels, 'names': [] if numeric_labels else list(block.names)}
-    if labels == 'numbers' and block.targets.ndim > 1:
+              'labels': labels, 'names': list(block.names)}
+    if block.targets is not None and block.targets.ndim > 1:
         header['targets'] = block.targets.shape[1]
     if sp.issparse(block.X):
         header |= {'layout': 'csr', 'nonzeros': int(block.X.nnz)}
@@ -194,11 +189,6 @@ def assemble(header: dict, parts: list[np.ndarray]) -> Block:
     n, shape = header['rows'], (header['rows'], header['columns'])
     weights = parts.pop() if header['weights'] else None
     labels = parts.pop() if header['labels'] != 'none' else None
-    names, codes = tuple(header['names']), labels
-    if labels is not None and header['labels'] == 'numbers':
-        texts, step = list(map(repr, labels.tolist())), header.get('targets', 1)
-        names = tuple(join_targets([texts[k::step] for k in range(step)]))
-        codes = np.arange(n, dtype=np.int32)
     data = parts[0].astype(np.float64, copy=False)
     X: Any
     if header['layout'] == 'csr':
@@ -207,7 +197,9 @@ def assemble(header: dict, parts: list[np.ndarray]) -> Block:
         X = assemble_encoded(data, parts[1], header)
     else:
         X = data.reshape(shape)
-    return Block(X, names, codes, weights)
+    if header['labels'] == 'numbers' and labels is not None:
+        return Block(X, weights=weights, targets=labels.reshape(n, -1) if 'targets' in header else labels)
+    return Block(X, tuple(header['names']), labels, weights)
 
 
 def assemble_encoded(numbers: np.ndarray, ones: np.ndarray, header: dict) -> EncodedRows:

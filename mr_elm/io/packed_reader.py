@@ -5,7 +5,9 @@ from mr_elm.errors import DataFormatError
 from mr_elm.io.blocks import Block, RowCounts
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
+from mr_elm.io.labels import find_usable
 from mr_elm.io.packed import BLOCK_MARK, END_MARK, decode_block, decode_end
+from mr_elm.io.parts import number_labels
 
 
 class PackedReader:
@@ -48,9 +50,7 @@ class PackedReader:
 
     def _decode(self, line: bytes) -> Block:
         try:
-            block = decode_block(line)
-            if self.form.numeric_labels and block.codes is not None:
-                block.targets  # noqa: B018 - labels must be numbers for regression
+            block = fit_labels(decode_block(line), self.form)
         except ValueError as error:
             raise DataFormatError(f'{self._position()}: {error}') from None
         self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
@@ -61,6 +61,20 @@ class PackedReader:
     def _position(self) -> str:
         where = f', behind byte {self.counts.start}' if self.counts.start else ''
         return f'{self.counts.file}, record {self.counts.records}{where}'
+
+
+def fit_labels(block: Block, form: RowFormat) -> Block:
+    """Read classes as targets where these are wanted. Raises ValueError when the rows were packed for another task."""
+    if form.ignore_label or not block.labelled:
+        return block
+    if block.targets is not None and not form.numeric_labels:
+        raise ValueError('expected classes, found targets of a regression: pack the rows again (mr-elm pack --task '
+                         'classification)')
+    numbered = number_labels(block, form)
+    if numbered.targets is not None and not find_usable(numbered.targets, form).all():
+        raise ValueError('expected numbers as labels of a regression, found others: pack the rows again (mr-elm pack '
+                         '--task regression)')
+    return numbered
 
 
 def recognise(lines: list[str]) -> bool:

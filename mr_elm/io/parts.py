@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from mr_elm.io.columns import Table
 from mr_elm.io.csv_rows import check_label
 from mr_elm.io.encoding import Encoding, encode_table
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
+from mr_elm.io.labels import check_target, find_usable, read_numbers
 
 Source = Any  # path of a file of this machine, or an open file that can seek
 
@@ -122,7 +123,8 @@ class BatchReader:
     def _judge(self, batch: Batch) -> Block | None:
         first, errors = self.counts.lines, find_errors(batch.block, self.form)
         rows = np.delete(np.arange(len(batch.block)), sorted(errors))
-        block, late = encode_or_reject(drop_rows(batch.block, rows) if errors else batch.block, self.encoding)
+        good = number_labels(drop_rows(batch.block, rows) if errors else batch.block, self.form)
+        block, late = encode_or_reject(good, self.encoding)
         errors |= {int(rows[row]): error for row, error in late}
         n = len(batch.block)
         self.row_lines = [first + row for row in range(n) if row not in errors] if errors else range(first, first + n)
@@ -150,13 +152,20 @@ def drop_rows(block: Block, rows: np.ndarray) -> Block:
     if kept.codes is None:
         return kept
     used, codes = np.unique(kept.codes, return_inverse=True)
-    return Block(kept.X, tuple(block.names[code] for code in used), codes.astype(np.int32), kept.weights)
+    return replace(kept, names=tuple(block.names[code] for code in used), codes=codes.astype(np.int32))
+
+
+def number_labels(block: Block, form: RowFormat) -> Block:
+    """Read the labels of a regression that stand there as text."""
+    if not form.numeric_labels or block.codes is None:
+        return block
+    return Block(block.X, weights=block.weights, targets=read_numbers(block.names)[block.codes])
 
 
 def find_errors(block: Block, form: RowFormat) -> dict[int, RowError]:
     """Return why rows cannot be used: row -> the first reason."""
     errors: dict[int, RowError] = {}
-    for find in (find_bad_labels, find_bad_weights, find_bad_values):
+    for find in (find_bad_labels, find_bad_targets, find_bad_weights, find_bad_values):
         for row, error in find(block, form):
             errors.setdefault(row, error)
     return errors
@@ -173,6 +182,18 @@ def find_bad_labels(block: Block, form: RowFormat) -> Iterator[tuple[int, RowErr
             check_label(name, form)
         except RowError as error:
             yield from ((row, error) for row in np.flatnonzero(block.codes == code).tolist())
+
+
+def find_bad_targets(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:
+    """Yield (row, error) where a target is missing or not finite."""
+    if block.targets is None:
+        return
+    T = block.targets.reshape(len(block), -1)
+    for row, k in np.argwhere(~find_usable(T, form)).tolist():
+        try:
+            check_target('' if np.isnan(T[row, k]) else str(T[row, k]), k, form)
+        except RowError as error:
+            yield row, error
 
 
 def find_bad_weights(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:

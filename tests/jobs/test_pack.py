@@ -33,10 +33,10 @@ def packed(elm, tmp_path):
     return pack
 
 
-def read_back(folder):
+def read_back(folder, **options):
     """Read a pack in the order of its part files: the blocks."""
     blocks = []
-    for file in plan_inputs([str(folder)], RowOptions()).files:
+    for file in plan_inputs([str(folder)], RowOptions(**options)).files:
         blocks += PackedReader(file.format, file.path).blocks(read_split(file.path, 0, file.size))
     return blocks
 
@@ -72,7 +72,7 @@ def test_sparse_rows_stay_sparse(write, libsvm_of, packed, rng, maps):
 def test_targets_and_weights_come_back(write, csv_of, packed, rng):
     y, w, X = rng.normal(size=80), rng.uniform(1, 2, 80), rng.normal(size=(80, 2))
     folder = packed(write('a.csv', csv_of(y.tolist(), np.c_[w, X])), '--task', 'regression', '--weight-column', 1)
-    block, = read_back(folder)
+    block, = read_back(folder, numeric_labels=True)
     assert np.array_equal(block.targets, y) and np.array_equal(block.weights, w) and np.array_equal(block.X, X)
 
 

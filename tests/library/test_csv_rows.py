@@ -22,12 +22,13 @@ def labels_of(blocks):
 def test_label_and_weight_may_stand_in_any_column(delimiter, label, weight):
     table = np.random.default_rng(0).uniform(0.5, 9, (20, 4))
     lines = [(delimiter or '  ').join(map(repr, row)) for row in table.tolist()]
-    _, [block] = read(lines, delimiter=delimiter, n_columns=4, label_column=label, weight_column=weight)
+    _, [block] = read(lines, delimiter=delimiter, n_columns=4, label_column=label, weight_column=weight,
+                      numeric_labels=True)
     features = [j for j in range(4) if j not in (label, weight)]
     assert np.array_equal(block.X, table[:, features])
     assert (block.weights is None) if weight is None else np.array_equal(block.weights, table[:, weight])
     if label is None:
-        assert block.codes is None
+        assert not block.labelled
     else:
         assert np.array_equal(block.targets, table[:, label])
 

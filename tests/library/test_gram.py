@@ -49,7 +49,8 @@ def steps_for(layer, X, target=1.0, weights=None):
 
 def make_blocks(X, labels, weights, size):
     cuts = [slice(i, i + size) for i in range(0, N, size)]
-    return [Block(X[cut], *labels_of(labels[cut]), None if weights is None else weights[cut]) for cut in cuts]
+    return [Block(X[cut], *labels_of(labels[cut]), None if weights is None else weights[cut],
+                  labels[cut] if labels.dtype.kind == 'f' else None) for cut in cuts]
 
 
 def labels_of(labels):
@@ -198,7 +199,7 @@ def test_rows_are_counted_exactly_however_large_nodes_and_weights_are(bound, wei
 @pytest.mark.parametrize('target', [0.0, 1e-200, 1e-100, 1e100])
 def test_targets_of_any_size_are_summed(target):
     gram = GramSum(L + 1, GridSteps.of(1.0, target), numeric=True)
-    gram.add(np.ones((3, L + 2)), Block(np.zeros((3, 1)), (repr(target),), np.zeros(3, int)))
+    gram.add(np.ones((3, L + 2)), Block(np.zeros((3, 1)), targets=np.full(3, target)))
     assert np.allclose(gram.sums[TARGETS][0], 3 * target, rtol=1e-12, atol=1e-280)
     assert np.allclose(gram.sums[SQUARES][0], 3 * target**2, rtol=1e-12, atol=1e-280)
 

@@ -29,7 +29,8 @@ def test_rows_and_labels_are_those_of_scikit_learn_bit_for_bit(tmp_path):
     y = np.arange(300) % 4 - 1.0
     dump_svmlight_file(X, y, str(tmp_path / 'rows'), zero_based=False)
     expected, labels = load_svmlight_file(str(tmp_path / 'rows'), n_features=50, zero_based=False)
-    _, [block] = read((tmp_path / 'rows').read_text().splitlines(), n_features=50)
+    _, [block] = read((tmp_path / 'rows').read_text().splitlines(), n_features=50,
+                      numeric_labels=True)
     assert sp.issparse(block.X) and block.X.shape == (300, 50)
     assert np.array_equal(block.X.toarray(), expected.toarray())
     assert np.array_equal(block.targets, labels)

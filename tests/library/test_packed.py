@@ -68,9 +68,10 @@ def test_float32_keeps_what_float32_can_hold_in_less_room(X):
 
 
 def test_numeric_labels_come_back_bit_for_bit():
-    targets = ['1e-300', '-0.1', '3', '1.7976931348623157e308', '3.0']
-    found = decode_block(encode_block(Block(DENSE, tuple(targets), np.arange(5)), numeric_labels=True))
-    assert np.array_equal(found.targets, [float(text) for text in targets])
+    targets = np.array([1e-300, -0.1, 3, 1.7976931348623157e308, -0.0])
+    for T in (targets, np.column_stack([targets, targets[::-1]])):
+        found = decode_block(encode_block(Block(DENSE, targets=T)))
+        assert found.targets.shape == T.shape and bits(found.targets) == bits(T)
 
 
 def test_explicit_zeros_stay():
@@ -163,6 +164,12 @@ def test_a_regression_refuses_packed_labels_that_are_no_numbers():
     reader = PackedReader(RowFormat('packed', numeric_labels=True), 'part-0')
     with pytest.raises(DataFormatError, match='part-0, record 1'):
         list(reader.blocks([encode_block(Block(DENSE, NAMES, CODES))]))
+
+
+def test_a_classification_refuses_packed_targets():
+    reader = PackedReader(RowFormat('packed'), 'part-0')
+    with pytest.raises(DataFormatError, match='part-0, record 1: expected classes'):
+        list(reader.blocks([encode_block(Block(DENSE, targets=np.arange(5.0)))]))
 
 
 @pytest.mark.parametrize('width', [1, 50, 3000, 10**6, 10**8])

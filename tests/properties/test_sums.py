@@ -36,24 +36,26 @@ def blocks(draw, numeric):
     n, d = draw(st.integers(1, 30)), draw(st.integers(1, 3))
     size = draw(st.sampled_from([1.0, 1e-3, 1e6]))
     X = size * draw(arrays_of.arrays(float, (n, d), elements=st.sampled_from([0.0, 1.0, 0.1]) | st.floats(-1, 1)))
-    label = st.floats(-size, size).map(repr) if numeric else st.sampled_from(['1', '+1', '-1', 'a', 'città'])
-    names, codes = encode_labels(draw(st.lists(label, min_size=n, max_size=n)))
+    labels = {'targets': draw(arrays_of.arrays(float, n, elements=st.floats(-size, size)))} if numeric else dict(zip(
+        ('names', 'codes'), encode_labels(draw(st.lists(st.sampled_from(['1', '+1', '-1', 'a', 'città']),
+                                                        min_size=n, max_size=n))), strict=True))
     weights = draw(st.none() | arrays_of.arrays(float, n, elements=st.floats(0.1, 9)))
-    return Block(draw(st.sampled_from([np.asarray, sp.csr_matrix]))(X), names, codes, weights)
+    return Block(draw(st.sampled_from([np.asarray, sp.csr_matrix]))(X), weights=weights, **labels)
 
 
 def pack(block, size, numeric):
     """Write a data set as packed blocks of `size` rows."""
     parts = [take_rows(block, slice(start, start + size)) for start in range(0, len(block), size)]
-    return b''.join(encode_block(part, numeric_labels=numeric) + b'\n' for part in parts), RowFormat(
+    return b''.join(encode_block(part) + b'\n' for part in parts), RowFormat(
         'packed', numeric_labels=numeric)
 
 
 def as_text(block, numeric):
     """Write a data set as CSV: label, weight where there is one, features."""
     weights = [[]] * len(block) if block.weights is None else block.weights[:, None].tolist()
-    rows = [[block.names[code], *map(repr, [*weight, *row])]
-            for code, weight, row in zip(block.codes, weights, dense(block.X).tolist(), strict=True)]
+    labels = list(map(repr, block.targets.tolist())) if numeric else [block.names[code] for code in block.codes]
+    rows = [[label, *map(repr, [*weight, *row])]
+            for label, weight, row in zip(labels, weights, dense(block.X).tolist(), strict=True)]
     form = RowFormat('csv', n_columns=len(rows[0]), weight_column=1 if weights[0] else None, numeric_labels=numeric)
     return ''.join(','.join(row) + '\n' for row in rows).encode(), form
 
