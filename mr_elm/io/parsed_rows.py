@@ -1,26 +1,27 @@
 """Keep the rows of a split when they are parsed: later passes need not parse them again.
 
-A record is a line of JSON and the bytes behind it: for each block what `packed` says of it, and its arrays. The last
-record of a split has no arrays: it holds the counts of the split and its rejected rows. Records stand in a file of this
-machine, or wherever an engine keeps them.
+A record is an Arrow IPC stream of one record batch: a block as of `arrow_blocks`. Its metadata name its split, the
+lines of its rows, and the bytes of the input that it stands for. The last record of a split has no rows: its metadata
+hold the counts of the split and its rejected rows. Records stand in a file of this machine, one after another, which
+later passes map into memory, or wherever an engine keeps them.
 """
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from itertools import groupby
-from typing import IO, Any
+from typing import Any
 
 from mr_elm.errors import DataFormatError
+from mr_elm.io.arrow_blocks import from_batch, read_facts, to_batch, write_facts
 from mr_elm.io.blocks import Block, RejectedRow, RowCounts, widen
 from mr_elm.io.formats import RowFormat
-from mr_elm.io.packed import count_bytes, describe_block, join_parts, read_parts
+from mr_elm.io.parts import refuse_damage
 from mr_elm.io.splits import count_chunks
 from mr_elm.io.store import replace_file
 
-ALIGNMENT = 8  # bytes: the arrays of a record begin at a multiple, or numpy would copy them
-Record = tuple[dict, memoryview]  # the line of JSON, and the bytes behind it
+Record = tuple[dict, Any]  # the metadata, and the pyarrow.Table of the rows
 
 
 class RowKeeper:
@@ -35,26 +36,26 @@ class RowKeeper:
         """Count bytes that the reader was given for its next block."""
         self.n_bytes += n
 
-    def keep(self, block: Block) -> bytes:
-        """Return the record of a block that the reader has just read."""
+    def keep(self, block: Block) -> Any:
+        """Return the record of a block that the reader has just read, as a pyarrow.Buffer."""
         self._note_rejected()  # the caller may empty the list of the reader, or not
         lines = self.reader.row_lines
-        header = {**describe_block(block), 'lines': lines.start if isinstance(lines, range) else list(lines)}
-        return self._write(header) + join_parts(block, header)
+        batch = to_batch(block, **self._place(), lines=lines.start if isinstance(lines, range) else list(lines))
+        return write_record(batch.schema, [batch])
 
-    def close(self, error: str | None = None) -> bytes:
+    def close(self, error: str | None = None) -> Any:
         """Return the last record. error : what made the split unreadable, if anything."""
         self._note_rejected()
-        return self._write({'counts': self.reader.counts.to_json(), 'rejected': list(self.rejected.values()),
-                            'packing': getattr(self.reader, 'packing', []), 'error': error})
+        facts = {**self._place(), 'counts': self.reader.counts.to_json(), 'rejected': list(self.rejected.values()),
+                 'packing': getattr(self.reader, 'packing', []), 'error': error}
+        return write_record(import_module('pyarrow').schema([], write_facts(facts)))
 
     def _note_rejected(self) -> None:
         self.rejected |= {row.ordinal: vars(row) for row in self.reader.rejected}
 
-    def _write(self, header: dict) -> bytes:
-        text = json.dumps({'split': self.split, 'bytes': self.n_bytes, **header}).encode()
-        self.n_bytes = 0
-        return text.ljust(-(-(len(text) + 1) // ALIGNMENT) * ALIGNMENT - 1) + b'\n'
+    def _place(self) -> dict:
+        n_bytes, self.n_bytes = self.n_bytes, 0
+        return {'split': self.split, 'bytes': n_bytes}
 
 
 class KeptRows:
@@ -72,12 +73,13 @@ class KeptRows:
 
     def blocks(self, records: Iterable[Any]) -> Iterator[Block]:
         """Yield the blocks. Raises DataFormatError when the split could not be read, or its end is missing."""
-        for header, data in records:
-            self.count(header['bytes'])
-            if 'counts' in header:
-                self._close(header)
+        for facts, table in records:
+            self.count(facts['bytes'])
+            if 'counts' in facts:
+                self._close(facts)
                 return
-            block, lines = read_parts(header, data), header['lines']
+            [batch] = table.to_batches()
+            block, lines = from_batch(batch), facts['lines']
             self.row_lines = range(lines, lines + len(block)) if isinstance(lines, int) else lines
             self.counts.used += len(block)
             yield replace(block, X=widen(block.X, self.form.n_features or 0))
@@ -109,8 +111,8 @@ class ParsedRows(KeptRows):
         if not os.path.exists(self.path):
             yield from self._keep(chunks)
             return
-        with open(self.path, 'rb') as stream:
-            yield from super().blocks(read_records(stream))
+        with import_module('pyarrow').memory_map(self.path) as source:
+            yield from super().blocks(read_records(source, self.path))
 
     def _keep(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         keeper = RowKeeper(self.reader, self.split)
@@ -122,17 +124,28 @@ class ParsedRows(KeptRows):
             stream.write(keeper.close())
 
 
-def read_records(stream: IO[bytes]) -> Iterator[Record]:
-    """Yield the records of an open file."""
-    while line := stream.readline():
-        header = json.loads(line)
-        yield header, memoryview(stream.read(0 if 'counts' in header else count_bytes(header)))
+def write_record(schema: Any, batches: Sequence[Any] = ()) -> Any:
+    """Return an Arrow IPC stream as a pyarrow.Buffer."""
+    arrow = import_module('pyarrow')
+    sink = arrow.BufferOutputStream()
+    with arrow.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return sink.getvalue()
 
 
-def read_record(record: bytes) -> Record:
-    """Cut a record behind its line of JSON."""
-    start = record.index(b'\n') + 1
-    return json.loads(record[:start]), memoryview(record)[start:]
+def read_records(source: Any, name: str) -> Iterator[Record]:
+    """Yield the records of an open file. Raises DataFormatError when it is damaged."""
+    while source.tell() < source.size():
+        with refuse_damage(name):
+            record = read_record(source)
+        yield record
+
+
+def read_record(source: Any) -> Record:
+    """Read an Arrow IPC stream from a file that stands at its beginning, or from bytes."""
+    with import_module('pyarrow').ipc.open_stream(source) as reader:
+        return read_facts(reader.schema), reader.read_all()
 
 
 def open_kept(records: Iterable[bytes], files: list[dict], count: Callable[[int], object]) -> Iterator[tuple]:

@@ -1,12 +1,13 @@
 """Rows that a pass has parsed come back to the next pass as they were, with the accounts of their text."""
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.lines import LineReader
-from mr_elm.io.parsed_rows import ParsedRows
+from mr_elm.io.parsed_rows import ParsedRows, read_records, write_record
 
 CSV = RowFormat('csv', header=True, n_columns=4, weight_column=3)
 TEXTS = {
@@ -72,7 +73,8 @@ def test_a_file_that_was_cut_is_an_error(tmp_path):
     form, text = TEXTS['csv']
     read(form, tmp_path / 'rows', [text])
     kept = (tmp_path / 'rows').read_bytes()
-    (tmp_path / 'rows').write_bytes(kept[:kept.rindex(b'{"split"')])
+    *_, (_, table) = read_records(pa.BufferReader(kept), 'rows')
+    (tmp_path / 'rows').write_bytes(kept[:-write_record(table.schema).size])
     with pytest.raises(DataFormatError, match='expected the end of the parsed rows'):
         read(form, tmp_path / 'rows', [text])
 

@@ -44,10 +44,10 @@ def keep_split(source: SplitReader, number: int, start: int, length: int) -> Ite
     keeper = RowKeeper(reader, (number, start, length))
     try:
         for block in reader.blocks(source.read(number, start, length, keeper.count)):
-            yield keeper.keep(block)
+            yield keeper.keep(block).to_pybytes()
     except DataFormatError as found:
         error = str(found)
-    yield keeper.close(error)
+    yield keeper.close(error).to_pybytes()
 
 
 class RowCache:
