@@ -84,7 +84,7 @@ def train(rows: Part, test: Part, centres: int, scale: float, nu: float) -> tupl
 
 def train_peer(rows: Part, test: Part, model: Any, alpha: float) -> Point:
     """Train scikit-learn on the landmarks of a model."""
-    landmarks, sigma = model.arrays['landmarks'], model.header.parameters['sigma']
+    landmarks, sigma = model.layer.dense_weights, model.header.parameters['sigma']
     start = time.process_time()
     X, y = load_svmlight_file(rows.path, n_features=rows.X.shape[1])
     nodes = Nystroem(gamma=0.5 / sigma**2, n_components=len(landmarks), random_state=0).fit(landmarks)

@@ -10,7 +10,6 @@ from mr_elm.header import ModelHeader
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, SCHEMES
 
 TASKS = ('classification', 'regression')
-SPARSE_PARTS = tuple(f'support_vectors_{part}' for part in ('data', 'indices', 'indptr'))
 
 
 def demand(fine: object, what: str, found: object) -> None:
@@ -186,13 +185,23 @@ def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_sums: int) ->
                           'class_sums_low': (n_sums, n_columns), 'counts': (n_sums,), **optional})
 
 
-def check_sparse_vectors(arrays: Mapping[str, np.ndarray], n_features: int) -> int:
-    """Check the parts of CSR support vectors, since scipy reads where indices point; returns the number of rows."""
-    data, indices, indptr = (arrays[name] for name in SPARSE_PARTS)
-    check_arrays(arrays, {SPARSE_PARTS[0]: data.shape[:1]})
+def check_scaling(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
+    """Check offset and scale of the features: a number for each, or one for all."""
+    for name in ('feature_offset', 'feature_scale'):
+        check_arrays(arrays, {name: (n_features,) if arrays[name].ndim else ()})
+
+
+def check_vectors(arrays: Mapping[str, np.ndarray], n_features: int, name: str) -> int:
+    """Check rows that a model keeps, dense or CSR, since scipy reads where indices point; returns their number."""
+    if name in arrays:
+        check_arrays(arrays, {name: (len(arrays[name]), n_features)})
+        return len(arrays[name])
+    data, indices, indptr = (arrays[f'{name}_{part}'] for part in ('data', 'indices', 'indptr'))
+    check_arrays(arrays, {f'{name}_data': data.shape[:1]})
+    what = name.replace('_', ' ')
     demand(indices.dtype.kind == indptr.dtype.kind == 'i' and indices.shape == data.shape and indptr.ndim == 1,
-           'support vectors: data, indices and indptr of CSR rows', [part.shape for part in (data, indices, indptr)])
+           f'{what}: data, indices and indptr of CSR rows', [part.shape for part in (data, indices, indptr)])
     demand(len(indptr) and indptr[0] == 0 and indptr[-1] == len(data) and (np.diff(indptr) >= 0).all(),
-           'support vectors: rows one after another', indptr)
-    demand(((indices >= 0) & (indices < n_features)).all(), f'support vectors: columns below {n_features}', indices)
+           f'{what}: rows one after another', indptr)
+    demand(((indices >= 0) & (indices < n_features)).all(), f'{what}: columns below {n_features}', indices)
     return len(indptr) - 1

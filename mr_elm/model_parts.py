@@ -9,26 +9,33 @@ from mr_elm.errors import ModelFormatError, write_value
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, name_nodes
-from mr_elm.model_checks import check_arrays, check_metric, name_landmark_kernel
+from mr_elm.model_checks import (
+    check_arrays,
+    check_metric,
+    check_scaling,
+    check_vectors,
+    demand,
+    name_landmark_kernel,
+)
 from mr_elm.typing import Floats, Rows
 
-DENSE_VALUES = 100_000_000  # support vectors of more values stay sparse
+VECTORS, LANDMARKS = 'support_vectors', 'landmarks'
+PARTS = 'data', 'indices', 'indptr'  # of CSR rows
 
 
-def vector_arrays(vectors: Rows) -> dict[str, np.ndarray]:
-    """Name the arrays of support vectors as the model file does: CSR ones stay sparse when they are too many."""
+def vector_arrays(vectors: Rows, name: str = VECTORS) -> dict[str, np.ndarray]:
+    """Name the arrays of rows that a model keeps as the model file does: CSR ones stay sparse where this is smaller."""
+    vectors = sp.shrink(vectors)
     if not sp.issparse(vectors):
-        return {'support_vectors': vectors}
-    if vectors.shape[0] * vectors.shape[1] <= DENSE_VALUES:
-        return {'support_vectors': vectors.toarray()}
-    return {f'support_vectors_{part}': getattr(vectors, part) for part in ('data', 'indices', 'indptr')}
+        return {name: vectors}
+    return {f'{name}_{part}': getattr(vectors, part) for part in PARTS}
 
 
-def vectors_of(arrays: Mapping[str, np.ndarray], n_features: int) -> Rows:
+def vectors_of(arrays: Mapping[str, np.ndarray], n_features: int, name: str = VECTORS) -> Rows:
     """Undo `vector_arrays`."""
-    if 'support_vectors' in arrays:
-        return arrays['support_vectors']
-    parts = tuple(arrays[f'support_vectors_{part}'] for part in ('data', 'indices', 'indptr'))
+    if name in arrays:
+        return arrays[name]
+    parts = tuple(arrays[f'{name}_{part}'] for part in PARTS)
     return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, n_features))
 
 
@@ -43,24 +50,38 @@ def take_arrays(arrays: Mapping[str, np.ndarray], k: int) -> dict[str, np.ndarra
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HiddenLayer:
+def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> HiddenLayer:
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
-    map, kernel = parameters['map'], name_landmark_kernel(parameters)
+    map, kernel, metric = parameters['map'], name_landmark_kernel(parameters), arrays.get('feature_metric')
     if map not in MAPS:
         raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {write_value(map)}')
     if map == 'nystrom':
-        weights = arrays['landmarks']
-        biases = landmark_widths(kernel, len(weights), float(parameters['sigma']))
+        weights = vectors_of(arrays, n_features if metric is None else len(metric), LANDMARKS)
+        biases = landmark_widths(kernel, weights.shape[0], float(parameters['sigma']))
     else:
         weights, biases = arrays['hidden_weights'], arrays['hidden_biases']
-    return HiddenLayer(name_nodes(map, kernel), weights, biases, arrays['feature_offset'], arrays['feature_scale'],
-                       arrays.get('feature_metric'))
+    return HiddenLayer(name_nodes(map, kernel), weights, biases, *spread_scaling(arrays, n_features), metric)
+
+
+def spread_scaling(arrays: Mapping[str, np.ndarray], n_features: int) -> tuple[Floats, Floats]:
+    """Return offset and scale of each feature, (d,) both."""
+    offset, scale = (np.array(np.broadcast_to(arrays[f'feature_{name}'], n_features)) for name in ('offset', 'scale'))
+    return offset, scale
 
 
 def scaling_arrays(offset: Floats, scale: Floats, metric: Floats | None = None) -> dict[str, np.ndarray]:
-    """Name what rows pass, in this order, as the model file does: offset, scale, and a metric where there is one."""
+    """Name what rows pass, in this order, as the model file does: offset, scale, and a metric where there is one.
+
+    offset, scale : (d,), or () where all are equal.
+    """
     learned = {} if metric is None else {'feature_metric': metric}
-    return {'feature_offset': offset, 'feature_scale': scale, **learned}
+    return {'feature_offset': join_equal(offset), 'feature_scale': join_equal(scale), **learned}
+
+
+def join_equal(values: Floats) -> Floats:
+    """Return numbers, (d,) or (), as one of shape () where all are equal."""
+    equal = values.ndim > 0 and values.size > 0 and bool((values == values[0]).all())
+    return np.array(values[0]) if equal else values
 
 
 def landmark_widths(kernel: str, n_landmarks: int, sigma: float) -> Floats:
@@ -77,20 +98,20 @@ def describe_map(layer: HiddenLayer) -> dict[str, str]:
 
 def layer_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
     """Name the arrays of a HiddenLayer as the model file does."""
-    nodes = {'landmarks': layer.weights} if layer.kind in LANDMARK_NODES.values() else {
+    nodes = vector_arrays(layer.weights, LANDMARKS) if layer.kind in LANDMARK_NODES.values() else {
         'hidden_weights': layer.weights, 'hidden_biases': layer.biases}
     return {**scaling_arrays(layer.offset, layer.scale, layer.metric), **nodes}
 
 
 def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> None:
     """Raise KeyError, TypeError or ValueError when the parts of a HiddenLayer are missing or do not fit."""
-    landmarks = parameters['map'] == 'nystrom'
-    nodes = 'landmarks' if landmarks else 'hidden_weights'
-    n_hidden = max(len(arrays[nodes]), 1)
-    biases = {} if landmarks else {'hidden_biases': (n_hidden,)}
-    check_arrays(arrays, {'feature_offset': (n_features,), 'feature_scale': (n_features,),
-                          nodes: (n_hidden, check_metric(arrays, n_features)), **biases})
-    if landmarks:
+    width = check_metric(arrays, n_features)
+    check_scaling(arrays, n_features)
+    if parameters['map'] != 'nystrom':
+        n_hidden = max(len(arrays['hidden_weights']), 1)
+        check_arrays(arrays, {'hidden_weights': (n_hidden, width), 'hidden_biases': (n_hidden,)})
+    else:
+        demand(check_vectors(arrays, width, LANDMARKS), 'landmarks', 0)
         check_landmarks(name_landmark_kernel(parameters), parameters['sigma'])
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError
-from mr_elm.features.hidden import DENSE_ENOUGH, HiddenLayer
-from mr_elm.features.kernel_tiles import TILE_ROWS, KernelTiles, PairProduct
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.kernel_tiles import TILE_BYTES, TILE_ROWS, KernelTiles, PairProduct
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
@@ -24,10 +24,11 @@ from mr_elm.model_checks import (
     check_arrays,
     check_header,
     check_metric,
-    check_sparse_vectors,
+    check_scaling,
     check_sums,
+    check_vectors,
 )
-from mr_elm.model_parts import check_layer, join_arrays, layer_of, take_arrays, vectors_of
+from mr_elm.model_parts import VECTORS, check_layer, join_arrays, layer_of, take_arrays, vectors_of
 from mr_elm.solvers.shared.multiclass import (
     ONE_VS_ONE,
     group_coefficients,
@@ -37,7 +38,6 @@ from mr_elm.sums.product import EXPANDED
 from mr_elm.typing import Floats, Rows
 
 FEW_COEFFICIENTS = 10_000  # of pairs, most of which are 0: up to so many, one product with all of them is faster
-TILE_BYTES = 1 << 25  # what rows scored together may take as dense ones
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +47,7 @@ class HiddenNodeModel(Model):
     @cached_property
     def layer(self) -> HiddenLayer:
         """Return the HiddenLayer."""
-        return layer_of(self.header.parameters, self.arrays)
+        return layer_of(self.header.parameters, self.arrays, self.n_features)
 
     def check(self) -> None:
         """Raise KeyError or ValueError when parts are missing or do not fit."""
@@ -178,12 +178,9 @@ class KernelModel(Model):
         check_header(self.header)
         self.check_features()
         d, k, width = self.n_features, self.n_scores, check_metric(self.arrays, self.n_features)
-        check_arrays(self.arrays, {'feature_offset': (d,), 'feature_scale': (d,), 'intercept': (k,)})
-        if 'support_vectors' in self.arrays:
-            n_vectors = len(self.arrays['support_vectors'])
-            check_arrays(self.arrays, {'support_vectors': (n_vectors, width)})
-        else:
-            n_vectors = check_sparse_vectors(self.arrays, width)
+        check_scaling(self.arrays, d)
+        check_arrays(self.arrays, {'intercept': (k,)})
+        n_vectors = check_vectors(self.arrays, width, VECTORS)
         check_arrays(self.arrays, {'dual_coef': (n_vectors, k)})
         self.kernel  # noqa: B018 - raises ValueError when the header names none
 
@@ -218,20 +215,16 @@ class KernelModel(Model):
 
     @cached_property
     def changes_rows(self) -> bool:
-        """Tell whether dense rows are scaled or pass a metric."""
+        """Tell whether rows are scaled or pass a metric."""
         offset, scale = self.arrays['feature_offset'], self.arrays['feature_scale']
         return bool(offset.any() or (scale != 1).any()) or 'feature_metric' in self.arrays
 
     def scale(self, X: Rows) -> Rows:
-        """Scale rows, let them pass the metric, and make them dense where that multiplies faster."""
-        if not (self.changes_rows or sp.issparse(X)):
+        """Scale rows, and let them pass the metric."""
+        if not self.changes_rows:
             return X
         Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
-        Z = apply_metric(Z, self.arrays.get('feature_metric'))
-        if not sp.issparse(Z) or sp.issparse(self.support_vectors):
-            return Z
-        fits = 8 * Z.shape[1] * TILE_ROWS <= TILE_BYTES or Z.nnz > DENSE_ENOUGH * Z.shape[0] * Z.shape[1]
-        return Z.toarray() if fits else Z
+        return apply_metric(Z, self.arrays.get('feature_metric'))
 
 
 def separate(A: Rows, B: Rows) -> Rows:
@@ -255,8 +248,8 @@ def load_layer(path: str | PathLike) -> HiddenLayer:
     """Read the HiddenLayer of a model file, trained or not. Raises ModelFormatError when there is none."""
     header, arrays = load_arrays(path)
     with refusing(path):
-        check_layer(header['parameters'], arrays, len(arrays['feature_offset']))
-        return layer_of(header['parameters'], arrays)
+        check_layer(header['parameters'], arrays, header['n_features'])
+        return layer_of(header['parameters'], arrays, header['n_features'])
 
 
 METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')

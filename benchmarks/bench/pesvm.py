@@ -152,7 +152,8 @@ def draw_layer(d: int) -> HiddenLayer:
 
 def save_layer(layer: HiddenLayer, folder: Path) -> Path:
     """Write a layer as the Gram job reads it; the path of layer.npz."""
-    save_arrays(folder / 'layer.npz', {'parameters': {'map': layer.kind, 'sigma': 1.0}}, layer_arrays(layer))
+    save_arrays(folder / 'layer.npz', {'parameters': {'map': layer.kind, 'sigma': 1.0}, 'n_features': layer.n_features},
+                layer_arrays(layer))
     return folder / 'layer.npz'
 
 

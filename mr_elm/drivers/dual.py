@@ -72,7 +72,7 @@ def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: flo
     largest = task.scheme.count_rows(classes.counts)
     needed = -(-largest // task.partitions)
     if needed > task.room:
-        raise DataFormatError(f'{plan.name}: a machine has {needed:,} rows of {task.width:,} numbers, at most '
+        raise DataFormatError(f'{plan.name}: a machine has {needed:,} rows of {task.row_numbers:,} numbers, at most '
                               f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory, or use '
                               f'--partitions {-(-largest // max(task.room, 1))}')
 

@@ -94,7 +94,7 @@ def write_layer(folder: str, inputs: NodeInputs, layer: HiddenLayer, steps: Grid
     """Write what tasks must know of a layer and of the sums into a folder: the options that name the files."""
     path = os.path.join(folder, 'layer.npz')
     parameters = {**describe_map(layer), 'sigma': inputs.sigma}
-    save_arrays(path, {'parameters': parameters}, layer_arrays(layer))
+    save_arrays(path, {'parameters': parameters, 'n_features': layer.n_features}, layer_arrays(layer))
     weights = write_json(os.path.join(folder, 'class_weights.json'), inputs.weights)
     grid = write_json(os.path.join(folder, 'grid.json'), steps.to_json())
     return ['--layer', path, '--grid', grid, '--class-weights', weights]

@@ -14,15 +14,15 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import Kernel
 from mr_elm.io.json_file import write_json
-from mr_elm.machines.gathering import GatheredRows, count_bytes, gather, gather_to_file
-from mr_elm.machines.kernel import KernelRowsTask, memory_for_rows, settle, state_rows, stays_sparse
+from mr_elm.machines.gathering import GatheredRows, expand_on_disk, gather, gather_to_file
+from mr_elm.machines.kernel import KernelRowsTask, memory_for_rows, settle, state_rows
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.sparse import issparse
+from mr_elm.sparse import count_bytes, expand_some
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -99,14 +99,15 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
         task, kernel, learned = state_rows(options, summary, classes)
     say_metric(engine.reporter, learned)
     options = settle(plan.name, options, summary.n_rows, task.n_features)
-    sparse, room = stays_sparse(summary, task), memory_for_rows(options, summary.n_rows)
+    room = memory_for_rows(options, summary.n_rows)
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         pieces = (value for _, value in run_problem(source, MRPlace, task, 'rows'))
-        if not sparse and 8 * summary.n_rows * task.n_features <= room:
+        if 8 * summary.n_rows * task.n_features <= room:
             rows = gather(pieces)
-            rows = replace(rows, X=rows.X.toarray()) if issparse(rows.X) else rows
+            rows = replace(rows, X=expand_some(rows.X))
         else:
-            rows = gather_to_file(pieces, os.path.join(folder, 'rows'), dense=not sparse)
+            rows = gather_to_file(pieces, os.path.join(folder, 'rows'))
+            rows = replace(rows, X=expand_on_disk(rows.X, os.path.join(folder, 'dense')))
         if len(rows) != summary.n_rows:
             raise AccountingError(f'{plan.name}: expected {summary.n_rows} rows, found {len(rows)}')
         size = count_bytes(rows.X)

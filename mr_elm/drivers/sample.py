@@ -9,6 +9,7 @@ from mr_elm.io.blocks import BLOCK_ROWS, stack
 from mr_elm.io.encoded_rows import spread
 from mr_elm.machines.gathering import GatheredRows, gather
 from mr_elm.machines.rows_task import RowsTask
+from mr_elm.model_parts import scaling_arrays
 from mr_elm.rows.split_reader import SplitReader
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.typing import Rows
@@ -29,10 +30,9 @@ def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
 
 def state_sample(inputs: NodeInputs, share: float) -> RowsTask:
     """Say which rows make the sample, and what their labels and weights are."""
-    d = inputs.summary.columns.n_features
     return RowsTask.of(inputs.classes, class_weights=inputs.weights, seed=inputs.options.seed, share=share,
-                       separator=inputs.summary.separator,
-                       arrays={'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)})
+                       separator=inputs.summary.separator, n_features=inputs.summary.columns.n_features,
+                       arrays=scaling_arrays(np.zeros(()), np.ones(())))
 
 
 def find_rows(inputs: NodeInputs) -> tuple[Rows, np.ndarray] | None:

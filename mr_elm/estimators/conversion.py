@@ -15,6 +15,7 @@ from mr_elm.io.formats import MISSING_LABELS
 from mr_elm.io.labels import read_labels, write_label
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.model_base import Model
+from mr_elm.model_parts import spread_scaling
 from mr_elm.typing import Rows, Weights
 
 SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
@@ -54,7 +55,7 @@ class Convertible:
         kind: Any = cls
         estimator = kind(**shared_parameters(model, kind._get_param_names()))
         estimator.n_features_in_, estimator.model_ = model.n_features, model
-        estimator.scaling_ = model.arrays['feature_offset'], model.arrays['feature_scale']
+        estimator.scaling_ = spread_scaling(model.arrays, model.n_features)
         if model.header.calibration is not None:
             estimator.probabilities, estimator.calibration_ = True, model.arrays['calibration']
         if 'interval_residuals' in model.arrays and 'intervals' in kind._get_param_names():

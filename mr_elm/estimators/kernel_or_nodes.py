@@ -93,7 +93,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         """
         kernel = self._make_kernel()
         if sp.issparse(X) and kernel.kind.of_distance:
-            self.scaling_ = np.zeros(self._width), self.scaling_[1]  # distances do not see it, X stays sparse
+            self.scaling_ = np.zeros(self._width), self.scaling_[1]  # distances do not see it, and X stays sparse
         self._learn_metric(kernel, X, T, self.C, weights)
         return kernel, apply_metric(scale_rows(X, *self.scaling_), self._metric)
 

@@ -86,7 +86,7 @@ def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, w
 
     Of many rows the first are taken, and stand for all.
     """
-    work = layer.weights.size * B.shape[1]
+    work = layer.n_hidden * layer.weights.shape[1] * B.shape[1]
     n = min(X.shape[0], max(FEWEST, int(MOST_WORK / work)))
     metric, total = layer.metric, np.zeros(())
     mixing = metric if metric is not None and metric.ndim == 2 else None  # its r numbers are turned back at the end
@@ -113,9 +113,9 @@ def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, w
 def sum_gradients(layer: HiddenLayer, Y: Floats, slopes: Floats, B: Floats) -> Iterator[Floats]:
     """Yield the gradients of each output at rows Y behind the metric, (n, d or r). slopes : (n, L). B : (L, K)."""
     if NODES[layer.kind].norm == 2:
-        yield from ((slopes @ b)[:, None] * Y - slopes @ (b[:, None] * layer.weights) for b in B.T)
+        yield from ((slopes @ b)[:, None] * Y - slopes @ (b[:, None] * layer.dense_weights) for b in B.T)
     else:
-        along = [(slopes * np.sign(y[:, None] - a)) @ B for y, a in zip(Y.T, layer.weights.T, strict=True)]
+        along = [(slopes * np.sign(y[:, None] - a)) @ B for y, a in zip(Y.T, layer.dense_weights.T, strict=True)]
         yield from np.stack(along, axis=2).swapaxes(0, 1)
 
 

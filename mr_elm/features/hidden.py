@@ -11,7 +11,7 @@ import numpy as np
 from mr_elm import linalg
 from mr_elm import sparse as sp
 from mr_elm.errors import one_line
-from mr_elm.features.kernels import finish_distances
+from mr_elm.features.kernels import finish_distances, row_squares, sum_rows
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.typing import Floats, Rows
@@ -21,13 +21,14 @@ FEWEST = 128  # rows, below which a matrix product is slow
 MANY = 4096  # landmarks of a layer, from which on a compiled loop pays for loading the compiler
 WIDTH = 512  # landmarks that such a loop works on together
 DENSE_ENOUGH = 0.2  # a CSR block fuller than this is multiplied faster as a dense one
+FEW_COLUMNS = 20  # of so many columns one holds a number: to fold the weights of these alone is quicker than of all
 
 
 @dataclass(frozen=True)
 class HiddenLayer:
     """Evaluate L nodes of one kind on raw rows; scaling and metric are part of the layer.
 
-    weights, biases : (L, d), (L,), on scaled features; (L, r) behind a metric (r, d).
+    weights, biases : (L, d), (L,), on scaled features; (L, r) behind a metric (r, d). Landmarks may be CSR.
     offset, scale : (d,), z = (x - offset) * scale.
     metric : (d,), (r, d) or None; nodes see A z, see `features.metric`.
     """
@@ -43,7 +44,7 @@ class HiddenLayer:
     @property
     def n_hidden(self) -> int:
         """Return L."""
-        return len(self.weights)
+        return len(self.biases)
 
     @property
     def n_features(self) -> int:
@@ -65,20 +66,37 @@ class HiddenLayer:
     @cached_property
     def folded(self) -> tuple[Floats, Floats]:
         """Fold the scaling into the nodes, so that sparse rows are never shifted: W (d, L), b (L,) for x W + b."""
-        W = self.projections * self.scale
+        return self._fold(slice(None)), self._folded_biases
+
+    def _fold(self, columns: slice | np.ndarray) -> Floats:
+        """Return W of `folded` for some features. It is the only copy that is made: W may be as large as the memory."""
+        factors = NODES[self.kind].gain * self.scale[columns]
+        return np.multiply(self.projections[:, columns].T, factors[:, None], order='C')
+
+    @cached_property
+    def _folded_biases(self) -> Floats:
         gain = NODES[self.kind].gain
-        return np.ascontiguousarray(gain * W.T), gain * (self.biases - W @ self.offset)
+        if not self.offset.any():
+            return gain * self.biases
+        return gain * (self.biases - self.projections @ (self.scale * self.offset))
 
     @cached_property
-    def centres(self) -> tuple[Floats, Floats]:
-        """Return the centres (d, L) of scaled rows, and their squared norms."""
-        return np.ascontiguousarray(self.weights.T), np.einsum('ij,ij->i', self.weights, self.weights)
+    def dense_weights(self) -> Floats:
+        """Return the weights as a dense array, also of sparse landmarks."""
+        return sp.expand(self.weights)
 
     @cached_property
-    def shifted_centres(self) -> tuple[Floats, Floats]:
+    def centres(self) -> tuple[Rows, Floats]:
+        """Return the centres (d, L) of scaled rows, sparse where that multiplies faster, and their squared norms."""
+        return turn(sp.expand_some(self.weights)), row_squares(self.weights)
+
+    @cached_property
+    def shifted_centres(self) -> tuple[Rows, Floats]:
         """Return the centres (d, L) as rows without an offset see them, and their squared norms."""
-        A = self.weights + self.offset * self.factors
-        return np.ascontiguousarray(A.T), np.einsum('ij,ij->i', A, A)
+        if not self.offset.any():
+            return self.centres
+        A = self.dense_weights + self.offset * self.factors
+        return turn(A), row_squares(A)
 
     @cached_property
     def augmented(self) -> Floats:
@@ -138,14 +156,23 @@ class HiddenLayer:
 
     def _project(self, X: Rows, out: Floats) -> None:
         if sp.issparse(X):
-            W, b = self.folded
-            multiply(X, W, out)
-            out += b
+            self._project_sparse(X, out)
         else:
             Z = np.ones((len(X), self.n_features + 1))
             np.subtract(X, self.offset, out=Z[:, :-1])
             Z[:, :-1] *= self.scale
             np.matmul(Z, self.augmented.T, out=out)
+
+    def _project_sparse(self, X: Rows, out: Floats) -> None:
+        """Write x W + b of sparse rows; where most features are 0 in all of them, without weights of these."""
+        columns = None if 'folded' in self.__dict__ or is_crowded(X) else sp.find_columns(X)
+        if columns is None or FEW_COLUMNS * len(columns) > self.n_features:
+            W, b = self.folded
+            multiply(X, W, out)
+        else:
+            b = self._folded_biases
+            out[:] = sp.take_columns(X, columns) @ self._fold(columns)
+        out += b
 
     def _squared_distances(self, X: Rows, out: Floats) -> None:
         """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a."""
@@ -155,8 +182,18 @@ class HiddenLayer:
         finish_distances(out, norms, centre_norms, NODES[self.kind].takes_root)
 
     def _absolute_distances(self, X: Rows, out: Floats) -> None:
-        """Write sum_j |z_j - a_j|. Sparse rows become dense."""
-        out[:] = linalg.cdist(self.place_rows(X), self.weights, 'cityblock')
+        """Write sum_j |z_j - a_j|. Sparse rows become dense, but for features that are 0 in all centres."""
+        W, columns = self.weights, None
+        turned = self.offset.any() or (self.metric is not None and self.metric.ndim == 2)
+        if sp.issparse(X) and sp.issparse(W) and not turned:
+            columns = sp.find_columns(W)
+        if columns is None:
+            out[:] = linalg.cdist(self.place_rows(X), self.dense_weights, 'cityblock')
+            return
+        Z = sp.multiply_columns(X, self.factors)
+        seen = sp.take_columns(Z, columns)
+        out[:] = linalg.cdist(seen.toarray(), sp.take_columns(W, columns).toarray(), 'cityblock')
+        out += (sum_rows(Z, np.abs(Z.data)) - sum_rows(seen, np.abs(seen.data)))[:, None]
 
     def _exponentiate(self, X: Rows, out: Floats) -> None:
         """Write the values of landmarks by one compiled pass over products that stay in a core's cache."""
@@ -171,8 +208,8 @@ class HiddenLayer:
     def _place(self, X: Rows) -> tuple[Rows, Floats, Floats, Floats]:
         """Return z, |z|^2, centres (d, L), |a|^2: of sparse rows z and a are both moved by offset * factors."""
         if sp.issparse(X) and (self.metric is None or self.metric.ndim == 1):
-            Z = X.multiply(self.factors).tocsr()
-            return Z, np.asarray(Z.multiply(Z).sum(axis=1)).ravel(), *self.shifted_centres
+            Z = sp.multiply_columns(X, self.factors)
+            return Z, row_squares(Z), *self.shifted_centres
         Z = self.place_rows(X)
         return Z, np.einsum('ij,ij->i', Z, Z), *self.centres
 
@@ -194,11 +231,24 @@ class HiddenLayer:
         return float(max(1.0, np.sqrt(farthest + self.biases**2).max()))
 
 
-def multiply(X: Rows, W: Floats, out: Floats) -> Floats:
+def turn(weights: Rows) -> Rows:
+    """Return weights (L, d) as (d, L), whose rows follow each other in memory."""
+    return weights.T.tocsr() if sp.issparse(weights) else np.ascontiguousarray(weights.T)
+
+
+def is_crowded(X: Rows) -> bool:
+    """Tell whether CSR rows are multiplied faster as dense ones with weights that are dense anyway."""
+    return bool(X.nnz > DENSE_ENOUGH * X.shape[0] * X.shape[1])
+
+
+def multiply(X: Rows, W: Rows, out: Floats) -> Floats:
     """Write X W into out for dense or CSR rows X, and return it; crowded CSR blocks are multiplied as dense ones."""
+    if sp.issparse(W):
+        out[:] = (X @ W).toarray() if sp.issparse(X) else (W.T @ X.T).T
+        return out
     if not sp.issparse(X):
         return np.matmul(X, W, out=out)
-    if X.nnz > DENSE_ENOUGH * X.shape[0] * X.shape[1]:
+    if is_crowded(X):
         return np.matmul(X.toarray(), W, out=out)
     out[:] = X @ W
     return out

@@ -5,6 +5,7 @@ A solver sees `n_samples`, `rows(indices, dtype, out)`, `tile(rows, columns)`, `
 rounding; float32 rows differ from them by about 1e-7, where SAFE_EXPONENT in `dense_rows` is nearly reached about 1e-6.
 """
 import warnings
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -12,25 +13,23 @@ from numpy.typing import ArrayLike, DTypeLike
 from mr_elm import sparse as sp
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, KernelSource, deliver
-from mr_elm.features.kernels import Kernel, multiplies_exactly, multiply_transposed, row_squares
+from mr_elm.features.kernels import Kernel, multiplies_exactly, row_squares
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.typing import Floats, Rows
 
-DENSE_BYTES = 1 << 29  # CSR data are expanded when they fit into this,
-DENSE_SHARE = 0.1      # or when more than this share of their values is not zero
 CENTRED = 0.01         # of the mean square norm of the rows, that of their mean: to centre them would not pay
 SAMPLED = 400          # rows of a ready matrix that are looked at
 NEGATIVE = 1e-6        # of the largest eigenvalue: rounding makes smaller negative ones
 
 
 def kernel_rows(X: Rows, kernel: Kernel) -> 'DenseRows | SparseRows':
-    """Return the rows of K(X, X) for dense or CSR X, (n, d)."""
+    """Return the rows of K(X, X) for dense or CSR X, (n, d). Columns that hold no number are left out where most do."""
     if sp.issparse(X):
         X = sp.csr_matrix(X)
-        size = X.shape[0] * X.shape[1]
-        if size * 8 > DENSE_BYTES and X.nnz < DENSE_SHARE * size:
+        columns = sp.find_columns(X)
+        X = sp.expand_some(X if columns is None else sp.take_columns(X, columns))
+        if sp.issparse(X):
             return SparseRows(X, kernel)
-        X = X.toarray()
     X = np.ascontiguousarray(X, dtype=float)
     exact = multiplies_exactly(X)
     if exact or not kernel.kind.of_distance:
@@ -42,7 +41,7 @@ def kernel_rows(X: Rows, kernel: Kernel) -> 'DenseRows | SparseRows':
 
 
 class SparseRows(KernelSource):
-    """Serve rows of K(X, X) for CSR X; only the rows asked for are expanded."""
+    """Serve rows of K(X, X) for CSR X, which stay sparse: what is dense are the kernel values."""
 
     def __init__(self, X: Rows, kernel: Kernel) -> None:
         self.X, self.kernel = X, kernel
@@ -63,8 +62,12 @@ class SparseRows(KernelSource):
 
     def rows(self, indices: np.ndarray, dtype: DTypeLike = np.float64, out: np.ndarray | None = None) -> np.ndarray:
         """Return K[indices, :], written into `out` when given."""
-        products = multiply_transposed(self.X[indices].toarray(), self.X)
+        products = (self.X[indices] @ self._transposed).toarray()
         return deliver(self.kernel.finish(products, self.squares[indices], self.squares), dtype, out)
+
+    @cached_property
+    def _transposed(self) -> Rows:
+        return self.X.T.tocsr()
 
     def tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats | None = None) -> Floats:
         """Return K[rows, columns] in float64, for numbers of rows; `out` is not used."""

@@ -13,15 +13,22 @@ from mr_elm.parallel import map_in_threads
 from mr_elm.typing import Floats, Rows
 
 TILE_ROWS = 512
+TILE_BYTES = 1 << 25  # what sparse rows of a tile may take as dense ones
+DENSE_ENOUGH = 0.2  # sparse rows fuller than this are multiplied faster as dense ones
 COLUMNS_AT_ONCE = 512  # the pass over a tile finds the product still in the core's cache, whatever other cores do
 
 
 class KernelTiles:
-    """Serve K(A, B), B (n, d) dense or CSR."""
+    """Serve K(A, B), B (n, d) dense or CSR. Of CSR rows B the columns that hold no number are left out of products."""
 
     def __init__(self, B: Rows, kernel: Kernel) -> None:
-        self.rows, self.kernel, self.is_sparse = B, kernel, sp.issparse(B)
-        self.n_rows = B.shape[0]
+        self.kernel, self.n_rows = kernel, B.shape[0]
+        self.columns: np.ndarray | None = None
+        if sp.issparse(B):
+            self.columns = sp.find_columns(B)
+            B = sp.expand_some(B if self.columns is None else sp.take_columns(B, self.columns))
+        self.rows, self.is_sparse = B, sp.issparse(B)
+        self.transposed: dict[int, Rows] = {}  # first row -> the rows from there on, as columns; of sparse rows
 
     @cached_property
     def squares(self) -> Floats:
@@ -37,13 +44,30 @@ class KernelTiles:
     def parts(self, A: Rows, stop: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Yield (slice of columns, K(A, B)[:, slice]) up to column `stop`."""
         own, rows, stop = row_squares(A), self.rows, self.n_rows if stop is None else stop
+        A = self.take_columns(A)
         if self.single is not None and not sp.issparse(A) and multiplies_exactly(A):
             A, rows = A.astype(np.float32), self.single
-        if self.is_sparse and not sp.issparse(A):
-            A = np.asfortranarray(A)  # else scipy copies it for each part
         for left in range(0, stop, COLUMNS_AT_ONCE):
             part = slice(left, min(left + COLUMNS_AT_ONCE, stop))
-            yield part, self.finish(multiply_transposed(A, rows[part]), own, self.squares[part])
+            products = self.multiply(A, part) if self.is_sparse else multiply_transposed(A, rows[part])
+            yield part, self.finish(products, own, self.squares[part])
+
+    def take_columns(self, A: Rows) -> Rows:
+        """Return the columns of A that B has; where B is dense, and where they fit, as dense ones."""
+        if self.columns is not None:
+            A = sp.take_columns(A, self.columns)
+        if sp.issparse(A) and not self.is_sparse:
+            fits = 8 * A.shape[1] * TILE_ROWS <= TILE_BYTES or A.nnz > DENSE_ENOUGH * A.shape[0] * A.shape[1]
+            return A.toarray() if fits else A
+        return A
+
+    def multiply(self, A: Rows, part: slice) -> Floats:
+        """Return the inner products of A with a part of the sparse rows B, (m, n)."""
+        if not sp.issparse(A):
+            return multiply_transposed(A, self.rows[part])
+        if part.start not in self.transposed:  # threads may make it twice, each the same
+            self.transposed[part.start] = self.rows[part.start:part.start + COLUMNS_AT_ONCE].T.tocsr()
+        return (A @ self.transposed[part.start]).toarray()[:, :part.stop - part.start]
 
     def finish(self, products: np.ndarray, own: Floats, squares: Floats) -> Floats:
         """Turn inner products (m, n) into kernel values in float64."""

@@ -223,8 +223,15 @@ def multiply_transposed(A: Rows, B: Rows) -> np.ndarray:
 def row_squares(A: Rows) -> Floats:
     """Return the squared norms of the rows, (m,) float64."""
     if type(A) is not np.ndarray and sp.issparse(A):
-        return np.asarray(A.multiply(A).sum(axis=1), dtype=float).ravel()
+        with np.errstate(over='ignore'):
+            return sum_rows(A, np.square(A.data))
     return np.einsum('ij,ij->i', A, A, dtype=float)
+
+
+def sum_rows(A: Rows, values: Floats) -> Floats:
+    """Return the sums (m,) of numbers that stand where those of the CSR rows A stand."""
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    return np.bincount(rows, values, A.shape[0]).astype(float, copy=False)
 
 
 def multiplies_exactly(A: Rows) -> bool:

@@ -103,6 +103,16 @@ class Landmarks:
             yield rows_to_arrays(rows[start:start + step])
 
 
+def place_landmarks(rows: Rows, offset: Floats, scale: Floats) -> tuple[Rows, Floats]:
+    """Return landmarks on scaled rows (L, d), and the offset of these: sparse rows have none, distances do not see it.
+
+    Sparse landmarks stay so where they take less memory.
+    """
+    if not sp.issparse(rows):
+        return (rows - offset) * scale, offset
+    return sp.shrink(sp.multiply_columns(rows, scale)), np.zeros(len(offset))
+
+
 class LandmarkFinder:
     """Find rows that a layer keeps as landmarks: those that scaling and metric turn into one of them.
 
@@ -150,7 +160,7 @@ class LandmarkFinder:
             Z, allowed = self.place(X[rows])
             for k in range((last - first)[rows].max()):
                 candidates = np.minimum(first[rows] + k, last[rows] - 1)
-                apart = np.abs(Z - self.layer.weights[self.order[candidates]])
+                apart = np.abs(Z - sp.expand(self.layer.weights[self.order[candidates]]))
                 found[rows] |= (apart <= allowed).all(axis=1)
         return found
 

@@ -35,7 +35,7 @@ def apply_metric(Z: Rows, metric: Floats | None) -> Rows:
         return Z
     if metric.ndim == 2:
         return Z @ metric.T
-    return sp.csr_matrix(Z.multiply(metric)) if sp.issparse(Z) else Z * metric
+    return sp.multiply_columns(Z, metric) if sp.issparse(Z) else Z * metric
 
 
 @dataclass(frozen=True)

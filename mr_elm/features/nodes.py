@@ -187,12 +187,15 @@ def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_
     s, moments = weight_scale, moments or ScaledMoments.of_standardised(n_features)
     draw_weights, draw_biases = (np.random.default_rng([seed, stream]) for stream in (0, 1))
     if NODES[kind].family == 'distance':
-        centres = moments.means + np.sqrt(moments.variances) * draw_weights.standard_normal((n_hidden, n_features))
+        centres = draw_weights.standard_normal((n_hidden, n_features))
+        centres *= np.sqrt(moments.variances)  # in place: centres may be as large as the memory
+        centres += moments.means
         sigma, u = moments.measure(NODES[kind].norm) / s, draw_biases.uniform(0.5, 1.5, n_hidden)
         return centres, (2 * sigma**2 if kind == 'rbf' else sigma) * u
     if weights == 'uniform':
         W = draw_weights.uniform(-s, s, (n_hidden, n_features))
     else:
-        W = draw_weights.standard_normal((n_hidden, n_features)) * (s / moments.measure(2))
+        W = draw_weights.standard_normal((n_hidden, n_features))
+        W *= s / moments.measure(2)
     limit = np.pi if kind == 'rff' else s
     return W, draw_biases.uniform(-limit, limit, n_hidden)

@@ -146,9 +146,21 @@ def round_size(size: float) -> float:
 
 
 def scale_rows(X: Rows, offset: Floats, scale: Floats) -> Rows:
-    """Return (x - offset) * scale. CSR rows stay sparse where the offset is 0 and become dense elsewhere."""
+    """Return (x - offset) * scale; offset, scale : (d,), or () where all are equal.
+
+    CSR rows stay sparse where the offset is 0. Elsewhere they become dense, but for columns of scale 0: where these are
+    more than half, the rows are CSR whose other columns are full.
+    """
     if not offset.any():
         if (scale == 1).all():
             return X
-        return sp.csr_matrix(X.multiply(scale)) if sp.issparse(X) else X * scale
-    return ((X.toarray() if sp.issparse(X) else X) - offset) * scale
+        return sp.multiply_columns(X, scale) if sp.issparse(X) else X * scale
+    if not sp.issparse(X):
+        return (X - offset) * scale
+    (n, d), columns = X.shape, np.flatnonzero(np.broadcast_to(scale, X.shape[1:]))
+    if 2 * len(columns) > d:
+        return (X.toarray() - offset) * scale
+    offset, scale = (np.broadcast_to(each, d)[columns] for each in (offset, scale))
+    Z = (sp.take_columns(X, columns).toarray() - offset) * scale
+    ends = np.arange(n + 1) * len(columns)
+    return sp.csr_matrix((Z.ravel(), np.tile(columns.astype(np.int32), n), ends), shape=(n, d))

@@ -21,7 +21,7 @@ from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import ClassScheme, join_columns
 from mr_elm.machines.rows_task import RowsTask
-from mr_elm.model_parts import layer_arrays, layer_of, scaling_arrays
+from mr_elm.model_parts import layer_arrays, layer_of, scaling_arrays, spread_scaling
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Settings
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -67,6 +67,7 @@ class DualTask(RowsTask):
     features : kernel, normalised and the kernel's parameters; or map, n_hidden, weight_scale and weights of nodes.
     C, rule, eps, max_iter, cache_bytes, seed : see BoxMachine and Settings.
     subset, attempts : of Algorithm 1 of SphereSVM, see Settings.
+    row_numbers : how many numbers a row of the dual has, sparse ones on average.
     partitions : how many parts the rows of a machine are cut into.
     arrays : those of RowsTask; where there are hidden nodes these, and feature_means and feature_variances, (d,) each,
         by which others are drawn.
@@ -80,6 +81,7 @@ class DualTask(RowsTask):
     eps: float
     max_iter: int | None
     cache_bytes: int
+    row_numbers: int
     partitions: int = 1
     subset: int = SUBSET
     attempts: int = ATTEMPTS
@@ -102,7 +104,7 @@ class DualTask(RowsTask):
     @cached_property
     def layer(self) -> HiddenLayer:
         """Return the hidden nodes, where there is no kernel."""
-        return layer_of(self.features, self.arrays)
+        return layer_of(self.features, self.arrays, self.n_features)
 
     @cached_property
     def machine(self) -> BoxMachine:
@@ -113,14 +115,9 @@ class DualTask(RowsTask):
         return kind(self.C, self.rule, settings)
 
     @property
-    def width(self) -> int:
-        """Return how many numbers a row of the dual has."""
-        return self.n_features if self.kernel else self.layer.n_hidden
-
-    @property
     def room(self) -> int:
         """Return how many rows fit into the memory beside the cache, which is as large."""
-        return int(self.cache_bytes / (COPIES * 8 * self.width))
+        return int(self.cache_bytes / (COPIES * 8 * self.row_numbers))
 
     def prepare_rows(self, X: Rows) -> Any:
         """Return what a machine is trained over: the kernel rows of X, or its node outputs (n, L)."""
@@ -179,7 +176,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
                              degree=options.degree, normalised=options.normalise)
         offset, scale = summary.choose_scaling(options.scale, kernel.power)
         if summary.sparse and kernel.kind.of_distance:
-            offset = np.zeros(d)  # distances do not see it, and rows stay sparse
+            offset = np.zeros(())  # distances do not see it, and rows stay sparse
         learned = learn_for_kernel(options, summary, classes, kernel)
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
         arrays = scaling_arrays(offset, scale, learned.metric if learned else None)
@@ -197,7 +194,8 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
     features |= learned.facts if learned else {}
     return DualTask(
         method=options.method, index=classes.index, n_classes=len(classes.names),
-        class_weights=class_weights(options.class_weight, classes), seed=options.seed, arrays=arrays,
+        class_weights=class_weights(options.class_weight, classes), seed=options.seed, n_features=d, arrays=arrays,
+        row_numbers=options.n_hidden if options.kernel not in KERNELS else summary.count_numbers(offset, scale),
         multiclass=options.multiclass, features=features, C=options.C,
         rule=options.chosen_rule, eps=options.eps, max_iter=options.max_iter,
         cache_bytes=int(options.memory * 1e6 / 2), partitions=options.partitions,
@@ -237,8 +235,8 @@ class KernelGridTask(DualTask):
         moments = ScaledMoments(self.arrays['feature_means'], self.arrays['feature_variances'])
         nodes = draw_nodes(features['map'], features['n_hidden'], self.n_features, self.seed, features['weight_scale'],
                            features['weights'], moments)
-        scaling = self.arrays['feature_offset'], self.arrays['feature_scale']
-        layer = HiddenLayer(features['map'], *nodes, *scaling).pass_metric(self.arrays.get('feature_metric'))
+        layer = HiddenLayer(features['map'], *nodes, *spread_scaling(self.arrays, self.n_features))
+        layer = layer.pass_metric(self.arrays.get('feature_metric'))
         return replace(self, features=features, arrays=layer_arrays(layer))
 
     def __post_init__(self) -> None:

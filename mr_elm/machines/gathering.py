@@ -94,25 +94,36 @@ def gather(pieces: Iterable[list[np.ndarray]]) -> GatheredRows:
     return rows if (order[:-1] < order[1:]).all() else rows.take(order)
 
 
-def gather_to_file(pieces: Iterable[list[np.ndarray]], path: str, dense: bool = False) -> GatheredRows:
+def gather_to_file(pieces: Iterable[list[np.ndarray]], path: str) -> GatheredRows:
     """Join pieces as `gather` does, with all features on disk: X is a memory map, dense or CSR.
 
-    path : what the names of new files begin with. dense : whether sparse rows are kept as dense ones.
+    path : what the names of new files begin with.
     """
     parts, stored = [], RowsOnDisk(path)
     with stored:
         for piece in map(read_piece, pieces):
-            stored.add(piece.X.toarray() if dense and sp.issparse(piece.X) else piece.X)
+            stored.add(piece.X)
             parts.append(piece.without_features())
     rows, X = join_rows(parts), stored.rows
     order = np.lexsort(rows.places.T[::-1])
     if (order[:-1] < order[1:]).all():
         return replace(rows, X=X)
-    ordered, step = RowsOnDisk(f'{path}.sorted'), max(1, RECORD_BYTES * len(rows) // max(count_bytes(X), 1))
+    ordered, step = RowsOnDisk(f'{path}.sorted'), max(1, RECORD_BYTES * len(rows) // max(sp.count_bytes(X), 1))
     with ordered:
         for start in range(0, len(order), step):
             ordered.add(X[order[start:start + step]])
     return replace(rows.take(order), X=ordered.rows)
+
+
+def expand_on_disk(X: Rows, path: str) -> Rows:
+    """Do what `expand_some` does for rows on disk: the dense ones are on disk too. path : as of `gather_to_file`."""
+    if not (sp.issparse(X) and sp.multiplies_faster_dense(X)):
+        return X
+    stored, step = RowsOnDisk(path), max(1, RECORD_BYTES // (8 * max(X.shape[1], 1)))
+    with stored:
+        for start in range(0, X.shape[0], step):
+            stored.add(X[start:start + step].toarray())
+    return stored.rows
 
 
 class RowsOnDisk:
@@ -154,8 +165,3 @@ class RowsOnDisk:
 def map_file(path: str, kind: type, shape: tuple[int, ...]) -> np.ndarray:
     """Return the numbers of a file as an array that stays on disk."""
     return np.asarray(np.memmap(path, kind, 'r', shape=shape)) if np.prod(shape) else np.empty(shape, kind)
-
-
-def count_bytes(X: Rows) -> int:
-    """Return how much memory rows take, dense or CSR."""
-    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes

@@ -13,6 +13,7 @@ from mr_elm.errors import DataFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.store import load_arrays, save_arrays
+from mr_elm.model_parts import join_arrays, scaling_arrays, spread_scaling, take_arrays, vector_arrays, vectors_of
 from mr_elm.scores.selection import NodeCandidate, NodeScore, finalists, fold_numbers, select_sample
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell
 from mr_elm.sums.gram import GridSteps
@@ -151,26 +152,31 @@ class GridTask:
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
-        arrays = {'feature_offset': self.layers[0].offset, 'feature_scale': self.layers[0].scale}
-        for number, layer in enumerate(self.layers):
-            arrays |= {f'weights-{number}': layer.weights, f'biases-{number}': layer.biases}
-            arrays |= {} if layer.metric is None else {f'metric-{number}': layer.metric}
+        arrays: dict[str, np.ndarray] = join_arrays([
+            {**scaling_arrays(layer.offset, layer.scale, layer.metric), **vector_arrays(layer.weights, 'weights'),
+             'biases': layer.biases} for layer in self.layers])
         arrays |= {f'scores-{layer}-{fold}': weights for (layer, fold), weights in self.scores.items()}
         save_arrays(path, {'folds': asdict(self.folds), 'layers': [layer.kind for layer in self.layers],
                            'grids': [steps.to_json() for steps in self.grids], 'scores': list(self.scores),
-                           'slopes': self.slopes, 'held': self.held}, arrays)
+                           'slopes': self.slopes, 'held': self.held, 'n_features': self.layers[0].n_features}, arrays)
 
 
 def load_task(path: str | PathLike) -> GridTask:
     """Read what `GridTask.save` wrote."""
     header, arrays = load_arrays(path)
-    scaling = arrays['feature_offset'], arrays['feature_scale']
-    layers = [HiddenLayer(kind, arrays[f'weights-{number}'], arrays[f'biases-{number}'], *scaling,
-                          arrays.get(f'metric-{number}'))
+    layers = [read_layer(kind, take_arrays(arrays, number), header['n_features'])
               for number, kind in enumerate(header['layers'])]
     return GridTask(Folds(**header['folds']), layers, list(map(GridSteps.from_json, header['grids'])),
                     {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']},
                     header['slopes'], header['held'])
+
+
+def read_layer(kind: str, arrays: dict[str, np.ndarray], n_features: int) -> HiddenLayer:
+    """Return a layer of the arrays that `GridTask.save` wrote of it."""
+    offset, scale = spread_scaling(arrays, n_features)
+    metric = arrays.get('feature_metric')
+    weights = vectors_of(arrays, n_features if metric is None else len(metric), 'weights')
+    return HiddenLayer(kind, weights, arrays['biases'], offset, scale, metric)
 
 
 def score_nodes(nodes: Nodes, grid: FoldGrid, search: Search) -> list[GridCell]:

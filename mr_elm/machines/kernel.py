@@ -11,7 +11,6 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernel_rows import DENSE_BYTES
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.single import make_landmarks, product_error
@@ -224,21 +223,15 @@ def weigh_product(multiply: Product, s: Floats | None) -> Product:
 def state_rows(options: KELMOptions, summary: Summary,
                classes: Classes | None) -> tuple[RowsTask, Kernel, LearnedMetric | None]:
     """Put classes, weights, scaling and metric into a RowsTask, and choose the kernel: (task, kernel, metric)."""
-    d, variance = summary.columns.n_features, summary.measure_scaled(options.scale).total_variance
+    variance = summary.measure_scaled(options.scale).total_variance
     kernel = make_kernel(options.kernel, variance, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
     offset, scale = summary.choose_scaling(options.scale, kernel.power)
-    if summary.sparse and kernel.kind.of_distance and 8 * d * summary.n_rows > DENSE_BYTES:
-        offset = np.zeros(d)  # distances do not see it, and rows stay sparse
+    if summary.sparse and kernel.kind.of_distance:
+        offset = np.zeros(())  # distances do not see it, and rows stay sparse
     learned = learn_for_kernel(options, summary, classes, kernel)
     return RowsTask.of(classes, class_weights=class_weights(options.class_weight, classes), seed=options.seed,
-                       separator=summary.separator,
+                       separator=summary.separator, n_features=summary.columns.n_features,
                        arrays=scaling_arrays(offset, scale, learned.metric if learned else None)), kernel, learned
-
-
-def stays_sparse(summary: Summary, task: RowsTask) -> bool:
-    """Tell whether rows remain sparse: those that their scaling leaves so, and that are too many as dense ones."""
-    size = 8 * summary.n_rows * task.n_features
-    return summary.sparse and not task.arrays['feature_offset'].any() and size > DENSE_BYTES
 
 
 @dataclass(frozen=True)
@@ -256,7 +249,8 @@ class KernelRowsTask:
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
-        n_features = len(self.scaling['feature_offset']) if self.scaling else self.X.shape[1]
+        metric = self.scaling.get('feature_metric')
+        n_features = self.X.shape[1] if metric is None else metric.shape[-1]
         header = ModelHeader('mr-kelm', '', [], n_features, {'kernel': self.kernel.name, **self.kernel.parameters})
         save_model(path, header, {**self.scaling, **vector_arrays(self.X)})
 

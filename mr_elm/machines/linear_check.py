@@ -101,7 +101,8 @@ def multiply_placed(model: Model, X: Rows) -> Floats | None:
     if not isinstance(model, KernelModel):
         return None
     offset, scale = model.arrays['feature_offset'], model.arrays['feature_scale']
-    if hasattr(X, 'toarray') and offset.any() and 8 * X.shape[0] * X.shape[1] > MOST_BYTES:
+    filled = np.count_nonzero(np.broadcast_to(scale, X.shape[1]))
+    if hasattr(X, 'toarray') and offset.any() and 8 * X.shape[0] * filled > MOST_BYTES:
         return None
     Z = apply_metric(scale_rows(X, offset, scale), model.arrays.get('feature_metric'))
     return model.kernel.tile(Z, Z)

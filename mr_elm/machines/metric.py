@@ -19,6 +19,7 @@ from mr_elm.errors import one_line
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
+from mr_elm.features.landmarks import place_landmarks
 from mr_elm.features.metric import KINDS, FeatureColumns, Importance, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
 from mr_elm.features.sample import number_label, part_labels
@@ -285,7 +286,7 @@ def make_kernel_nodes(kernel: Kernel, X: Rows, scaling: tuple[Floats, Floats], s
         nodes = draw_nodes('sigmoid', N_NODES, len(offset), seed, moments=moments)
         return HiddenLayer('sigmoid', *nodes, offset, scale)
     rows = X[:N_NODES]
-    landmarks = ((rows.toarray() if hasattr(rows, 'toarray') else rows) - offset) * scale
+    landmarks, offset = place_landmarks(rows, offset, scale)
     sigma = 1 / kernel.factor if kernel.takes_root else np.sqrt(0.5 / kernel.factor)
-    return HiddenLayer(LANDMARK_NODES[kernel.name], landmarks, landmark_widths(kernel.name, len(landmarks), sigma),
+    return HiddenLayer(LANDMARK_NODES[kernel.name], landmarks, landmark_widths(kernel.name, landmarks.shape[0], sigma),
                        offset, scale)

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from mr_elm import linalg
+from mr_elm import sparse as sp
 from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import Landmarks
@@ -94,8 +95,9 @@ def median_scale(problem: NodeProblem, kernel: str) -> float:
     problem = problem.with_options(map='nystrom', kernel=kernel, n_hidden=MEDIAN_ROWS)
     layer = problem.make_layer()
     norm = NODES[layer.kind].norm
-    distances = measure_distances(layer.weights, norm)
-    apart = distances[distances > 1e-7 * np.linalg.norm(layer.weights, norm, axis=1).max()]
+    landmarks = sp.compact(layer.weights)
+    distances = measure_distances(landmarks, norm)
+    apart = distances[distances > 1e-7 * np.linalg.norm(landmarks, norm, axis=1).max()]
     return problem.moments.measure(norm) / float(np.median(apart)) if len(apart) else 1.0
 
 

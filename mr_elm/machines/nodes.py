@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-import numpy as np
-
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.landmarks import place_landmarks
 from mr_elm.features.nodes import NODES, draw_nodes
 from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
 from mr_elm.features.synthetic import draw_landmarks
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
+from mr_elm.io.blocks import widen
 from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, sample_rows
 from mr_elm.machines.option_fields import SYNTHETIC
 from mr_elm.machines.options import PESVMOptions
@@ -24,7 +24,7 @@ from mr_elm.sums.gram import GridSteps, bound_targets
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, Rows
 
 Self = TypeVar('Self', bound='NodeProblem')
 
@@ -143,13 +143,12 @@ def make_nodes(options: PESVMOptions, summary: Summary, scaling: tuple[Floats, F
                                      options.weights, moments)
     else:
         if options.landmarks == SYNTHETIC:
-            rows = draw_landmarks(summary.columns, summary.encoding, options.n_hidden, options.seed)
+            rows: Rows = draw_landmarks(summary.columns, summary.encoding, options.n_hidden, options.seed)
         else:
-            rows = summary.landmarks[:options.n_hidden]
-            rows = rows.toarray() if hasattr(rows, 'toarray') else rows
-        weights = (np.pad(rows, ((0, 0), (0, d - rows.shape[1]))) - offset) * scale
+            rows = widen(summary.landmarks[:options.n_hidden], d)
+        weights, offset = place_landmarks(rows, offset, scale)
         sigma = moments.measure(NODES[options.node_kind].norm) / options.weight_scale
-        biases = landmark_widths(options.kernel, len(weights), sigma)
+        biases = landmark_widths(options.kernel, weights.shape[0], sigma)
     return HiddenLayer(options.node_kind, weights, biases, offset, scale)
 
 

@@ -26,7 +26,8 @@ class RowsTask:
         row has several labels.
     class_weights : label -> weight, or None.
     seed : of the keyed hashes of rows.
-    arrays : feature_offset and feature_scale, (d,) each, and feature_metric where there is one.
+    n_features : width of the rows.
+    arrays : feature_offset and feature_scale, (d,) or (), and feature_metric where there is one.
     share : of the rows that are looked at, chosen by their keyed hashes.
     separator : what stands between the labels of a row, None where a row has one label.
     """
@@ -35,6 +36,7 @@ class RowsTask:
     n_classes: int
     class_weights: dict[str, float] | None
     seed: int
+    n_features: int
     arrays: dict[str, Floats]
     share: float = 1.0
     separator: str | None = None
@@ -48,14 +50,9 @@ class RowsTask:
                    **known)
 
     @property
-    def n_features(self) -> int:
-        """Return the width of the rows."""
-        return len(self.arrays['feature_offset'])
-
-    @property
     def n_placed(self) -> int:
         """Return the width of scaled rows: r behind a metric (r, d)."""
-        return len(self.arrays.get('feature_metric', self.arrays['feature_offset']))
+        return len(self.arrays['feature_metric']) if 'feature_metric' in self.arrays else self.n_features
 
     def class_numbers(self, block: Block) -> np.ndarray:
         """Return the class number, or the target, of each row of a block, (n,); (n, K) of several targets or labels."""

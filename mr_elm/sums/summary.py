@@ -5,7 +5,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from math import ceil
 from typing import Any
+
+import numpy as np
 
 from mr_elm.errors import one_line
 from mr_elm.features.landmarks import rows_from_arrays
@@ -14,6 +17,7 @@ from mr_elm.io.blocks import stack
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.kinds import find_kind
 from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
+from mr_elm.sparse import issparse
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, make_zeros
 from mr_elm.typing import Floats, Rows
 
@@ -72,6 +76,17 @@ class Summary:
     @property
     def _indicators(self) -> Any:
         return None if self.encoding is None else self.encoding.indicators
+
+    def count_numbers(self, offset: Floats, scale: Floats) -> int:
+        """Return how many numbers a scaled row has, an index as half a number; of sparse rows the sample knows it.
+
+        offset, scale : (d,) or ().
+        """
+        d = self.columns.n_features
+        if self.sample is None or not issparse(self.sample):
+            return d
+        filled = np.count_nonzero(np.broadcast_to(scale, d)) if offset.any() else self.sample.nnz / self.sample.shape[0]
+        return min(ceil(1.5 * filled) + 1, d)
 
     def name_column(self, feature: int) -> str:
         """Return how a message calls the column of a feature: by its name, or counted from 1 as in the file."""

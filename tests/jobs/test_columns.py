@@ -5,9 +5,10 @@ import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block
 from mr_elm.io.packed import decode_block, decode_end
-from mr_elm.machines.gathering import GatheredRows, count_bytes, gather_to_file
+from mr_elm.machines.gathering import GatheredRows, expand_on_disk, gather_to_file
 from mr_elm.machines.kernel import ColumnsTask
 from mr_elm.rows.inputs import plan_blocks
+from mr_elm.sparse import count_bytes
 from mr_elm.streaming.mr_columns import MRColumns
 
 
@@ -18,7 +19,7 @@ def test_the_stage_of_columns_transposes_scaled_rows_of_any_splits(by_hand, tmp_
     path, problem = tmp_path / 'rows', tmp_path / 'problem.npz'
     labelled = [Block(kind(part), ('a',), np.zeros(len(part), np.int32)) for part in (X[:4], X[4:6], X[6:])]
     plan = plan_blocks(str(path), labelled)
-    ColumnsTask(index={'a': 0}, n_classes=1, class_weights=None, seed=0, width=2,
+    ColumnsTask(index={'a': 0}, n_classes=1, class_weights=None, seed=0, width=2, n_features=5,
                 arrays={'feature_offset': offset, 'feature_scale': scale}).save(problem)
     mapped, start = [], 0
     for record in path.read_bytes().splitlines(keepends=True):
@@ -44,6 +45,6 @@ def test_rows_gathered_into_a_file_stand_in_input_order(tmp_path, rng, kind):
         assert type(found.X) is type(rows.X) and count_bytes(found.X) == count_bytes(rows.X)
         for part in ('data', 'indices', 'indptr') if kind is sp.csr_matrix else ():
             assert (getattr(found.X, part) == getattr(rows.X, part)).all()
-        dense = gather_to_file(pieces, str(tmp_path / f'{name}, dense'), dense=True).X
-        assert (dense == X).all()
+        dense = expand_on_disk(found.X, str(tmp_path / f'{name}, dense'))
+        assert type(dense) is np.ndarray and (dense == X).all()
         assert (found.numbers == rows.numbers).all() and (found.places == rows.places).all()

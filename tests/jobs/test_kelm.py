@@ -205,10 +205,16 @@ def test_text_sparse_and_packed_rows_give_the_same_predictions(fit, elm, dense, 
     assert max(np.abs(text - pack).max(), np.abs(text - sparse).max()) < 1e-8
 
 
+def keep_sparse(monkeypatch):
+    """Let sparse rows stay so, however few and full they are."""
+    for name, value in (('FEW_BYTES', 0), ('DENSE_SHARE', 1.0), ('LEAST_SHARE', 1.0)):
+        monkeypatch.setattr(f'mr_elm.sparse.{name}', value)
+
+
 def test_rows_that_stay_sparse_are_the_dense_ones(fit, write, libsvm_of, table, monkeypatch):
     sparse = write('rows.libsvm', libsvm_of(table[1], table[0]))
     one = values(fit(sparse, *GAUSSIAN), table[0])
-    monkeypatch.setattr('mr_elm.machines.kernel.DENSE_BYTES', 1)
+    keep_sparse(monkeypatch)
     for options in (*(('--solver', solver, *more) for solver, more in SOLVERS.items()), ('--emit', 'tiles'),
                     ('--emit', 'entries')):
         header, arrays = fit(sparse, *GAUSSIAN, *options)
@@ -216,9 +222,10 @@ def test_rows_that_stay_sparse_are_the_dense_ones(fit, write, libsvm_of, table, 
         assert np.abs(values((header, arrays), table[0]) - one).max() < 1e-6
 
 
-@pytest.mark.parametrize('most', [1, 1 << 29])
-def test_sparse_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, write, libsvm_of, rng, monkeypatch, most):
-    monkeypatch.setattr('mr_elm.machines.kernel.DENSE_BYTES', most)
+@pytest.mark.parametrize('stays', [True, False])
+def test_sparse_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, write, libsvm_of, rng, monkeypatch, stays):
+    if stays:
+        keep_sparse(monkeypatch)
     path = write('wide.libsvm', libsvm_of(rng.integers(0, 2, N).tolist(), rng.normal(size=(N, 40))))
     options = ('--solver', 'cg', '--rank', 20, '--C', 1e-2)
     said = 'although their labels differ'  # as they do by chance

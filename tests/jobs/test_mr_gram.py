@@ -33,7 +33,7 @@ def arguments(tmp_path):
     def options(layer, weights=None, target_bound=1.0):
         path, weights_path = tmp_path / 'layer.npz', tmp_path / 'weights.json'
         weights_path.write_text(json.dumps(weights))
-        save_arrays(path, {'parameters': {'map': layer.kind}}, layer_arrays(layer))
+        save_arrays(path, {'parameters': {'map': layer.kind}, 'n_features': layer.n_features}, layer_arrays(layer))
         steps, grid_path = GridSteps.of(1.0, target_bound), tmp_path / 'grid.json'
         grid_path.write_text(json.dumps([steps.gram, steps.target, steps.square]))
         return ['--layer', str(path), '--grid', str(grid_path), '--class-weights', str(weights_path)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reference.files import LOCAL
+from scipy.sparse import csr_matrix
 
 N, D = 600, 5
 MAPS = ('sigmoid', 'tanh', 'sine', 'rff', 'relu', 'hardlimit', 'rbf', 'multiquadric', 'nystrom')
@@ -29,13 +30,21 @@ KERNELS = {None: lambda Z, A, sigma: np.exp(-distances(Z, A) / (2 * sigma**2)),
            'product-laplacian': lambda Z, A, sigma: np.exp(-np.abs(Z[:, None, :] - A) / sigma).prod(axis=2)}
 
 
+def landmarks_of(arrays, n_features):
+    """Return the landmarks of a model, (L, d), also where it stores them as CSR rows."""
+    if 'landmarks' in arrays:
+        return arrays['landmarks']
+    parts = tuple(arrays[f'landmarks_{part}'] for part in ('data', 'indices', 'indptr'))
+    return csr_matrix(parts, shape=(len(parts[2]) - 1, n_features)).toarray()
+
+
 def expansion(header, arrays, X):
     """Compute E = [Phi(X), -e] from what the model file holds."""
     Z, kind = (X - arrays['feature_offset']) * arrays['feature_scale'], header['parameters']['map']
     if kind in PROJECTIONS:
         Phi = PROJECTIONS[kind](Z @ arrays['hidden_weights'].T + arrays['hidden_biases'])
     elif kind == 'nystrom':
-        Phi = KERNELS[header['parameters'].get('kernel')](Z, arrays['landmarks'], header['parameters']['sigma'])
+        Phi = KERNELS[header['parameters'].get('kernel')](Z, landmarks_of(arrays, Z.shape[1]), header['parameters']['sigma'])
     elif kind == 'rbf':
         Phi = np.exp(-distances(Z, arrays['hidden_weights']) / arrays['hidden_biases'])
     else:

@@ -231,13 +231,14 @@ def test_a_saved_kernel_model_predicts_the_same_bits(sparse, tmp_path):
     assert again.decision_function(np.zeros((0, D))).shape == (0, 3)
 
 
-def test_support_vectors_stay_sparse_where_they_are_too_many(monkeypatch):
-    vectors = sp.random(6, 9, density=0.3, random_state=0, format='csr')
-    assert np.array_equal(vector_arrays(vectors)['support_vectors'], vectors.toarray())
-    monkeypatch.setattr('mr_elm.model_parts.DENSE_VALUES', 53)
+@pytest.mark.parametrize('density', [0.1, 0.9])
+def test_sparse_support_vectors_stay_sparse_where_this_is_smaller(density):
+    vectors = sp.random(6, 90, density=density, random_state=0, format='csr')
     arrays = vector_arrays(vectors)
-    assert set(arrays) == {'support_vectors_data', 'support_vectors_indices', 'support_vectors_indptr'}
-    assert np.array_equal(vectors_of(arrays, 9).toarray(), vectors.toarray())
+    parts = {'support_vectors_data', 'support_vectors_indices', 'support_vectors_indptr'}
+    assert set(arrays) == (parts if density < 0.5 else {'support_vectors'})
+    again = vectors_of(arrays, 90)
+    assert np.array_equal(again.toarray() if density < 0.5 else again, vectors.toarray())
 
 
 @pytest.mark.parametrize('change', [{'dual_coef': np.zeros((3, 3))}, {'intercept': np.zeros(2)},
@@ -270,7 +271,7 @@ def test_what_is_no_model_of_ours_is_refused(tmp_path):
     with pytest.raises(ModelFormatError, match="pesvm, .*, found 'other'"):
         read_model(tmp_path / 'm.npz')
     with pytest.raises(ModelFormatError, match="found 'step'"):
-        layer_of({'map': 'step'}, model.arrays)
+        layer_of({'map': 'step'}, model.arrays, D)
 
 
 def test_dense_rows_wider_than_a_tile_are_scored():
