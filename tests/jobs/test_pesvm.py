@@ -44,7 +44,8 @@ def expansion(header, arrays, X):
     if kind in PROJECTIONS:
         Phi = PROJECTIONS[kind](Z @ arrays['hidden_weights'].T + arrays['hidden_biases'])
     elif kind == 'nystrom':
-        Phi = KERNELS[header['parameters'].get('kernel')](Z, landmarks_of(arrays, Z.shape[1]), header['parameters']['sigma'])
+        landmarks, given = landmarks_of(arrays, Z.shape[1]), header['parameters']
+        Phi = KERNELS[given.get('kernel')](Z, landmarks, given['sigma'])
     elif kind == 'rbf':
         Phi = np.exp(-distances(Z, arrays['hidden_weights']) / arrays['hidden_biases'])
     else:

@@ -90,7 +90,8 @@ def job(by_hand, read_pairs, tmp_path):
 def gram_arguments(tmp_path):
     """Ship nodes and grids for a data set."""
     def ship(layer, block, numeric):
-        save_arrays(tmp_path / 'layer.npz', {'parameters': {'map': layer.kind}, 'n_features': layer.n_features}, layer_arrays(layer))
+        save_arrays(tmp_path / 'layer.npz', {'parameters': {'map': layer.kind}, 'n_features': layer.n_features},
+                    layer_arrays(layer))
         X, weights = dense(block.X), [1.0] if block.weights is None else block.weights
         steps = GridSteps.of(layer.bound(X.min(axis=0), X.max(axis=0)),
                              np.abs(block.targets).max() if numeric else 1.0, max(weights))
