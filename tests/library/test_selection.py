@@ -149,7 +149,8 @@ def test_leave_one_out_scores_weighted_rows_by_machines_of_the_others(rows, n_cl
     K = kernel.tile(X, X)
     scale, _ = weigh(omega := K.copy(), T, weights)
     task = LeaveOneOutTask(index=None, n_classes=n_classes, class_weights=None, seed=0,
-                           n_features=X.shape[1], arrays={}, kernel='gaussian', kernels=[{'sigma': 1.5}], C_values=BOUNDS, center=center)
+                           n_features=X.shape[1], arrays={}, kernel='gaussian', kernels=[{'sigma': 1.5}],
+                           C_values=BOUNDS, center=center)
     found = dict(task.leave_one_out(decompose(omega), scale, numbers, weights))
     for C in BOUNDS:
         for i in range(30):
