@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from mr_elm.io.blocks import Block
 from mr_elm.io.wire import make_key
 from mr_elm.streaming.stage import MRRows, Pair, Place
-from mr_elm.sums.values import GrowingValues, merge_values
+from mr_elm.sums.values import ColumnValues, merge_values
 
 
 class MRValues(MRRows):
@@ -30,18 +30,18 @@ class MRValues(MRRows):
 
     def map_begin(self) -> None:
         """Start with nothing seen."""
-        self.columns: list[GrowingValues] = []
+        self.columns: list[ColumnValues] = []
 
     def map_block(self, block: Block, place: Place) -> None:
         """Take in a block."""
-        self.columns = self.columns or [GrowingValues() for _ in block.X.columns]
-        for column, values in zip(self.columns, block.X.columns, strict=True):
-            column.add(values, block.weights)
+        self.columns = self.columns or [ColumnValues() for _ in block.X.columns]
+        self.columns = [column.add(values, block.weights)
+                        for column, values in zip(self.columns, block.X.columns, strict=True)]
 
     def map_end(self) -> Iterator[Pair]:
         """Emit what was counted, nothing when there was no row."""
         if self.columns:
-            yield make_key('values'), {'columns': [column.finish().to_json() for column in self.columns]}
+            yield make_key('values'), {'columns': [column.to_json() for column in self.columns]}
 
 
 if __name__ == '__main__':

@@ -86,8 +86,8 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
         self.add_passthru_arg('--planned-splits', action='store_true', default=False,
                               help='standard input names splits to read, it does not hold the rows themselves')
         add_stage_arguments(self.add_passthru_arg)
-        self.add_file_arg('--encoding', help='JSON: how text and missing values become features (default: rows hold '
-                          'numbers only)')
+        self.add_file_arg('--column-encoding', help='JSON: how text and missing values become features (default: rows '
+                          'hold numbers only)')
         self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',
                               help='how many rows of text to read together (default: %(default)s)')
 
@@ -113,7 +113,7 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
             self.demand_options()
             self.records: list[Pair] = []
             self.ahead = b''
-            self.encoding = read_encoding(self.options.encoding)
+            self.encoding = read_encoding(self.options.column_encoding)
             self.plan = self.look() if self.options.plan is None else read_json(self.options.plan)
             self.map_begin()
             try:

@@ -23,7 +23,6 @@ from mr_elm.data.generators import generate, write_rows
 from mr_elm.estimators import ESVMClassifier
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.io import csv_rows
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
 from mr_elm.io.lines import LineReader
@@ -170,13 +169,12 @@ def compare_commands(bench: Bench) -> list[Claim]:
 
 
 def compare_readers(bench: Bench) -> list[Claim]:
-    """Time the reading of csv into blocks, by compiled code as of large files, against other readers of csv."""
+    """Time the reading of csv into blocks, against other readers of csv."""
     files, n = bench.shared(Files), choose_rows(bench)
     path = files.csv(n)
     form = plan_inputs([str(path)], RowOptions()).files[0].format
 
     def read() -> None:
-        csv_rows.COUNTED['text'] = csv_rows.MUCH[form.table]
         for _ in LineReader(form).blocks(read_split(str(path))):
             pass
 

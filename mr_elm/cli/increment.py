@@ -12,6 +12,7 @@ from mr_elm.cli.options import (
     add_runner_options,
     choose_engine,
     leave_if_elsewhere,
+    plan_rows,
 )
 from mr_elm.cli.score import fetched_model, rows_for
 from mr_elm.cli.training import Output, output_of
@@ -73,7 +74,7 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     output.demand_free()
     with living_model(args.known) as (_, model), choose_engine(args, passed, args.model) as engine:
         options = rows_for(model, args)
-        header, arrays, accounts = driver(model, plan_inputs(args.inputs, options), engine, args.bad_rows)
+        header, arrays, accounts = driver(model, plan_rows(args, options), engine, args.bad_rows)
         rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows) if args.calibrate else None
         made = renew_probabilities(model, (header, arrays), engine.reporter, rows, rows_left=command == 'forget')
         output.keep(engine, *made, accounts)

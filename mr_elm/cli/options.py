@@ -17,7 +17,9 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import LogLines, Reporter
 from mr_elm.files.storage import COPY, STANDARD, Entry, is_local
+from mr_elm.io.formats import RowOptions
 from mr_elm.io.store import is_stream
+from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.row_arguments import (
     AdvancedHelp,
     add_encode_arguments,
@@ -281,6 +283,14 @@ def leave_if_elsewhere(args: argparse.Namespace) -> None:
     """Raise Elsewhere when a command, whose options are checked by now, is to run on EMR Serverless."""
     if args.runner == SERVERLESS:
         raise Elsewhere
+
+
+def plan_rows(args: argparse.Namespace, options: RowOptions, inputs: Sequence[str | Entry] | None = None) -> InputPlan:
+    """Plan the input of a command, and say how its files are read. inputs : other files than those of `args`."""
+    plan = plan_inputs(args.inputs if inputs is None else inputs, options)
+    if said := describe_inputs(plan):
+        Reporter(args.quiet).say(said)
+    return plan
 
 
 def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:

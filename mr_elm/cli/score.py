@@ -18,6 +18,7 @@ from mr_elm.cli.options import (
     choose_engine,
     copy_standard_input,
     leave_if_elsewhere,
+    plan_rows,
 )
 from mr_elm.cli.rejected import name_rejected, write_rejected
 from mr_elm.drivers import compose, score
@@ -32,7 +33,6 @@ from mr_elm.machines.living import demand_living
 from mr_elm.model_base import Model
 from mr_elm.model_checks import check_report
 from mr_elm.models import read_model, refusing
-from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import AdvancedHelp, read_columns, row_options
 from mr_elm.rows.written import Written, add_written_arguments, demand_threshold
 from mr_elm.scores.threshold import choose_positive
@@ -66,7 +66,7 @@ def predict(argv: Sequence[str]) -> None:
           choose_engine(args, passed, None if to_stdout else args.output) as engine,
           give_target(args.output) as target):
         written = read_written(model, args)
-        plan = plan_inputs(args.inputs, rows_to_predict(model, args))
+        plan = plan_rows(args, rows_to_predict(model, args))
         layout = Layout(written, args.keep, is_parquet(args.output))
         if layout.keep or layout.parquet:
             accounts = compose.predict((path, model), plan, target, layout, engine, args.bad_rows)
@@ -175,7 +175,7 @@ def evaluate(argv: Sequence[str]) -> None:
             demand_free(args.figure, args.overwrite)
             if model.header.calibration is None:
                 raise ValueError('--figure: expected a model that was trained with --probabilities')
-        plan = plan_inputs(inputs, rows_for(model, args, ignore_extra=args.ignore_extra_features))
+        plan = plan_rows(args, rows_for(model, args, ignore_extra=args.ignore_extra_features), inputs)
         found, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out,
                                          args.threshold, positive)
         scores = {**found.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}
@@ -235,7 +235,7 @@ def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, igno
     if weight is not None:
         weight, = find_positions([weight], label_columns(trained), labelled)
     known |= {'label_name': None} if args.label_column is not None else {'label_column': label}
-    known |= {**targets_of(model), 'missing_labels': missing_labels_of(model, args)}
+    known |= {**targets_of(model), 'like': trained, 'missing_labels': missing_labels_of(model, args)}
     known |= {'weight_name': None} if args.weight_column is not None else {'weight_column': weight}
     return row_options(args, **known, labelled=labelled, numeric_labels=model.numeric and not ignore_label,
                        ignore_label=ignore_label, ignore_extra=ignore_extra)

@@ -17,7 +17,8 @@ from mr_elm.methods import DUAL, GRAM, KELM, METHODS
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
-ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'header': 'auto', 'label_column': None, 'weight_column': None,
+ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'decimal': 'auto', 'encoding': None,
+               'header': 'auto', 'label_column': None, 'weight_column': None,
                'columns': None, 'drop': None, 'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop',
                'targets': (), 'labels_separator': None, 'missing_labels': None}
 # what a run of jobs may be given, but not stages that are run one by one
@@ -81,7 +82,7 @@ class Script:
 
     def program(self, noun: str, words: Sequence[object], inputs: str | None = None) -> str:
         """Return the command that runs a stage over the rows, or over a file of the script."""
-        encoded = self.files(encoding='json') if self.encodes and noun != 'values' else []
+        encoded = self.files(column_encoding='json') if self.encodes and noun != 'values' else []
         of_rows = [*self.row_words(), *encoded, *self.where, *self.args.inputs]
         rows = of_rows if inputs is None else [*self.where, inputs]
         return shlex.join(['python', '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words), *rows])

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.cli.options import Parser, choose_engine
+from mr_elm.cli.options import Parser, choose_engine, plan_rows
 from mr_elm.cli.rejected import name_rejected, remove_rejected, write_rejected
 from mr_elm.engines.base import Engine
 from mr_elm.files.storage import demand_free, write_file
 from mr_elm.header import ModelHeader
 from mr_elm.models import make_model
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import AdvancedHelp, row_options
 
 
@@ -78,6 +77,6 @@ def run(driver: Callable[..., tuple], options: Any, args: Any, passed: tuple[str
     """
     output = output_of(args)
     output.demand_free()
-    plan = plan_inputs(args.inputs, row_options(args, **known))
+    plan = plan_rows(args, row_options(args, **known))
     with choose_engine(args, passed, args.model) as engine:
         output.keep(engine, *driver(plan, options, engine))

@@ -3,13 +3,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from mr_elm.cli.options import choose_engine
+from mr_elm.cli.options import choose_engine, plan_rows
 from mr_elm.cli.training import output_of
 from mr_elm.cli.tuning import read_tuning, write_table
 from mr_elm.files.storage import write_file
 from mr_elm.machines.grid_task import Search
 from mr_elm.methods import Method, Tuning, load
-from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
 
 
@@ -19,7 +18,7 @@ def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None
     search = Search(asked.kinds, asked.nu, asked.hidden, asked.folds, sample=asked.sample, n_counted=asked.count,
                     memory=asked.memory, metric_rows=asked.metric_rows)
     with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
-        plan = plan_inputs(args.inputs, row_options(args, numeric_labels=options.numeric))
+        plan = plan_rows(args, row_options(args, numeric_labels=options.numeric))
         found, header, arrays, accounts = load(tuning.driver)(plan, options, search, engine)
         report(found, asked)
         if args.model is not None:

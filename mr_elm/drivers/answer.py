@@ -7,8 +7,9 @@ from typing import Any, BinaryIO
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError
-from mr_elm.io.csv_format import guess_delimiter, is_number, readable
+from mr_elm.io.csv_format import find_separators, readable
 from mr_elm.io.csv_rows import split_fields
+from mr_elm.io.dialect import is_number
 from mr_elm.io.encoded_rows import spread
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, find_kind, is_text
@@ -98,7 +99,7 @@ def is_header(line: str, options: RowOptions) -> bool:
     """
     if options.header != 'auto':
         return options.header == 'yes'
-    delimiter = guess_delimiter([line]) if options.delimiter == 'auto' else options.delimiter
+    delimiter, _ = find_separators([line], options)
     try:
         fields = list(map(readable, split_fields(line, delimiter)))
     except RowError:

@@ -19,7 +19,7 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.checks import demand_rows
-from mr_elm.rows.inputs import InputPlan, plan_inputs
+from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.manifest import write_manifest
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.sums.summary import Summary
@@ -54,6 +54,8 @@ def pack(patterns: Sequence[str | Entry], folder: str, options: RowOptions, engi
         raise FileExistsError(f'{folder}: expected a new or empty folder, found files in it')
     engine.demand_reach(folder)
     plan = plan_inputs(patterns, options)
+    if said := describe_inputs(plan):
+        engine.reporter.say(said)
     if plan.pack:
         raise DataFormatError(f'{plan.pack}: expected rows of text, found packed rows')
     text = DataSet(plan, engine, bad_rows)

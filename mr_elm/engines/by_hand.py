@@ -29,7 +29,8 @@ from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.row_arguments import row_options
 from mr_elm.signals import Terminated, terminable
 
-OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows', 'encoding')
+OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows',
+            'column_encoding')
 
 
 def main(job_class: Any, argv: list[str]) -> int:
@@ -93,7 +94,7 @@ def plan_data(job: Any, engine: Engine) -> DataSet:
     if job.ADDS:
         return WrittenSums(plan_sums(expand_patterns(options.args), options.fan_in), engine)
     rows = row_options(options, labelled=not options.no_label, numeric_labels=options.task == 'regression',
-                       encode='auto' if job.TABLE else 'refuse', encoding=read_encoding(options.encoding))
+                       encode='auto' if job.TABLE else 'refuse', encoding=read_encoding(options.column_encoding))
     return DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
 
 

@@ -1,7 +1,7 @@
 """List the files that a user names: files, folders and patterns, on any store."""
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from mr_elm.errors import DataFormatError
 from mr_elm.files.storage import Entry, Store, store_of
@@ -19,6 +19,7 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
         if isinstance(pattern, Entry):
             found[pattern.path] = pattern
             continue
+        pattern = drop_file_scheme(pattern)
         store = store_of(pattern)
         is_name = store.find(pattern) is not None
         matches = [pattern] if is_name else store.glob(pattern)
@@ -33,6 +34,11 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
     if not found:
         raise DataFormatError(f'{", ".join(map(str, patterns))}: expected input files, found none in the folder')
     return [found[path] for path in sorted(found)]
+
+
+def drop_file_scheme(path: str) -> str:
+    """Return the path of this machine that a URI such as file:///tmp/a%20b names; other paths are left as they are."""
+    return unquote(urlsplit(path).path) if path.startswith('file:/') else path
 
 
 def fixed_part(pattern: str) -> str:

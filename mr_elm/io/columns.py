@@ -5,12 +5,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property
+from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
 
 from mr_elm.errors import one_line
+from mr_elm.io.arrow_arrays import to_flags, to_numbers, to_positions, to_texts
 from mr_elm.io.formats import RowError
 from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
@@ -32,6 +34,9 @@ class Values(Protocol):
     def numbers(self) -> Floats:
         """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
 
+    def read(self, text: str) -> float | None:
+        """Return the number that one value, as text, stands for, None for text."""
+
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
         """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""
 
@@ -41,34 +46,66 @@ class Values(Protocol):
 
 @dataclass(frozen=True)
 class TextColumn:
-    """Hold values as they were written; no number is read before it is asked for."""
+    """Hold values as they were written; no number is read before it is asked for.
 
-    texts: Sequence[str]
+    texts : pyarrow.StringArray, or a sequence of texts. decimal : the decimal point of its numbers.
+    """
+
+    texts: Any
+    decimal: str = '.'
+    __repr__ = one_line
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def take(self, rows: slice | np.ndarray) -> TextColumn:
         """Return the values of some rows."""
-        return TextColumn(take_items(self.texts, rows))
+        return TextColumn(take_texts(to_texts(self.texts), rows), self.decimal)
 
     def numbers(self) -> Floats:
         """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
-        try:
-            if not any('_' in text for text in self.texts):
-                return np.fromiter(map(float, self.texts), float, len(self.texts))
-        except ValueError:
-            pass
-        return np.fromiter(map(read_value, self.texts), float, len(self.texts))
+        return read_texts(to_texts(self.texts), self.decimal)
+
+    def read(self, text: str) -> float | None:
+        """Return the number that one value stands for, None for text."""
+        return read_number(text, self.decimal)
+
+    @cached_property
+    def coded(self) -> CodedColumn:
+        """Return the values by number."""
+        coded = to_texts(self.texts).dictionary_encode()
+        return CodedColumn(to_numbers(coded.indices, np.int32), tuple(coded.dictionary.to_pylist()))
 
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
         """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""
-        known = {**lookup, **{text: lookup.get(MISSING, other) for text in MISSING_TEXTS}}
-        return np.fromiter((known.get(text, other) for text in self.texts), np.int64, len(self.texts))
+        return self.coded.codes(lookup, other)
 
     def count(self) -> Counter[str]:
         """Count each value as text, MISSING for a missing one."""
-        return merge_missing(Counter(self.texts))
+        return self.coded.count()
+
+
+def take_texts(texts: Any, rows: slice | np.ndarray) -> Any:
+    """Return some items of a pyarrow.StringArray."""
+    return texts[rows] if isinstance(rows, slice) else texts.take(to_positions(np.arange(len(texts))[rows]))
+
+
+def read_texts(texts: Any, decimal: str = '.') -> Floats:
+    """Read a pyarrow.StringArray as numbers and truth values, NaN for missing ones. Raises RowError at other text."""
+    arrow, compute = import_module('pyarrow'), import_module('pyarrow.compute')
+    missing = compute.is_in(texts, value_set=to_texts(MISSING_TEXTS))
+    present = compute.if_else(missing, arrow.nulls(1, arrow.string())[0], texts) if missing.true_count else texts
+    try:
+        if decimal != '.':
+            if '.' in ''.join(present.drop_null().to_pylist()):
+                raise arrow.ArrowInvalid('a point')
+            present = compute.replace_substring(present, decimal, '.')
+        numbers = to_numbers(present.cast(arrow.float64()), float).copy()
+    except arrow.ArrowInvalid:
+        coded = TextColumn(texts).coded
+        return np.array([read_value(text, decimal) for text in coded.names])[coded.index]
+    numbers[to_flags(missing)] = math.nan
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -88,6 +125,10 @@ class NumberColumn:
     def numbers(self) -> Floats:
         """Return the numbers."""
         return self.values
+
+    def read(self, text: str) -> float | None:
+        """Return the number that one value, as text, stands for, None for text."""
+        return read_number(text)
 
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
         """Return what `lookup` has for each number as it is usually written, or else `other`: (n,) int64."""
@@ -122,6 +163,10 @@ class CodedColumn:
         table[used] = [read_value(self.names[i]) for i in used]
         return table[np.maximum(self.index, -1)]
 
+    def read(self, text: str) -> float | None:
+        """Return the number that one value, as text, stands for, None for text."""
+        return read_number(text)
+
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
         """Return what `lookup` has for each value, MISSING for a missing one, or else `other`: (n,) int64."""
         table = [lookup.get(name_of(text), other) for text in [*self.names, MISSING]]
@@ -150,11 +195,6 @@ class Table:
         return Table(columns, len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows))
 
 
-def take_items(items: Sequence[str], rows: slice | np.ndarray) -> Sequence[str]:
-    """Return some items of a sequence."""
-    return items[rows] if isinstance(rows, slice) else [items[i] for i in rows]
-
-
 def name_of(text: str) -> str:
     """Return the name of a value among categories: MISSING for all spellings of a missing one."""
     return MISSING if text in MISSING_TEXTS else text
@@ -168,11 +208,11 @@ def merge_missing(counts: Counter[str]) -> Counter[str]:
     return counts
 
 
-def read_value(text: str) -> float:
+def read_value(text: str, decimal: str = '.') -> float:
     """Read a number or a truth value, NaN for a missing one. Raises RowError for other text."""
     if text in MISSING_TEXTS:
         return math.nan
-    number = BOOLEANS.get(text, read_number(text))
+    number = BOOLEANS.get(text, read_number(text, decimal))
     if number is None:
         raise RowError('not a number', f'holds {quote(text)}')
     return number
@@ -196,7 +236,8 @@ def stack_values(parts: Sequence[Any]) -> Values:
     if isinstance(parts[0], NumberColumn):
         return NumberColumn(np.concatenate([part.values for part in parts]))
     if isinstance(parts[0], TextColumn):
-        return TextColumn(list(chain.from_iterable(part.texts for part in parts)))
+        texts = import_module('pyarrow').concat_arrays([to_texts(part.texts) for part in parts])
+        return TextColumn(texts, parts[0].decimal)
     names: dict[str, int] = {}
     index = [np.array([names.setdefault(text, len(names)) for text in part.names] + [-1], np.int32)
              [np.maximum(part.index, -1)] for part in parts]

@@ -1,50 +1,180 @@
 """Decide how a file of delimited text is read: delimiter, header, width, and the places of label and weight."""
-from collections import Counter
+import re
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, UnsuitableWarning
 from mr_elm.io.csv_rows import diagnose, parse, parse_text, split_fields
+from mr_elm.io.dialect import (
+    DELIMITER_NAMES,
+    MOST,
+    Dialect,
+    choose_delimiter,
+    decide_header,
+    is_missing,
+    is_number,
+    split_rows,
+    usual_width,
+)
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.kinds import Kind, name_pattern
+from mr_elm.io.number_styles import Style, find_style
 from mr_elm.io.selection import Header, check_width, expected_width, select_columns
-from mr_elm.io.text import read_number
 
-DELIMITERS = (',', '\t', ';', '|')
+INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
+FEWEST = 20  # rows, from which a column without repetitions tells something
 
 
 def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat:
-    """Decide delimiter, header, width and the places of label and weight."""
-    try:
-        delimiter = options.delimiter if options.delimiter != 'auto' else guess_delimiter(lines)
-        rows = [split_fields(line, delimiter) for line in lines]
-    except RowError as error:
-        raise DataFormatError(f'{path}: expected rows of fields, found {error} among the first lines') from None
-    header = decide_header(rows, options)
+    """Decide delimiter, header, width and the places of label and weight. lines : decoded as Latin-1."""
+    lines = [readable(line) for line in lines]
+    delimiter, decimal = find_separators(lines, options)
+    rows = split_rows(lines, delimiter)
+    if usual_width(rows) < 2:
+        refuse_quotes(lines, delimiter, path)
+    header = find_header(rows, Dialect(delimiter, decimal, False), path, options)
     if len(rows) <= header:
         raise DataFormatError(f'{path}: expected rows, found only a header line')
-    n_columns = Counter(map(len, rows[header:])).most_common(1)[0][0]
-    header_names = tuple(readable(text) for text in rows[0]) if header else None
-    if header_names and len(header_names) != n_columns:
+    n_columns = usual_width(rows[header:])
+    names = tuple(rows[0]) if header else None
+    if names and len(names) != n_columns:
         raise DataFormatError(f'{path}: expected a header line of {n_columns} names, as many as rows have fields, '
-                              f'found {len(header_names)}')
-    chosen = select_columns(Header(path, n_columns, header_names), options)
+                              f'found {len(names)}')
+    below = [row for row in rows[header:] if len(row) == n_columns]
+    idle = find_idle(names, below)
+    chosen = select_columns(Header(path, n_columns, names, idle), options)
+    used = {*chosen.labels, chosen.weight, *chosen.features}
     form = RowFormat.of(
         'csv', options, delimiter=delimiter, header=header, n_columns=n_columns, label_column=chosen.label,
         weight_column=chosen.weight, labelled=chosen.label is not None, names=chosen.names, table=options.table,
-        label_name=header_names[chosen.label] if header_names and chosen.label is not None else None,
-        weight_name=header_names[chosen.weight] if header_names and chosen.weight is not None else None,
-        dropped=chosen.dropped, target_columns=chosen.targets,
-        target_names=tuple(header_names[j] for j in chosen.targets) if header_names and chosen.targets else None)
+        label_name=names[chosen.label] if names and chosen.label is not None else None,
+        weight_name=names[chosen.weight] if names and chosen.weight is not None else None,
+        dropped=chosen.dropped, target_columns=chosen.targets, decimal=decimal,
+        idle=tuple(j for j in idle if j not in used),
+        target_names=tuple(names[j] for j in chosen.targets) if names and chosen.targets else None)
     if chosen.features != form.feature_positions:
         form = replace(form, positions=chosen.features)
     if form.width < 1:
         raise DataFormatError(f'{path}: expected a label and at least one feature, rows have {n_columns} field(s)')
     check_width(path, form.width, options, width_hint(form, expected_width(options)))
-    return form
+    return replace(form, styles=find_styles(below, form, options))
+
+
+def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | None, str]:
+    """Return (delimiter, decimal point): those of the training where the lines fit them, unless the user says others.
+    """
+    like = options.like or {}
+    if 'n_columns' in like and options.delimiter in ('auto', like['delimiter']) and (
+            options.decimal in ('auto', like['decimal'])):
+        rows = split_rows(lines, like['delimiter'])
+        widths = {like['n_columns'], like['n_columns'] - 1, like['n_columns'] + 1}
+        if sum(len(row) in widths for row in rows) > MOST * len(rows):
+            return like['delimiter'], like['decimal']
+    return choose_delimiter(lines, options.delimiter, options.decimal)
+
+
+def find_header(rows: Sequence[Sequence[str]], dialect: Dialect, path: str, options: RowOptions) -> bool:
+    """Tell whether the first line names the columns; warn where that is in doubt."""
+    if options.header != 'auto':
+        return options.header == 'yes'
+    known = options.names or ((options.label_column,) if isinstance(options.label_column, str) else ())
+    like = options.like or {}
+    if names_label(rows, dialect.decimal, options):
+        return True
+    header, doubt = decide_header(rows, dialect.decimal, known, like.get('header'))
+    if doubt and len(rows) > 1:
+        warnings.warn(f'{path}: the first line was taken for {"names of the columns" if header else "a row"}, '
+                      f'although {doubt}: --header {"no" if header else "yes"} says otherwise', UnsuitableWarning,
+                      stacklevel=2)
+    return header
+
+
+def names_label(rows: Sequence[Sequence[str]], decimal: str, options: RowOptions) -> bool:
+    """Tell whether the first label is a text above numbers alone, so that it must be a name."""
+    try:
+        column = int(options.label_column)
+    except ValueError:
+        return False
+    labels = [row[column] for row in rows if options.labelled and -len(row) <= column < len(row)]
+    return len(labels) > 1 and not (is_number(labels[0], decimal) or is_missing(labels[0])) and (
+        all(is_number(label, decimal) for label in labels[1:]))
+
+
+def refuse_quotes(lines: Sequence[str], delimiter: str | None, path: str) -> None:
+    """Raise DataFormatError where quotes keep lines from being rows of fields."""
+    for line in lines:
+        try:
+            split_fields(line, delimiter)
+        except RowError as error:
+            raise DataFormatError(f'{path}: expected rows of fields, found {error} among the first lines') from None
+
+
+def find_idle(names: Sequence[str] | None, rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
+    """Find columns that hold nothing: the numbers of rows that pandas writes, and what stands behind a last delimiter.
+    """
+    idle, columns = [], list(zip(*rows, strict=True))
+    if names and len(names) > 2 and INDEX_NAME.fullmatch(names[0]):
+        numbers = [int(field) for field in columns[0] if field.isdecimal()]
+        if len(numbers) == len(rows) and all(b - a == 1 for a, b in zip(numbers, numbers[1:], strict=False)):
+            idle.append(0)
+    last = len(columns) - 1
+    if last > 1 and not any(columns[last]) and (names is None or not names[last]):
+        idle.append(last)
+    return tuple(idle)
+
+
+def find_styles(rows: Sequence[Sequence[str]], form: RowFormat,
+                options: RowOptions) -> tuple[tuple[int, str, str, str], ...]:
+    """Return the styles of the columns of numbers that are written with signs: (position, prefix, suffix, thousands).
+
+    A column has the style that it had in the training, or else the one that all its first values agree on.
+    """
+    trained = {place: signs for place, *signs in (options.like or {}).get('styles', ())}
+    targets = form.label_columns if form.numeric_labels and not form.ignore_label else ()
+    places = {position: k for k, position in enumerate(form.feature_positions)}
+    places |= {position: -1 - k for k, position in enumerate(targets)}
+    styles = []
+    for position, place in places.items():
+        values = [row[position] for row in rows if not is_missing(row[position])]
+        style = Style(*trained[place]) if place in trained else find_style(values, form.decimal)
+        if style and style != Style():
+            styles.append((position, style.prefix, style.suffix, style.thousands))
+    return tuple(styles)
+
+
+def style_facts(form: RowFormat) -> list[list]:
+    """Return the styles of a file as RowOptions.like holds them: by the number of the feature, -1 - k for target k."""
+    places = {position: k for k, position in enumerate(form.feature_positions)}
+    places |= {position: -1 - k for k, position in enumerate(form.label_columns)}
+    return [[places[position], *signs] for position, *signs in form.styles if position in places]
+
+
+def describe(form: RowFormat) -> str:
+    """Describe in words how a file is read."""
+    parts = [DELIMITER_NAMES.get(form.delimiter, repr(form.delimiter)), 'a header' if form.header else 'no header',
+             f'{form.n_columns:,} columns']
+    if form.decimal != '.':
+        parts.insert(1, 'decimal commas')
+    if form.charset:
+        parts.append('carriage returns' if form.charset == 'utf-8' else form.charset)
+    if form.label_columns:
+        names = form.target_names or (form.label_name,)
+        called = [repr(name) if name else f'in column {j + 1}'
+                  for name, j in zip([*names, *[None] * len(form.label_columns)], form.label_columns, strict=False)]
+        parts.append(f'label {" and ".join(called)}')
+    names_by_position = dict(zip(form.feature_positions, form.names or (), strict=False))
+    for position, *signs in form.styles:
+        name = names_by_position.get(position)
+        parts.append(f'numbers of {repr(name) if name else f"column {position + 1}"} {Style(*signs)}')
+    if form.idle:
+        numbers = ' and '.join(str(position + 1) for position in form.idle)
+        parts.append(f'without column {numbers}, which holds nothing')
+    return ', '.join(parts)
 
 
 def readable(text: str) -> str:
-    """Read the bytes of a column's name as UTF-8 where they are."""
+    """Read bytes that were decoded as Latin-1 as UTF-8 where they are."""
     try:
         return text.encode('latin-1').decode('utf-8')
     except UnicodeDecodeError:
@@ -60,57 +190,5 @@ def width_hint(form: RowFormat, wanted: int | None) -> str:
     return ''
 
 
-def guess_delimiter(lines: list[str]) -> str | None:
-    """Take the character that most lines hold equally often; None stands for white space."""
-    for delimiter in DELIMITERS:
-        counts = Counter(count_fields(line, delimiter) for line in lines)
-        if counts and counts.most_common(1)[0][0] > 1:
-            return delimiter
-    return None
-
-
-def count_fields(line: str, delimiter: str) -> int:
-    """Count the fields that a delimiter makes, none where quotes speak against it."""
-    try:
-        return len(split_fields(line, delimiter))
-    except RowError:
-        return 0
-
-
-def decide_header(rows: list[list[str]], options: RowOptions) -> bool:
-    """Tell whether the first line names columns.
-
-    It does when it holds the names that are known of the columns; when none of its fields is a number, though a later
-    line has some; or when the label alone is none, though all later labels are ("label,0,1,2"): it must have a name, or
-    else the other columns must be numbered, as pandas writes them.
-    """
-    if options.header != 'auto':
-        return options.header == 'yes'
-    if holds_names(list(map(readable, rows[0])), options):
-        return True
-    if not any(is_number(text) for text in rows[0]):
-        return len(rows) == 1 or any(is_number(text) for row in rows[1:] for text in row)
-    try:
-        column = int(options.label_column)
-    except ValueError:
-        return options.label_column in list(map(readable, rows[0]))
-    labels = [row[column] for row in rows if options.labelled and -len(row) <= column < len(row)]
-    if len(labels) < 2 or is_number(labels[0]) or not all(map(is_number, labels[1:])):
-        return False
-    others = rows[0][:column] + rows[0][column:][1:]
-    return bool(labels[0]) and labels[0] not in options.missing_texts or others == list(map(str, range(len(others))))
-
-
-def holds_names(fields: list[str], options: RowOptions) -> bool:
-    """Tell whether the names of all features, or that of the label, are among some fields; a number is no name."""
-    names = options.names or (str(options.label_column),)
-    return set(names) <= set(fields) and not any(map(is_number, names))
-
-
-def is_number(text: str) -> bool:
-    """Tell whether a field is a number."""
-    return read_number(text) is not None
-
-
 KIND = Kind(choose_format, lambda lines: True, name_pattern('csv', 'tsv'), parse, diagnose,
-            parse_text=parse_text)
+            parse_text=parse_text, describe=describe)

@@ -1,36 +1,35 @@
-"""Parse lines of delimited text, thousands at a time."""
-import csv
+"""Read lines of delimited text as rows, by pyarrow, a block at a time.
+
+pyarrow gives the numbers that `float` gives, in a twentieth of the time. It accepts some texts in silence that must be
+refused: quotes that do not end, text behind a closing quote, nan and inf. These are looked for here.
+"""
+from __future__ import annotations
+
+import codecs
 import math
 import re
 from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from mr_elm.io.blocks import Block, encode_labels
-from mr_elm.io.columns import Table, TextColumn
+from mr_elm.io.arrow_arrays import to_numbers
+from mr_elm.io.blocks import Block
+from mr_elm.io.columns import NumberColumn, Table, TextColumn, Values, read_texts
 from mr_elm.io.formats import RowError, RowFormat
-from mr_elm.io.labels import check_target, explain_missing, find_usable, is_missing, read_targets, split_label
+from mr_elm.io.labels import check_target, explain_missing, find_usable, is_missing, split_label
+from mr_elm.io.number_styles import Style
 from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
 
+BLANKS = ' \t'  # what may stand around a field
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
 SPACES = re.compile(f'[{SPACE}]+')
-NUMBER = '0123456789.+-eE'
-# bytes of text, from which compiled code pays for its 100 MB of memory; tables take Python far longer than numbers
-MUCH = {False: 500_000_000, True: 1_000_000}
-COUNTED = {'text': 0}  # bytes of text that this process has parsed
-
-
-def split_fields(line: str, delimiter: str | None) -> list[str]:
-    """Split one line into its fields; a quoted field may hold the delimiter, but not a line end."""
-    if '"' not in line:
-        return [text.strip(SPACE) for text in line.split(delimiter)] if delimiter else split_white(line)
-    try:
-        rows = list(csv.reader([line.strip(' ')], delimiter=delimiter or ' ', skipinitialspace=True, strict=True))
-    except csv.Error as error:
-        raise RowError('bad quotes', f'{quote(line)} ({error})') from None
-    return [text.strip(SPACE) for text in rows[0]]
+BYTE_ORDER_MARK = codecs.BOM_UTF8
+BLANK_LINE = re.compile(rb'(?m)^[ \t\v\f\r\x1c-\x1f]*\n')
+MANY_COLUMNS = 5000  # pyarrow takes a microsecond a column and block; numpy is faster with more (2026-11)
 
 
 def split_white(line: str, limit: int = -1) -> list[str]:
@@ -40,142 +39,210 @@ def split_white(line: str, limit: int = -1) -> list[str]:
     return SPACES.split(line.strip(SPACE), max(limit, 0))
 
 
-def parse(lines: list[str], form: RowFormat) -> Block:
-    """Turn lines into a Block.
+@cache
+def field_pattern(delimiter: str | None) -> re.Pattern[str]:
+    """Return the pattern of one field with the blanks around it: quoted in group 1, or else in group 2.
 
-    lines : list of str, decoded as Latin-1, without line ends or blank lines.
+    A quote within a field without quotes is a letter where more text follows, as in 5" pipe. A quote at its end could
+    close a field that another line has opened.
+    """
+    ends = re.escape(delimiter) if delimiter else BLANKS
+    blank = f'[{BLANKS}]*' if delimiter not in (None, '\t') else ' *'
+    letter = rf'[^"{ends}]'
+    end = rf'(?=[{ends}]|$)'
+    return re.compile(rf'{blank}(?:"((?:[^"]|"")*)"{blank}|((?:{letter}(?:{letter}|"(?!{blank}{end}))*)?)){end}')
+
+
+def split_fields(line: str, delimiter: str | None) -> list[str]:
+    """Split one line into its fields, without the blanks around them. Raises RowError at bad quotes."""
+    if '"' not in line:
+        return [field.strip(BLANKS) for field in line.split(delimiter)] if delimiter else split_white(line)
+    fields, position, pattern = [], 0, field_pattern(delimiter)
+    if delimiter is None:
+        line = line.strip(BLANKS)
+    while True:
+        match = pattern.match(line, position)
+        if match is None:
+            raise RowError('bad quotes', f'{quote(line)}: a quote must enclose a whole field within one line, and a '
+                           'quote in such a field is written twice; a field cannot go on in the next line')
+        fields.append((match[2] if match[1] is None else match[1].replace('""', '"')).strip(BLANKS))
+        position = match.end()
+        if position == len(line):
+            return fields
+        position += 1
+        while delimiter is None and line[position] in BLANKS:
+            position += 1
+
+
+def join_fields(fields: Sequence[str], delimiter: str) -> str:
+    """Write fields as one line, with quotes where they are needed."""
+    return delimiter.join('"' + field.replace('"', '""') + '"' if '"' in field or delimiter in field else field
+                          for field in fields)
+
+
+def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
+    """Return lines that pyarrow reads as they are meant: one delimiter between fields, quotes around whole fields only.
+
+    Raises RowError at bad quotes.
+    """
+    if b'"' not in text:
+        return text if delimiter else re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
+    if delimiter and b'"' not in plain_quotes(delimiter).sub(b'', text):
+        return text
+    lines = [split_fields(line, delimiter) for line in text.decode('latin-1').split('\n')[:-1]]
+    return ''.join(join_fields(fields, delimiter or ' ') + '\n' for fields in lines).encode('latin-1')
+
+
+@cache
+def plain_quotes(delimiter: str) -> re.Pattern[bytes]:
+    """Return the pattern of a quoted field between two delimiters or line ends."""
+    d = re.escape(delimiter.encode())
+    return re.compile(rb'(?:(?<=' + d + rb')|(?<=\n)|\A)"(?:[^"\n]|"")*"(?=' + d + rb'|\n)')
+
+
+def parse(lines: list[str], form: RowFormat) -> Block:
+    """Turn lines into a Block; see `parse_text`. lines : decoded as Latin-1, without line ends or blank lines."""
+    return parse_text('\n'.join([*lines, '']).encode('latin-1'), form)
+
+
+def parse_text(text: bytes, form: RowFormat) -> Block:
+    """Turn whole lines, rows only, into a Block.
+
     Raises ValueError when any line cannot be used; `diagnose` says which and why.
     """
-    if form.table:
-        return parse_table(lines, form)
-    labels, weights, X = parse_any(lines, form)
-    if X.shape != (len(lines), form.width) or not np.isfinite(X).all():
-        raise ValueError('rows of another shape')
-    return label_rows(X, labels, weights, form)
-
-
-def label_rows(X: Any, labels: Sequence[Sequence[str]], weights: Sequence[str] | None, form: RowFormat) -> Block:
-    """Make the Block of rows from the texts of their labels or targets, a column each, and of their weights."""
-    row_weights = None if weights is None else read_weights(weights)
-    if not labels or form.ignore_label:
-        return Block(X, weights=row_weights)
-    if form.numeric_labels:
-        return Block(X, weights=row_weights, targets=read_targets(labels, form))
-    names, codes = encode_labels(labels[0])
-    return Block(X, tuple(decode_label(name, form) for name in names), codes, row_weights)
-
-
-def parse_table(lines: list[str], form: RowFormat) -> Block:
-    """Turn lines into a Block of a Table. Raises RowError when any line cannot be used."""
-    rows = [split_fields(line, form.delimiter) for line in lines]
-    for row in rows:
-        if len(row) != form.n_columns:
-            raise RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')
-    fields = list(zip(*rows, strict=True))
-    plain = all(map(str.isascii, lines))
-    columns = (fields[j] if plain else [decode_field(text, k, form) for text in fields[j]]
-               for k, j in enumerate(form.feature_positions))
-    labels = [fields[j] for j in form.label_columns]
-    weights = None if form.weight_column is None else fields[form.weight_column]
-    return label_rows(Table(tuple(map(TextColumn, columns)), len(rows)), labels, weights, form)
-
-
-def decode_field(text: str, feature: int, form: RowFormat) -> str:
-    """Decode a field of text that was read byte for byte. feature : its number, for the message."""
-    try:
-        return text.encode('latin-1').decode('utf-8')
-    except UnicodeDecodeError:
-        name = repr(form.names[feature]) if form.names else str(form.feature_positions[feature] + 1)
-        raise RowError('not UTF-8', f'column {name} holds {ascii(text)}: save the file as UTF-8') from None
-
-
-def parse_text(text: bytes, form: RowFormat) -> Block | None:
-    """Turn whole lines into a Block by compiled code, once this process has parsed MUCH text.
-
-    Returns None where a line has quotes, another width or anything else that only `parse` or `diagnose` understands.
-    Raises RowError when a label cannot be one.
-    """
-    COUNTED['text'] += len(text)
-    delimiter = form.delimiter or ''
-    if (COUNTED['text'] <= MUCH[form.table] or delimiter in f'{NUMBER} "' or form.n_columns in (None, 1)
-            or not delimiter.isascii() or form.target_columns or not is_utf8(text)):
-        return None
-    from mr_elm.io.fields import find_fields
-    fields = find_fields(text, delimiter, form.n_columns)
-    if not fields or delimiter == '\t' and '' in fields[0].coded.names:  # a line of tabs is blank
-        return None
-    columns = [fields[j] for j in form.feature_positions]
-    X = Table(tuple(columns), len(fields[0])) if form.table else read_matrix(columns)
-    weights = None if form.weight_column is None else fields[form.weight_column].plain_numbers()
-    if X is None or form.weight_column is not None and not is_weight(weights):
-        return None
-    if form.label_column is None or form.ignore_label:
+    if b'\0' in text:
+        raise ValueError('binary data')
+    if text.startswith(b'\n') or b'\n\n' in text or (
+            (form.n_columns == 1 or (form.delimiter or ',').isspace()) and BLANK_LINE.search(text)):
+        raise ValueError('blank lines')  # pyarrow would take them for rows
+    n_rows = text.count(b'\n')
+    text = separate_plainly(text, form.delimiter)
+    if text.startswith(BYTE_ORDER_MARK):
+        text = BYTE_ORDER_MARK + text  # pyarrow drops one
+    if (form.n_columns or 0) > MANY_COLUMNS and not form.table:
+        return parse_wide(text, form)
+    columns = read_columns(text, form)
+    if columns.num_rows != n_rows:
+        raise ValueError('pyarrow took several lines for one, or left a line out')
+    X: Any = make_table(columns, form) if form.table else make_matrix(columns, form)
+    weights = None if form.weight_column is None else check_weights(read_floats(columns, form.weight_column, form))
+    if form.ignore_label or not form.label_columns:
         return Block(X, weights=weights)
     if form.numeric_labels:
-        targets = fields[form.label_column].plain_numbers()
-        return Block(X, weights=weights, targets=targets) if targets is not None and (
-            find_usable(targets, form).all()) else None
-    labels = fields[form.label_column].coded
-    return Block(X, tuple(check_label(name, form) for name in labels.names), labels.index, weights)
+        return target_rows(X, [read_floats(columns, j, form) for j in form.label_columns], weights, form)
+    return label_rows(X, columns.column(str(form.label_column)).combine_chunks(), weights, form)
 
 
-def is_utf8(text: bytes) -> bool:
-    """Tell whether bytes are text of UTF-8."""
+def read_columns(text: bytes, form: RowFormat) -> Any:
+    """Read the columns that rows need as a pyarrow.Table, each named by its position.
+
+    Features that are plain numbers become float64, all else text without blanks around it. Raises pyarrow.ArrowInvalid,
+    a ValueError, where that cannot be.
+    """
+    arrow, csv, compute = map(import_module, ('pyarrow', 'pyarrow.csv', 'pyarrow.compute'))
+    special = () if form.ignore_label else form.label_columns
+    plain = {*(() if form.table else form.feature_positions), *(special if form.numeric_labels else ())}
+    plain -= set(form.styles_by_column)
+    wanted = sorted({*form.feature_positions, *special, *([] if form.weight_column is None else [form.weight_column])})
+    names = list(map(str, range(form.n_columns or 0)))
+    table = csv.read_csv(
+        arrow.BufferReader(text),
+        csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
+        csv.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False, ignore_empty_lines=False),
+        csv.ConvertOptions(column_types={str(j): arrow.float64() if j in plain else arrow.string() for j in wanted},
+                           include_columns=list(map(str, wanted)), decimal_point=form.decimal, null_values=[],
+                           strings_can_be_null=False))
+    for k, j in enumerate(wanted):
+        if j not in plain:
+            table = table.set_column(k, str(j), compute.ascii_trim(table.column(k), characters=BLANKS))
+    return table
+
+
+def make_matrix(columns: Any, form: RowFormat) -> Floats:
+    """Return the features as a matrix. Raises ValueError when one is not finite."""
+    X = np.empty((columns.num_rows, form.width))
+    for k, j in enumerate(form.feature_positions):
+        X[:, k] = read_floats(columns, j, form)
+    if not X.shape[1] or not np.isfinite(X).all():
+        raise ValueError('numbers that are not finite')
+    return X
+
+
+def make_table(columns: Any, form: RowFormat) -> Table:
+    """Return the features as a Table."""
+    styles = form.styles_by_column
+    values: list[Values] = []
+    for j in form.feature_positions:
+        texts = columns.column(str(j)).combine_chunks()
+        values.append(NumberColumn(read_styled(texts, j, form)) if j in styles else TextColumn(texts, form.decimal))
+    return Table(tuple(values), columns.num_rows)
+
+
+def read_floats(columns: Any, position: int, form: RowFormat) -> Floats:
+    """Return the numbers of a column, NaN for missing ones."""
+    values = columns.column(str(position)).combine_chunks()
+    if import_module('pyarrow').types.is_floating(values.type):
+        return to_numbers(values, float)
+    if position in form.styles_by_column:
+        return read_styled(values, position, form)
+    return read_texts(values, form.decimal)
+
+
+def read_styled(texts: Any, position: int, form: RowFormat) -> Floats:
+    """Return the numbers of a column that has a style. Raises RowError when a text is not of this style."""
     try:
-        return text.isascii() or bool(text.decode())
-    except UnicodeDecodeError:
-        return False
+        return Style(*form.styles_by_column[position]).read(texts, form.decimal)
+    except RowError as error:
+        raise RowError(error.reason, f'{name_column(position, form)} {error.detail}') from None
 
 
-def read_matrix(columns: list[Any]) -> Floats | None:
-    """Read columns of fields as a matrix; None where one is no plain number."""
-    X = np.empty((len(columns[0]), len(columns)))
-    plain = all(column.read_into(X, k) for k, column in enumerate(columns))
-    return X if plain and np.isfinite(X).all() else None
-
-
-def is_weight(numbers: Floats | None) -> bool:
-    """Tell whether numbers are weights: all positive and finite."""
-    return numbers is not None and bool(np.isfinite(numbers).all() and (numbers > 0).all())
-
-
-def parse_any(lines: list[str], form: RowFormat) -> tuple[list[list[str]], list[str] | None, Floats]:
-    """Parse lines by numpy: (labels, weights, X), see `separate`."""
-    labels, weights, features = separate(lines, form)
-    if not any(features):
-        raise ValueError('rows without features')
-    return labels, weights, np.loadtxt(features, delimiter=form.delimiter, comments=None, ndmin=2)
-
-
-def separate(lines: list[str], form: RowFormat) -> tuple[list[list[str]], list[str] | None, list[str]]:
-    """Separate labels, weight and features of each line: (columns of labels, weights or None, features) as text."""
-    plain = form.weight_column is None and form.positions is None and not form.target_columns
-    simple = plain and '"' not in ''.join(lines)
-    if simple and form.label_column is None:
-        return [], None, lines
-    if simple and form.label_column == 0 and form.delimiter:
-        parts = [line.partition(form.delimiter) for line in lines]
-        return [[part[0].strip(SPACE) for part in parts]], None, [part[2] for part in parts]
-    rows = [split_fields(line, form.delimiter) for line in lines]
+def parse_wide(text: bytes, form: RowFormat) -> Block:
+    """Turn whole lines of very many numbers into a Block, by numpy."""
+    rows = [split_fields(line, form.delimiter) for line in text.decode('latin-1').split('\n')[:-1]]
     if any(len(row) != form.n_columns for row in rows):
         raise ValueError('rows of another width')
-    kept = form.feature_positions
-    joint = form.delimiter or ' '
-    return ([[row[j] for row in rows] for j in form.label_columns], take_field(rows, form.weight_column),
-            [joint.join([row[j] for j in kept]) for row in rows])
+    X = np.loadtxt([' '.join([read_plainly(row[j], form) for j in form.feature_positions]) for row in rows],
+                   comments=None, ndmin=2)
+    if not np.isfinite(X).all():
+        raise ValueError('numbers that are not finite')
+    weights = None
+    if form.weight_column is not None:
+        texts = [row[form.weight_column] for row in rows]
+        weights = check_weights(np.array([read_number(text, form.decimal) for text in texts], dtype=float))
+    if form.ignore_label or not form.label_columns:
+        return Block(X, weights=weights)
+    labels = [[row[j] for row in rows] for j in form.label_columns]
+    if form.numeric_labels:
+        return target_rows(X, [np.array([read_plainly(text, form) for text in texts], dtype=float) for texts in labels],
+                           weights, form)
+    return label_rows(X, [text.encode('latin-1').decode('utf-8') for text in labels[0]], weights, form)
 
 
-def take_field(rows: list[list[str]], position: int | None) -> list[str] | None:
-    """Take one field of each row, or None."""
-    return None if position is None else [row[position] for row in rows]
+def read_plainly(text: str, form: RowFormat) -> str:
+    """Return a number with a plain decimal point. Raises ValueError when it is none."""
+    if read_number(text, form.decimal) is None:
+        raise ValueError(f'{text!r} is not a number')
+    return text.replace(form.decimal, '.')
 
 
-def read_weights(texts: Sequence[str]) -> Floats:
-    """Read weights: (n,) float64, all positive and finite, or RowError."""
-    weights = np.array([read_number(text) for text in texts], dtype=float)
-    wrong = ~(np.isfinite(weights) & (weights > 0))
-    if wrong.any():
-        raise RowError('weight is not positive', f'the weight is {quote(texts[int(np.argmax(wrong))])}')
+def label_rows(X: Any, texts: Any, weights: Floats | None, form: RowFormat) -> Block:
+    """Make the Block of rows of classes. texts : their labels, pyarrow or a list. Raises RowError at a bad label."""
+    coded = TextColumn(texts).coded
+    return Block(X, tuple(check_label(name, form) for name in coded.names), coded.index, weights)
+
+
+def target_rows(X: Any, columns: Sequence[Floats], weights: Floats | None, form: RowFormat) -> Block:
+    """Make the Block of rows of a regression. Raises ValueError at a target that is missing, or not finite."""
+    targets = np.column_stack(columns)
+    if not find_usable(targets, form).all():
+        raise ValueError('targets that cannot be used')
+    return Block(X, weights=weights, targets=targets[:, 0] if len(columns) == 1 else targets)
+
+
+def check_weights(weights: Floats) -> Floats:
+    """Return weights, all positive and finite. Raises ValueError when one is not."""
+    if not (np.isfinite(weights) & (weights > 0)).all():
+        raise ValueError('weights that are not positive')
     return weights
 
 
@@ -184,7 +251,8 @@ def decode_label(text: str, form: RowFormat) -> str:
     try:
         name = text.encode('latin-1').decode('utf-8')
     except UnicodeDecodeError:
-        raise RowError('bad label', f'{ascii(text)} is not UTF-8 text') from None
+        raise RowError('bad label', f'{ascii(text)} is not UTF-8 text: save the file as UTF-8, or say how it is '
+                       'written (--encoding latin-1)') from None
     return check_label(name, form)
 
 
@@ -216,18 +284,43 @@ def diagnose(line: str, form: RowFormat) -> RowError:
     return RowError('not readable', quote(line))
 
 
+def name_column(position: int, form: RowFormat) -> str:
+    """Name a column for a message."""
+    names = dict(zip(form.feature_positions, form.names or (), strict=False))
+    return f'column {names[position]!r}' if position in names else f'column {position + 1}'
+
+
 def check_field(text: str, j: int, form: RowFormat) -> None:
-    """Raise RowError when field j cannot be what its column holds."""
+    """Raise RowError when field j cannot be what its column holds. text : decoded as Latin-1."""
     if j in form.label_columns:
-        if not form.ignore_label:
-            check_target(text, form.label_columns.index(j), form) if form.target_columns else decode_label(text, form)
+        if form.ignore_label:
+            return
+        if form.numeric_labels:
+            if j in form.styles_by_column:
+                text = str(read_styled([text], j, form)[0])
+            elif form.decimal != '.' and read_number(text, form.decimal) is not None:
+                text = text.replace(form.decimal, '.')
+            check_target(text, form.label_columns.index(j), form)
+        else:
+            decode_label(text, form)
         return
-    number = read_number(text)
-    if number is None:
+    try:
+        text = text.encode('latin-1').decode('utf-8')
+    except UnicodeDecodeError:
+        raise RowError('not UTF-8', f'{name_column(j, form)} holds {ascii(text)}: save the file as UTF-8, or say '
+                       'how it is written (--encoding latin-1)') from None
+    if form.table and j != form.weight_column:
+        if j in form.styles_by_column:
+            read_styled([text], j, form)
+        return
+    number = read_number(text, form.decimal)
+    if j in form.styles_by_column:
+        number = float(read_styled([text], j, form)[0])
+    if number is None or j in form.styles_by_column and math.isnan(number):
         hint = f' (if it is the label: --label-column {j})' if form.label_column == 0 else (
             ' (--encode auto reads text and missing values)')
-        raise RowError('not a number', f'column {j + 1} holds {quote(text)}{hint}')
+        raise RowError('not a number', f'{name_column(j, form)} holds {quote(text)}{hint}')
     if not math.isfinite(number):
-        raise RowError('nan or infinite', f'column {j + 1} holds {quote(text)}')
+        raise RowError('nan or infinite', f'{name_column(j, form)} holds {quote(text)}')
     if j == form.weight_column and number <= 0:
-        raise RowError('weight is not positive', f'column {j + 1} holds {quote(text)}')
+        raise RowError('weight is not positive', f'{name_column(j, form)} holds {quote(text)}')

@@ -36,6 +36,9 @@ class RowFormat:
     target_columns, target_names : positions and names of several targets, the first of which is label_column.
     labels_separator : what stands between the labels of a row, None where a row has one label.
     missing_labels : texts that stand for a missing label; an empty label is missing whatever they are.
+    decimal : the decimal point (csv). charset : the encoding of the text, None for UTF-8 (csv, libsvm).
+    styles : (position, prefix, suffix, thousands) of the columns whose numbers have a `Style` (csv).
+    idle : positions of the columns that are left out because they hold nothing (csv).
     """
 
     kind: str
@@ -62,6 +65,15 @@ class RowFormat:
     target_names: tuple[str, ...] | None = None
     labels_separator: str | None = None
     missing_labels: tuple[str, ...] = MISSING_LABELS
+    decimal: str = '.'
+    charset: str | None = None
+    styles: tuple[tuple[int, str, str, str], ...] = ()
+    idle: tuple[int, ...] = ()
+
+    @cached_property
+    def styles_by_column(self) -> dict[int, tuple[str, str, str]]:
+        """Return position -> (prefix, suffix, thousands) of the columns whose numbers have a style."""
+        return {position: signs for position, *signs in self.styles}  # type: ignore[misc]
 
     @property
     def label_columns(self) -> tuple[int, ...]:
@@ -126,6 +138,8 @@ class RowOptions:
     targets, target_names : names or positions of several targets, and what they are called in files with names.
     labels_separator : what stands between the labels of a row, None where a row has one label.
     missing_labels : texts that stand for a missing label, None for MISSING_LABELS.
+    decimal : 'auto', or the decimal point. charset : the encoding of text, None where the file tells.
+    like : how the file of a training was read, as `InputPlan.input_facts` says it; None where there was none.
     """
 
     kind: str = 'auto'
@@ -153,6 +167,9 @@ class RowOptions:
     target_names: tuple[str, ...] | None = None
     labels_separator: str | None = None
     missing_labels: tuple[str, ...] | None = None
+    decimal: str = 'auto'
+    charset: str | None = None
+    like: Any = None
 
     @property
     def missing_texts(self) -> tuple[str, ...]:

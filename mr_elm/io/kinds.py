@@ -15,7 +15,6 @@ from mr_elm.io.parts import Parts
 KINDS = {
     'parquet': 'mr_elm.io.parquet_rows',
     'arrow': 'mr_elm.io.arrow_rows',
-    'npy': 'mr_elm.io.npy_rows',
     'packed': 'mr_elm.io.packed_reader',
     'libsvm': 'mr_elm.io.libsvm_rows',
     'csv': 'mr_elm.io.csv_format',
@@ -29,6 +28,11 @@ def refuse_text(*given: object) -> Any:
 
 def leave_text(text: bytes, form: RowFormat) -> None:
     """Leave all lines to be parsed one by one."""
+
+
+def describe_nothing(form: RowFormat) -> str:
+    """Say nothing of files that leave no doubt how they are read."""
+    return ''
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Kind:
     open : (path or seekable file, name of the file) -> the file in parts, for a kind with magic.
     parse_text : (text, RowFormat) -> Block of whole lines, or None where they have to be parsed one by one. It may
     raise ValueError instead.
+    describe : says in words how a file is read, where that had to be decided.
     """
 
     choose_format: Callable[[list[str], str, RowOptions], RowFormat] = refuse_text
@@ -60,6 +65,7 @@ class Kind:
     magic: tuple[bytes, ...] = ()
     open: Callable[[Any, str], Parts] = refuse_text
     parse_text: Callable[[bytes, RowFormat], Block | None] = leave_text
+    describe: Callable[[RowFormat], str] = describe_nothing
 
     @property
     def unit(self) -> str:
@@ -85,7 +91,7 @@ def is_text(name: str) -> bool:
 
 def name_pattern(*endings: str) -> re.Pattern[str]:
     """Return the pattern of files' names with one of some endings, compressed or not."""
-    return re.compile(rf'\.({"|".join(endings)})(\.gz|\.bz2)?$', re.IGNORECASE)
+    return re.compile(rf'\.({"|".join(endings)})(\.gz|\.bz2|\.zst|\.zip)?$', re.IGNORECASE)
 
 
 def guess_kind(lines: list[str], path: str) -> str:

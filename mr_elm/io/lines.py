@@ -132,11 +132,11 @@ def group_lines(chunks: Iterable[bytes], block_rows: int, first: bool, header: b
 
 def clean_chunk(chunk: bytes, first: bool) -> bytes:
     """Return whole lines with plain line ends; a byte order mark at the very start is dropped."""
+    if chunk and not chunk.endswith(b'\n'):
+        chunk += b'\n'
     if b'\r' in chunk:
         chunk = chunk.replace(b'\r\n', b'\n')
-    if first:
-        chunk = chunk.removeprefix(BYTE_ORDER_MARK.encode('latin-1'))
-    return chunk if chunk.endswith(b'\n') or not chunk else chunk + b'\n'
+    return chunk.removeprefix(BYTE_ORDER_MARK.encode('latin-1')) if first else chunk
 
 
 def split_chunk(chunk: bytes, first: bool = False) -> list[str]:

@@ -37,11 +37,15 @@ class Selection:
 
 @dataclass(frozen=True)
 class Header:
-    """Hold what is known of the columns of a file: its path, how many there are, and their names or None."""
+    """Hold what is known of the columns of a file: its path, how many there are, and their names or None.
+
+    idle : positions of columns that hold nothing, such as the numbers of the rows.
+    """
 
     path: str
     n_columns: int
     names: Sequence[str] | None = None
+    idle: Sequence[int] = ()
 
     def locate(self, column: str | int) -> int:
         """Find a column: a whole number is a position from 0, or from the end when negative; anything else is a name.
@@ -65,12 +69,16 @@ class Header:
         """Find a column by its name, which it must have. Raises DataFormatError when two have it."""
         if self.names is None or self.names.count(name) != 1:
             raise DataFormatError(f'{self.path}: expected one column named {name!r}, found several: give each another '
-                                  'name')
+                                  'name, or name it by its position')
         return self.names.index(name)
 
     def call(self, position: int) -> str | int:
-        """Return the name of a column, or its position where columns have no names."""
-        return position if self.names is None else self.names[position]
+        """Return the name of a column, or its position where it has none, or shares it with another."""
+        return self.names[position] if self.names is not None and self.has_own_name(position) else position
+
+    def has_own_name(self, position: int) -> bool:
+        """Tell whether a column has a name that no other has."""
+        return self.names is not None and self.names[position] != '' and self.names.count(self.names[position]) == 1
 
 
 def select_columns(header: Header, options: RowOptions) -> Selection:
@@ -80,7 +88,8 @@ def select_columns(header: Header, options: RowOptions) -> Selection:
     if weight in labels:
         raise DataFormatError(f'{header.path}: expected label and weight in two columns, column {weight} is given for '
                               'both')
-    free = [j for j in range(header.n_columns) if j not in (*labels, weight)]
+    named = {header.locate(column) for column in options.columns or ()}
+    free = [j for j in range(header.n_columns) if j not in (*labels, weight) and (j not in header.idle or j in named)]
     features = choose_features(header, free, options)
     if options.names is not None and header.names is not None:
         features = order_features(header, features, options.names)
@@ -131,6 +140,8 @@ def find_special(header: Header, column: str | int | None, name: str | None, may
     may_miss : whether None is returned when no column has the name.
     """
     if name is None or header.names is None:
+        if column == 0 and isinstance(column, int) and header.idle:  # nobody has said which
+            return min(set(range(header.n_columns)) - set(header.idle), default=0)
         return None if column is None else header.locate(column)
     if may_miss and name not in header.names:
         return None
@@ -162,13 +173,13 @@ def choose_features(header: Header, free: Sequence[int], options: RowOptions) ->
 def is_known(header: Header, column: str | int) -> bool:
     """Tell whether a column that a training left out is in this file as well."""
     if isinstance(column, int):
-        return header.names is None and column < header.n_columns
+        return column < header.n_columns and not header.has_own_name(column)
     return header.names is not None and column in header.names
 
 
 def order_features(header: Header, features: Sequence[int], names: Sequence[str]) -> list[int]:
     """Put features into the order of their names. Raises DataFormatError when one is missing, or has no such name."""
-    found = {header.call(j): j for j in features}
+    found = {(header.names or ())[j]: j for j in features}
     if missing := [name for name in names if name not in found]:
         raise DataFormatError(f'{header.path}: expected a column named {missing[0]!r}, its {len(found)} features are '
                               f'{", ".join(map(str, list(found)[:SHOWN]))}')

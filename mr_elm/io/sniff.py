@@ -3,6 +3,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError
+from mr_elm.io.foreign import name_binary, name_text
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import find_kind, guess_kind
 from mr_elm.io.lines import BYTE_ORDER_MARK, split_chunk
@@ -45,8 +46,11 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     Raises DataFormatError when the lines are no rows at all.
     """
     binary = ['\0' in line for line in lines]
-    if binary[0] or sum(binary) > len(lines) // 2:
-        raise DataFormatError(f'{path}: expected rows of text, found binary data')
+    foreign = name_binary(lines[0].encode('latin-1'))
+    if foreign or binary[0] or sum(binary) > len(lines) // 2:
+        raise DataFormatError(f'{path}: expected rows of text, found {foreign or "binary data"}')
+    if options.kind == 'auto' and (foreign := name_text(lines)):
+        raise DataFormatError(f'{path}: expected rows, found {foreign}')
     lines = [line for line, is_binary in zip(lines, binary, strict=True) if not is_binary]  # these are bad rows
     kind = guess_kind(lines, str(path)) if options.kind == 'auto' else options.kind
     if find_kind(kind).magic:

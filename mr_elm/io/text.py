@@ -4,10 +4,14 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
 
-def read_number(text: str) -> float | None:
-    """Read a plain decimal number, or return None for any other text."""
+def read_number(text: str, decimal: str = '.') -> float | None:
+    """Read a plain decimal number, or return None for any other text. decimal : its decimal point."""
+    if decimal != '.':
+        if '.' in text:
+            return None
+        text = text.replace(decimal, '.')
     try:
-        return None if '_' in text else float(text)
+        return None if '_' in text or not text.isascii() else float(text)
     except ValueError:
         return None
 

@@ -119,7 +119,7 @@ class Pass:
         with TemporaryDirectory(prefix='mr_elm-') as folder:
             if self.data.encoding is not None:
                 path = os.path.join(folder, 'encoding.json')
-                arguments += ['--encoding', write_json(path, self.data.encoding.to_json())]
+                arguments += ['--column-encoding', write_json(path, self.data.encoding.to_json())]
             engine = self.data.engine
             with (engine.run_job(self.job_class, plan, arguments, self.stage) as finished,
                   self.tree.add_up(engine, finished) if self.tree else nullcontext(finished) as output):

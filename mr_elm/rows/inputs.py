@@ -2,6 +2,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.files.listing import expand_patterns, name_folders
 from mr_elm.files.storage import Entry, is_local, open_ranges, store_of
 from mr_elm.io.blocks import Block
+from mr_elm.io.csv_format import style_facts
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import MAX_CATEGORIES, RowFormat, RowOptions
 from mr_elm.io.kinds import find_binary_kind, find_kind
@@ -17,12 +19,13 @@ from mr_elm.io.packed import MANIFEST, encode_block
 from mr_elm.io.parts import find_cuts
 from mr_elm.io.selection import SHOWN
 from mr_elm.io.sniff import sniff, take_first_lines
-from mr_elm.io.splits import read_stream
+from mr_elm.io.splits import DAMAGE, find_charset, find_opener, hadoop_cuts, read_stream
 from mr_elm.rows.manifest import load_manifest
 from mr_elm.rows.targets import check_labels_of_pack, demand_several_targets, label_facts
 
 READERS = 4  # threads that look at files elsewhere; for each file the hadoop command starts a Java
 MAGIC = 8  # first bytes of a file, which tell its kind
+MUCH = 1 << 16  # first bytes of a file, which tell how its text is encoded
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ class InputPlan:
     @property
     def in_parts(self) -> bool:
         """Tell whether tasks can read only splits that the driver has planned, as where the rows are no lines."""
-        return self.n_tasks is not None or bool(find_kind(self.kind).magic)
+        return self.n_tasks is not None or bool(find_kind(self.kind).magic) or not all(
+            hadoop_cuts(file.path, file.format.charset) for file in self.files)
 
     @property
     def size(self) -> int:
@@ -87,12 +91,8 @@ class InputPlan:
 
     @property
     def input_facts(self) -> dict:
-        """Return what a reader of similar rows must know: kind, and where label and weight stood."""
-        form = self.files[0].format
-        return {'kind': form.kind, 'delimiter': form.delimiter, 'label_column': form.label_column,
-                'weight_column': form.weight_column, 'names': form.names and list(form.names),
-                'label_name': form.label_name, 'weight_name': form.weight_name, 'dropped': list(form.dropped),
-                'positions': form.positions and list(form.positions), **label_facts(form)}
+        """Return what a reader of similar rows must know."""
+        return input_facts(self.files[0].format)
 
     @property
     def needs_encoding(self) -> bool:
@@ -142,6 +142,24 @@ class InputPlan:
                                     for file in self.files])
 
 
+def input_facts(form: RowFormat) -> dict[str, Any]:
+    """Return what a reader of similar rows must know: how lines are written, and where label and weight stood."""
+    dialect = {'decimal': form.decimal, 'header': form.header, 'n_columns': form.n_columns, 'charset': form.charset,
+               'styles': style_facts(form)} if form.kind == 'csv' else {}
+    return {'kind': form.kind, 'delimiter': form.delimiter, **dialect, 'label_column': form.label_column,
+            'weight_column': form.weight_column, 'names': form.names and list(form.names),
+            'label_name': form.label_name, 'weight_name': form.weight_name, 'dropped': list(form.dropped),
+            'positions': form.positions and list(form.positions), **label_facts(form)}
+
+
+def describe_inputs(plan: InputPlan) -> str:
+    """Say in one line how the files of a data set are read; '' where that had not to be decided."""
+    form = plan.files[0].format
+    said = find_kind(form.kind).describe(form)
+    others = f' and {len(plan.files) - 1:,} more' if len(plan.files) > 1 else ''
+    return said and f'{os.path.basename(plan.files[0].path)}{others}: {said}'
+
+
 def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bool = True) -> InputPlan:
     """Make the InputPlan of what the user named.
 
@@ -186,6 +204,7 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
     if first is None:
         return []
     form = first.format
+    options = replace(options, like=options.like or input_facts(form))
     if form.names is not None:
         options = replace(options, names=form.names, label_name=form.label_name or options.label_name,
                           weight_name=form.weight_name or options.weight_name,
@@ -221,12 +240,23 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     with store_of(path).open(path) as stream:
         if kind := find_binary_kind(stream.peek(MAGIC)[:MAGIC]):
             return inspect_parts(entry, kind, options)
-        lines, blank_bytes = take_first_lines(read_stream(stream, entry.path))
+        charset = options.charset or detect_charset(stream, path, entry.path)
+        lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
     if not lines:
         return None
-    form = sniff(lines, entry.path, options, blank_bytes)
+    form = replace(sniff(lines, entry.path, options, blank_bytes), charset=charset)
     demand_several_targets(entry.path, form, options)
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
+
+
+def detect_charset(stream: Any, path: str, name: str) -> str | None:
+    """Return the encoding of the text of an open file by its first bytes; see `find_charset`. name : of the file."""
+    opener = find_opener(name)
+    if opener is None:
+        return find_charset(stream.peek(MUCH)[:MUCH])
+    with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, opener(packed, 'rb') as plain:
+        return find_charset(plain.read(MUCH))
+    return None
 
 
 def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | None:

@@ -1,5 +1,6 @@
 """Declare the options that say how rows are written, the same for commands and for stages run by hand."""
 import argparse
+import codecs
 import csv
 from collections.abc import Callable
 
@@ -23,6 +24,10 @@ def add_row_arguments(add: Callable) -> None:
         help=AdvancedHelp('how rows are written (default: detected from the file)'))
     add('--delimiter', type=read_delimiter, default='auto', metavar='X',
         help=AdvancedHelp('one character, or "space" for white space (default: detected from the file)'))
+    add('--decimal', choices=('auto', '.', ','), default='auto',
+        help=AdvancedHelp('the decimal point of a csv file (default: detected from the file)'))
+    add('--encoding', type=read_charset, metavar='NAME', help=AdvancedHelp(
+        'how text is encoded, such as latin-1 or cp1252 (default: UTF-8, or UTF-16 where the file begins so)'))
     add('--header', choices=('auto', 'yes', 'no'), default='auto',
         help=AdvancedHelp('whether the first line of a csv file names the columns (default: detected from the file)'))
     add('--label-column', metavar='NAME|INDEX',
@@ -96,6 +101,17 @@ def read_delimiter(text: str) -> str | None:
     return character
 
 
+def read_charset(text: str) -> str | None:
+    """Read the name of an encoding of text; None for UTF-8."""
+    try:
+        name = codecs.lookup(text).name
+        'a'.encode(name)
+    except (LookupError, ValueError):
+        raise argparse.ArgumentTypeError(f'expected the name of an encoding of text, such as latin-1, found {text!r}'
+                                         ) from None
+    return None if name in ('utf-8', 'ascii') else name
+
+
 def read_separator(text: str) -> str:
     """Read --labels-separator: one character or more that are no white space."""
     if not text.strip():
@@ -118,6 +134,6 @@ def row_options(args: argparse.Namespace, **known: object) -> RowOptions:
         'weight_column': None if args.weight_column == 'none' else args.weight_column,
         'label_column': 0 if args.label_column is None else args.label_column,
         'n_features': args.n_features, 'max_features': args.max_features, 'columns': args.columns, 'drop': args.drop,
-        'missing_labels': args.missing_labels,
+        'missing_labels': args.missing_labels, 'decimal': args.decimal, 'charset': args.encoding,
         **{name: getattr(args, name) for name in ('encode', 'max_categories', 'targets', 'labels_separator')
            if hasattr(args, name)}, **known})

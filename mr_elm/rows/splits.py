@@ -36,7 +36,7 @@ def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
 
 def find_end(file: InputFile, start: int, wanted: int) -> int:
     """Return the end of a split: as wanted, or the nearest one that the file allows."""
-    if is_compressed(file.path):
+    if is_compressed(file.path) or file.format.charset:
         return file.size
     ends = [cut for cut in (*file.cuts, file.size) if cut > start]
     return min(ends, key=lambda end: abs(end - wanted)) if file.cuts else min(wanted, file.size)
@@ -66,4 +66,4 @@ def read_lines(file: dict[str, Any], start: int, length: int) -> Iterator[bytes]
     """Yield the chunks of whole lines of a split, wherever the file is."""
     with (open_ranges(file['uri']) as source,
           open(source, 'rb') if isinstance(source, str) else BufferedReader(source, CHUNK) as stream):
-        yield from read_stream(stream, file['path'], start, length)
+        yield from read_stream(stream, file['path'], start, length, file['format'].get('charset'))

@@ -15,7 +15,6 @@ from mr_elm.compiled import LOOPS
 from mr_elm.features import fused
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel, row_squares
-from mr_elm.io.fields import find_fields
 from mr_elm.solvers.box.box_qp import BoxQP, Settings
 from mr_elm.solvers.box.node_dual import solve_node_dual
 from mr_elm.solvers.box.path import ready_rows, walk_folds
@@ -41,10 +40,7 @@ def small_problems() -> Iterator[tuple[Any, Floats]]:
 
 
 def warm() -> None:
-    """Solve small problems by every rule, over every kind of rows, in both precisions; read rows, and sum them up."""
-    for column in find_fields(b'1,2\n', ',', 2) or ():
-        column.numbers()
-        column.count()
+    """Solve small problems by every rule, over every kind of rows, in both precisions; sum rows up."""
     high, low, values = np.zeros((3, N, N))
     for part in (values, values[:-1, :-1]):  # all columns, or some of them
         add_triangle(high[:len(part), :len(part)].copy(), low[:len(part), :len(part)].copy(), part, 1.0)

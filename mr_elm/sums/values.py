@@ -3,22 +3,32 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, UnsuitableWarning
 from mr_elm.io.columns import MISSING, Values
 from mr_elm.io.encoding import CATEGORY, Column, Encoding
 from mr_elm.io.formats import MAX_CATEGORIES, RowError
-from mr_elm.io.text import quote, read_number
+from mr_elm.io.text import quote
 from mr_elm.typing import Floats
 
 MAX_VALUES = 10_000  # distinct values of a category
-ISO_DATE = re.compile(r'\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?')
+TIME = r'\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?'
+MONTH = r'(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?'
+DAY = (rf'(\d{{4}}([-/. ])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/. ])\d{{1,2}}\3\d{{2}}(\d\d)?'
+       rf'|\d{{1,2}}[-/. ]{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}})')
+DATE = re.compile(rf'{DAY}([T ] ?{TIME})?|{TIME}', re.IGNORECASE)
+FEW = 0.1   # share of the values of a column that are text, below which numbers were meant
+MANY = 0.9  # share of the rows, above which different texts are names rather than categories
+FEWEST = 20  # rows that tell so
+NUMBER_WITH_SIGNS = re.compile(r"[-+$€£¥₹% ]*\d[\d.,' \u00a0]*[-+$€£¥₹% ]*")
 
 
 @dataclass
@@ -27,7 +37,7 @@ class ColumnValues:
 
     counts : value as text -> rows, '' for a missing one; None once more than MAX_VALUES distinct ones were seen.
     weight, mean : sum of the weights of the rows with a number, and the mean of these numbers.
-    missing, texts, dates : rows without a value, with one that is no number, and with one that is an ISO date.
+    missing, texts, dates : rows without a value, with one that is no number, and with one that is a date or a time.
     example : the first text in byte order, '' without one.
     """
 
@@ -43,28 +53,15 @@ class ColumnValues:
     def of(cls, values: Values, weights: Floats | None = None) -> ColumnValues:
         """Count the values of some rows; weights (n,) say how often each counts, once by default."""
         counts = values.count()
-        texts = {text: n for text, n in counts.items() if text != MISSING and read_number(text) is None}
+        texts = {text: n for text, n in counts.items() if text != MISSING and values.read(text) is None}
         numbers = read_numbers(values, counts) if texts else values.numbers()
         return cls._of_texts(counts, texts, weigh(numbers, weights))
-
-    @classmethod
-    def of_counts(cls, counts: Counter[str], weights: Mapping[str, float]) -> ColumnValues:
-        """Make the counts of a column from how often each value occurs, and the sum of the weights of its rows."""
-        texts, numbers = {}, {}
-        for text, n in counts.items():
-            number = read_number(text)
-            if number is None and text != MISSING:
-                texts[text] = n
-            elif number is not None and math.isfinite(number):
-                numbers[text] = number
-        found = weigh(np.array(list(numbers.values())), np.array([weights[text] for text in numbers]))
-        return cls._of_texts(counts, texts, found)
 
     @classmethod
     def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], found: tuple[float, float]) -> ColumnValues:
         """Make the counts of all values. texts : those that are no numbers. found : weight and mean of the numbers."""
         return cls(counts if len(counts) <= MAX_VALUES else None, *found, counts[MISSING], sum(texts.values()),
-                   sum(n for text, n in texts.items() if ISO_DATE.fullmatch(text)), min(texts, default=''))
+                   sum(n for text, n in texts.items() if DATE.fullmatch(text)), min(texts, default=''))
 
     @classmethod
     def of_numbers(cls, numbers: Floats, weights: Floats | None = None) -> ColumnValues:
@@ -102,32 +99,6 @@ class ColumnValues:
         return cls(**{**record, 'counts': None if counts is None else Counter(counts)})
 
 
-class GrowingValues:
-    """Count the values of one column block by block; text that compiled code reads is counted by it, too.
-
-    total : ColumnValues of what is not in the counter.
-    """
-
-    def __init__(self) -> None:
-        self.total = ColumnValues()
-        self.counter: Any = None
-
-    def add(self, values: Values, weights: Floats | None = None) -> None:
-        """Count the values of some more rows."""
-        if self.total.counts is not None and hasattr(values, 'make_counter'):
-            self.counter = self.counter or values.make_counter(MAX_VALUES)
-            if self.counter.add(values, weights):
-                return
-        self.total = self.finish().add(values, weights)
-
-    def finish(self) -> ColumnValues:
-        """Return what was counted."""
-        if self.counter is not None:
-            self.total = self.total.merge(ColumnValues.of_counts(*self.counter.counts()))
-            self.counter = None
-        return self.total
-
-
 def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]:
     """Return the sum of the weights of finite numbers, and their mean; weights are 1 by default.
 
@@ -144,7 +115,7 @@ def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]
 
 def read_numbers(values: Values, counts: Iterable[str]) -> Floats:
     """Return the values that are numbers, NaN for all others, from the distinct ones: (n,)."""
-    table = [math.nan if number is None else number for number in map(read_number, counts)]
+    table = [math.nan if number is None else number for number in map(values.read, counts)]
     return np.array(table)[values.codes({text: i for i, text in enumerate(counts)}, 0)]
 
 
@@ -169,6 +140,25 @@ def choose_encoding(names: Sequence[str], values: Sequence[ColumnValues], max_ca
                           for name, column in zip(names, values, strict=True)))
 
 
+def warn_of_category(name: str, values: ColumnValues) -> None:
+    """Warn where the values of a category look like numbers, or like names of the rows."""
+    counts = values.counts or Counter()
+    n_rows = sum(counts.values()) - values.missing
+    n_values = len(counts) - (MISSING in counts)
+    if 0 < values.texts < FEW * n_rows:
+        warnings.warn(f'column {name!r} is a category, because {values.texts:,} of {n_rows:,} values are no numbers, '
+                      f'such as {quote(values.example)}: mend these rows if all are numbers', UnsuitableWarning,
+                      stacklevel=2)
+    elif any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, FEWEST))) and n_values > FEWEST:
+        warnings.warn(f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
+                      f'{quote(values.example)}: write them all alike, or without signs, if they are numbers',
+                      UnsuitableWarning, stacklevel=2)
+    elif n_rows >= FEWEST and n_values > MANY * n_rows:
+        warnings.warn(f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
+                      f'{quote(values.example)}: leave it out if they are names of the rows (--drop {name})',
+                      UnsuitableWarning, stacklevel=2)
+
+
 def choose_column(name: str, values: ColumnValues, max_categories: int = MAX_CATEGORIES,
                   is_category: bool = False) -> Column:
     """Choose how one column becomes features."""
@@ -182,6 +172,7 @@ def choose_column(name: str, values: ColumnValues, max_categories: int = MAX_CAT
         raise DataFormatError(f'column {name!r} holds text such as {quote(values.example)}, expected at most '
                               f'{MAX_VALUES:,} different values of a category, found more: leave it out with '
                               f'--drop {name}')
+    warn_of_category(name, values)
     counts = values.counts
     frequent = sorted(counts, key=lambda text: (-counts[text], text.encode()))[:max_categories]
     return Column(name, CATEGORY, categories=tuple(sorted(frequent, key=str.encode)))

@@ -13,7 +13,8 @@ from emr.conftest import REQUIREMENTS
 
 ENTRY = re.compile(r'([\w-]+)==([\w.]+)((?: +--hash=sha256:[0-9a-f]{64})+)')
 # one wheel; others have one for each kind of machine
-OF_ALL_MACHINES = ('fsspec', 'threadpoolctl', 'boto3', 'botocore', 'jmespath', 'python-dateutil', 's3transfer', 'six', 'urllib3')
+OF_ALL_MACHINES = ('fsspec', 'threadpoolctl', 'boto3', 'botocore', 'jmespath', 'python-dateutil', 's3transfer', 'six',
+                   'urllib3')
 ON_NODES = {'numpy', 'scipy', 'numba', 'threadpoolctl', 'pybase64', 'boto3', 'pyarrow', 'fsspec'}
 
 

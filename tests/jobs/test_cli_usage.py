@@ -90,7 +90,7 @@ def test_an_error_nobody_thought_of_is_one_sentence_too(elm, rows, tmp_path, mon
     def fail(*arguments):
         raise ZeroDivisionError('two\nlines')
     monkeypatch.setattr('mr_elm.drivers.pesvm.train', fail)
-    done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz')
+    done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-q')
     assert done == (1, '', 'mr-elm: ZeroDivisionError: two lines (--debug shows where)\n')
 
 
@@ -98,7 +98,7 @@ def test_an_interrupt_is_not_an_error_with_a_trace(capsys, rows, tmp_path, monke
     def interrupt(*arguments):
         raise KeyboardInterrupt
     monkeypatch.setattr('mr_elm.drivers.pesvm.train', interrupt)
-    assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz')]) == 130
+    assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz'), '-q']) == 130
     assert capsys.readouterr().err == 'mr-elm: interrupted\n' and not (tmp_path / 'm.npz').exists()
 
 

@@ -34,12 +34,7 @@ def write_parquet(labels, X, path, type=None):
     pq.write_table(pa.table(columns), path)
 
 
-def write_npy(labels, X, path):
-    with path.open('wb') as stream:
-        np.savez(stream, X=X, y=np.array(labels))
-
-
-WRITERS = {'csv': write_csv, 'libsvm': write_libsvm, 'parquet': write_parquet, 'npz': write_npy,
+WRITERS = {'csv': write_csv, 'libsvm': write_libsvm, 'parquet': write_parquet,
            'decimal': partial(write_parquet, type=pa.decimal128(38, 0))}
 
 
@@ -146,7 +141,7 @@ def test_neighbours_stay_apart_in_packs_updates_merges_and_when_rows_leave(elm, 
 def test_numbers_of_floats_are_the_integers_that_they_hold(train, score, tmp_path):
     labels = [2.0**60, 2.0**60 + 2**10, 0.5] * 8
     X = draw_rows(labels)
-    for name in ('parquet', 'npz'):
+    for name in ('parquet',):
         WRITERS[name](labels, X, tmp_path / 'floats')
         header, _ = train(tmp_path / 'floats', '--nu', 1000)
         assert list(map(Fraction, header['classes'])) == sorted(map(Fraction, set(labels)))
@@ -191,7 +186,7 @@ def table_with(label, tmp_path, form):
     return tmp_path / f'rows.{form}'
 
 
-@pytest.mark.parametrize('form', ['csv', 'quoted', 'libsvm', 'parquet', 'npz'])
+@pytest.mark.parametrize('form', ['csv', 'quoted', 'libsvm', 'parquet'])
 def test_a_missing_label_is_a_bad_row_in_every_format(form, elm, train, write, tmp_path):
     for text in MISSING:
         path = table_with(text, tmp_path, form)
@@ -216,7 +211,7 @@ def test_a_null_or_nan_is_a_missing_label_whatever_texts_are(labels, words, trai
     assert header['n_rows_used'] == 16 and 'rows left out: 4 missing label' in said and len(header['classes']) == 2
 
 
-@pytest.mark.parametrize('form', ['csv', 'libsvm', 'parquet', 'npz'])
+@pytest.mark.parametrize('form', ['csv', 'libsvm', 'parquet'])
 def test_a_regression_has_missing_targets_too(form, train, tmp_path):
     labels, X = [*map(float, range(18)), float('nan'), 19.0], draw_rows(NAMES)
     WRITERS[form](labels if form != 'csv' else [*labels[:18], 'NA', 19.0], X, tmp_path / 'rows')
@@ -252,7 +247,7 @@ def test_other_texts_may_stand_for_a_missing_label_and_stay_in_the_model(elm, tr
         assert '1 missing label' in done.err
 
 
-@pytest.mark.parametrize('form', ['csv', 'libsvm', 'parquet', 'npz'])
+@pytest.mark.parametrize('form', ['csv', 'libsvm', 'parquet'])
 def test_a_number_may_stand_for_a_missing_label(form, train, tmp_path):
     labels = [0.0, 1.0, 2.0, -9.0] * 5
     WRITERS[form](labels, draw_rows(labels), tmp_path / 'rows')

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from mr_elm.estimators import ESVMClassifier
-from mr_elm.io import csv_rows
 from mr_elm.io.store import load_arrays
 
 NAMES = ['id', 'age', 'city', 'income', 'label', 'times']
@@ -195,15 +194,6 @@ def test_a_training_by_hand_makes_the_same_model(write, train, elm, tmp_path):
     subprocess.run(['sh', '-e'], input=script, cwd=tmp_path, env={**os.environ, 'PATH': search}, text=True, check=True,
                    capture_output=True)
     assert same_arrays(model, tmp_path / 'hand.npz')
-
-
-def test_how_much_text_a_process_has_read_changes_no_bit(write, train, monkeypatch):
-    for seed in range(5):
-        path, models = write('a.csv', to_csv(make_table(150, seed))), []
-        for n_bytes in (0, 10**9):
-            monkeypatch.setitem(csv_rows.COUNTED, 'text', n_bytes)
-            models.append(train(path, *OPTIONS, name=f'{seed} {n_bytes}.npz'))
-        assert same_arrays(*models)
 
 
 def test_new_rows_join_a_model_of_categories(write, train, elm, predict, tmp_path):

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, UnsuitableWarning
 from mr_elm.io.columns import MISSING_TEXTS, CodedColumn, NumberColumn, Table, TextColumn, stack_tables
 from mr_elm.io.encoding import Column, Encoding
-from mr_elm.io.fields import find_fields
 from mr_elm.io.formats import RowError
-from mr_elm.sums.values import MAX_VALUES, ColumnValues, GrowingValues, choose_column, choose_encoding
+from mr_elm.sums.values import MAX_VALUES, ColumnValues, choose_column, choose_encoding
 
 CITIES = ['Oslo', '', 'Rome', 'Oslo', 'Bern', 'NA', 'Rome', 'Oslo']
 AGES = ['31', '', '4.5', 'nan', '1e1', '-2', 'null', '31']
@@ -81,25 +80,6 @@ def test_counts_do_not_depend_on_how_rows_are_cut(cuts):
         assert {**vars(total), 'mean': 0} == {**vars(whole), 'mean': 0}
 
 
-@pytest.mark.parametrize('texts', [
-    CITIES * 9, AGES * 9, ['007', '7', ' 7', 'x', '1e3', 'inf', '2026-01-31', 'é'] * 9,
-    [f'{i}' for i in range(MAX_VALUES - 1)] + ['', '3', '5'], [f'{i}' for i in range(MAX_VALUES)] * 2 + ['unknown', ''],
-    [f'{i}' for i in range(2 * MAX_VALUES)]], ids=['text', 'numbers', 'mixed', 'most', 'late text', 'many'])
-@pytest.mark.parametrize('weighted', [False, True])
-def test_compiled_code_counts_values_as_python_does(texts, weighted):
-    grown, weights = GrowingValues(), np.random.default_rng(0).uniform(0.5, 2, len(texts))
-    expected = ColumnValues()
-    for start in range(0, len(texts), 4000):
-        part = slice(start, start + 4000)
-        lines = ''.join(f'y,{text}\n' for text in texts[part])
-        column, given = find_fields(lines.encode(), ',', 2)[1], weights[part] if weighted else None
-        grown.add(column, given)
-        expected = expected.add(TextColumn([text.strip() for text in texts[part]]), given)
-    found = grown.finish()
-    assert (found.weight, found.mean) == pytest.approx((expected.weight, expected.mean))
-    assert {**vars(found), 'mean': 0, 'weight': 0} == {**vars(expected), 'mean': 0, 'weight': 0}
-
-
 def test_the_mean_is_of_the_numbers_by_their_weights():
     numbers = np.array([as_number(text) for text in AGES])
     weights = np.arange(1.0, 9.0)
@@ -127,7 +107,10 @@ def test_the_most_frequent_categories_are_kept_and_ties_go_by_bytes():
 
 @pytest.mark.parametrize('texts, words', [
     ([f'v{i}' for i in range(MAX_VALUES + 1)], ["'x'", 'at most 10,000', '--drop x']),
-    ([f'2026-01-{i:02}' for i in range(1, 29)] + [''], ["'x'", 'dates', '2026-01-01', '--drop x'])])
+    ([f'2026-01-{i:02}' for i in range(1, 29)] + [''], ["'x'", 'dates', '2026-01-01', '--drop x']),
+    *(([text.format(i) for i in range(1, 29)], ["'x'", 'dates', '--drop x']) for text in (
+        '{}/01/2021', '01/{:02}/21', '{:02}.01.2021', '2021/1/{}', '{} Jan 2021', 'Jan {}, 2021', '{:02}:30:00',
+        '{:02}/01/2021 10:00', '2021-01-{:02}T10:00:00Z', '{:02}-Jan-21'))])
 def test_columns_that_are_no_features_are_refused(texts, words):
     with pytest.raises(DataFormatError) as caught:
         choose_column('x', ColumnValues.of(TextColumn(texts)))
@@ -163,3 +146,19 @@ def test_text_and_infinite_numbers_are_no_numbers():
     for text, word in (('old', "'old'"), ('inf', 'infinite'), ('1_0', "'1_0'")):
         with pytest.raises(RowError, match=f"'age'.*{word}"):
             encoding.encode(Table((TextColumn(['1', text]),), 2))
+
+
+@pytest.mark.parametrize('texts, words', [
+    (['1', '2', '3', '4', '5'] * 20 + ['five'], ['1 of 101 values', 'five']),
+    ([f'{i},{i:03}.5' for i in range(1, 60)] + ['12 $'], ['60 different values in 60 rows', 'if they are numbers']),
+    ([f'customer {i}' for i in range(60)], ['60 different values in 60 rows', '--drop x'])])
+def test_categories_that_may_be_meant_otherwise_are_named(texts, words):
+    with pytest.warns(UnsuitableWarning) as caught:
+        choose_column('x', ColumnValues.of(TextColumn(texts)))
+    assert len(caught) == 1 and all(word in str(caught[0].message) for word in ["'x'", *words])
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('texts', [['a', 'b'] * 30, ['a', 'b', 'c'], ['1', '2', 'x', 'y'] * 9, ['S1', 'S2'] * 20])
+def test_plain_categories_are_taken_without_a_word(texts):
+    assert choose_column('x', ColumnValues.of(TextColumn(texts))).kind == 'category'

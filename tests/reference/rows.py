@@ -25,10 +25,10 @@ def csv_fields(line, delimiter):
     """Split at the delimiter, but not between quotes; a doubled quote is one."""
     fields, i = [], 0
     while True:
-        while line[i:i + 1] == ' ':
+        while line[i:i + 1] and line[i] in {' ', '\t'} - {delimiter}:
             i += 1
-        text, i = quoted_field(line, i + 1) if line[i:i + 1] == '"' else plain_field(line, i, delimiter)
-        fields.append(text.strip(SPACE))
+        text, i = quoted_field(line, i + 1, delimiter) if line[i:i + 1] == '"' else plain_field(line, i, delimiter)
+        fields.append(text.strip(' \t'))
         if i == len(line):
             return fields
         if line[i] != delimiter:
@@ -40,16 +40,20 @@ def plain_field(line, i, delimiter):
     """Return the text up to the next delimiter and its place."""
     end = line.find(delimiter, i)
     end = len(line) if end < 0 else end
+    if line[i:end].rstrip(' \t').endswith('"'):
+        raise ValueError('a quote that closes nothing')
     return line[i:end], end
 
 
-def quoted_field(line, i):
+def quoted_field(line, i, delimiter):
     """Return the text up to the closing quote and the place behind it."""
     text = ''
     while True:
         if i >= len(line):
             raise ValueError('open quote')
         if line[i] == '"' and line[i + 1:i + 2] != '"':
+            while line[i + 1:i + 2] in {' ', '\t'} - {delimiter}:
+                i += 1
             return text, i + 1
         i += 1 if line[i] != '"' else 2
         text += line[i - 1]
@@ -60,7 +64,7 @@ def csv_row(line, delimiter, n_columns):
     fields = csv_fields(line, delimiter)
     if len(fields) != n_columns or '\0' in line:
         raise ValueError(line)
-    return label(fields[0]), [number(text.strip()) for text in fields[1:]]
+    return label(fields[0]), [number(text) for text in fields[1:]]
 
 
 def libsvm_row(line, limit):
