@@ -4,11 +4,10 @@ from dataclasses import replace
 
 from mr_elm import sparse as sp
 from mr_elm.io.blocks import Block
-from mr_elm.io.packed import encode_block
 from mr_elm.io.wire import make_key
+from mr_elm.io.wire_rows import BLOCK
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.kernel import ColumnsTask
-from mr_elm.streaming.mr_pack import PackedProtocol
 from mr_elm.streaming.problem_stage import ProblemStage
 
 
@@ -16,12 +15,9 @@ class MRColumns(ProblemStage):
     """Turn the scaled rows into columns, the input of mr_kernel.
 
     Input:  <split, rows>, text or packed
-    Output: <mr_elm-block, JSON TAB base64>
-                a packed block whose rows are columns of the scaled data, a feature
+    Output: <block COLUMN, [X]>
+                X are the columns COLUMN, COLUMN + 1, ... of the scaled data, a row
                 each: N numbers, in the order of the input rows
-            <mr_elm-end, JSON>
-                a record about the input (see below): its kind, its coordinates as
-                the list `place`, and its fields
 
     Map:    scale each block, cut it into groups of columns.
     Reduce: put the rows of a group in input order, and transpose them.
@@ -33,7 +29,6 @@ class MRColumns(ProblemStage):
     """
 
     TASK = ColumnsTask
-    OUTPUT_PROTOCOL = PackedProtocol
 
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send each group of columns of a block."""
@@ -48,7 +43,7 @@ class MRColumns(ProblemStage):
     def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
         """Write the columns of a group."""
         X = rows.X.toarray() if sp.issparse(rows.X) else rows.X
-        yield '', encode_block(Block(X.T))
+        yield make_key(BLOCK, *place), [X.T]
 
 
 if __name__ == '__main__':

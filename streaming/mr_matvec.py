@@ -26,8 +26,8 @@ def cut_rows(matrix: str, rows: Floats) -> Iterator[Block]:
 class MRMatvec(MRRows):
     """Compute U'T and V S^-1: Algorithm 2, corrected.
 
-    Input:  <split, rows of U' and of V>: packed blocks whose labels are `MATRIX
-            ROW`: U or V, and the number of the first row
+    Input:  <block MATRIX ROW, [rows]>: rows of U' or of V; MATRIX is U or V, ROW
+            the number of the first of them
     Output: --emit blocks: <block MATRIX ROW, [P]>
                 the rows ROW, ROW + 1, ... of U'T, K numbers each, or of V S^-1, as
                 many numbers each as there are singular values

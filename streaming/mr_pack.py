@@ -1,61 +1,83 @@
-"""Pack the rows of a data set into binary blocks, one a line."""
+"""Pack the rows of a data set: each task writes a file of Parquet of its own, whose row groups are blocks."""
+import os
+import tempfile
+import uuid
 from collections.abc import Iterator
-from typing import Any
+from contextlib import ExitStack
 
 import numpy as np
-from mrjob.protocol import RawValueProtocol
 
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
+from mr_elm.files.storage import store_of
 from mr_elm.io.blocks import Block
-from mr_elm.io.packed import cut_to_records, encode_block, encode_end
-from mr_elm.io.wire import split_key
+from mr_elm.io.packs import PackWriter, sum_footer
+from mr_elm.io.wire import make_key
 from mr_elm.streaming.stage import MRRows, Pair, Place
 
-
-class PackedProtocol(RawValueProtocol):
-    """Write packed blocks, which are bytes of one line, and records about the input as end lines."""
-
-    def write(self, key: str, value: Any) -> bytes:
-        """Write a line, without its end."""
-        if isinstance(value, bytes):
-            return value
-        kind, coordinates = split_key(key)
-        return encode_end({'kind': kind, 'place': [int(c) for c in coordinates], **value})
+FILE = 'file'
 
 
 class MRPack(MRRows):
-    """Write rows as packed blocks, a line each. There are no reducers.
+    """Write rows as files of Parquet, one a task. There are no reducers.
 
     Input:  <split, rows>, text
-    Output: <mr_elm-block, JSON TAB base64>
-                up to --block-rows rows: the header of the block and its numbers
-            <mr_elm-end, JSON>
-                a record about the input (see below): its kind, its coordinates as
-                the list `place`, and its fields; it closes what a task wrote
+    Output: <file FILE START, JSON>
+                the file that a task wrote to the folder --into, of the rows of the
+                split FILE START and those behind it: name; rows; groups, how many
+                row groups; footer, the CRC-32 of its footer. A task without rows
+                writes none
 
-    Map:    pack each block.
+    Map:    write each block of up to --block-rows rows as a row group.
 
-    docs/wire.md describes both lines to the byte.
+    Each attempt of a task writes a file of another name. Those that FILE records
+    name are the pack; other files in the folder are left-overs.
+    docs/wire.md describes the files.
     """
 
-    OUTPUT_PROTOCOL = PackedProtocol
     MAP_ONLY = True
     ENCODED = True
+    REQUIRED = ('into',)
 
     def configure_args(self) -> None:
-        """Add how features are kept."""
+        """Add where the files go, and how features are kept."""
         super().configure_args()
+        self.add_passthru_arg('--into', metavar='FOLDER', help='where tasks write their files')
         self.add_passthru_arg('--dtype', choices=('float32', 'float64'), default='float64',
                               help='how to keep features (default: %(default)s)')
 
-    def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
-        """Pack a block."""
+    def map_begin(self) -> None:
+        """Start with nothing written."""
+        self.first: Place = []
+        self.stack = ExitStack()
+
+    def map_block(self, block: Block, place: Place) -> None:
+        """Write a block."""
         values = getattr(block.X, 'numbers', block.X.data if sp.issparse(block.X) else block.X)
         if self.options.dtype == 'float32' and np.abs(values).max(initial=0) > np.finfo('float32').max:
             raise DataFormatError('expected numbers within the range of float32, found larger ones')
-        for piece in cut_to_records(block):
-            yield '', encode_block(piece, self.options.dtype)
+        if not self.first:
+            self.first = place[:2]
+            self.folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-'))
+            form = self.plan['files'][0]['format']
+            names = self.encoding.names if self.encoding else form['names'] and list(form['names'])
+            self.writer = PackWriter(os.path.join(self.folder, 'rows'), self.options.dtype, names=names,
+                                     target_names=form['target_names'] and list(form['target_names']))
+        self.writer.write(block)
+
+    def map_end(self) -> Iterator[Pair]:
+        """Put the file where it belongs, under a name of its own that sorts as its rows do."""
+        if not self.first:
+            return
+        with self.stack:
+            self.writer.close()
+            number, start = self.first
+            name = f'{number:06d}-{start:015d}-{uuid.uuid4().hex}.parquet'
+            store = store_of(self.options.into)
+            store.make_folder(self.options.into)
+            store.put(self.writer.path, f'{self.options.into}/{name}')
+            yield make_key(FILE, *self.first), {'name': name, 'rows': self.writer.n_rows,
+                                                'groups': self.writer.n_groups, 'footer': sum_footer(self.writer.path)}
 
 
 if __name__ == '__main__':

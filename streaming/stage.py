@@ -23,7 +23,6 @@ from mr_elm.io.encoded_rows import spread
 from mr_elm.io.encoding import read_encoding
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.json_file import read_json
-from mr_elm.io.packed import END_MARK, decode_end
 from mr_elm.io.parsed_rows import open_kept
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import CHUNK, read_whole_lines
@@ -245,9 +244,6 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
         for line in lines:
             if line.startswith(ABOUT_INPUT):
                 take(*WireProtocol().read(line))
-            elif line.startswith(END_MARK):
-                facts = decode_end(line.rstrip(b'\n'))
-                take(make_key(facts.pop('kind'), *facts.pop('place')), facts)
             yield line
 
     def reducer(self, key: str, values: Iterable[Any]) -> Iterator[Pair]:

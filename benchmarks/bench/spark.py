@@ -20,10 +20,10 @@ from benchmarks.bench.pesvm import D, Files, L, apply_sigmoid, draw_layer, save_
 from mr_elm.drivers.kelm_stages import make_product
 from mr_elm.engines import make_engine
 from mr_elm.engines.spark.session import demand_java, import_pyspark, open_context
+from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.json_file import write_json
-from mr_elm.io.packed_reader import PackedReader
-from mr_elm.io.splits import read_split
+from mr_elm.io.packs import PackParts
 from mr_elm.io.store import save_arrays
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
@@ -63,7 +63,8 @@ class Session:
     def arrays(self, packed: Path) -> list[str]:
         """Write the rows of a packed folder as an array for each core; the paths."""
         file, = plan_inputs([str(packed)], RowOptions()).files
-        X = np.concatenate([block.X for block in PackedReader(file.format).blocks(read_split(file.path))])
+        parts = PackParts(file.path, file.path)
+        X = np.concatenate([block.X for _, block in parts.read(range(len(parts.sizes)), file.format, BLOCK_ROWS)])
         paths = [str(self.folder / f'{len(X)}-{number}.npy') for number in range(CORES)]
         for path, part in zip(paths, np.array_split(X, CORES), strict=True):
             np.save(path, part)

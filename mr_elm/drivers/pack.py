@@ -1,4 +1,4 @@
-"""Pack a data set: write its rows as binary blocks, read them back for their statistics, close with a manifest."""
+"""Pack a data set: write its rows as files of Parquet, read them back for their statistics, close with a manifest."""
 import os
 import tempfile
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from mr_elm.files.storage import Entry, store_of
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowOptions
 from mr_elm.io.frames import open_stream
-from mr_elm.io.packed import count_record_rows
+from mr_elm.io.packs import count_record_rows
+from mr_elm.io.wire import split_key
 from mr_elm.passes.data_set import DataSet
-from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.checks import demand_rows
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.manifest import write_manifest
-from mr_elm.streaming.mr_pack import MRPack
+from mr_elm.streaming.mr_pack import FILE, MRPack
 from mr_elm.sums.summary import Summary
 
 
@@ -65,11 +65,10 @@ def pack(patterns: Sequence[str | Entry], folder: str, options: RowOptions, engi
     if found:
         store.remove(folder)  # Hadoop writes to new folders only
     arguments = ['--dtype', packing.dtype, '--block-rows', str(packing.block_rows)]
-    with (engine.output_arguments(folder) as target,
-          text.run(MRPack, [*target, *arguments], 'packing').finished() as finished):
-        closed = close_pack(text, finished, options, packing)
-        engine.deliver(finished, folder)
-    return closed
+    with engine.attempts_folder(folder) as attempts:
+        pairs = sorted(text.run(MRPack, ['--into', attempts, *arguments], 'packing'))
+        files = [facts for key, facts in pairs if split_key(key)[0] == FILE]
+        return close_pack(text, [f'{attempts}/{file["name"]}' for file in files], folder, options, packing)
 
 
 def pack_stream(source: Any, folder: str, label: str | None = None, task: str = 'classification',
@@ -103,20 +102,26 @@ def choose_block_rows(plan: InputPlan, block_rows: int) -> int:
     return count_record_rows(form.width, block_rows) if encoding is None and form.n_columns else block_rows
 
 
-def close_pack(text: DataSet, finished: Finished, options: RowOptions,
+def close_pack(text: DataSet, paths: list[str], folder: str, options: RowOptions,
                packing: Packing) -> tuple[Summary, Accounts]:
-    """Read the blocks back, check that no row is missing, and write the manifest. text : DataSet that was packed."""
-    folder, plan = finished.folder, text.plan
-    packed = DataSet(plan_inputs([folder], replace(options, kind='packed'), closed=False), text.engine)
+    """Read the blocks back, check that no row is missing, put the files into their folder, and write the manifest.
+
+    text : DataSet that was packed. paths : of the files that its tasks wrote, in input order.
+    """
+    plan, accounts = text.plan, text.first
+    if accounts is None or not paths:
+        raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
+    packed = DataSet(plan_inputs(paths, replace(options, kind='packed'), closed=False), text.engine)
     summary = replace(survey(packed), encoding=plan.encoding)
-    accounts = Accounts.of_packing(plan, packed.first)
-    accounts.map_input_records = finished.map_input_records
-    text.reconcile(accounts)
     demand_rows(plan, summary)
     if accounts.used != summary.n_rows:
         raise AccountingError(f'{folder}: {accounts.used} rows were packed, {summary.n_rows} can be read back')
     warn_of_labels(packed, summary)
+    files = []
+    for number, file in enumerate(packed.plan.files):
+        files.append({'name': f'part-{number:05d}.parquet', 'rows': file.n_rows, 'footer': file.footer})
+        store_of(folder).move(file.path, f'{folder}/{files[-1]["name"]}')
     task = 'regression' if options.numeric_labels else 'classification'
     write_manifest(folder, summary.to_manifest({**asdict(packing), 'task': task, 'input': plan.input_facts,
-                                                'rejected': dict(accounts.reasons)}))
+                                                'rejected': dict(accounts.reasons), 'files': files}))
     return summary, accounts

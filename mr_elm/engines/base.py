@@ -123,6 +123,13 @@ class Engine:
     def deliver(self, finished: Finished, folder: str) -> None:
         """Move the output of a job to the folder that was asked for by `output_arguments`, unless it is there."""
 
+    @contextmanager
+    def attempts_folder(self, folder: str) -> Iterator[str]:
+        """Give a folder where attempts of tasks leave files for an output folder; this vanishes when anything fails."""
+        with self.output_arguments(folder):
+            yield f'{folder}/_attempts'
+            store_of(folder).remove(f'{folder}/_attempts')
+
     def task_times(self, running: Any) -> dict[str, object]:
         """Return what is known of the tasks of a job that has ended, see `trace.account`."""
         return {}

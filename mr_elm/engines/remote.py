@@ -71,6 +71,11 @@ class Remote(Engine):
         """Give no arguments: a job writes among what the run keeps, until it is delivered."""
         yield []
 
+    @contextmanager
+    def attempts_folder(self, folder: str) -> Iterator[str]:
+        """Give a folder among what the run keeps, for files of attempts of tasks."""
+        yield f'{self.work.staging}/attempts'
+
     def deliver(self, finished: Finished, folder: str) -> None:
         """Move the output of a job to the folder that was asked for."""
         store_of(folder).move(finished.folder, folder)

@@ -73,6 +73,10 @@ class LocalStore:
         """Open a file for reading bytes."""
         return open(path, 'rb')
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder and those above it."""
+        os.makedirs(path, exist_ok=True)
+
     def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to a path; replaces what is there."""
         with open(source, 'rb') as stream, replace_file(path) as target:
@@ -179,8 +183,7 @@ class RemoteStore:
         """
         folder, _, name = path.rpartition('/')
         temporary = f'{folder}/_{name}.{uuid.uuid4().hex[:8]}.tmp'
-        if not self.is_s3:
-            self.make_folder(folder)
+        self.make_folder(folder)
         with translate_errors(path):
             try:
                 with open(source, 'rb') as stream, self.system.open(self.key(temporary), 'wb') as target:
@@ -220,7 +223,9 @@ class RemoteStore:
             raise FileExistsError(f'{path}: expected a new name, it exists')
 
     def make_folder(self, path: str) -> None:
-        """Make a folder and those above it."""
+        """Make a folder and those above it; S3 has none."""
+        if self.is_s3:
+            return
         with translate_errors(path):
             self.system.makedirs(self.key(path), exist_ok=True)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.io.arrow_arrays import to_texts
 from mr_elm.io.blocks import Block
 from mr_elm.io.encoded_rows import EncodedRows
 
@@ -24,9 +25,9 @@ def to_batch(block: Block, **facts: Any) -> Any:
     facts['columns'] = int(X.shape[1])
     columns: dict[str, Any] = {}
     if sp.issparse(X):
-        ends = X.indptr.astype(np.int32, copy=False)
-        columns['index'] = arrow.ListArray.from_arrays(ends, X.indices.astype(np.int32, copy=False))
-        columns['value'] = arrow.ListArray.from_arrays(ends, X.data)
+        ends, indices = (to_array(part.astype(np.int32, copy=False)) for part in (X.indptr, X.indices))
+        columns['index'] = arrow.ListArray.from_arrays(ends, indices)
+        columns['value'] = arrow.ListArray.from_arrays(ends, to_array(X.data))
     elif isinstance(X, EncodedRows):
         facts['number_columns'] = list(X.columns)
         columns |= {name: to_lists(values) for name, values in (('numbers', X.numbers), ('ones', X.ones))
@@ -34,50 +35,65 @@ def to_batch(block: Block, **facts: Any) -> Any:
     else:
         columns['x'] = to_lists(X)
     if block.codes is not None:
-        columns['label'] = arrow.DictionaryArray.from_arrays(block.codes.astype(np.int32, copy=False),
-                                                             arrow.array(block.names, arrow.string()))
+        codes = to_array(block.codes.astype(np.int32, copy=False))
+        columns['label'] = arrow.DictionaryArray.from_arrays(codes, to_texts(block.names))
     elif block.targets is not None:
-        columns['label'] = arrow.array(block.targets) if block.targets.ndim == 1 else to_lists(block.targets)
+        columns['label'] = to_array(block.targets) if block.targets.ndim == 1 else to_lists(block.targets)
     if block.weights is not None:
-        columns['weight'] = arrow.array(block.weights)
+        columns['weight'] = to_array(block.weights)
     fields = [arrow.field(name, array.type, nullable=False) for name, array in columns.items()]
     return arrow.RecordBatch.from_arrays(list(columns.values()), schema=arrow.schema(fields, write_facts(facts)))
 
 
-def from_batch(batch: Any) -> Block:
-    """Return the block of a record batch that `to_batch` has made; its arrays are those of the batch."""
-    facts, columns = read_facts(batch.schema), dict(zip(batch.schema.names, batch.columns, strict=True))
+def from_batch(batch: Any, facts: dict[str, Any]) -> Block:
+    """Return the block of a record batch that `to_batch` has made, of float64; its arrays are those of the batch."""
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     X: Any
     if 'index' in columns:
-        ends = columns['index'].offsets.to_numpy()
-        parts = (columns[name].flatten().to_numpy() for name in ('value', 'index'))
-        X = sp.csr_matrix((*parts, ends - ends[0]), shape=(len(batch), facts['columns']))
+        ends = from_array(columns['index'].offsets)
+        value, index = (from_array(columns[name].flatten()) for name in ('value', 'index'))
+        shape = len(batch), facts['columns']
+        X = sp.csr_matrix((value.astype(float, copy=False), index, ends - ends[0]), shape=shape)
     elif 'number_columns' in facts:
         numbers, ones = (from_lists(columns[name]) if name in columns else np.empty((len(batch), 0), kind)
                          for name, kind in (('numbers', float), ('ones', np.int32)))
-        X = EncodedRows(numbers, tuple(facts['number_columns']), ones, facts['columns'])
+        X = EncodedRows(numbers.astype(float, copy=False), tuple(facts['number_columns']), ones, facts['columns'])
     else:
-        X = from_lists(columns['x'])
-    weights = columns['weight'].to_numpy() if 'weight' in columns else None
+        X = from_lists(columns['x']).astype(float, copy=False)
+    weights = from_array(columns['weight']) if 'weight' in columns else None
     label: Any = columns.get('label')
     if hasattr(label, 'dictionary'):
-        return Block(X, tuple(label.dictionary.to_pylist()), label.indices.to_numpy(), weights)
+        return Block(X, tuple(label.dictionary.to_pylist()), from_array(label.indices), weights)
     if label is not None and hasattr(label.type, 'list_size'):
         return Block(X, weights=weights, targets=from_lists(label))
-    return Block(X, weights=weights, targets=None if label is None else label.to_numpy())
+    return Block(X, weights=weights, targets=None if label is None else from_array(label))
+
+
+def to_array(values: np.ndarray) -> Any:
+    """Return numbers as a column. pyarrow.array would import pandas."""
+    arrow, values = import_module('pyarrow'), np.ascontiguousarray(values)
+    return arrow.Array.from_buffers(arrow.from_numpy_dtype(values.dtype), len(values), [None, arrow.py_buffer(values)])
+
+
+def from_array(column: Any) -> np.ndarray:
+    """Return a column of numbers as an array. Its method to_numpy would import pandas."""
+    dtype = np.dtype(column.type.to_pandas_dtype())
+    if not len(column):
+        return np.empty(0, dtype)
+    return np.frombuffer(column.buffers()[1], dtype, len(column), column.offset * dtype.itemsize)
 
 
 def to_lists(values: np.ndarray) -> Any:
     """Return a matrix as a column of lists of one size."""
     arrow = import_module('pyarrow')
-    items = arrow.array(np.ascontiguousarray(values).ravel())
+    items = to_array(values.ravel())
     item = arrow.field('element', items.type, nullable=False)
     return arrow.FixedSizeListArray.from_arrays(items, type=arrow.list_(item, values.shape[1]))
 
 
 def from_lists(column: Any) -> np.ndarray:
     """Return a column of lists of one size as a matrix."""
-    return column.flatten().to_numpy().reshape(len(column), column.type.list_size)
+    return from_array(column.flatten()).reshape(len(column), column.type.list_size)
 
 
 def write_facts(facts: dict[str, Any]) -> dict[bytes, bytes]:
@@ -85,6 +101,6 @@ def write_facts(facts: dict[str, Any]) -> dict[bytes, bytes]:
     return {FACTS: json.dumps(facts).encode()}
 
 
-def read_facts(schema: Any) -> dict[str, Any]:
+def read_facts(metadata: dict[bytes, bytes]) -> dict[str, Any]:
     """Return what `write_facts` has written."""
-    return json.loads(schema.metadata[FACTS])
+    return json.loads(metadata[FACTS])

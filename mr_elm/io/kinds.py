@@ -15,7 +15,8 @@ from mr_elm.io.parts import Parts
 KINDS = {
     'parquet': 'mr_elm.io.parquet_rows',
     'arrow': 'mr_elm.io.arrow_rows',
-    'packed': 'mr_elm.io.packed_reader',
+    'packed': 'mr_elm.io.packs',
+    'wire': 'mr_elm.io.wire_rows',
     'libsvm': 'mr_elm.io.libsvm_rows',
     'csv': 'mr_elm.io.csv_format',
 }
@@ -46,7 +47,7 @@ class Kind:
     diagnose : (line, RowFormat) -> RowError that says why a line cannot be used.
     comment : what a line that is no row begins with, or None.
     sparse : whether rows are sparse; their width is that of the widest.
-    reader : class that reads splits of other lines than text, such as `PackedReader`; None for `LineReader`.
+    reader : class that reads splits of other lines than text, such as `WireReader`; None for `LineReader`.
     magic : what files begin with that are no text; then `open` stands for choose_format, recognise and parse.
     open : (path or seekable file, name of the file) -> the file in parts, for a kind with magic.
     parse_text : (text, RowFormat) -> Block of whole lines, or None where they have to be parsed one by one. It may

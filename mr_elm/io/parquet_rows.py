@@ -11,22 +11,26 @@ from mr_elm.io.parts import Batch, BatchReader, Source, refuse_damage
 
 # bytes of each column that are read at a time: less than a row group, which is fetched whole from elsewhere
 BUFFER = 1 << 16
+PARQUET = b'PAR1'  # what its files begin and end with
 
 
 class ParquetParts:
     """Read a Parquet file by row groups; see `Parts`."""
 
     def __init__(self, source: Source, name: str) -> None:
-        parquet = import_arrow(name, 'pyarrow.parquet')
         self.name = name
         with refuse_damage(name):
-            is_path = isinstance(source, str)
-            self.file = parquet.ParquetFile(source, page_checksum_verification=True, pre_buffer=not is_path,
-                                            buffer_size=BUFFER if is_path else 0)
+            self.file = self.open_file(source)
             self.schema = self.file.schema_arrow
             groups = [self.file.metadata.row_group(i) for i in range(self.file.num_row_groups)]
             self.sizes: Sequence[int] = [max(group.total_byte_size, 0) for group in groups]
             self.n_rows: int | None = self.file.metadata.num_rows
+
+    def open_file(self, source: Source) -> Any:
+        """Open the file to be read in pieces smaller than a row group."""
+        is_path = isinstance(source, str)
+        return import_arrow(self.name, 'pyarrow.parquet').ParquetFile(
+            source, page_checksum_verification=True, pre_buffer=not is_path, buffer_size=BUFFER if is_path else 0)
 
     def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:
         """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
@@ -49,4 +53,4 @@ class ParquetParts:
             yield from self.file.iter_batches(block_rows, [number], columns, use_threads=False)
 
 
-KIND = Kind(reader=BatchReader, magic=(b'PAR1',), open=ParquetParts)
+KIND = Kind(reader=BatchReader, magic=(PARQUET,), open=ParquetParts)

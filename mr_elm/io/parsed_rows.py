@@ -79,7 +79,7 @@ class KeptRows:
                 self._close(facts)
                 return
             [batch] = table.to_batches()
-            block, lines = from_batch(batch), facts['lines']
+            block, lines = from_batch(batch, facts), facts['lines']
             self.row_lines = range(lines, lines + len(block)) if isinstance(lines, int) else lines
             self.counts.used += len(block)
             yield replace(block, X=widen(block.X, self.form.n_features or 0))
@@ -145,7 +145,7 @@ def read_records(source: Any, name: str) -> Iterator[Record]:
 def read_record(source: Any) -> Record:
     """Read an Arrow IPC stream from a file that stands at its beginning, or from bytes."""
     with import_module('pyarrow').ipc.open_stream(source) as reader:
-        return read_facts(reader.schema), reader.read_all()
+        return read_facts(reader.schema.metadata), reader.read_all()
 
 
 def open_kept(records: Iterable[bytes], files: list[dict], count: Callable[[int], object]) -> Iterator[tuple]:

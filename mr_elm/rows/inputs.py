@@ -15,11 +15,12 @@ from mr_elm.io.csv_format import style_facts
 from mr_elm.io.encoding import Encoding
 from mr_elm.io.formats import MAX_CATEGORIES, RowFormat, RowOptions
 from mr_elm.io.kinds import find_binary_kind, find_kind
-from mr_elm.io.packed import MANIFEST, encode_block
+from mr_elm.io.packs import MANIFEST, is_pack, sum_footer
 from mr_elm.io.parts import find_cuts
 from mr_elm.io.selection import SHOWN
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import DAMAGE, find_charset, find_opener, hadoop_cuts, read_stream
+from mr_elm.io.wire_rows import write_block
 from mr_elm.rows.manifest import load_manifest
 from mr_elm.rows.targets import check_labels_of_pack, demand_several_targets, label_facts
 
@@ -35,6 +36,7 @@ class InputFile:
     uri : where tasks find it when that is not `path`: a copy on the cluster, or of standard input.
     modified : a text that changes when the file is written again.
     cuts : the bytes at which its parts begin, where it can only be cut there. n_rows : where the file says so.
+    footer : the checksum of its footer, where it is a file of a pack.
     """
 
     path: str
@@ -44,6 +46,12 @@ class InputFile:
     modified: str = ''
     cuts: Sequence[int] = ()
     n_rows: int | None = None
+    footer: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the last part of the path."""
+        return os.path.basename(self.path)
 
 
 @dataclass(frozen=True)
@@ -178,9 +186,25 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     manifest = load_manifest(pack) if pack else None
     encoding = check_pack(pack, manifest, options) if manifest else options.encoding
     if manifest:
+        check_files(pack, manifest, files)
         labels = check_labels_of_pack(pack, manifest, options)
         files = [replace(file, format=replace(file.format, **labels)) for file in files]
     return InputPlan(files, pack, manifest, encoding, options.max_categories)
+
+
+def check_files(pack: str | None, manifest: Mapping[str, Any], files: Iterable[InputFile]) -> None:
+    """Raise DataFormatError unless the files of a pack are those that its manifest names."""
+    found = {file.name: file for file in files}
+    for known in manifest['files']:
+        file = found.pop(known['name'], None)
+        if file is None:
+            raise DataFormatError(f'{pack}/{known["name"]}: expected this file, which the manifest of the pack names, '
+                                  'found none: bring it back, or pack the rows again')
+        if (file.n_rows, file.footer) != (known['rows'], known['footer']):
+            raise DataFormatError(f'{file.path}: expected a file of {known["rows"]:,} rows as it was packed, it was '
+                                  'altered: its checksum does not match')
+    for name in found:
+        raise DataFormatError(f'{pack}/{name}: expected only the files that the manifest of the pack names')
 
 
 def check_pack(pack: str | None, manifest: Mapping[str, Any], options: RowOptions) -> Encoding | None:
@@ -225,9 +249,10 @@ def inspect_in_threads(entries: list[Entry], options: RowOptions) -> Iterator[In
 
 
 def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
-    """Write blocks to a packed file and plan it as an input of jobs."""
+    """Write blocks of dense rows as lines, and plan these as an input of jobs. Their label is words, or there is none.
+    """
     with open(path, 'wb') as stream:
-        stream.writelines(encode_block(block) + b'\n' for block in blocks)
+        stream.writelines(write_block(block.X, *' '.join(block.names).split()) + b'\n' for block in blocks)
     return plan_inputs([path], RowOptions(), closed=False)
 
 
@@ -261,16 +286,19 @@ def detect_charset(stream: Any, path: str, name: str) -> str | None:
 
 def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | None:
     """Return the InputFile of a file that is no text, or None when it has no row."""
-    if options.kind not in ('auto', kind):
-        raise DataFormatError(f'{entry.path}: expected {options.kind} rows, found {kind} rows')
+    footer = None
     with open_ranges(entry.copy or entry.path) as source:
         parts = find_kind(kind).open(source, entry.path)
+        if kind == 'parquet' and options.kind != kind and is_pack(parts):
+            kind, parts, footer = 'packed', find_kind('packed').open(source, entry.path), sum_footer(source)
+        if options.kind not in ('auto', kind):
+            raise DataFormatError(f'{entry.path}: expected {options.kind} rows, found {kind} rows')
         form = parts.choose_format(options, name_folders(entry))
         demand_several_targets(entry.path, form, options)
         cuts = find_cuts(entry.size, parts.sizes)
     if not cuts or parts.n_rows == 0:
         return None
-    return InputFile(entry.path, entry.size, form, entry.copy, entry.modified, cuts, parts.n_rows)
+    return InputFile(entry.path, entry.size, form, entry.copy, entry.modified, cuts, parts.n_rows, footer)
 
 
 def check_alike(files: list[InputFile]) -> None:

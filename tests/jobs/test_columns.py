@@ -1,13 +1,17 @@
 """Rows become columns by a stage, and rows that do not fit into memory are gathered into a file."""
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from mr_elm.io.blocks import Block
-from mr_elm.io.packed import decode_block, decode_end
+from mr_elm.io.formats import RowOptions
+from mr_elm.io.packs import PackWriter
+from mr_elm.io.wire import WireProtocol, split_key
 from mr_elm.machines.gathering import GatheredRows, expand_on_disk, gather_to_file
 from mr_elm.machines.kernel import ColumnsTask
-from mr_elm.rows.inputs import plan_blocks
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.sparse import count_bytes
 from mr_elm.streaming.mr_columns import MRColumns
 
@@ -17,21 +21,31 @@ def test_the_stage_of_columns_transposes_scaled_rows_of_any_splits(by_hand, tmp_
     X, scale = rng.normal(size=(9, 5)) * (rng.random((9, 5)) < 0.5), rng.normal(size=5)
     offset = rng.normal(size=5) if kind is np.ascontiguousarray else np.zeros(5)
     path, problem = tmp_path / 'rows', tmp_path / 'problem.npz'
-    labelled = [Block(kind(part), ('a',), np.zeros(len(part), np.int32)) for part in (X[:4], X[4:6], X[6:])]
-    plan = plan_blocks(str(path), labelled)
+    plan = plan_labelled(path, [kind(part) for part in (X[:4], X[4:6], X[6:])])
     ColumnsTask(index={'a': 0}, n_classes=1, class_weights=None, seed=0, width=2, n_features=5,
                 arrays={'feature_offset': offset, 'feature_scale': scale}).save(problem)
     mapped, start = [], 0
-    for record in path.read_bytes().splitlines(keepends=True):
-        mapped += by_hand(MRColumns, plan, record, '--problem', problem, file=path, start=start)
-        start += len(record)
+    file, = plan.files
+    for end in [*file.cuts[1:], file.size]:
+        split = json.dumps([[0, start, end - start]]).encode() + b'\n'
+        mapped += by_hand(MRColumns, plan, split, '--planned-splits', '--problem', problem)
+        start = end
     shuffled = sorted(mapped, key=lambda line: (line.split(b'\t')[0], -len(line)))
     written = by_hand(MRColumns, plan, b'\n'.join(shuffled) + b'\n', '--problem', problem, task='reducer')
-    columns = [decode_block(line).X for line in written if line.startswith(b'mr_elm-block')]
+    records = [(split_key(key)[0], value) for key, value in map(WireProtocol().read, written)]
+    columns = [value[0] for kind, value in records if kind == 'block']
     assert [len(block) for block in columns] == [2, 2, 1]
     assert (np.concatenate(columns) == ((X - offset) * scale).T).all()
-    ends = [decode_end(line) for line in written if line.startswith(b'mr_elm-end')]
-    assert sum(end['used'] for end in ends) == 9
+    assert sum(value['used'] for kind, value in records if kind == 'counts') == 9
+
+
+def plan_labelled(path, parts):
+    """Write rows of one label as the row groups of a file."""
+    writer = PackWriter(str(path))
+    for X in parts:
+        writer.write(Block(X, ('a',), np.zeros(X.shape[0], np.int32)))
+    writer.close()
+    return plan_inputs([str(path)], RowOptions(), closed=False)
 
 
 @pytest.mark.parametrize('kind', [np.asarray, sp.csr_matrix])

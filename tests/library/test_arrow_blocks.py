@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.io.arrow_blocks import from_batch, to_batch
+from mr_elm.io.arrow_blocks import from_batch, read_facts, to_batch
 from mr_elm.io.blocks import Block, take_rows
 from mr_elm.io.encoded_rows import EncodedRows
 
@@ -20,6 +20,10 @@ LABELS = {
     'none': {}, 'classes': {'names': ('città', '', 'a b'), 'codes': np.array([2, 0, 2], np.int32)},
     'target': {'targets': DENSE[:, 0]}, 'targets': {'targets': DENSE[:, [1, 3]]},
 }
+
+
+def back(batch):
+    return from_batch(batch, read_facts(batch.schema.metadata))
 
 
 def parts_of(block):
@@ -42,18 +46,18 @@ def test_every_bit_comes_back(X, labels, weights):
     n = X.shape[0]
     block = Block(X, **{name: part[:n] if name != 'names' else part for name, part in labels.items()},
                   weights=None if weights is None else weights[:n])
-    assert parts_of(from_batch(to_batch(block))) == parts_of(block)
+    assert parts_of(back(to_batch(block))) == parts_of(block)
 
 
 @pytest.mark.parametrize('X', [X for X in ROWS.values() if X.shape[0]])
 def test_some_rows_of_a_batch_are_those_of_the_block(X):
     block = Block(X, **LABELS['classes'])
-    assert parts_of(from_batch(to_batch(block).slice(1, 2))) == parts_of(take_rows(block, slice(1, 3)))
+    assert parts_of(back(to_batch(block).slice(1, 2))) == parts_of(take_rows(block, slice(1, 3)))
 
 
 def test_dense_rows_are_not_copied():
     batch = to_batch(Block(DENSE))
-    assert np.shares_memory(from_batch(batch).X, batch.column('x').flatten().to_numpy())
+    assert np.shares_memory(back(batch).X, batch.column('x').flatten().to_numpy())
 
 
 def test_other_programs_read_lists_labels_and_weights():

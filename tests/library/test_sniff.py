@@ -3,10 +3,9 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import Block
 from mr_elm.io.formats import RowFormat, RowOptions
-from mr_elm.io.packed import encode_block
 from mr_elm.io.sniff import sniff, take_first_lines
+from mr_elm.io.wire_rows import write_block
 
 
 def sniffed(data, path='rows', **options):
@@ -86,7 +85,7 @@ def test_label_and_weight_are_two_columns():
 @pytest.mark.parametrize('data, path, kind', [
     ('1 1:2 3:4\n', 'rows', 'libsvm'), ('1\n-1 3:4\n', 'rows', 'libsvm'), ('1,2\n3,4\n', 'rows', 'csv'),
     ('1 2\n3 4\n', 'rows', 'csv'), ('1\n2\n', 'a.svm', 'libsvm'), ('1\n2\n', 'a.LIBSVM.gz', 'libsvm'),
-    ('1 1:2\n2 2:3\n', 'rows.csv', 'csv'), (encode_block(Block(np.ones((1, 2)))), 'rows.csv', 'packed'),
+    ('1 1:2\n2 2:3\n', 'rows.csv', 'csv'), (write_block(np.ones((1, 2))).decode(), 'rows.csv', 'wire'),
 ])
 def test_kinds_are_told_apart_by_content_and_name(data, path, kind):
     assert sniffed(data, path).kind == kind

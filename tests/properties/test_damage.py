@@ -16,10 +16,6 @@ from properties.texts import damage
 from mr_elm.cli import main
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import rows_from_arrays, rows_to_arrays
-from mr_elm.io.blocks import Block
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.packed import encode_block, encode_end
-from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.wire import WireProtocol, make_key
 from mr_elm.sums.gram import merge_pairs
 from mr_elm.sums.statistics import ColumnStatistics
@@ -95,56 +91,6 @@ pieces = st.sampled_from([b'gram 000000000000', b'\t', b'2:', b'-1:', b'1_0:', b
 @given(st.lists(pieces | st.binary(max_size=4)).map(b''.join))
 def test_any_bytes_are_a_line_of_the_wire_or_refused(line):
     read_lines(line.replace(b'\n', b''))
-
-
-@st.composite
-def blocks(draw):
-    """Draw a block of few rows: dense or CSR, with and without labels and weights."""
-    n, d = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    X = draw(arrays_of.arrays('<f8', (n, d), elements=st.floats(-1e9, 1e9)))
-    names = draw(st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=2, unique=True))
-    codes = draw(st.none() | arrays_of.arrays(np.int32, n, elements=st.integers(0, len(names) - 1)))
-    weights = draw(st.none() | arrays_of.arrays('<f8', n, elements=st.floats(0.1, 9)))
-    kind = draw(st.sampled_from([np.asarray, sp.csr_matrix]))
-    return Block(kind(X), () if codes is None else tuple(names), codes, weights)
-
-
-def read_pack(data):
-    """Read packed lines: what every line holds, to the bit, or None where one is refused."""
-    reader = PackedReader(RowFormat('packed'), 'part-0')
-    try:
-        return [block_shown(block) for block in reader.blocks([data])] + reader.packing
-    except DataFormatError as error:
-        assert 'part-0, record' in str(error)
-        return None
-
-
-def block_shown(block):
-    """Return what tells two blocks apart, to the bit."""
-    X = block.X.toarray() if sp.issparse(block.X) else block.X
-    return [sp.issparse(block.X), X.shape, X.tobytes(), block.names, *(
-        None if part is None else part.tolist() for part in (block.codes, block.weights))]
-
-
-@settings(max_examples=400)
-@given(st.lists(blocks(), min_size=1, max_size=2), st.dictionaries(st.text(max_size=3), records, max_size=3), st.data())
-def test_damaged_packs_are_refused_or_read_as_they_were(blocks, counts, data):
-    text = b''.join(line + b'\n' for line in [*map(encode_block, blocks), encode_end(counts)])
-    whole = [*map(block_shown, blocks), counts]
-    assert read_pack(text) == whole
-    damaged = data.draw(damage(text))
-    found = read_pack(damaged)
-    if damaged == text[:len(damaged)]:  # a manifest says how many rows there are
-        assert found is None or found == whole[:len(found)]
-    else:
-        assert found is None or found == whole
-
-
-@pytest.mark.parametrize('between', [b'\0', b'A', b'=', b' ', b'\r', b'\t', b''])
-def test_a_block_that_ran_into_the_next_line_is_refused(between):
-    block = Block(np.eye(2, 3), ('x',), np.zeros(2, np.int32))
-    assert read_pack(encode_block(block) + b'\n' + encode_end({}) + b'\n') == [block_shown(block), {}]
-    assert read_pack(encode_block(block) + between + encode_end({}) + b'\n') is None
 
 
 @pytest.fixture(scope='module')

@@ -1,7 +1,9 @@
 """Any cut of a data set into splits, tasks in any order: the same sums, to the bit where rows are packed."""
 import itertools
 import json
+import tempfile
 from dataclasses import astuple
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +17,7 @@ from mr_elm.features.landmarks import rows_from_arrays
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.io.blocks import Block, encode_labels, take_rows
 from mr_elm.io.formats import RowFormat
-from mr_elm.io.packed import encode_block
-from mr_elm.io.splits import read_split
+from mr_elm.io.packs import PackWriter
 from mr_elm.io.store import save_arrays
 from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.inputs import InputFile, InputPlan
@@ -45,9 +46,13 @@ def blocks(draw, numeric):
 
 def pack(block, size, numeric):
     """Write a data set as packed blocks of `size` rows."""
-    parts = [take_rows(block, slice(start, start + size)) for start in range(0, len(block), size)]
-    return b''.join(encode_block(part) + b'\n' for part in parts), RowFormat(
-        'packed', numeric_labels=numeric)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / 'rows'
+        writer = PackWriter(str(path))
+        for start in range(0, len(block), size):
+            writer.write(take_rows(block, slice(start, start + size)))
+        writer.close()
+        return path.read_bytes(), RowFormat('packed', numeric_labels=numeric)
 
 
 def as_text(block, numeric):
@@ -75,8 +80,8 @@ def job(by_hand, read_pairs, tmp_path):
         path.write_bytes(data)
         plan, lines = InputPlan([InputFile(str(path), len(data), form)]), []
         for start, end in itertools.pairwise(sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})):
-            rows = b''.join(read_split(path, start, end - start))
-            lines += by_hand(job_class, plan, rows, *arguments, file=path, start=start)
+            split = json.dumps([[0, start, end - start]]).encode() + b'\n'
+            lines += by_hand(job_class, plan, split, '--planned-splits', *arguments)
         random.shuffle(lines)
         lines.sort(key=lambda line: line.partition(b'\t')[0])
         pairs = read_pairs(by_hand(job_class, plan, b'\n'.join(lines), *arguments, task='reducer'))

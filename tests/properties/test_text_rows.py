@@ -17,8 +17,8 @@ from mr_elm.io import splits
 from mr_elm.io.columns import Table
 from mr_elm.io.formats import RowError, RowFormat, RowOptions
 from mr_elm.io.lines import LineReader, split_chunk
-from mr_elm.io.packed_reader import PackedReader
 from mr_elm.io.sniff import sniff, take_first_lines
+from mr_elm.io.wire_rows import WireReader
 
 PATHS = ['f', 'f.csv', 'f.libsvm']
 columns = st.sampled_from([0, 0, 0, 0, 1, -1, 3, '0', '-2', 'a', 'y', ''])
@@ -88,7 +88,7 @@ def totals_of(counts):
        st.integers(1, 99))
 def test_a_file_is_refused_or_every_line_is_accounted_for_however_it_is_cut(data, path, options, cuts, rows, chunk):
     form = sniffed(data, path, options)
-    if form is None or form.kind == 'packed':
+    if form is None or form.kind == 'wire':
         return
     used, rejected, totals = whole = read(data, form)
     assert totals['lines'] == totals['records'] == data.count(b'\n') + (not data.endswith(b'\n'))
@@ -148,10 +148,10 @@ def test_a_damaged_compressed_file_is_refused_or_read_whole(members, ending, dat
     assert found == b''.join(members) or len(damaged) < len(content) and found in wholes
 
 
-@given(st.lists(st.sampled_from([b'mr_elm-block\t', b'mr_elm-end\t', b'{"rows": 1}', b'\tAAAA', b'\n', b'[' * 5000])
+@given(st.lists(st.sampled_from([b'block\t', b'counts\t', b'{"rows": 1}', b'1,1:AAAA', b'\n', b'[' * 5000])
                 | st.binary(max_size=9), max_size=6).map(b''.join))
-def test_text_that_is_no_pack_is_refused(data):
-    reader = PackedReader(RowFormat('packed'), 'f')
+def test_text_that_is_no_line_of_the_wire_is_refused(data):
+    reader = WireReader(RowFormat('wire'), 'f')
     try:
         assert sum(map(len, reader.blocks([data]))) == reader.counts.used == reader.counts.lines
     except DataFormatError as error:

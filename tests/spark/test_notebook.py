@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from mr_elm import spark as notebook
+from mr_elm.cli import main
 from mr_elm.rows.batches import predict_batches
 
 CALIBRATED = {'hidden': 9, 'probabilities': True}
@@ -166,3 +167,12 @@ def test_a_model_without_names_is_refused(model_of, here, folder, tmp_path):
     here('train', 'pesvm', folder / 'packed', '--hidden', 9, '--model', tmp_path / 'm.npz', '-q')
     with pytest.raises(ValueError, match='expected a model of columns with names'):
         notebook.load(tmp_path / 'm.npz')
+
+
+def test_spark_reads_a_pack(session, tmp_path):
+    X, labels = np.random.default_rng(0).standard_normal((50, 3)), ['yes', 'no'] * 25
+    (tmp_path / 'rows.csv').write_text(''.join(f'{label},{",".join(map(repr, row))}\n'
+                                               for label, row in zip(labels, X.tolist(), strict=True)))
+    assert main(['pack', str(tmp_path / 'rows.csv'), '-o', str(tmp_path / 'packed'), '-q']) in (0, None)
+    rows = session.read.parquet(str(tmp_path / 'packed')).collect()
+    assert np.array_equal([row.x for row in rows], X) and [row.label for row in rows] == labels

@@ -247,6 +247,6 @@ def test_tasks_get_one_blas_thread_and_another_try():
 
 
 def test_speedup_is_measured_on_cores_of_spark(context, tmp_path):
-    words = ('speedup', '-r', 'spark', '--nodes', '2', '--sizes', '500', '--hidden', '5', '--repeats', '1', '-q')
+    words = ('speedup', '-r', 'spark', '--nodes', '2', '--sizes', '5000', '--hidden', '5', '--repeats', '1', '-q')
     subprocess.run([Path(sys.executable).with_name('mr-elm'), *words, '-o', tmp_path], check=True)
     assert [(run.runner, run.nodes, run.maps) for run in read_runs(tmp_path / 'speedup.csv')] == [('spark', 2, 2)]

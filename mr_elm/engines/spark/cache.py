@@ -53,9 +53,8 @@ def keep_split(source: SplitReader, number: int, start: int, length: int) -> Ite
 class RowCache:
     """Hold the RDDs of parsed rows of a run. context : SparkContext.
 
-    Decoded arrays are kept, as the bytes that they are: of 200,000 packed rows of 50 features, two tasks read these in
-    a fifth of the time that the packed lines take, in the file or in memory, because these must be decoded and checked
-    again. Serialised by Java they would be copied once more. What does not fit into memory goes to the disks of the
+    Record batches of Arrow are kept, as the bytes that they are: nothing is decoded or checked again. Serialised by
+    Java they would be copied once more. What does not fit into memory goes to the disks of the
     executors; what is lost with an executor is parsed again.
     """
 

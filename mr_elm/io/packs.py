@@ -1,0 +1,162 @@
+"""Keep rows in files of Parquet whose row groups are blocks, so that nobody parses them again and all tools read them.
+
+The columns of a file are those of `arrow_blocks`, and so are the facts, in the metadata of its footer. Each page has a
+checksum, which readers verify; the manifest of the pack has that of each footer.
+"""
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from mr_elm import sparse as sp
+from mr_elm.errors import DataFormatError
+from mr_elm.io.arrow_blocks import FACTS, from_batch, read_facts, to_batch, write_facts
+from mr_elm.io.blocks import Block, RowCounts, take_rows
+from mr_elm.io.encoded_rows import EncodedRows
+from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.kinds import Kind
+from mr_elm.io.labels import find_usable
+from mr_elm.io.parquet_rows import PARQUET, ParquetParts
+from mr_elm.io.parts import Source, number_labels, refuse_damage
+
+MANIFEST = '_manifest.json'
+MAX_RECORD = 8 << 20  # bytes of features of a row group: a task holds one
+DICTIONARIES = ['label', 'ones.list.element']  # columns with few values
+END = 8  # bytes behind the footer of Parquet: its length, and PARQUET
+
+
+def count_record_rows(n_features: int, block_rows: int, itemsize: int = 8) -> int:
+    """Return how many dense rows of this width fit a row group, at most block_rows."""
+    return max(1, min(block_rows, MAX_RECORD // (itemsize * max(n_features, 1))))
+
+
+def cut_to_records(block: Block) -> Iterator[Block]:
+    """Cut a block into pieces that fit a row group; most blocks are one."""
+    rows = -(-len(block) // max(1, -(-measure(block.X) // MAX_RECORD)))
+    for start in range(0, len(block), rows):
+        yield take_rows(block, slice(start, start + rows)) if rows < len(block) else block
+
+
+def measure(X: Any) -> int:
+    """Return the bytes of the features of a block."""
+    if isinstance(X, EncodedRows):
+        return 8 * X.numbers.size + 4 * X.ones.size
+    return 12 * X.nnz if sp.issparse(X) else 8 * X.size
+
+
+class PackWriter:
+    """Write blocks to a file of Parquet, which is whole when it is closed.
+
+    path : of a file of this machine. dtype : float32 or float64, how features are kept. facts : more of the metadata,
+    what JSON can hold. n_rows, n_groups : that were written.
+    """
+
+    def __init__(self, path: str, dtype: str = 'float64', **facts: Any) -> None:
+        self.path, self.dtype, self.facts = path, dtype, facts
+        self.writer: Any = None
+        self.n_rows = self.n_groups = 0
+
+    def write(self, block: Block) -> None:
+        """Write a block as a row group, or as several where its rows are wide. Blocks are of one kind."""
+        for piece in cut_to_records(block):
+            batch = to_batch(replace(piece, X=convert(piece.X, self.dtype)))
+            facts = read_facts(batch.schema.metadata)
+            self.facts |= facts | {'columns': max(facts['columns'], self.facts.get('columns', 0))}
+            table = import_module('pyarrow').Table.from_batches([batch]).replace_schema_metadata()
+            if self.writer is None:
+                self.writer = import_module('pyarrow.parquet').ParquetWriter(
+                    self.path, table.schema, compression='none', use_dictionary=DICTIONARIES, write_statistics=False,
+                    write_page_checksum=True, data_page_size=2 * MAX_RECORD)
+            self.writer.write_table(table, row_group_size=len(piece))
+            self.n_rows += len(piece)
+            self.n_groups += 1
+
+    def close(self) -> None:
+        """Write the footer."""
+        if self.writer is not None:
+            self.writer.add_key_value_metadata(write_facts(self.facts))
+            self.writer.close()
+
+
+def convert(X: Any, dtype: str) -> Any:
+    """Return rows whose numbers are of a type."""
+    return replace(X, numbers=X.numbers.astype(dtype)) if isinstance(X, EncodedRows) else X.astype(dtype, copy=False)
+
+
+class PackParts(ParquetParts):
+    """Read a file of a pack by row groups; see `Parts`. Its batches are blocks."""
+
+    def open_file(self, source: Source) -> Any:
+        """Open the file to be read by whole row groups."""
+        return import_module('pyarrow.parquet').ParquetFile(source, page_checksum_verification=True)
+
+    def choose_format(self, options: RowOptions, folders: Sequence[tuple[str, str]]) -> RowFormat:
+        """Return the RowFormat: a pack says the rest itself."""
+        return RowFormat.of('packed', options)
+
+    def read(self, numbers: Sequence[int], form: RowFormat, block_rows: int) -> Iterator[tuple[int, Any]]:
+        """Yield the block of each row group. Raises DataFormatError when one is damaged."""
+        facts = read_facts(self.file.metadata.metadata)
+        for number in numbers:
+            place = f'{self.name}, row group {number + 1}'
+            with refuse_damage(place):
+                [batch] = self.file.read_row_group(number, use_threads=False).combine_chunks().to_batches()
+                batch.validate(full=True)  # a page's own header has no checksum
+                block = fit_labels(from_batch(batch, facts), form, place)
+            yield number, block
+
+
+def fit_labels(block: Block, form: RowFormat, place: str) -> Block:
+    """Read classes as targets where these are wanted. Raises DataFormatError when rows were packed for another task."""
+    if form.ignore_label or not block.labelled:
+        return block
+    if block.targets is not None and not form.numeric_labels:
+        raise DataFormatError(f'{place}: expected classes, found targets of a regression: pack the rows again (mr-elm '
+                              'pack --task classification)')
+    numbered = number_labels(block, form)
+    if numbered.targets is not None and not find_usable(numbered.targets, form).all():
+        raise DataFormatError(f'{place}: expected numbers as labels of a regression, found others: pack the rows again '
+                              '(mr-elm pack --task regression)')
+    return numbered
+
+
+class PackReader:
+    """Account for the blocks of one split of a pack; the same interface as `LineReader`, where lines are rows."""
+
+    rejected = ()
+
+    def __init__(self, form: RowFormat, file: str = '', start: int = 0, **_: object) -> None:
+        self.form = form
+        self.counts = RowCounts(file, start)
+        self.row_lines = range(0)
+
+    def blocks(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """Pass the blocks on."""
+        for block in blocks:
+            self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
+            for name in ('records', 'lines', 'used'):
+                setattr(self.counts, name, getattr(self.counts, name) + len(block))
+            yield block
+
+
+def is_pack(parts: Any) -> bool:
+    """Tell whether a file that is open as `ParquetParts` is one of a pack."""
+    return FACTS in (parts.file.metadata.metadata or {})
+
+
+def sum_footer(source: Source) -> int:
+    """Return the CRC-32 of the footer of a file of Parquet, a path of this machine or an open file."""
+    if isinstance(source, str):
+        with open(source, 'rb') as stream:
+            return sum_footer(stream)
+    source.seek(-END, os.SEEK_END)
+    size = int(np.frombuffer(source.read(END), '<u4', 1)[0])
+    source.seek(-END - size, os.SEEK_END)
+    return zlib.crc32(source.read(size))
+
+
+KIND = Kind(reader=PackReader, magic=(PARQUET,), open=PackParts)

@@ -1,0 +1,78 @@
+"""Read blocks of rows that a stage, or a driver, has written as lines for the next stage."""
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.blocks import Block, RowCounts
+from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.kinds import Kind
+from mr_elm.io.wire import WireProtocol, make_key, split_key
+
+BLOCK = 'block'
+LINE = re.compile(r'(block|counts|rejected|error)( [\w%.-]+)*\t[^\t]+\t[0-9a-f]{8}')
+
+
+def write_block(X: np.ndarray, *place: int | str) -> bytes:
+    """Write rows as one line, without its end. place : names the block, perhaps not at all."""
+    return WireProtocol().write(make_key(BLOCK, *place), [X])
+
+
+class WireReader:
+    """Read the lines of one split; the same interface as `LineReader`, where lines are rows.
+
+    The coordinates of a block are the label of its rows, with a space between.
+    packing : the records about the input of the stage that wrote the lines: kind, place and fields.
+    """
+
+    rejected = ()
+
+    def __init__(self, form: RowFormat, file: str = '', start: int = 0, **_: object) -> None:
+        self.form = form
+        self.counts = RowCounts(file, start)
+        self.packing: list[dict] = []
+        self.row_lines = range(0)
+
+    def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
+        """Yield the blocks. Raises DataFormatError with the position of a line that is damaged or holds none."""
+        for chunk in chunks:
+            for line in chunk.split(b'\n'):
+                if line:
+                    self.counts.records += 1
+                    yield from self._read(line)
+
+    def _read(self, line: bytes) -> Iterator[Block]:
+        try:
+            key, value = WireProtocol().read(line)
+        except DataFormatError as error:
+            raise DataFormatError(f'{self._position()}: {error}') from None
+        kind, place = split_key(key)
+        if isinstance(value, dict):
+            self.packing.append({'kind': kind, 'place': [int(c) for c in place], **value})
+            return
+        if kind != BLOCK or len(value) != 1 or value[0].ndim != 2:
+            raise DataFormatError(f'{self._position()}: expected a block of rows, found {kind} of {len(value)} arrays')
+        n = len(value[0])
+        self.row_lines = range(self.counts.lines, self.counts.lines + n)
+        self.counts.lines += n
+        self.counts.used += n
+        yield Block(value[0], (' '.join(place),), np.zeros(n, np.int32)) if place else Block(value[0])
+
+    def _position(self) -> str:
+        where = f', behind byte {self.counts.start}' if self.counts.start else ''
+        return f'{self.counts.file}, record {self.counts.records}{where}'
+
+
+def recognise(lines: list[str]) -> bool:
+    """Tell whether the first line is one of the wire."""
+    return bool(lines) and LINE.fullmatch(lines[0]) is not None
+
+
+def choose_format(lines: list[str], path: str, options: RowOptions) -> Any:
+    """Return the RowFormat, which the lines have no say in."""
+    return RowFormat.of('wire', options)
+
+
+KIND = Kind(choose_format, recognise, reader=WireReader)

@@ -1,0 +1,37 @@
+"""Lines of blocks between stages: they come back bit for bit, with the records about their rows."""
+import numpy as np
+import pytest
+
+from mr_elm.errors import DataFormatError
+from mr_elm.io.formats import RowFormat, RowOptions
+from mr_elm.io.sniff import sniff
+from mr_elm.io.wire import WireProtocol, make_key
+from mr_elm.io.wire_rows import WireReader, write_block
+
+X = np.array([[-0.0, 5e-324], [1.5, 1e308], [2, 3]])
+COUNTS = WireProtocol().write(make_key('counts', 0, 7), {'used': 3})
+
+
+def read(*lines, **place):
+    reader = WireReader(RowFormat('wire'), 'part-0', **place)
+    return list(reader.blocks([b''.join(line + b'\n' for line in lines)])), reader
+
+
+def test_blocks_records_and_counts_come_back():
+    (first, second), reader = read(write_block(X, 'U', 4), COUNTS, write_block(X[:1]))
+    assert first.X.tobytes() == X.tobytes() and first.names == ('U 000000000004',) and not first.codes.any()
+    assert second.X.tobytes() == X[:1].tobytes() and not second.labelled
+    assert reader.packing == [{'kind': 'counts', 'place': [0, 7], 'used': 3}]
+    assert (reader.counts.records, reader.counts.lines, reader.counts.used) == (3, 4, 4)
+
+
+@pytest.mark.parametrize('line', [write_block(X, 1), COUNTS])
+def test_their_first_line_tells_what_they_are(line):
+    assert sniff([line.decode()], 'rows.csv', RowOptions(), 0).kind == 'wire'
+
+
+@pytest.mark.parametrize('bad', [b'1,2,3', write_block(X)[:-9] + b'0' * 9, write_block(X).replace(b'block', b'blocl'),
+                                 WireProtocol().write('block', [X, X]), WireProtocol().write('block', [X[0]])])
+def test_a_damaged_line_is_named(bad):
+    with pytest.raises(DataFormatError, match='part-0, record 2, behind byte 77: '):
+        read(write_block(X), bad, start=77)
