@@ -153,8 +153,8 @@ def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]
 
 
 def shape_of(text: str) -> str:
-    """Reduce a text to its kinds of characters: 2021-01-31 is 9-9-9."""
-    return re.sub(r'[^\W\d_]+', 'a', re.sub(r'\d+', '9', text))
+    """Reduce the digits of a text: 2021-01-31 is 9-9-9, v12 is v9."""
+    return re.sub(r'\d+', '9', text)
 
 
 def are_counted(first: Sequence[str], below: Sequence[Sequence[str]], decimal: str) -> bool:

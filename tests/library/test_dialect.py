@@ -41,6 +41,8 @@ TABLES = {
               'wind': word(['weak', 'strong'])},
     'codes': {'label': word(['a', 'b']), 'code': [f'{a}{n:03d}' for a, n in zip(word('AB'), RNG.integers(0, 999, N),
                                                                              strict=True)], 'size': whole()},
+    'categories with digits': {'state': word(['well', 'ill']), 'x': fractions(3),
+                               **{f'c{k}': word([f'v{i}' for i in range(12)]) for k in range(22)}},
     'names': {'label': word(['a', 'b']), 'name': [f'{a} {b}{i}' for i, (a, b) in enumerate(zip(
         word(['Ann', 'Bob', 'Eve']), word(['Smith', 'Jones']), strict=True))], 'size': whole()},
     'wavelengths': {'label': word(['a', 'b']), **{str(w): fractions(3) for w in range(400, 470, 10)}},
@@ -88,7 +90,8 @@ def test_delimiter_and_header_are_found_or_named_as_doubtful(name, delimiter, he
         assert form.names == tuple(TABLES[name])[1:]
 
 
-@pytest.mark.parametrize('name', ['numbers', 'text', 'letters', 'text and numbers', 'dates', 'wavelengths', 'pixels',
+@pytest.mark.parametrize('name', ['numbers', 'text', 'letters', 'text and numbers', 'dates', 'wavelengths',
+                                  'pixels', 'categories with digits',
                                   'numbered columns', 'only wavelengths', 'years'])
 @pytest.mark.parametrize('header', [True, False])
 def test_most_tables_leave_no_doubt(name, header):
