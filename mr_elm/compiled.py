@@ -25,7 +25,7 @@ ONCE = 'compiling loops once for this computer: up to 10 s'  # the solvers of th
 
 INNER = {'no_cpython_wrapper': True}  # of loops that only other loops call
 PACKAGE = Path(__file__).parent  # no folder where the code is in an archive
-ROOMS = 'features', 'io', 'solvers', 'sums'  # folders with loops, and with the constants that these take
+ROOMS = 'features', 'solvers', 'sums'  # folders with loops, and with the constants that these take
 LOOPS: list = []  # all that `jit` has compiled
 WIDE = '"prefer-vector-width"="512"'  # LLVM prefers 256 bits on processors of Intel that have 512: up to a fifth slower
 

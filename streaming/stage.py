@@ -23,6 +23,7 @@ from mr_elm.io.encoded_rows import spread
 from mr_elm.io.encoding import read_encoding
 from mr_elm.io.formats import RowFormat
 from mr_elm.io.json_file import read_json
+from mr_elm.io.kinds import find_kind
 from mr_elm.io.parsed_rows import open_kept
 from mr_elm.io.sniff import sniff, take_first_lines
 from mr_elm.io.splits import CHUNK, read_whole_lines
@@ -221,6 +222,9 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
         else:
             start, length = (int(os.environ[f'mapreduce_map_input_{name}']) for name in ('start', 'length'))
             number = find_file(self.plan['files'], os.environ['mapreduce_map_input_file'])
+            if find_kind(kind := self.plan['files'][number]['format']['kind']).magic:
+                raise DataFormatError(f'standard input: expected splits of {kind} rows that are planned '
+                                      '(--planned-splits), found the rows themselves')
             chunks = chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
             yield number, length, source.make_reader(number, start), chunks
 

@@ -7,6 +7,7 @@ import errno
 import glob
 import io
 import os
+import re
 import shutil
 import tempfile
 import uuid
@@ -21,6 +22,7 @@ from typing import Any, BinaryIO
 from mr_elm.io.store import is_stream, replace_file
 
 COPY = 4 << 20
+REFUSED = re.compile(r"host='([^']*)', port=(\d+).*(\[Errno \d+\][^'\")]*)")  # in what requests says
 STANDARD = '-'  # names standard input among inputs, and standard output as an output
 PATTERN = set('*?[')
 
@@ -297,6 +299,8 @@ def translate_errors(path: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = ' '.join(str(error).split())
+        if refused := REFUSED.search(reason):
+            reason = '{}:{}: {}'.format(*refused.groups())
         if isinstance(error, OSError) and reason.startswith((path, f'[Errno {error.errno}] {path}')):
             raise
         place = path.partition('://')[0].upper().rstrip('AN')

@@ -13,6 +13,8 @@ from emr.amazon import REGION
 from emr.conftest import TEMPORARY
 from mr_elm.files import storage
 from mr_elm.files.storage import copy, store_of
+from mr_elm.io.blocks import Block
+from mr_elm.io.packs import PackWriter
 
 ROWS = b'0,1,2\n1,2,1\n0,1,1\n1,2,3\n' * 5
 TRAIN = ('train', 'pesvm', '--hidden', 3, '--model', 's3://bucket/refused.npz', '-q')
@@ -95,12 +97,16 @@ def test_inline_reads_s3_as_it_reads_this_machine(account, folder, tmp_path, mod
 @pytest.mark.parametrize('files, reason', [
     ({}, 'expected an input file or folder, found none'),
     ({'rows/part-0': ROWS, 'rows/_temporary/0/part-1': ROWS}, 'its _temporary says that a job did not finish'),
-    ({'rows/part-0': b'mr_elm-end\t{}\n'}, 'expected a pack with its _manifest.json, found none'),
+    ({'rows/part-00000.parquet': None}, 'expected a pack with its _manifest.json, found none'),
     ({'rows/a.csv': ROWS, 'rows/b.csv': b'1,2\n'}, 'expected 3 fields a row'),
     ({'rows/a.csv.gz': gzip.compress(ROWS)[:-9]}, 'a.csv.gz: the compressed file is cut')])
-def test_inputs_that_are_not_whole_are_refused(account, folder, files, reason, request):
+def test_inputs_that_are_not_whole_are_refused(account, folder, files, reason, request, tmp_path):
     folder = f'{folder}/{request.node.callspec.indices["files"]}'
-    account.files.update({f'{folder}/{name}': data for name, data in files.items()})
+    writer = PackWriter(str(tmp_path / 'packed'))
+    writer.write(Block(np.ones((2, 2))))
+    writer.close()
+    packed = (tmp_path / 'packed').read_bytes()
+    account.files.update({f'{folder}/{name}': packed if data is None else data for name, data in files.items()})
     done = elm(*TRAIN, f'{folder}/rows')
     assert done.status == 1 and re.search(f'{folder}/rows.*{reason}', done.err), done.err
 

@@ -1,6 +1,5 @@
 """The Gram job sums exactly: any splits, with or without the combiner, by hand or by the runner, in few bytes."""
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from mr_elm.io.wire import WireProtocol, make_key, split_key
 from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.splits import plan_splits
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps, assemble
 
@@ -125,10 +125,9 @@ def test_packed_rows_have_the_same_bits_for_any_splits_and_with_the_combiner(pac
 
 def test_the_order_of_the_tasks_does_not_show_in_the_bits(packed, layer, arguments, by_hand, rng):
     """Merge what many tasks emitted in several orders, as speculative attempts and retries do."""
-    path = packed.files[0].path
     options, emitted = arguments(layer(30)), []
-    for block in Path(path).read_bytes().splitlines(keepends=True):
-        emitted += by_hand(MRGram, packed, block, *options, file=path, start=0)
+    for task in plan_splits(packed, 1000):
+        emitted += by_hand(MRGram, packed, json.dumps(task).encode(), *options, '--planned-splits')
     results = set()
     for _ in range(4):
         emitted = [emitted[i] for i in rng.permutation(len(emitted))]

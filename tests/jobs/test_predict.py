@@ -192,7 +192,7 @@ def test_packed_rows_of_another_width_are_an_error_on_every_runner(elm, model, w
     elm('pack', write('rows.csv', '1,2,3\n2,3,4\n'), '-o', tmp_path / 'pack', '-q')
     done = elm('predict', model, tmp_path / 'pack', '-o', tmp_path / 'out', '-q', '-r', runner)
     assert (done.status, done.out) == (1, '') and not (tmp_path / 'out').exists()
-    assert f'{tmp_path / "pack"}/part-00000: expected rows of 3 features, found rows of 2' in done.err
+    assert f'{tmp_path / "pack"}/part-00000.parquet: expected rows of 3 features, found rows of 2' in done.err
 
 
 # Bad rows

@@ -45,7 +45,7 @@ def test_nothing_is_left_behind(elm, write, tmp_path, monkeypatch):
 def test_where_there_is_no_hadoop_nothing_is_recorded(elm, write, tmp_path, monkeypatch):
     monkeypatch.setenv('HADOOP_HOME', str(tmp_path / 'none'))
     rows = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
-    done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop')
+    done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop', '-q')
     assert done.status == 1 and done.err.count('\n') == 1 and str(tmp_path / 'none') in done.err
     assert list(tmp_path.glob('m.npz*')) == []
 
@@ -58,6 +58,6 @@ def test_a_hadoop_that_does_not_answer_is_the_first_thing_that_is_said(program, 
                              for name, value in properties.items()), '</configuration>']))
     rows = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
     environ = {**os.environ, 'HADOOP_HOME': str(tmp_path / 'home'), 'HADOOP_CONF_DIR': ''}
-    done = program('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop', env=environ)
-    assert done.status == 1 and done.err.startswith('mr-elm: http://127.0.0.1:1: HDFS does not answer')
+    done = program('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop', '-q', env=environ)
+    assert done.status == 1 and 'HDFS does not answer: is the service up? (127.0.0.1:1: [Errno 111]' in done.err
     assert done.err.count('\n') == 1 and 'files of the run may be left in hdfs:///tmp/' in done.err

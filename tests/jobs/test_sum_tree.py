@@ -72,13 +72,10 @@ def test_the_model_has_the_same_bits_with_any_tree(elm, folder, model_of, maps, 
 
 @pytest.fixture
 def written(folder, by_hand):
-    """Run a map task for each line of packed rows: the lines that each wrote."""
+    """Run a map task for each row group of packed rows: the lines that each wrote."""
     plan = plan_inputs(['packed'], RowOptions())
-    place, outputs = 0, []
-    for line in Path(plan.files[0].path).read_bytes().splitlines(keepends=True):
-        outputs.append(by_hand(MRGram, plan, line, *FILES, file=plan.files[0].path, start=place))
-        place += len(line)
-    return outputs
+    return [by_hand(MRGram, plan, json.dumps(task).encode(), *FILES, '--planned-splits')
+            for task in plan_splits(plan, 1000)]
 
 
 def join(lines):
@@ -208,8 +205,8 @@ def test_only_a_cluster_with_many_map_tasks_takes_a_tree_unasked():
     assert find_fan_in(find_engine('spark')(('--master', 'yarn'), fan_in=3), 5000, 1000) == 1
 
 
-def test_many_small_files_count_as_many_map_tasks_on_a_cluster(folder):
-    plan = plan_inputs(['packed'], RowOptions())
+def test_many_small_files_of_text_count_as_many_map_tasks_on_a_cluster(write):
+    plan = plan_inputs([str(write('rows.csv', GOOD))], RowOptions())
     many = replace(plan, files=plan.files * 3000)
     assert count_maps(make_engine('hadoop'), many) == 3000 and count_maps(make_engine('local'), many) < 100
     assert count_maps(make_engine('hadoop'), plan) == 1
