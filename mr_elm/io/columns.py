@@ -93,6 +93,11 @@ def take_texts(texts: Any, rows: slice | np.ndarray) -> Any:
 def read_texts(texts: Any, decimal: str = '.') -> Floats:
     """Read a pyarrow.StringArray as numbers and truth values, NaN for missing ones. Raises RowError at other text."""
     arrow, compute = import_module('pyarrow'), import_module('pyarrow.compute')
+    try:
+        if decimal == '.':
+            return to_numbers(texts.cast(arrow.float64()), float)
+    except arrow.ArrowInvalid:
+        pass  # there are missing ones, or text
     missing = compute.is_in(texts, value_set=to_texts(MISSING_TEXTS))
     present = compute.if_else(missing, arrow.nulls(1, arrow.string())[0], texts) if missing.true_count else texts
     try:

@@ -112,9 +112,13 @@ def parse_text(text: bytes, form: RowFormat) -> Block:
     """
     if b'\0' in text:
         raise ValueError('binary data')
-    if text.startswith(b'\n') or b'\n\n' in text or (
-            (form.n_columns == 1 or (form.delimiter or ',').isspace()) and BLANK_LINE.search(text)):
-        raise ValueError('blank lines')  # pyarrow would take them for rows
+    # pyarrow takes blank lines for rows of empty fields, which are no numbers
+    if form.n_columns == 1 or (form.delimiter or ',').isspace():
+        blank = BLANK_LINE.search(text) is not None
+    else:
+        blank = form.table and (text.startswith(b'\n') or b'\n\n' in text)
+    if blank:
+        raise ValueError('blank lines')
     n_rows = text.count(b'\n')
     text = separate_plainly(text, form.delimiter)
     if text.startswith(BYTE_ORDER_MARK):
@@ -152,8 +156,9 @@ def read_columns(text: bytes, form: RowFormat) -> Any:
         csv.ConvertOptions(column_types={str(j): arrow.float64() if j in plain else arrow.string() for j in wanted},
                            include_columns=list(map(str, wanted)), decimal_point=form.decimal, null_values=[],
                            strings_can_be_null=False))
+    has_blanks = b' ' in text or b'\t' in text
     for k, j in enumerate(wanted):
-        if j not in plain:
+        if has_blanks and j not in plain:
             table = table.set_column(k, str(j), compute.ascii_trim(table.column(k), characters=BLANKS))
     return table
 
