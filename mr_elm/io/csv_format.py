@@ -167,9 +167,8 @@ def describe(form: RowFormat) -> str:
     for position, *signs in form.styles:
         name = names_by_position.get(position)
         parts.append(f'numbers of {repr(name) if name else f"column {position + 1}"} {Style(*signs)}')
-    if form.idle:
-        numbers = ' and '.join(str(position + 1) for position in form.idle)
-        parts.append(f'without column {numbers}, which holds nothing')
+    for position in form.idle:
+        parts.append(f'without column {position + 1}, which {"is empty" if position else "counts the rows"}')
     return ', '.join(parts)
 
 

@@ -265,7 +265,7 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     with store_of(path).open(path) as stream:
         if kind := find_binary_kind(stream.peek(MAGIC)[:MAGIC]):
             return inspect_parts(entry, kind, options)
-        charset = options.charset or detect_charset(stream, path, entry.path)
+        charset = options.charset or choose_charset(read_first(stream, path, entry.path), options.like)
         lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
     if not lines:
         return None
@@ -274,14 +274,26 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
 
 
-def detect_charset(stream: Any, path: str, name: str) -> str | None:
-    """Return the encoding of the text of an open file by its first bytes; see `find_charset`. name : of the file."""
+def read_first(stream: Any, path: str, name: str) -> bytes:
+    """Return the first bytes of an open file, decompressed; none where they are damaged. name : of the file."""
     opener = find_opener(name)
     if opener is None:
-        return find_charset(stream.peek(MUCH)[:MUCH])
+        return stream.peek(MUCH)[:MUCH]
     with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, opener(packed, 'rb') as plain:
-        return find_charset(plain.read(MUCH))
-    return None
+        return plain.read(MUCH)
+    return b''
+
+
+def choose_charset(first_bytes: bytes, like: Mapping[str, Any] | None) -> str | None:
+    """Return the encoding of a text: as it says itself, or as in the training unless it is plainly UTF-8."""
+    found, trained = find_charset(first_bytes), (like or {}).get('charset')
+    if found is not None or trained is None or trained.startswith('utf'):
+        return found
+    try:
+        first_bytes[:first_bytes.rfind(b'\n') + 1].decode()
+    except UnicodeDecodeError:
+        return trained
+    return trained if first_bytes.isascii() else None
 
 
 def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | None:

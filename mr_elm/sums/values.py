@@ -25,7 +25,6 @@ MONTH = r'(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?'
 DAY = (rf'(\d{{4}}([-/. ])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/. ])\d{{1,2}}\3\d{{2}}(\d\d)?'
        rf'|\d{{1,2}}[-/. ]{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}})')
 DATE = re.compile(rf'{DAY}([T ] ?{TIME})?|{TIME}', re.IGNORECASE)
-FEW = 0.1   # share of the values of a column that are text, below which numbers were meant
 MANY = 0.9  # share of the rows, above which different texts are names rather than categories
 FEWEST = 20  # rows that tell so
 NUMBER_WITH_SIGNS = re.compile(r"[-+$€£¥₹% ]*\d[\d.,' \u00a0]*[-+$€£¥₹% ]*")
@@ -141,15 +140,11 @@ def choose_encoding(names: Sequence[str], values: Sequence[ColumnValues], max_ca
 
 
 def warn_of_category(name: str, values: ColumnValues) -> None:
-    """Warn where the values of a category look like numbers, or like names of the rows."""
+    """Warn where the values of a category look like numbers with signs, or like names of the rows."""
     counts = values.counts or Counter()
     n_rows = sum(counts.values()) - values.missing
     n_values = len(counts) - (MISSING in counts)
-    if 0 < values.texts < FEW * n_rows:
-        warnings.warn(f'column {name!r} is a category, because {values.texts:,} of {n_rows:,} values are no numbers, '
-                      f'such as {quote(values.example)}: mend these rows if all are numbers', UnsuitableWarning,
-                      stacklevel=2)
-    elif any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, FEWEST))) and n_values > FEWEST:
+    if any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, FEWEST))) and n_values > FEWEST:
         warnings.warn(f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
                       f'{quote(values.example)}: write them all alike, or without signs, if they are numbers',
                       UnsuitableWarning, stacklevel=2)

@@ -76,6 +76,14 @@ def test_any_encoding_is_read_where_it_is_named(charset, tmp_path):
     assert labels[1] == 'süß' and np.array_equal(found, X)
 
 
+def test_a_model_keeps_the_encoding_of_its_rows(tmp_path):
+    path, like = tmp_path / 'rows.csv', {'kind': 'csv', 'charset': 'cp1252'}
+    path.write_bytes(TEXT.encode('cp1252'))
+    assert read(path, like=like)[0][1] == 'süß'
+    path.write_bytes(TEXT.encode())  # where it does not fit
+    assert read(path, like=like)[0][1] == 'süß'
+
+
 def test_bytes_that_are_no_text_of_the_named_encoding_are_refused(tmp_path):
     path = tmp_path / 'rows.csv'
     path.write_bytes(TEXT.encode() + b'\xff\xfe,1,2\n')
