@@ -1,6 +1,7 @@
 """Find out what the columns of Arrow can be: numbers, categories, lists of numbers, labels, weights."""
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -63,6 +64,15 @@ class ArrowSchema:
     def columns(self) -> list[str]:
         """List the columns: those of the file, then those of its folders."""
         return [*self.names, *self.folders]
+
+    @cached_property
+    def index_columns(self) -> list[str]:
+        """List the columns that pandas calls the index of its rows: they are no features unless they are named."""
+        try:
+            record = json.loads((self.schema.metadata or {})[b'pandas'])['index_columns']
+        except (KeyError, TypeError, ValueError):
+            return []
+        return [column for column in record if isinstance(column, str)] if isinstance(record, list) else []
 
     def kind(self, column: str) -> str:
         """Return number, category or lists; or time, list, binary, struct or a type, which cannot be features."""
@@ -130,7 +140,8 @@ def is_number(text: str) -> bool:
 def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowFormat:
     """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
     names = tuple(schema.fields)
-    chosen = select_columns(Header(schema.name, len(names), names), name_columns(schema, options))
+    idle = tuple(j for j, name in enumerate(names) if schema.fields[name].column in schema.index_columns)
+    chosen = select_columns(Header(schema.name, len(names), names, idle), name_columns(schema, options))
     label, weight = (None if j is None else names[j] for j in (chosen.label, chosen.weight))
     if not chosen.features:
         raise DataFormatError(f'{schema.name}: expected a label and at least one feature, its columns are '

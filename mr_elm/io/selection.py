@@ -89,6 +89,7 @@ def select_columns(header: Header, options: RowOptions) -> Selection:
         raise DataFormatError(f'{header.path}: expected label and weight in two columns, column {weight} is given for '
                               'both')
     named = {header.locate(column) for column in options.columns or ()}
+    named |= {j for j in header.idle if header.names is not None and header.names[j] in (options.names or ())}
     free = [j for j in range(header.n_columns) if j not in (*labels, weight) and (j not in header.idle or j in named)]
     features = choose_features(header, free, options)
     if options.names is not None and header.names is not None:

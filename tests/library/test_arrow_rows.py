@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -129,6 +130,14 @@ def test_the_label_is_a_name_or_a_position(write, label):
     (pa.array(['x', 'y', 'x']).dictionary_encode(), 'x y x')], ids=lambda value: str(value)[:20])
 def test_a_label_is_the_text_that_csv_would_hold(write, values, texts):
     assert labels_of(read(write({'y': values, 'x': [1.0] * 3}))[1]) == texts.split()
+
+
+def test_the_index_of_a_data_frame_is_no_feature_unless_it_is_named(write):
+    frame = pd.DataFrame({'label': ['a', 'b'] * 3, 'x': np.arange(6.0)}, index=pd.Index([3, 1, 4, 1, 5, 9], name='id'))
+    path = write(pa.Table.from_pandas(frame))
+    assert matrix(read(path, label_column='label')[1]).tolist() == [[float(k)] for k in range(6)]
+    chosen = matrix(read(path, label_column='label', columns=('x', 'id'))[1])
+    assert chosen.tolist() == [[float(k), id] for k, id in enumerate([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])]
 
 
 def test_targets_of_a_regression_are_numbers(write):
