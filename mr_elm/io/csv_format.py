@@ -39,8 +39,13 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
     n_columns = usual_width(rows[header:])
     names = tuple(rows[0]) if header else None
     if names and len(names) != n_columns:
+        hint = '--header no reads the first line as a row'
+        if len(names) == n_columns - 1:
+            hint = 'R writes row names without a name for their column unless row.names=FALSE'
+        elif len(names) < n_columns / 2:
+            hint = 'leave out the lines above the names'
         raise DataFormatError(f'{path}: expected a header line of {n_columns} names, as many as rows have fields, '
-                              f'found {len(names)}')
+                              f'found {len(names)}: {hint}')
     below = [row for row in rows[header:] if len(row) == n_columns]
     idle = find_idle(names, below)
     chosen = select_columns(Header(path, n_columns, names, idle), options)
