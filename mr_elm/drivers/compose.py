@@ -70,11 +70,6 @@ def demand_parquet(path: str, names: Sequence[str]) -> None:
     if clash := find_repeated(names):
         raise DataFormatError(f'{path}: expected columns of different names, --keep {clash[0]} has the name of a '
                               'column with predictions: write text, or rename the column')
-    try:
-        import_module('pyarrow.parquet')
-    except ModuleNotFoundError:
-        raise DataFormatError(f"{path}: to write Parquet needs pyarrow, which is not installed: run pip install "
-                              "'mr_elm[arrow]', or write text") from None
 
 
 def find_columns(file: InputFile, keep: Sequence[str]) -> dict[str, int]:

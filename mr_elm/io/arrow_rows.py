@@ -2,12 +2,13 @@
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from importlib import import_module
 from itertools import count
 from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.io.arrow_columns import BatchMaker
-from mr_elm.io.arrow_schema import ArrowSchema, choose_format, import_arrow
+from mr_elm.io.arrow_schema import ArrowSchema, choose_format
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
 from mr_elm.io.parts import Batch, BatchReader, Source, refuse_damage
@@ -20,7 +21,7 @@ class ArrowParts:
     """Read an Arrow IPC file by record batches, or a stream as one part; see `Parts`."""
 
     def __init__(self, source: Source, name: str) -> None:
-        arrow = import_arrow(name)
+        arrow = import_module('pyarrow')
         self.name = name
         with refuse_damage(name):
             is_path = isinstance(source, str)
@@ -39,7 +40,7 @@ class ArrowParts:
         if self.is_stream:
             return None
         with refuse_damage(self.name):
-            fragment = import_arrow(self.name, 'pyarrow.dataset').IpcFileFormat().make_fragment(self.stream)
+            fragment = import_module('pyarrow.dataset').IpcFileFormat().make_fragment(self.stream)
             return fragment.count_rows(use_threads=False)
 
     def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:

@@ -27,15 +27,6 @@ CURES = {
 }
 
 
-def import_arrow(path: str, name: str = 'pyarrow') -> Any:
-    """Return a module of pyarrow. Raises DataFormatError when it is not installed."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        raise DataFormatError(f"{path}: this file needs pyarrow, which is not installed: run pip install "
-                              "'mr_elm[arrow]'") from None
-
-
 @dataclass(frozen=True)
 class Field:
     """Name a number of a row: a column, and the item where the column holds lists of one size."""

@@ -134,15 +134,11 @@ def read_batch(batch: Any) -> Frame:
 def open_stream(X: Any) -> Any:
     """Return the pyarrow.RecordBatchReader of what has `__arrow_c_stream__`; it can be read once.
 
-    Raises TypeError for anything else, ValueError where pyarrow is missing.
+    Raises TypeError for anything else.
     """
     if not hasattr(X, '__arrow_c_stream__'):
         raise TypeError(f'expected an Arrow stream, such as a table of pyarrow or polars, found {type(X).__name__}')
-    try:
-        return import_module('pyarrow').RecordBatchReader.from_stream(X)
-    except ModuleNotFoundError:
-        raise ValueError(f"{type(X).__name__} needs pyarrow to be read as a stream: run pip install 'mr_elm[arrow]'"
-                         ) from None
+    return import_module('pyarrow').RecordBatchReader.from_stream(X)
 
 
 def is_stream(X: Any) -> bool:

@@ -1,9 +1,10 @@
 """Read the row groups of Parquet files."""
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from mr_elm.io.arrow_columns import BatchMaker
-from mr_elm.io.arrow_schema import ArrowSchema, choose_format, import_arrow
+from mr_elm.io.arrow_schema import ArrowSchema, choose_format
 from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.io.formats import RowFormat, RowOptions
 from mr_elm.io.kinds import Kind
@@ -29,7 +30,7 @@ class ParquetParts:
     def open_file(self, source: Source) -> Any:
         """Open the file to be read in pieces smaller than a row group."""
         is_path = isinstance(source, str)
-        return import_arrow(self.name, 'pyarrow.parquet').ParquetFile(
+        return import_module('pyarrow.parquet').ParquetFile(
             source, page_checksum_verification=True, pre_buffer=not is_path, buffer_size=BUFFER if is_path else 0)
 
     def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.io import arrow_schema
 from mr_elm.io.formats import RowOptions
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan, plan_inputs
@@ -187,15 +186,6 @@ def test_a_plan_can_be_written_down(files):
 
 
 # Words and files that do not fit
-
-
-def test_without_pyarrow_one_sentence_says_what_to_install(elm, files, tmp_path, monkeypatch):
-    def find(name):
-        raise ModuleNotFoundError(name)
-    monkeypatch.setattr(arrow_schema, 'import_module', find)
-    done = elm('train', 'pesvm', files['rows.parquet'], '--model', tmp_path / 'm.npz')
-    assert done.status == 1 and "rows.parquet: this file needs pyarrow, which is not installed: run pip install " \
-        "'mr_elm[arrow]'" in done.err and len(done.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize('name, kind, message', [

@@ -139,12 +139,6 @@ def test_rows_without_names_or_positions_cannot_be_kept(elm, trained, write, lib
     assert done.status == 1 and 'expected csv, parquet or arrow rows for --keep, found libsvm' in done.err
 
 
-def test_parquet_is_refused_where_pyarrow_is_missing(elm, model, path, tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__('sys').modules, 'pyarrow.parquet', None)
-    done = elm('predict', model, path, '-o', tmp_path / 'said.parquet')
-    assert done.status == 1 and "pip install 'mr_elm[arrow]'" in done.err
-
-
 @pytest.mark.parametrize('words', [['-o', 'said.parquet'], ['--keep', 'id']])
 def test_standard_input_is_answered_by_lines_only(elm, words):
     done = elm('predict', 'm.npz', '-', *words)
