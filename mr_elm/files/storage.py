@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 from mr_elm.io.store import is_stream, replace_file
 
 COPY = 4 << 20
+DENIED = 'ACCESS_DENIED', 'FORBIDDEN', 'AccessControlException'
 REFUSED = re.compile(r"host='([^']*)', port=(\d+).*(\[Errno \d+\][^'\")]*)")  # in what requests says
 STANDARD = '-'  # names standard input among inputs, and standard output as an output
 PATTERN = set('*?[')
@@ -290,6 +291,18 @@ def make_entry(path: str, info: dict) -> Entry:
     return Entry(path, info['type'] == 'directory', info['size'] or 0, str(modified))
 
 
+def find_reason(error: Exception) -> str:
+    """Return in one line why a file system refused: what HDFS answered, where its client has hidden that."""
+    try:
+        answer = error.response.json()['RemoteException']  # type: ignore[attr-defined]
+        return f'{answer["exception"]}: {answer["message"].splitlines()[0]}'
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        pass
+    reason = ' '.join(str(error).split())
+    refused = REFUSED.search(reason)
+    return '{}:{}: {}'.format(*refused.groups()) if refused else reason
+
+
 @contextmanager
 def translate_errors(path: str) -> Iterator[None]:
     """Turn what file systems raise into an OSError of one sentence that names the path."""
@@ -298,15 +311,13 @@ def translate_errors(path: str) -> Iterator[None]:
     except (ValueError, KeyError, TypeError):
         raise
     except Exception as error:
-        reason = ' '.join(str(error).split())
-        if refused := REFUSED.search(reason):
-            reason = '{}:{}: {}'.format(*refused.groups())
+        reason = find_reason(error)
         if isinstance(error, OSError) and reason.startswith((path, f'[Errno {error.errno}] {path}')):
             raise
         place = path.partition('://')[0].upper().rstrip('AN')
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(f'{path}: expected a file, found none') from None
-        if isinstance(error, PermissionError) or 'ACCESS_DENIED' in reason or 'FORBIDDEN' in reason:
+        if isinstance(error, PermissionError) or any(word in reason for word in DENIED):
             raise PermissionError(f'{path}: {place} refused access: {reason}') from None
         if any(word in type(error).__name__ + reason for word in ('Connection', 'NETWORK_CONNECTION', 'Timeout')):
             raise OSError(errno.EIO, f'{path}: {place} does not answer: is the service up? ({reason})') from None
