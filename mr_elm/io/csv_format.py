@@ -9,7 +9,6 @@ from mr_elm.io.csv_rows import diagnose, parse, parse_text, split_fields
 from mr_elm.io.dialect import (
     DELIMITER_NAMES,
     MOST,
-    Dialect,
     choose_delimiter,
     decide_header,
     is_missing,
@@ -23,7 +22,6 @@ from mr_elm.io.number_styles import Style, find_style
 from mr_elm.io.selection import Header, check_width, expected_width, select_columns
 
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
-FEWEST = 20  # rows, from which a column without repetitions tells something
 
 
 def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat:
@@ -33,7 +31,7 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
     rows = split_rows(lines, delimiter)
     if usual_width(rows) < 2:
         refuse_quotes(lines, delimiter, path)
-    header = find_header(rows, Dialect(delimiter, decimal, False), path, options)
+    header = find_header(rows, decimal, path, options)
     if len(rows) <= header:
         raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = usual_width(rows[header:])
@@ -79,15 +77,15 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
     return choose_delimiter(lines, options.delimiter, options.decimal)
 
 
-def find_header(rows: Sequence[Sequence[str]], dialect: Dialect, path: str, options: RowOptions) -> bool:
+def find_header(rows: Sequence[Sequence[str]], decimal: str, path: str, options: RowOptions) -> bool:
     """Tell whether the first line names the columns; warn where that is in doubt."""
     if options.header != 'auto':
         return options.header == 'yes'
     known = options.names or ((options.label_column,) if isinstance(options.label_column, str) else ())
     like = options.like or {}
-    if names_label(rows, dialect.decimal, options):
+    if names_label(rows, decimal, options):
         return True
-    header, doubt = decide_header(rows, dialect.decimal, known, like.get('header'))
+    header, doubt = decide_header(rows, decimal, known, like.get('header'))
     if doubt and len(rows) > 1:
         warnings.warn(f'{path}: the first line was taken for {"names of the columns" if header else "a row"}, '
                       f'although {doubt}: --header {"no" if header else "yes"} says otherwise', UnsuitableWarning,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from mr_elm.io.columns import MISSING_TEXTS
 from mr_elm.io.csv_rows import split_fields
@@ -22,20 +21,6 @@ MISSING = {*MISSING_TEXTS, 'N/A', 'n/a', 'None', 'none', '?', '-', '.', '<NA>'} 
 MOST = 0.9   # share of the rows, or of the fields of a column, that settles a question
 CHANCE = 8   # whole numbers that rise evenly are no chance
 CLOSE = 0.3  # difference of the votes, as a share of all votes, below which the user is asked to look
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """Say how a file is read.
-
-    delimiter : one character, None for runs of blanks. decimal : '.' or ','. header : whether the first row has names.
-    doubt : why the header is in doubt, or None.
-    """
-
-    delimiter: str | None
-    decimal: str
-    header: bool
-    doubt: str | None = None
 
 
 def split_rows(lines: Sequence[str], delimiter: str | None) -> list[list[str]]:
