@@ -96,8 +96,8 @@ def read_texts(text: str) -> tuple[str, ...]:
 def read_delimiter(text: str) -> str | None:
     """Read --delimiter: one character, auto, or None for white space."""
     character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
-    if character not in (None, 'auto') and len(character) != 1:
-        raise argparse.ArgumentTypeError(f'expected one character, tab or space, found {text!r}')
+    if character not in (None, 'auto') and (len(character) != 1 or not character.isascii() or character in '"\r\n'):
+        raise argparse.ArgumentTypeError(f'expected one character of ASCII but a quote, tab or space, found {text!r}')
     return character
 
 
