@@ -37,7 +37,7 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
 
 
 def drop_file_scheme(path: str) -> str:
-    """Return the path of this machine that a URI such as file:///tmp/a%20b names; other paths are left as they are."""
+    """Return the path of this machine that a URI with the scheme `file` names; other paths are left as they are."""
     return unquote(urlsplit(path).path) if path.startswith('file:/') else path
 
 
