@@ -99,16 +99,16 @@ def is_header(line: str, options: RowOptions) -> bool:
     """
     if options.header != 'auto':
         return options.header == 'yes'
-    delimiter, _ = find_separators([line], options)
+    delimiter, decimal = find_separators([line], options)
     try:
         fields = list(map(readable, split_fields(line, delimiter)))
     except RowError:
         return False
     found = {name for name in options.names or () if name in fields}
     special = {name for name in (options.label_name, options.weight_name) if name in fields and name}
-    if 2 * len(found) > len(options.names or ()) and not all(map(is_number, found | special)):
+    if 2 * len(found) > len(options.names or ()) and not all(is_number(name, decimal) for name in found | special):
         return True
-    return not options.table and len(fields) > 1 and not any(map(is_number, fields))
+    return not options.table and len(fields) > 1 and not any(is_number(field, decimal) for field in fields)
 
 
 def read_lines(stream: Any) -> Iterator[list[str]]:

@@ -39,7 +39,7 @@ def usual_width(rows: Sequence[Sequence[str]]) -> int:
     return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
 
 
-def is_number(text: str, decimal: str = '.') -> bool:
+def is_number(text: str, decimal: str) -> bool:
     """Tell whether a field is a number, in any style."""
     return read_number(text, decimal) is not None or styled_number(decimal).fullmatch(text) is not None
 

@@ -166,6 +166,16 @@ def test_the_format_is_that_of_the_training(elm, write, trained, libsvm_of, tabl
     assert elm('predict', trained.path, '-', '--delimiter', ',').out == '1\n'
 
 
+def test_a_first_row_with_decimal_commas_is_a_row(elm, write, trained, table, feed):
+    rows = [[label, *row] for label, row in zip(table[1], table[0].round(2).tolist(), strict=True)]
+    lines = [';'.join(map(str, row)).replace('.', ',') for row in rows]
+    path = write('decimal.csv', '\n'.join([*lines, '']))
+    trained(path)
+    predicted = elm('predict', trained.path, path, '-o', '-', '-q').out
+    feed('\n'.join([*(line.partition(';')[2] for line in lines), '']))
+    assert elm('predict', trained.path, '-', '--no-label', '-q') == (0, predicted, '')
+
+
 def test_evaluate_reads_standard_input_as_it_reads_a_file(elm, model, path, text, feed):
     wanted = elm('evaluate', model, path, '--json', '-q').out
     feed(text)
