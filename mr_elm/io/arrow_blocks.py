@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.io.arrow_arrays import to_texts
+from mr_elm.io.arrow_arrays import from_array, to_array, to_texts
 from mr_elm.io.blocks import Block
 from mr_elm.io.encoded_rows import EncodedRows
 
@@ -67,20 +67,6 @@ def from_batch(batch: Any, facts: dict[str, Any]) -> Block:
     if label is not None and hasattr(label.type, 'list_size'):
         return Block(X, weights=weights, targets=from_lists(label))
     return Block(X, weights=weights, targets=None if label is None else from_array(label))
-
-
-def to_array(values: np.ndarray) -> Any:
-    """Return numbers as a column. pyarrow.array would import pandas."""
-    arrow, values = import_module('pyarrow'), np.ascontiguousarray(values)
-    return arrow.Array.from_buffers(arrow.from_numpy_dtype(values.dtype), len(values), [None, arrow.py_buffer(values)])
-
-
-def from_array(column: Any) -> np.ndarray:
-    """Return a column of numbers as an array. Its method to_numpy would import pandas."""
-    dtype = np.dtype(column.type.to_pandas_dtype())
-    if not len(column):
-        return np.empty(0, dtype)
-    return np.frombuffer(column.buffers()[1], dtype, len(column), column.offset * dtype.itemsize)
 
 
 def to_lists(values: np.ndarray) -> Any:

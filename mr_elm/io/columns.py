@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mr_elm.errors import one_line
-from mr_elm.io.arrow_arrays import to_flags, to_numbers, to_positions, to_texts
+from mr_elm.io.arrow_arrays import from_array, from_flags, to_array, to_texts
 from mr_elm.io.formats import RowError
 from mr_elm.io.text import quote, read_number
 from mr_elm.typing import Floats
@@ -74,7 +74,7 @@ class TextColumn:
     def coded(self) -> CodedColumn:
         """Return the values by number."""
         coded = to_texts(self.texts).dictionary_encode()
-        return CodedColumn(to_numbers(coded.indices, np.int32), tuple(coded.dictionary.to_pylist()))
+        return CodedColumn(from_array(coded.indices), tuple(coded.dictionary.to_pylist()))
 
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
         """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""
@@ -87,7 +87,7 @@ class TextColumn:
 
 def take_texts(texts: Any, rows: slice | np.ndarray) -> Any:
     """Return some items of a pyarrow.StringArray."""
-    return texts[rows] if isinstance(rows, slice) else texts.take(to_positions(np.arange(len(texts))[rows]))
+    return texts[rows] if isinstance(rows, slice) else texts.take(to_array(np.arange(len(texts))[rows]))
 
 
 def read_texts(texts: Any, decimal: str = '.') -> Floats:
@@ -95,21 +95,21 @@ def read_texts(texts: Any, decimal: str = '.') -> Floats:
     arrow, compute = import_module('pyarrow'), import_module('pyarrow.compute')
     try:
         if decimal == '.':
-            return to_numbers(texts.cast(arrow.float64()), float)
+            return from_array(texts.cast(arrow.float64()))
     except arrow.ArrowInvalid:
         pass  # there are missing ones, or text
     missing = compute.is_in(texts, value_set=to_texts(MISSING_TEXTS))
     present = compute.if_else(missing, arrow.nulls(1, arrow.string())[0], texts) if missing.true_count else texts
     try:
         if decimal != '.':
-            if '.' in ''.join(present.drop_null().to_pylist()):
+            if compute.match_substring(present, '.').true_count:
                 raise arrow.ArrowInvalid('a point')
             present = compute.replace_substring(present, decimal, '.')
-        numbers = to_numbers(present.cast(arrow.float64()), float).copy()
+        numbers = from_array(present.cast(arrow.float64())).copy()
     except arrow.ArrowInvalid:
         coded = TextColumn(texts).coded
         return np.array([read_value(text, decimal) for text in coded.names])[coded.index]
-    numbers[to_flags(missing)] = math.nan
+    numbers[from_flags(missing)] = math.nan
     return numbers
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.io.arrow_arrays import to_numbers
+from mr_elm.io.arrow_arrays import from_array
 from mr_elm.io.blocks import Block
 from mr_elm.io.columns import NumberColumn, Table, TextColumn, Values, read_texts
 from mr_elm.io.formats import RowError, RowFormat
@@ -27,7 +27,6 @@ from mr_elm.typing import Floats
 BLANKS = ' \t'  # what may stand around a field
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
 SPACES = re.compile(f'[{SPACE}]+')
-BYTE_ORDER_MARK = codecs.BOM_UTF8
 BLANK_LINE = re.compile(rb'(?m)^[ \t\v\f\r\x1c-\x1f]*\n')
 MANY_COLUMNS = 5000  # pyarrow takes a microsecond a column and block; numpy is faster with more (2026-11)
 
@@ -121,8 +120,8 @@ def parse_text(text: bytes, form: RowFormat) -> Block:
         raise ValueError('blank lines')
     n_rows = text.count(b'\n')
     text = separate_plainly(text, form.delimiter)
-    if text.startswith(BYTE_ORDER_MARK):
-        text = BYTE_ORDER_MARK + text  # pyarrow drops one
+    if text.startswith(codecs.BOM_UTF8):
+        text = codecs.BOM_UTF8 + text  # pyarrow drops one
     if (form.n_columns or 0) > MANY_COLUMNS and not form.table:
         return parse_wide(text, form)
     columns = read_columns(text, form)
@@ -187,7 +186,7 @@ def read_floats(columns: Any, position: int, form: RowFormat) -> Floats:
     """Return the numbers of a column, NaN for missing ones."""
     values = columns.column(str(position)).combine_chunks()
     if import_module('pyarrow').types.is_floating(values.type):
-        return to_numbers(values, float)
+        return from_array(values)
     if position in form.styles_by_column:
         return read_styled(values, position, form)
     return read_texts(values, form.decimal)

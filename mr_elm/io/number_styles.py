@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.io.arrow_arrays import to_flags, to_texts
+from mr_elm.io.arrow_arrays import from_flags, to_texts
 from mr_elm.io.columns import MISSING_TEXTS, TextColumn
 from mr_elm.io.formats import RowError
 from mr_elm.io.text import quote
@@ -59,7 +59,7 @@ class Style:
         missing = compute.is_in(texts, value_set=to_texts(MISSING_TEXTS))
         right = compute.or_(missing, compute.match_substring_regex(texts, self.pattern(decimal)))
         if right.false_count:
-            text = texts[int(np.argmin(to_flags(right)))].as_py()
+            text = texts[int(np.argmin(from_flags(right)))].as_py()
             raise RowError('not a number', f'holds {quote(text)}, and its numbers are written {self}')
         signs = f'[{re.escape(self.prefix + self.suffix + self.thousands)} ]'
         plain = compute.if_else(missing, to_texts([''])[0], compute.replace_substring_regex(texts, signs, ''))

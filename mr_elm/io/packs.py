@@ -138,8 +138,9 @@ class PackReader:
         """Pass the blocks on."""
         for block in blocks:
             self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
-            for name in ('records', 'lines', 'used'):
-                setattr(self.counts, name, getattr(self.counts, name) + len(block))
+            self.counts.records += len(block)
+            self.counts.lines += len(block)
+            self.counts.used += len(block)
             yield block
 
 
