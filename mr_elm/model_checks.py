@@ -10,6 +10,7 @@ from mr_elm.header import ModelHeader
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, SCHEMES
 
 TASKS = ('classification', 'regression')
+PARTS = 'data', 'indices', 'indptr'  # of CSR rows
 
 
 def demand(fine: object, what: str, found: object) -> None:
@@ -196,7 +197,7 @@ def check_vectors(arrays: Mapping[str, np.ndarray], n_features: int, name: str) 
     if name in arrays:
         check_arrays(arrays, {name: (len(arrays[name]), n_features)})
         return len(arrays[name])
-    data, indices, indptr = (arrays[f'{name}_{part}'] for part in ('data', 'indices', 'indptr'))
+    data, indices, indptr = (arrays[f'{name}_{part}'] for part in PARTS)
     check_arrays(arrays, {f'{name}_data': data.shape[:1]})
     what = name.replace('_', ' ')
     demand(indices.dtype.kind == indptr.dtype.kind == 'i' and indices.shape == data.shape and indptr.ndim == 1,

@@ -10,6 +10,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, name_nodes
 from mr_elm.model_checks import (
+    PARTS,
     check_arrays,
     check_metric,
     check_scaling,
@@ -20,7 +21,6 @@ from mr_elm.model_checks import (
 from mr_elm.typing import Floats, Rows
 
 VECTORS, LANDMARKS = 'support_vectors', 'landmarks'
-PARTS = 'data', 'indices', 'indptr'  # of CSR rows
 
 
 def vector_arrays(vectors: Rows, name: str = VECTORS) -> dict[str, np.ndarray]:

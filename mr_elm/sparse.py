@@ -10,6 +10,7 @@ FEW_BYTES = 1 << 23    # CSR rows become dense where they take no more than this
 DENSE_SHARE = 0.1      # where more than this share of their values is not zero,
 MOST_BYTES = 1 << 29   # or where they take no more than this and more than
 LEAST_SHARE = 0.01     # this share is not zero
+CROWDED = 0.2          # share of their values, from which rows that meet a dense matrix are better dense
 NAMES = 'csr_matrix', 'hstack', 'random', 'vstack'  # others of scipy.sparse that this package uses
 
 
@@ -26,6 +27,11 @@ def multiplies_faster_dense(X: Any) -> bool:
     n_values = max(X.shape[0] * X.shape[1], 1)
     share, n_bytes = X.nnz / n_values, 8 * n_values
     return share > DENSE_SHARE or n_bytes <= FEW_BYTES or (share > LEAST_SHARE and n_bytes <= MOST_BYTES)
+
+
+def is_crowded(X: Any) -> bool:
+    """Tell whether CSR rows are multiplied faster as dense ones with a matrix that is dense anyway."""
+    return bool(X.nnz > CROWDED * X.shape[0] * X.shape[1])
 
 
 def expand(X: Any) -> Any:

@@ -20,7 +20,6 @@ CACHE = 1 << 20  # bytes of pre-activations worked on at a time, so that they st
 FEWEST = 128  # rows, below which a matrix product is slow
 MANY = 4096  # landmarks of a layer, from which on a compiled loop pays for loading the compiler
 WIDTH = 512  # landmarks that such a loop works on together
-DENSE_ENOUGH = 0.2  # a CSR block fuller than this is multiplied faster as a dense one
 FEW_COLUMNS = 20  # of so many columns one holds a number: to fold the weights of these alone is quicker than of all
 
 
@@ -165,7 +164,7 @@ class HiddenLayer:
 
     def _project_sparse(self, X: Rows, out: Floats) -> None:
         """Write x W + b of sparse rows; where most features are 0 in all of them, without weights of these."""
-        columns = None if 'folded' in self.__dict__ or is_crowded(X) else sp.find_columns(X)
+        columns = None if 'folded' in self.__dict__ or sp.is_crowded(X) else sp.find_columns(X)
         if columns is None or FEW_COLUMNS * len(columns) > self.n_features:
             W, b = self.folded
             multiply(X, W, out)
@@ -236,11 +235,6 @@ def turn(weights: Rows) -> Rows:
     return weights.T.tocsr() if sp.issparse(weights) else np.ascontiguousarray(weights.T)
 
 
-def is_crowded(X: Rows) -> bool:
-    """Tell whether CSR rows are multiplied faster as dense ones with weights that are dense anyway."""
-    return bool(X.nnz > DENSE_ENOUGH * X.shape[0] * X.shape[1])
-
-
 def multiply(X: Rows, W: Rows, out: Floats) -> Floats:
     """Write X W into out for dense or CSR rows X, and return it; crowded CSR blocks are multiplied as dense ones."""
     if sp.issparse(W):
@@ -248,7 +242,7 @@ def multiply(X: Rows, W: Rows, out: Floats) -> Floats:
         return out
     if not sp.issparse(X):
         return np.matmul(X, W, out=out)
-    if is_crowded(X):
+    if sp.is_crowded(X):
         return np.matmul(X.toarray(), W, out=out)
     out[:] = X @ W
     return out

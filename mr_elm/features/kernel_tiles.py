@@ -14,7 +14,6 @@ from mr_elm.typing import Floats, Rows
 
 TILE_ROWS = 512
 TILE_BYTES = 1 << 25  # what sparse rows of a tile may take as dense ones
-DENSE_ENOUGH = 0.2  # sparse rows fuller than this are multiplied faster as dense ones
 COLUMNS_AT_ONCE = 512  # the pass over a tile finds the product still in the core's cache, whatever other cores do
 
 
@@ -57,7 +56,7 @@ class KernelTiles:
         if self.columns is not None:
             A = sp.take_columns(A, self.columns)
         if sp.issparse(A) and not self.is_sparse:
-            fits = 8 * A.shape[1] * TILE_ROWS <= TILE_BYTES or A.nnz > DENSE_ENOUGH * A.shape[0] * A.shape[1]
+            fits = 8 * A.shape[1] * TILE_ROWS <= TILE_BYTES or sp.is_crowded(A)
             return A.toarray() if fits else A
         return A
 

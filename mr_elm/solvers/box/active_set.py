@@ -120,12 +120,12 @@ class ActiveSetSearch:
         if not self.progress.waits(float(self.violations().max())):
             return False
         self.certify()
-        return not self.progress.goes_on(self.alpha, self.gradient)
+        return not self.progress.look(self.alpha, self.gradient)
 
     def take_short_cut(self) -> None:
         """Go to about where the minimum is, if that can be found and is lower than where the search is."""
         self.certify()
-        self.progress.goes_on(self.alpha, self.gradient)
+        self.progress.look(self.alpha, self.gradient)
         found = find_lower_point(self.problem, self.progress.objective)
         if found is not None:
             self.alpha, self.gradient, n_rows = found
@@ -140,9 +140,8 @@ class ActiveSetSearch:
     def conclude(self) -> Result:
         """Return the Result."""
         self.certify()
-        if self.progress.lowest is not None and self.violations().max() > self.settings.eps:
-            self.progress.goes_on(self.alpha, self.gradient)
-            self.alpha, self.gradient = self.progress.lowest
+        if self.violations().max() > self.settings.eps:
+            self.alpha, self.gradient = self.progress.choose_lowest(self.alpha, self.gradient)
         work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         result = conclude(self.problem, self.alpha, self.gradient, work, self.settings)
         return replace(result, steps=self.steps, step_seconds=self.seconds)

@@ -154,9 +154,8 @@ class BlockSearch:
             tolerance = max(effort.share * worst, 0.3 * goal, noise)
             self.solve_block(self.choose_block(goal), tolerance, effort)
         self.certify()
-        if self.progress.lowest is not None and self.worst_violation() > self.settings.eps:
-            self.progress.goes_on(self.alpha, self.gradient)
-            self.alpha, self.gradient = self.progress.lowest
+        if self.worst_violation() > self.settings.eps:
+            self.alpha, self.gradient = self.progress.choose_lowest(self.alpha, self.gradient)
         work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
 
@@ -169,7 +168,7 @@ class BlockSearch:
             return
         self.certified = self.cache.is_matrix
         self.certify()
-        self.progress.goes_on(self.alpha, self.gradient)
+        self.progress.look(self.alpha, self.gradient)
         found = find_lower_point(self.problem, self.progress.objective)
         if found is not None:
             self.alpha, self.gradient, n_rows = found
@@ -186,7 +185,7 @@ class BlockSearch:
             return False
         self.certified = self.cache.is_matrix
         self.certify()
-        if self.progress.goes_on(self.alpha, self.gradient):
+        if self.progress.look(self.alpha, self.gradient):
             return False
         if self.cache.is_matrix or self.cache.slab.dtype == np.float64:
             return True
@@ -235,7 +234,7 @@ class BlockSearch:
         """Solve the face in float64, for as long as it does not grow too large, until eps is reached."""
         p = self.problem
         while self.n_iter < self.limit and self.worst_violation() > self.eps:
-            if self.progress.waits(self.worst_violation()) and not self.progress.goes_on(self.alpha, self.gradient):
+            if self.progress.waits(self.worst_violation()) and not self.progress.look(self.alpha, self.gradient):
                 return
             face = np.flatnonzero(self.is_free() | (self.violations() > 0.1 * self.eps))
             if 8 * len(face)**2 > self.settings.cache_bytes:

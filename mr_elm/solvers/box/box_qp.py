@@ -195,6 +195,11 @@ def violations(alpha: Floats, gradient: Floats, upper: Floats) -> Floats:
     return np.maximum(np.maximum(wants_up, wants_down), 0)
 
 
+def objective_of(alpha: Floats, gradient: Floats) -> float:
+    """Return 1/2 a'Qa - e'a. gradient : Qa - e."""
+    return 0.5 * float(alpha @ (gradient - 1))
+
+
 def duality_gap(alpha: Floats, gradient: Floats, upper: Floats) -> float:
     """Return primal - dual."""
     return float(alpha @ gradient + upper @ np.maximum(-gradient, 0))
@@ -221,15 +226,22 @@ class Progress:
             self.least, self.idle = worst, 0
         return self.idle >= self.patience
 
-    def goes_on(self, alpha: Floats, gradient: Floats) -> bool:
-        """Tell whether the objective has fallen since it was looked at last, and keep the lowest point.
+    def look(self, alpha: Floats, gradient: Floats) -> bool:
+        """Look at the objective, and keep the lowest point; returns whether it has fallen since the last look.
 
         gradient : of float64 kernel rows at alpha.
         """
-        before, self.objective, self.idle = self.objective, 0.5 * float(alpha @ (gradient - 1)), 0
+        before, self.objective, self.idle = self.objective, objective_of(alpha, gradient), 0
         if self.objective < self.best:
             self.best, self.lowest = self.objective, (alpha.copy(), gradient.copy())
         return before - self.objective > self.least_fall * abs(self.objective)
+
+    def choose_lowest(self, alpha: Floats, gradient: Floats) -> tuple[Floats, Floats]:
+        """Return the lowest of a point, see `look`, and those that were looked at; the point where there are none."""
+        if self.lowest is None:
+            return alpha, gradient
+        self.look(alpha, gradient)
+        return self.lowest
 
 
 def free_variables(alpha: Floats, upper: Floats) -> np.ndarray:
@@ -243,7 +255,7 @@ def conclude(problem: Any, alpha: Floats, gradient: Floats, work: SolverWork, se
     problem : has targets and upper, as a BoxQP.
     """
     worst = float(violations(alpha, gradient, problem.upper).max(initial=0.0))
-    objective, gap = 0.5 * float(alpha @ (gradient - 1)), duality_gap(alpha, gradient, problem.upper)
+    objective, gap = objective_of(alpha, gradient), duality_gap(alpha, gradient, problem.upper)
     if worst > settings.eps:
         warnings.warn(f'stopped after {work.n_iter} iterations at a violation of {worst:.3g}, expected at most '
                       f'{settings.eps:g}; the duality gap is {gap:.3g} at objective {objective:.6g}: raise max_iter, '

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.solvers.box.box_qp import duality_gap
+from mr_elm.solvers.box.box_qp import duality_gap, objective_of
 from mr_elm.typing import Floats
 
 STEPS = 100     # before giving up
@@ -46,7 +46,7 @@ def find_lower_point(problem: Any, objective: float) -> tuple[Floats, Floats, in
     if alpha is None:
         return None
     gradient, n_rows = problem.gradient(alpha)
-    return (alpha, gradient, n_rows) if 0.5 * float(alpha @ (gradient - 1)) < objective else None
+    return (alpha, gradient, n_rows) if objective_of(alpha, gradient) < objective else None
 
 
 def find_near_minimum(problem: Any) -> Floats | None:
@@ -131,7 +131,7 @@ def follow_centre(system: Any, upper: Floats, diagonal: Floats) -> Floats | None
         if true_gap < least:
             best, least = (a, w, s, v), true_gap
         rest = s - v - g  # 0 but for rounding
-        if not CLOSE * abs(0.5 * float(a @ (g - 1))) < gap or not np.abs(rest).max() < SPOILT:
+        if not CLOSE * abs(objective_of(a, g)) < gap or not np.abs(rest).max() < SPOILT:
             break
         try:
             solve = system.factor(s / a + v / w)

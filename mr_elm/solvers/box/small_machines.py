@@ -21,7 +21,7 @@ import numpy as np
 
 from mr_elm.errors import one_line
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap
+from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap, objective_of
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
 from mr_elm.solvers.box.pair_plan import Group, PairPlan, begin_machines, join_machines
 from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G, finish_square
@@ -109,7 +109,7 @@ class SmallMachines:
         place = self.place(machine)
         a, g, upper, t = self.alpha[place], self.gradient[place], self.upper[place], self.targets[place]
         violation = float(self.violation[machine])
-        return Result(a, t * (g + 1), 0.5 * float(a @ (g - 1)), duality_gap(a, g, upper), violation,
+        return Result(a, t * (g + 1), objective_of(a, g), duality_gap(a, g, upper), violation,
                       int(self.n_iter[machine]), len(a), self.seconds / self.n_machines, violation <= self.eps)
 
     @cached_property
