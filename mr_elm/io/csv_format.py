@@ -134,11 +134,11 @@ def find_styles(rows: Sequence[Sequence[str]], form: RowFormat,
     A column has the style that it had in the training, or else the one that all its first values agree on.
     """
     trained = {place: signs for place, *signs in (options.like or {}).get('styles', ())}
-    targets = form.label_columns if form.numeric_labels and not form.ignore_label else ()
-    places = {position: k for k, position in enumerate(form.feature_positions)}
-    places |= {position: -1 - k for k, position in enumerate(targets)}
+    has_targets = form.numeric_labels and not form.ignore_label
     styles = []
-    for position, place in places.items():
+    for position, place in place_columns(form).items():
+        if place < 0 and not has_targets:
+            continue
         values = [row[position] for row in rows if not is_missing(row[position])]
         style = Style(*trained[place]) if place in trained else find_style(values, form.decimal)
         if style and style != Style():
@@ -147,10 +147,16 @@ def find_styles(rows: Sequence[Sequence[str]], form: RowFormat,
 
 
 def style_facts(form: RowFormat) -> list[list]:
-    """Return the styles of a file as RowOptions.like holds them: by the number of the feature, -1 - k for target k."""
-    places = {position: k for k, position in enumerate(form.feature_positions)}
-    places |= {position: -1 - k for k, position in enumerate(form.label_columns)}
-    return [[places[position], *signs] for position, *signs in form.styles if position in places]
+    """Return the styles of a file as RowOptions.like holds them: by the places of `place_columns`."""
+    places = place_columns(form)
+    return [[places[position], *signs] for position, *signs in form.styles]
+
+
+def place_columns(form: RowFormat) -> dict[int, int]:
+    """Return position -> place, by which later files know a column: k for feature k, -1 - k for the label, or target k.
+    """
+    features = {position: k for k, position in enumerate(form.feature_positions)}
+    return features | {position: -1 - k for k, position in enumerate(form.label_columns)}
 
 
 def describe(form: RowFormat) -> str:
@@ -162,13 +168,12 @@ def describe(form: RowFormat) -> str:
     if form.charset:
         parts.append('carriage returns' if form.charset == 'utf-8' else form.charset)
     if form.label_columns:
-        names = form.target_names or (form.label_name,)
+        names = form.target_names or (form.label_name,) * len(form.label_columns)
         called = [repr(name) if name else f'in column {j + 1}'
-                  for name, j in zip([*names, *[None] * len(form.label_columns)], form.label_columns, strict=False)]
+                  for name, j in zip(names, form.label_columns, strict=True)]
         parts.append(f'label {" and ".join(called)}')
-    names_by_position = dict(zip(form.feature_positions, form.names or (), strict=False))
     for position, *signs in form.styles:
-        name = names_by_position.get(position)
+        name = form.feature_names.get(position)
         parts.append(f'numbers of {repr(name) if name else f"column {position + 1}"} {Style(*signs)}')
     for position in form.idle:
         parts.append(f'without column {position + 1}, which {"is empty" if position else "counts the rows"}')

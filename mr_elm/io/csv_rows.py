@@ -290,8 +290,16 @@ def diagnose(line: str, form: RowFormat) -> RowError:
 
 def name_column(position: int, form: RowFormat) -> str:
     """Name a column for a message."""
-    names = dict(zip(form.feature_positions, form.names or (), strict=False))
+    names = form.feature_names
     return f'column {names[position]!r}' if position in names else f'column {position + 1}'
+
+
+def read_field(text: str, j: int, form: RowFormat) -> float | None:
+    """Read the number of field j, in its style where it has one; None for other text, and for a missing one."""
+    if j not in form.styles_by_column:
+        return read_number(text, form.decimal)
+    number = float(read_styled([text], j, form)[0])
+    return None if math.isnan(number) else number
 
 
 def check_field(text: str, j: int, form: RowFormat) -> None:
@@ -317,10 +325,8 @@ def check_field(text: str, j: int, form: RowFormat) -> None:
         if j in form.styles_by_column:
             read_styled([text], j, form)
         return
-    number = read_number(text, form.decimal)
-    if j in form.styles_by_column:
-        number = float(read_styled([text], j, form)[0])
-    if number is None or j in form.styles_by_column and math.isnan(number):
+    number = read_field(text, j, form)
+    if number is None:
         hint = f' (if it is the label: --label-column {j})' if form.label_column == 0 else (
             ' (--encode auto reads text and missing values)')
         raise RowError('not a number', f'{name_column(j, form)} holds {quote(text)}{hint}')

@@ -75,6 +75,11 @@ class RowFormat:
         """Return position -> (prefix, suffix, thousands) of the columns whose numbers have a style."""
         return {position: signs for position, *signs in self.styles}  # type: ignore[misc]
 
+    @cached_property
+    def feature_names(self) -> dict[int, str]:
+        """Return position -> name of the columns that are features; empty where columns have no names (csv)."""
+        return dict(zip(self.feature_positions, self.names or (), strict=False))
+
     @property
     def label_columns(self) -> tuple[int, ...]:
         """Return the positions of the label, or of all targets."""
