@@ -11,13 +11,13 @@ import numpy as np
 from mr_elm.errors import ModelFormatError, write_object
 from mr_elm.features.metric import Importance
 from mr_elm.header import ModelHeader
-from mr_elm.io.encoding import Encoding
-from mr_elm.io.labels import label_keys
-from mr_elm.io.store import load_arrays, save_arrays
-from mr_elm.io.text import read_exact
 from mr_elm.model_checks import check_importance, check_labelling, demand_metric
+from mr_elm.rows.encoding import Encoding
+from mr_elm.rows.labels import label_keys
+from mr_elm.rows.text import read_exact
 from mr_elm.scores.calibration import Labelling
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, machine_count
+from mr_elm.store import load_arrays, save_arrays
 from mr_elm.typing import Floats, Rows
 
 # what missing parts, or parts that do not fit, raise

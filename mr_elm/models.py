@@ -17,8 +17,6 @@ from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.features.single import SingleMachine, takes_single
 from mr_elm.header import ModelHeader
-from mr_elm.io.blocks import BLOCK_ROWS, widen
-from mr_elm.io.store import load_arrays
 from mr_elm.model_base import UNFIT, Model
 from mr_elm.model_checks import (
     check_arrays,
@@ -29,10 +27,12 @@ from mr_elm.model_checks import (
     check_vectors,
 )
 from mr_elm.model_parts import VECTORS, check_layer, join_arrays, layer_of, take_arrays, vectors_of
+from mr_elm.rows.blocks import BLOCK_ROWS, widen
 from mr_elm.solvers.shared.multiclass import (
     ONE_VS_ONE,
     group_coefficients,
 )
+from mr_elm.store import load_arrays
 from mr_elm.sums.gram import expand
 from mr_elm.sums.product import EXPANDED
 from mr_elm.typing import Floats, Rows

@@ -16,6 +16,16 @@ from typing import Any
 import numpy as np
 
 from mr_elm.engines import make_engine
+from mr_elm.engines.spark.batches import (
+    PREDICTION,
+    PROBABILITY,
+    column_of,
+    feature_names,
+    find_labels,
+    has_probabilities,
+    measure_arrays,
+    predict_batches,
+)
 from mr_elm.engines.spark.data_frames import (
     ARRAY,
     NUMBER,
@@ -32,25 +42,15 @@ from mr_elm.engines.spark.data_frames import (
 from mr_elm.engines.spark.engine import is_local_master
 from mr_elm.engines.spark.session import STAGING, find_context, pack_code
 from mr_elm.errors import write_value
-from mr_elm.files.storage import fetch_file, write_file
-from mr_elm.io.formats import RowOptions
 from mr_elm.machines.option_fields import flag_of, option_fields, value_type
 from mr_elm.methods import METHODS
 from mr_elm.methods import load as import_named
 from mr_elm.model_base import Model
 from mr_elm.models import make_model, read_model
 from mr_elm.passes.work import ROOT
-from mr_elm.rows.batches import (
-    PREDICTION,
-    PROBABILITY,
-    column_of,
-    feature_names,
-    find_labels,
-    has_probabilities,
-    measure_arrays,
-    predict_batches,
-)
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.storage import fetch_file, write_file
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.io.blocks import Block
-from mr_elm.io.store import load_arrays
-from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
 from mr_elm.models import read_model
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key, split_key
+from mr_elm.store import load_arrays
 from mr_elm.streaming.problem_stage import ProblemStage
 from mr_elm.streaming.stage import demand_width
 from mr_elm.typing import Floats

@@ -3,11 +3,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mr_elm import sparse as sp
-from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key
-from mr_elm.io.wire_rows import BLOCK
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.kernel import ColumnsTask
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key
+from mr_elm.rows.wire_rows import BLOCK
 from mr_elm.streaming.problem_stage import ProblemStage
 
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.io.blocks import Block
-from mr_elm.io.store import load_arrays
-from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key, split_key
+from mr_elm.store import load_arrays
 from mr_elm.streaming.problem_stage import ProblemStage
 
 

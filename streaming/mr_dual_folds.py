@@ -1,8 +1,8 @@
 """Train the two-class machines of a dual method without each fold of the rows in turn."""
 from collections.abc import Iterator, Sequence
 
-from mr_elm.io.blocks import Block
 from mr_elm.machines.fold_machines import FoldsTask
+from mr_elm.rows.blocks import Block
 from mr_elm.scores.selection import select_sample
 from mr_elm.streaming.mr_dual import MRDual
 

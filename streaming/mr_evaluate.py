@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key
 from mr_elm.machines.evaluation import ScoreCollector
 from mr_elm.machines.press import LeaveOneOutModel, mark_sets
 from mr_elm.model_base import Model
 from mr_elm.models import read_model
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.io.blocks import BLOCK_ROWS, Block, concatenate, take_rows, widen
-from mr_elm.io.wire import make_key
 from mr_elm.machines.grid_task import load_task
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, concatenate, take_rows, widen
+from mr_elm.rows.wire import make_key
 from mr_elm.streaming.stage import MRRows, demand_width
 from mr_elm.sums.gram import GramSum, expand, merge_pairs
 from mr_elm.sums.weights import row_weights

@@ -6,10 +6,10 @@ import numpy as np
 from mrjob.step import MRStep
 
 from mr_elm.features.landmarks import LandmarkFinder
-from mr_elm.io.blocks import BLOCK_ROWS, Block, widen
-from mr_elm.io.wire import make_key, split_key
 from mr_elm.models import load_layer
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, widen
 from mr_elm.rows.row_arguments import positive
+from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs

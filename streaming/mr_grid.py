@@ -6,11 +6,11 @@ from functools import cached_property
 
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.kernel_rows import NodeRows
-from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key
 from mr_elm.machines.dual_task import KernelGridTask
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.pairs import LabelledKernel, cross_validate
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key
 from mr_elm.scores.selection import Cell, fold_numbers, select_sample
 from mr_elm.solvers.box.path import ready_rows
 from mr_elm.solvers.shared.workspace import Workspace

@@ -7,10 +7,10 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.features.kernels import Kernel, row_squares
-from mr_elm.io.blocks import Block
-from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.kernel import CACHE_BYTES
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.streaming.stage import MRRows, read_json
 from mr_elm.typing import Floats, Rows
 

@@ -3,9 +3,9 @@ import json
 from collections.abc import Iterator, Sequence
 
 from mr_elm.features.kernel_tiles import TILE_ROWS
-from mr_elm.io.blocks import Block, widen
-from mr_elm.io.wire import make_key
 from mr_elm.machines.kernel import KernelRowsTask
+from mr_elm.rows.blocks import Block, widen
+from mr_elm.rows.wire import make_key
 from mr_elm.streaming.stage import MRRows, demand_width
 
 

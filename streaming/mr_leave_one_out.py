@@ -1,10 +1,10 @@
 """Score kernel parameters and C of the kernel ELM by leave-one-out, each kernel in one reducer."""
 from collections.abc import Iterator, Sequence
 
-from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.kernel import LeaveOneOutTask
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key
 from mr_elm.streaming.problem_stage import ProblemStage
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import AccountingError
-from mr_elm.io.blocks import Block
-from mr_elm.io.store import load_arrays
-from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key, split_key
 from mr_elm.solvers.shared.matrix_products import U, V, multiply_block, multiply_entries
+from mr_elm.store import load_arrays
 from mr_elm.streaming.stage import MRRows
 from mr_elm.typing import Floats
 

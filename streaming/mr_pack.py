@@ -9,10 +9,10 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import store_of
-from mr_elm.io.blocks import Block
-from mr_elm.io.packs import PackWriter, sum_footer
-from mr_elm.io.wire import make_key
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.packs import PackWriter, sum_footer
+from mr_elm.rows.storage import store_of
+from mr_elm.rows.wire import make_key
 from mr_elm.streaming.stage import MRRows, Pair, Place
 
 FILE = 'file'

@@ -6,14 +6,14 @@ import numpy as np
 
 from mr_elm.errors import AccountingError
 from mr_elm.features.single import SingleLayer
-from mr_elm.io.blocks import Block, take_rows, widen
-from mr_elm.io.store import load_arrays
-from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import Folds
 from mr_elm.models import load_layer
+from mr_elm.rows.blocks import Block, take_rows, widen
+from mr_elm.rows.wire import make_key, split_key
 from mr_elm.scores.held_out import HeldOutScore, HeldOutSums
 from mr_elm.sparse import issparse
+from mr_elm.store import load_arrays
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GridSteps, TargetSums, merge_pairs
 from mr_elm.sums.product import ProductSum, expand_slices

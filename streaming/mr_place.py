@@ -2,8 +2,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key
 from mr_elm.streaming.problem_stage import ProblemStage
 
 

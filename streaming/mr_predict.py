@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mrjob.protocol import RawValueProtocol
 
-from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key, split_key
+from mr_elm.machines.written import Writer, Written, add_written_arguments
 from mr_elm.models import read_model
-from mr_elm.rows.written import Writer, Written, add_written_arguments
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
 
 if TYPE_CHECKING:  # of the driver; tasks start sooner without them
@@ -83,7 +83,7 @@ class MRPredict(MRRows):
 
 def join_parts(finished: 'Finished', accounts: 'Accounts', out: BinaryIO) -> int:
     """Copy the predictions of all parts in input order; returns how many."""
-    from mr_elm.files.storage import store_of
+    from mr_elm.rows.storage import store_of
     store, n_written = store_of(finished.folder), 0
     places = {path: first_place(store, path) for path in finished.parts()}
     for _, path in sorted((place, path) for path, place in places.items() if place is not None):

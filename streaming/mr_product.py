@@ -6,11 +6,11 @@ import numpy as np
 
 from mr_elm.errors import AccountingError
 from mr_elm.features.single import SingleLayer, SingleMachine, make_landmarks
-from mr_elm.io.blocks import Block, widen
-from mr_elm.io.store import load_arrays
-from mr_elm.io.wire import make_key, split_key
 from mr_elm.machines.gathering import RECORD_BYTES
+from mr_elm.rows.blocks import Block, widen
+from mr_elm.rows.wire import make_key, split_key
 from mr_elm.sparse import issparse
+from mr_elm.store import load_arrays
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.stage import demand_width
 from mr_elm.typing import Floats, Rows

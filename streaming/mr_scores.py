@@ -1,11 +1,11 @@
 """Score a sample of the rows of a training by machines that have not seen them."""
 from collections.abc import Iterator
 
-from mr_elm.io.blocks import Block, take_rows
-from mr_elm.io.json_file import read_json
-from mr_elm.io.wire import make_key
+from mr_elm.json_file import read_json
 from mr_elm.machines.calibrating import ScoreSample, cut
 from mr_elm.machines.fold_machines import load_scorer
+from mr_elm.rows.blocks import Block, take_rows
+from mr_elm.rows.wire import make_key
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
 from mr_elm.sums.weights import row_weights
 

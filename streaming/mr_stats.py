@@ -7,10 +7,10 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import Landmarks, rows_from_arrays
 from mr_elm.features.sample import join_labels, make_sample
 from mr_elm.features.scaling import choose_scaling
-from mr_elm.io.blocks import Block
-from mr_elm.io.encoded_rows import spread
-from mr_elm.io.wire import WireProtocol, make_key, split_key
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, Place
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable
 from mr_elm.sums.summary import Summary

@@ -5,11 +5,11 @@ from itertools import chain
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import store_of
-from mr_elm.io.blocks import Block
-from mr_elm.io.splits import count_chunks, read_whole_lines
-from mr_elm.io.wire import WireProtocol, demand_arrays, split_key
+from mr_elm.rows.blocks import Block
 from mr_elm.rows.row_arguments import positive
+from mr_elm.rows.split_lines import count_chunks, read_whole_lines
+from mr_elm.rows.storage import store_of
+from mr_elm.rows.wire import WireProtocol, demand_arrays, split_key
 from mr_elm.streaming.stage import MRRows, Place
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import merge_pairs

@@ -1,8 +1,8 @@
 """Count the values of the columns of a table: which are numbers, which are categories."""
 from collections.abc import Iterator
 
-from mr_elm.io.blocks import Block
-from mr_elm.io.wire import make_key
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.wire import make_key
 from mr_elm.streaming.stage import MRRows, Pair, Place
 from mr_elm.sums.values import ColumnValues, merge_values
 

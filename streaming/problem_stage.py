@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.io.blocks import Block, widen
-from mr_elm.io.wire import split_key
 from mr_elm.machines.gathering import GatheredRows, gather, locate_rows
 from mr_elm.machines.rows_task import RowsTask
+from mr_elm.rows.blocks import Block, widen
+from mr_elm.rows.wire import split_key
 from mr_elm.scores.selection import select_sample
 from mr_elm.solvers.box.box_qp import describe_iteration
 from mr_elm.streaming.stage import MRRows

@@ -18,21 +18,21 @@ from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.engines.mrjob_private import DefinedOnce, ProofArguments
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import BLOCK_ROWS, Block
-from mr_elm.io.encoded_rows import spread
-from mr_elm.io.encoding import read_encoding
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.json_file import read_json
-from mr_elm.io.kinds import find_kind
-from mr_elm.io.parsed_rows import open_kept
-from mr_elm.io.sniff import sniff, take_first_lines
-from mr_elm.io.splits import CHUNK, read_whole_lines
-from mr_elm.io.wire import WireProtocol, make_key, split_key
-from mr_elm.rows.pulse import report_alive
-from mr_elm.rows.reduced_input import ReducedInput
+from mr_elm.json_file import read_json
+from mr_elm.rows.blocks import BLOCK_ROWS, Block
+from mr_elm.rows.encoded_rows import spread
+from mr_elm.rows.encoding import read_encoding
+from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.parsed_rows import open_kept
 from mr_elm.rows.row_arguments import add_stage_arguments, row_options
+from mr_elm.rows.sniff import sniff, take_first_lines
+from mr_elm.rows.split_lines import CHUNK, read_whole_lines
 from mr_elm.rows.split_reader import SplitReader
 from mr_elm.rows.splits import find_file
+from mr_elm.rows.wire import WireProtocol, make_key, split_key
+from mr_elm.streaming.pulse import report_alive
+from mr_elm.streaming.reduced_input import ReducedInput
 from mr_elm.typing import Rows
 
 Pair = tuple[str, Any]  # key and value

@@ -10,7 +10,7 @@ import pytest
 from reference.commands import elm, succeed
 from reference.public_sets import count_skips, demand_set
 
-from mr_elm.io.wire import WireProtocol, split_key
+from mr_elm.rows.wire import WireProtocol, split_key
 
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
 

@@ -17,10 +17,10 @@ from mr_elm.drivers import increment, pesvm
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.tune_pesvm import Search, evaluate_grid
 from mr_elm.engines import make_engine
-from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.scaling.timing import judge_ratio, measure_processor, run_mr_elm
 from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_most

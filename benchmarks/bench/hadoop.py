@@ -21,11 +21,11 @@ from mr_elm.data.generators import generate, write_rows
 from mr_elm.engines.bundle import UNPACKED, make_bundle
 from mr_elm.engines.hadoop.yarn import get_json
 from mr_elm.engines.progress import Reporter
-from mr_elm.files.hadoop import find_command, find_home, read_configuration
-from mr_elm.files.storage import store_of
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.json_file import write_json
+from mr_elm.json_file import write_json
+from mr_elm.rows.formats import RowOptions
+from mr_elm.rows.hdfs import find_command, find_home, read_configuration
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.storage import store_of
 from mr_elm.scaling.data import put_pack
 from mr_elm.scaling.testbeds import write_properties
 from mr_elm.scaling.timing import judge_ratio, measure_in_turn, run_mr_elm

@@ -21,9 +21,9 @@ from mr_elm.engines.base import Engine
 from mr_elm.estimators import KernelELMClassifier
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import make_kernel, row_squares
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.json_file import write_json
+from mr_elm.json_file import write_json
 from mr_elm.machines.options import KELMOptions
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_blocks, plan_inputs
 from mr_elm.scaling.timing import judge_ratio, measure_in_turn, measure_processor, processor_seconds, run_mr_elm
 from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_least, at_most

@@ -23,13 +23,12 @@ from mr_elm.data.generators import generate, write_rows
 from mr_elm.estimators import ESVMClassifier
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.json_file import write_json
-from mr_elm.io.lines import LineReader
-from mr_elm.io.splits import read_split
-from mr_elm.io.store import save_arrays
+from mr_elm.json_file import write_json
 from mr_elm.model_parts import layer_arrays
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.lines import LineReader
+from mr_elm.rows.split_lines import read_split
 from mr_elm.scaling.timing import (
     compare,
     judge_ratio,
@@ -41,6 +40,7 @@ from mr_elm.scaling.timing import (
     run_mr_elm,
 )
 from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_least, at_most
+from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats

@@ -20,15 +20,15 @@ from benchmarks.bench.pesvm import D, Files, L, apply_sigmoid, draw_layer, save_
 from mr_elm.drivers.kelm_stages import make_product
 from mr_elm.engines import make_engine
 from mr_elm.engines.spark.session import demand_java, import_pyspark, open_context
-from mr_elm.io.blocks import BLOCK_ROWS
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.json_file import write_json
-from mr_elm.io.packs import PackParts
-from mr_elm.io.store import save_arrays
+from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.blocks import BLOCK_ROWS
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.packs import PackParts
 from mr_elm.scaling.timing import judge_ratio, measure_in_turn, read_stage_seconds
 from mr_elm.scaling.verdict import Claim, at_most
+from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_pass import MRPass
 from mr_elm.sums.gram import GridSteps

@@ -9,9 +9,9 @@ from sklearn.svm import SVC
 
 from mr_elm.drivers import auto
 from mr_elm.engines import make_engine
-from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import AveragedModel, HiddenNodeModel
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.typing import Floats, Labels
 

@@ -24,10 +24,10 @@ from mr_elm.data.generators import GENERATORS, replicate, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
 from mr_elm.engines.progress import Reporter
-from mr_elm.files.storage import demand_free, write_file
-from mr_elm.io.blocks import BLOCK_ROWS
-from mr_elm.io.formats import RowOptions
+from mr_elm.rows.blocks import BLOCK_ROWS
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.row_arguments import add_target_arguments, positive, row_options
+from mr_elm.rows.storage import demand_free, write_file
 
 
 def pack(argv: Sequence[str]) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 from mr_elm.cli.options import Parser, add_debug_option
 from mr_elm.cli.score import fetched_model
 from mr_elm.errors import ModelFormatError
-from mr_elm.files.storage import write_file
-from mr_elm.io.text import quote
 from mr_elm.model_base import Model
+from mr_elm.rows.storage import write_file
+from mr_elm.rows.text import quote
 
 BAR = 40  # characters of the largest importance
 MOST_COLUMNS = 100  # whose importance is printed

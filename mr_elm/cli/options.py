@@ -16,9 +16,7 @@ from mr_elm.engines import DEFAULT_ENGINE, ENGINES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import LogLines, Reporter
-from mr_elm.files.storage import COPY, STANDARD, Entry, is_local
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.store import is_stream
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.row_arguments import (
     AdvancedHelp,
@@ -28,6 +26,8 @@ from mr_elm.rows.row_arguments import (
     add_task_argument,
     positive,
 )
+from mr_elm.rows.storage import COPY, STANDARD, Entry, is_local
+from mr_elm.store import is_stream
 
 OUTPUT_DIR = '--output-dir'
 

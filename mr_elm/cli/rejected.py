@@ -3,9 +3,9 @@ import os
 import stat
 
 from mr_elm.engines.base import Engine
-from mr_elm.files.storage import is_local, store_of, write_file
-from mr_elm.io.store import find_descriptor, is_stream
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.storage import is_local, store_of, write_file
+from mr_elm.store import find_descriptor, is_stream
 
 
 def name_rejected(output: str) -> str:

@@ -26,15 +26,15 @@ from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import Layout
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ModelFormatError
-from mr_elm.files.storage import STANDARD, demand_free, fetch_file, write_file
-from mr_elm.io.formats import RowOptions
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.machines.living import demand_living
+from mr_elm.machines.written import Written, add_written_arguments, demand_threshold
 from mr_elm.model_base import Model
 from mr_elm.model_checks import check_report
 from mr_elm.models import read_model, refusing
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.row_arguments import AdvancedHelp, read_columns, row_options
-from mr_elm.rows.written import Written, add_written_arguments, demand_threshold
+from mr_elm.rows.storage import STANDARD, demand_free, fetch_file, write_file
 from mr_elm.scores.threshold import choose_positive
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from mr_elm.cli.steps import demand_other_names, name_of
 from mr_elm.engines import DEFAULT_ENGINE
-from mr_elm.io.formats import MAX_FEATURES
 from mr_elm.machines.kernel import settle
 from mr_elm.machines.options import PASSES, DualOptions, KELMOptions, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.methods import DUAL, GRAM, KELM, METHODS
+from mr_elm.rows.formats import MAX_FEATURES
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.row_arguments import row_options
 

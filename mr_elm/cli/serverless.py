@@ -9,7 +9,7 @@ from typing import cast
 from mr_elm.engines import SERVERLESS
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.spark.engine import demand_options as demand_spark_options
-from mr_elm.files.storage import scheme_of, write_file
+from mr_elm.rows.storage import scheme_of, write_file
 
 # options of a value for the service, those of mrjob for EMR, and not for the command
 SERVICE = ('-c', '--conf-path', '--cloud-tmp-dir', '--cloud-log-dir', '--region', '--release-label',

@@ -14,11 +14,11 @@ from mr_elm.cli.training import output_of
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.replay import Replay, StageWanted
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.files.storage import store_of
-from mr_elm.io.store import replace_file
 from mr_elm.methods import METHODS
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
 from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.storage import store_of
+from mr_elm.store import replace_file
 
 LAYER = 'Write the files that the next stage of a training needs, for example the hidden nodes.'
 FINISH = 'Solve for the model of a training whose stages have all been run, and write it.'

@@ -8,11 +8,11 @@ import numpy as np
 from mr_elm.cli.options import Parser, choose_engine, plan_rows
 from mr_elm.cli.rejected import name_rejected, remove_rejected, write_rejected
 from mr_elm.engines.base import Engine
-from mr_elm.files.storage import demand_free, write_file
 from mr_elm.header import ModelHeader
 from mr_elm.models import make_model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.row_arguments import AdvancedHelp, row_options
+from mr_elm.rows.storage import demand_free, write_file
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 from mr_elm.cli.options import choose_engine, plan_rows
 from mr_elm.cli.training import output_of
 from mr_elm.cli.tuning import read_tuning, write_table
-from mr_elm.files.storage import write_file
 from mr_elm.methods import Method, Tuning, load
 from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.storage import write_file
 from mr_elm.scores.selection import LeftOut, Score
 
 SHOWN = ('accuracy', 'deviation', 'rmse')  # of the best candidate; the table has more

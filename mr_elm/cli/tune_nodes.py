@@ -6,10 +6,10 @@ from typing import Any
 from mr_elm.cli.options import choose_engine, plan_rows
 from mr_elm.cli.training import output_of
 from mr_elm.cli.tuning import read_tuning, write_table
-from mr_elm.files.storage import write_file
 from mr_elm.machines.grid_task import Search
 from mr_elm.methods import Method, Tuning, load
 from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.storage import write_file
 
 
 def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None:

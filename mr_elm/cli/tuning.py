@@ -6,9 +6,9 @@ from typing import Any
 from mr_elm.cli.method_options import add_options, read_options
 from mr_elm.cli.options import Parser, add_input_options, add_resume_option, add_runner_options, leave_if_elsewhere
 from mr_elm.cli.training import add_model_options, output_of
-from mr_elm.files.storage import demand_free, write_file
 from mr_elm.machines.search_options import GRID
 from mr_elm.methods import Method, Tuning, load
+from mr_elm.rows.storage import demand_free, write_file
 
 
 def read_tuning(name: str, method: Method, tuning: Tuning,

@@ -7,15 +7,15 @@ from typing import Any, BinaryIO
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError
-from mr_elm.io.csv_format import find_separators, readable
-from mr_elm.io.csv_rows import split_fields
-from mr_elm.io.dialect import is_number
-from mr_elm.io.encoded_rows import spread
-from mr_elm.io.formats import RowError, RowFormat, RowOptions
-from mr_elm.io.kinds import Kind, find_kind, is_text
-from mr_elm.io.lines import parse_or_reject, split_chunk
+from mr_elm.machines.written import ONLY_LABELS, Writer, Written
 from mr_elm.model_base import Model
-from mr_elm.rows.written import ONLY_LABELS, Writer, Written
+from mr_elm.rows.csv_format import find_separators, readable
+from mr_elm.rows.csv_rows import split_fields
+from mr_elm.rows.dialect import is_number
+from mr_elm.rows.encoded_rows import spread
+from mr_elm.rows.formats import RowError, RowFormat, RowOptions
+from mr_elm.rows.kinds import Kind, find_kind, is_text
+from mr_elm.rows.lines import parse_or_reject, split_chunk
 
 NAME = 'standard input'
 PIECE = 1 << 16  # bytes that are read at a time, fewer where there are no more yet

@@ -7,15 +7,15 @@ from dataclasses import replace
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import DataFormatError
 from mr_elm.header import ModelHeader
-from mr_elm.io.json_file import write_json
-from mr_elm.io.store import save_model
-from mr_elm.io.text import quote
-from mr_elm.io.wire import split_key
+from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import Made, ScoreSample, add_intervals, calibrate, join, keep_held_out
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import Model
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.text import quote
+from mr_elm.rows.wire import split_key
+from mr_elm.store import save_model
 from mr_elm.streaming.mr_scores import MRScores
 
 

@@ -11,19 +11,19 @@ from typing import Any, TextIO
 from mr_elm.drivers import score
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.files.storage import open_ranges, store_of, write_file
-from mr_elm.io.arrow_schema import EMPTY_FOLDER
-from mr_elm.io.csv_format import readable
-from mr_elm.io.csv_rows import split_fields
-from mr_elm.io.kinds import find_kind
-from mr_elm.io.lines import split_chunk
-from mr_elm.io.selection import Header
-from mr_elm.io.splits import read_stream
-from mr_elm.io.text import find_repeated
+from mr_elm.machines.written import Written
 from mr_elm.model_base import Model
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.arrow_schema import EMPTY_FOLDER
+from mr_elm.rows.csv_format import readable
+from mr_elm.rows.csv_rows import split_fields
 from mr_elm.rows.inputs import InputFile, InputPlan
-from mr_elm.rows.written import Written
+from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.lines import split_chunk
+from mr_elm.rows.selection import Header
+from mr_elm.rows.split_lines import read_stream
+from mr_elm.rows.storage import open_ranges, store_of, write_file
+from mr_elm.rows.text import find_repeated
 
 BATCH = 1 << 16  # rows that are written together
 ARROW = ('parquet', 'arrow')  # kinds whose files have record batches

@@ -14,7 +14,6 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.io.wire import make_key
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
@@ -24,6 +23,7 @@ from mr_elm.machines.options import DualOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.wire import make_key
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.streaming.mr_dual import MRDual, read_machines
 from mr_elm.sums.statistics import Classes

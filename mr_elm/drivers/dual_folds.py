@@ -5,11 +5,11 @@ from itertools import product
 from mr_elm.drivers.calibrate import fit_to, score_rows
 from mr_elm.drivers.problems import run_problem
 from mr_elm.errors import DataFormatError
-from mr_elm.io.wire import make_key
 from mr_elm.machines.calibrating import Made, ScoreSample
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines, FoldsTask, make_model
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.wire import make_key
 from mr_elm.streaming.mr_dual import read_machines
 from mr_elm.streaming.mr_dual_folds import MRDualFolds
 from mr_elm.sums.statistics import Classes

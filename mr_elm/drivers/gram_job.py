@@ -8,17 +8,17 @@ from typing import Any
 
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.engines.base import Engine
+from mr_elm.engines.partition import find_fewest_tasks
+from mr_elm.engines.sum_tree import choose_fan_in
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.io.json_file import write_json
-from mr_elm.io.store import save_arrays
-from mr_elm.io.wire import NUMBER_BYTES, make_key, split_key
+from mr_elm.json_file import write_json
 from mr_elm.model_parts import describe_map, layer_arrays
 from mr_elm.passes.sum_tree import SumTree
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.partition import find_fewest_tasks
-from mr_elm.rows.sum_tree import choose_fan_in
+from mr_elm.rows.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.solvers.ridge.esvm import Sums, collect_sums
+from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram, group_sums
 from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles

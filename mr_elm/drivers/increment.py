@@ -3,6 +3,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.checks import check_labels
 from mr_elm.drivers.gram_job import check_counts, sum_up, sum_up_leaving
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import solve
@@ -16,7 +17,6 @@ from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_class
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.checks import check_labels
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.sums.summary import Summary
 

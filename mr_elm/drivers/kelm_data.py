@@ -13,7 +13,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import Kernel
-from mr_elm.io.json_file import write_json
+from mr_elm.json_file import write_json
 from mr_elm.machines.gathering import GatheredRows, expand_on_disk, gather, gather_to_file
 from mr_elm.machines.kernel import KernelRowsTask, memory_for_rows, settle, state_rows
 from mr_elm.machines.metric import LearnedMetric

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from mr_elm.drivers.kelm_data import KernelData
+from mr_elm.engines.partition import count_tasks
 from mr_elm.engines.progress import Meter
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_tiles import place_tile
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.json_file import write_json
-from mr_elm.io.store import save_arrays
-from mr_elm.io.wire import make_key, split_key
+from mr_elm.json_file import write_json
 from mr_elm.machines.kernel import ColumnsTask
 from mr_elm.passes.data_set import DataSet, Pass
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, plan_blocks, plan_inputs
-from mr_elm.rows.partition import count_tasks
+from mr_elm.rows.wire import make_key, split_key
 from mr_elm.solvers.shared.matrix_products import U, V
+from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_columns import MRColumns
 from mr_elm.streaming.mr_kernel import (
     MRKernel,

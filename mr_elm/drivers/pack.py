@@ -6,21 +6,21 @@ from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Any
 
+from mr_elm.drivers.checks import demand_rows
 from mr_elm.drivers.summary import learn_encoding, survey, warn_of_labels
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.files.storage import Entry, store_of
-from mr_elm.io.blocks import BLOCK_ROWS
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.frames import open_stream
-from mr_elm.io.packs import count_record_rows
-from mr_elm.io.wire import split_key
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.checks import demand_rows
+from mr_elm.rows.blocks import BLOCK_ROWS
+from mr_elm.rows.formats import RowOptions
+from mr_elm.rows.frames import open_stream
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.manifest import write_manifest
+from mr_elm.rows.packs import count_record_rows
+from mr_elm.rows.storage import Entry, store_of
+from mr_elm.rows.wire import split_key
 from mr_elm.streaming.mr_pack import FILE, MRPack
 from mr_elm.sums.summary import Summary
 

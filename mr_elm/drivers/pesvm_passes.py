@@ -17,8 +17,7 @@ from mr_elm.drivers.sample import gather_sample
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.single import takes_single
-from mr_elm.io.json_file import write_json
-from mr_elm.io.store import save_arrays
+from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import Made, demand_every_class, keep_held_out
 from mr_elm.machines.constant_check import choose_rows, note_rows
 from mr_elm.machines.fold_machines import FOLDS
@@ -33,6 +32,7 @@ from mr_elm.solvers.ridge.esvm import collect_targets, find_mean, right_side
 from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, SampleGram, measure_rounding
 from mr_elm.solvers.shared.block_cg import Approximation, PassLimits, solve_positive
 from mr_elm.solvers.shared.centred import choose_units
+from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_pass import MRPass, read_held_out, read_product, read_targets
 from mr_elm.sums.gram import ONES, GridSteps
 from mr_elm.typing import Floats

@@ -4,9 +4,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mr_elm.io.wire import make_key, split_key
+from mr_elm.engines.partition import count_tasks
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.partition import count_tasks
+from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows
 
 

@@ -5,11 +5,11 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.problems import run_problem
 from mr_elm.errors import DataFormatError
 from mr_elm.features.sample import part_labels
-from mr_elm.io.blocks import BLOCK_ROWS, stack
-from mr_elm.io.encoded_rows import spread
 from mr_elm.machines.gathering import GatheredRows, gather
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.model_parts import scaling_arrays
+from mr_elm.rows.blocks import BLOCK_ROWS, stack
+from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.split_reader import SplitReader
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.typing import Rows

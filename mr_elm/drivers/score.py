@@ -3,14 +3,14 @@ from collections.abc import Callable
 
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.files.storage import write_file
-from mr_elm.io.wire import split_key
 from mr_elm.machines.evaluation import Evaluation
+from mr_elm.machines.written import ONLY_LABELS, Written
 from mr_elm.model_base import Model
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.written import ONLY_LABELS, Written
+from mr_elm.rows.storage import write_file
+from mr_elm.rows.wire import split_key
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores

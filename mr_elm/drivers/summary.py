@@ -4,16 +4,16 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from mr_elm.drivers.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.io.encoding import CATEGORY, Encoding
-from mr_elm.io.kinds import find_kind
-from mr_elm.io.labels import find_twins
-from mr_elm.io.text import quote, read_exact
 from mr_elm.machines.linear_check import FEWEST_FEATURES, N_ROWS
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
+from mr_elm.rows.encoding import CATEGORY, Encoding
+from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.labels import find_twins
+from mr_elm.rows.text import quote, read_exact
 from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.streaming.mr_values import MRValues
 from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_rows

@@ -14,7 +14,6 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Meter
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.io.wire import split_key
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.fold_metrics import learn_final_metric, learn_fold_metrics
 from mr_elm.machines.grid_task import Folds, GridTask, Nodes, Search, score_kinds, score_nodes, state_finals
@@ -22,6 +21,7 @@ from mr_elm.machines.option_fields import ROWS
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.wire import split_key
 from mr_elm.scores.selection import NodeScore, best_nodes
 from mr_elm.solvers.ridge.esvm import Sums, leading_sums
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell, total_of

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from mr_elm.engines.progress import Reporter
-from mr_elm.files.storage import scheme_of, store_of
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.storage import scheme_of, store_of
 
 SPLIT_BYTES = 128 << 20  # of a map task, as Hadoop cuts large files
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import source_digest, sources
-from mr_elm.files.storage import store_of
+from mr_elm.rows.storage import store_of
 
 NOT_ON_NODES = ('tqdm',)  # only the driver needs it
 OPTIONAL = ('pyarrow',)  # on nodes where it is installed here

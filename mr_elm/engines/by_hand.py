@@ -19,14 +19,14 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import own_actions, prints_output, split_words
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import describe_error
-from mr_elm.files.listing import expand_patterns
-from mr_elm.files.storage import store_of
-from mr_elm.io.encoding import read_encoding
 from mr_elm.passes.data_set import DataSet, Pass
 from mr_elm.passes.sum_tree import SumTree, WrittenSums, plan_sums
 from mr_elm.rows.accounting import RECORDS
+from mr_elm.rows.encoding import read_encoding
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.listing import expand_patterns
 from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.storage import store_of
 from mr_elm.signals import Terminated, terminable
 
 OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows',

@@ -7,8 +7,8 @@ from mr_elm.engines.bundle import bundle_arguments
 from mr_elm.engines.mrjob_engine import MRJobEngine, plan_tasks
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.shipping import zip_code
-from mr_elm.files.hadoop import escape_glob
 from mr_elm.passes.finished import map_input_records
+from mr_elm.rows.hdfs import escape_glob
 from mr_elm.rows.inputs import InputPlan
 
 WHOLE = 1 << 40  # bytes; Hadoop cuts no file into smaller splits

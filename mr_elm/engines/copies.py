@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import cached_property
 
 from mr_elm.engines.base import Engine
-from mr_elm.files.storage import copy
-from mr_elm.io.kinds import find_kind
 from mr_elm.passes.work import copy_name
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.storage import copy
 
 ROOM = 8  # times the bytes of the input must be free for parsed rows: compressed text grows
 

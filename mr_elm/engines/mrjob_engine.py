@@ -11,7 +11,7 @@ from typing import Any
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import scratch_folder
 from mr_elm.engines.trace import trace_job
-from mr_elm.io.json_file import write_json
+from mr_elm.json_file import write_json
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.splits import plan_splits
 

@@ -7,10 +7,10 @@ from functools import cached_property
 
 from mr_elm.engines.base import Engine
 from mr_elm.engines.shipping import source_digest
-from mr_elm.files.storage import is_local, store_of
 from mr_elm.passes.finished import Finished
 from mr_elm.passes.work import Work, key_of
 from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
+from mr_elm.rows.storage import is_local, store_of
 
 
 class Remote(Engine):

@@ -16,7 +16,7 @@ from typing import Any
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import file_options
 from mr_elm.errors import AccountingError
-from mr_elm.io.json_file import write_json
+from mr_elm.json_file import write_json
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.inputs import InputFile, InputPlan
 

@@ -20,12 +20,12 @@ from mr_elm.estimators.values import (
     to_sets,
     warn_of_single_rows,
 )
-from mr_elm.io.formats import MAX_CATEGORIES
 from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.machines.spread import Spread
 from mr_elm.models import HiddenNodeModel
+from mr_elm.rows.formats import MAX_CATEGORIES
 from mr_elm.solvers.ridge.esvm import TrainingRows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 

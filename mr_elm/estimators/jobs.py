@@ -4,9 +4,9 @@ from collections.abc import Callable
 import numpy as np
 from joblib import effective_n_jobs
 
-from mr_elm.io.blocks import BLOCK_ROWS
 from mr_elm.model_base import Model
 from mr_elm.parallel import map_in_threads
+from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.typing import Floats, Rows
 
 DECISIONS = 3_000_000  # of a block: memory that is used again is faster than new memory

@@ -18,9 +18,6 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES
 from mr_elm.features.scaling import ScaledMoments, demand_scalable, moments_of_nodes
-from mr_elm.io.formats import MAX_CATEGORIES
-from mr_elm.io.frames import is_stream, read_stream
-from mr_elm.io.labels import write_label
 from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
@@ -31,6 +28,9 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.model_parts import describe_map
 from mr_elm.models import HiddenNodeModel
+from mr_elm.rows.formats import MAX_CATEGORIES
+from mr_elm.rows.frames import is_stream, read_stream
+from mr_elm.rows.labels import write_label
 from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
 from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.solvers.shared.multiclass import class_targets

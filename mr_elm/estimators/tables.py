@@ -10,9 +10,9 @@ from mr_elm.errors import DataFormatError, write_value
 from mr_elm.estimators.values import is_countable, read_classes
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
-from mr_elm.io.encoding import Encoding
-from mr_elm.io.formats import MAX_CATEGORIES
-from mr_elm.io.frames import Frame, read_frame, to_matrix
+from mr_elm.rows.encoding import Encoding
+from mr_elm.rows.formats import MAX_CATEGORIES
+from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding

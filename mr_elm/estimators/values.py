@@ -12,7 +12,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from mr_elm.errors import write_value
-from mr_elm.io.labels import hold_integers, write_label
+from mr_elm.rows.labels import hold_integers, write_label
 from mr_elm.sums.statistics import MANY_ROWS, describe_single_rows, find_single_rows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 

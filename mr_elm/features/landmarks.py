@@ -7,8 +7,8 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.io.blocks import stack
-from mr_elm.io.wire import demand_arrays
+from mr_elm.rows.blocks import stack
+from mr_elm.rows.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

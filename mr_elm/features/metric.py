@@ -19,7 +19,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import one_line, write_value
-from mr_elm.io.encoding import CATEGORY, Encoding
+from mr_elm.rows.encoding import CATEGORY, Encoding
 from mr_elm.typing import Floats, Rows
 
 KINDS = ('none', 'diagonal', 'full')

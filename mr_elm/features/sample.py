@@ -8,7 +8,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.features.landmarks import Landmarks
-from mr_elm.io.blocks import Block
+from mr_elm.rows.blocks import Block
 from mr_elm.typing import Floats, Rows
 
 SAMPLE_BYTES = 64 << 20  # of a dense sample: of wide rows there are fewer

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.io.encoding import CATEGORY, Encoding
+from mr_elm.rows.encoding import CATEGORY, Encoding
 from mr_elm.typing import Floats
 
 MOST_NUMBERS = 1000  # columns: of more, independent numbers lie far from all rows (docs/methods.md has figures)

@@ -6,11 +6,11 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.header import ModelHeader
-from mr_elm.io.blocks import Block
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import FOLD
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import Model
+from mr_elm.rows.blocks import Block
 from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
 from mr_elm.scores.intervals import scale_residuals
 from mr_elm.scores.selection import fold_numbers, select_sample

@@ -16,10 +16,10 @@ import numpy as np
 
 from mr_elm.errors import ConstantWarning
 from mr_elm.header import ModelHeader
-from mr_elm.io.blocks import widen
-from mr_elm.io.text import quote
 from mr_elm.machines.calibrating import Made
 from mr_elm.models import make_model
+from mr_elm.rows.blocks import widen
+from mr_elm.rows.text import quote
 from mr_elm.sums.gram import unpack_upper
 from mr_elm.typing import Floats, Rows
 

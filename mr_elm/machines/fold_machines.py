@@ -9,8 +9,6 @@ import numpy as np
 
 from mr_elm.errors import one_line
 from mr_elm.header import ModelHeader
-from mr_elm.io.blocks import Block, widen
-from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.machines.calibrating import KEY
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
@@ -18,7 +16,9 @@ from mr_elm.machines.spread import has_sums
 from mr_elm.model_base import Model
 from mr_elm.model_parts import join_arrays, take_arrays
 from mr_elm.models import HiddenNodeModel, KernelModel, read_model
+from mr_elm.rows.blocks import Block, widen
 from mr_elm.scores.selection import fold_numbers
+from mr_elm.store import load_arrays, save_arrays
 from mr_elm.typing import Rows
 
 FOLDS = 5

@@ -9,7 +9,7 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import one_line
 from mr_elm.features.landmarks import rows_from_arrays, rows_to_arrays
-from mr_elm.io.blocks import Block, stack
+from mr_elm.rows.blocks import Block, stack
 from mr_elm.typing import Floats, Rows
 
 RECORD_BYTES = 8 << 20  # of float64, so that a record stays under 16 MB as text

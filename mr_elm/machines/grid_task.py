@@ -11,11 +11,11 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.io.blocks import Block, take_rows
-from mr_elm.io.store import load_arrays, save_arrays
 from mr_elm.model_parts import join_arrays, scaling_arrays, spread_scaling, take_arrays, vector_arrays, vectors_of
+from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.scores.selection import NodeCandidate, NodeScore, finalists, fold_numbers, select_sample
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell
+from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 

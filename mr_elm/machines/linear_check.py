@@ -20,11 +20,11 @@ from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.sample import join_labels, make_sample, number_label, part_labels
 from mr_elm.features.scaling import scale_rows
-from mr_elm.io.blocks import Block, widen
 from mr_elm.machines.calibrating import Made
 from mr_elm.machines.fold_machines import make_model
 from mr_elm.model_base import Model
 from mr_elm.models import HiddenNodeModel, KernelModel
+from mr_elm.rows.blocks import Block, widen
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary

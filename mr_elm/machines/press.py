@@ -20,10 +20,10 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import DataFormatError, one_line
-from mr_elm.io.blocks import Block, widen
-from mr_elm.io.labels import find_labels, join_columns
 from mr_elm.model_base import Model
 from mr_elm.models import HiddenNodeModel, NodeModel
+from mr_elm.rows.blocks import Block, widen
+from mr_elm.rows.labels import find_labels, join_columns
 from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.esvm import find_mean
 from mr_elm.solvers.ridge.regularized import factor_ridge

@@ -8,9 +8,9 @@ import numpy as np
 from mr_elm.errors import one_line
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
-from mr_elm.io.blocks import Block
-from mr_elm.io.labels import mark_labels
-from mr_elm.io.store import load_arrays, save_arrays
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.labels import mark_labels
+from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.weights import row_weights
 from mr_elm.typing import Floats, Rows

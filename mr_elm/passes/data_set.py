@@ -11,10 +11,10 @@ from typing import Any
 from mr_elm import linalg
 from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import DataFormatError
-from mr_elm.io.encoding import Encoding
-from mr_elm.io.json_file import write_json
+from mr_elm.json_file import write_json
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.inputs import InputPlan
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import COPY, Entry, store_of
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.storage import COPY, Entry, store_of
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from math import ceil
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import Entry
-from mr_elm.io.formats import RowFormat
 from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.storage import Entry
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from getpass import getuser
 from typing import Any
 
 from mr_elm.errors import AccountingError
-from mr_elm.files.storage import store_of, write_file
+from mr_elm.processes import read_start_time
 from mr_elm.rows.inputs import InputFile, InputPlan
-from mr_elm.rows.processes import read_start_time
+from mr_elm.rows.storage import store_of, write_file
 
 RECORD = {'format': 'mr_elm-work', 'version': 1}
 STAGING = re.compile(r'[a-z0-9]+://.*/mr_elm-[^/]+-[0-9a-f]{12}')

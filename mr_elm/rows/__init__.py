@@ -1,1 +1,1 @@
-"""Give a stage what it needs of the job around it: planned splits, accounts of rows, reduce tasks of keys."""
+"""Find files wherever they are, read them as blocks of rows, and account for each line."""

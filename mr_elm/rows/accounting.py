@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.io.kinds import find_kind
-from mr_elm.io.wire import split_key
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.wire import split_key
 
 LINE_KINDS = ('lines', 'headers', 'comments', 'blank', 'used')
 

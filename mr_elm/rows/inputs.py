@@ -8,21 +8,21 @@ from functools import partial
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.listing import expand_patterns, name_folders
-from mr_elm.files.storage import Entry, is_local, open_ranges, store_of
-from mr_elm.io.blocks import Block
-from mr_elm.io.csv_format import style_facts
-from mr_elm.io.encoding import Encoding
-from mr_elm.io.formats import MAX_CATEGORIES, RowFormat, RowOptions
-from mr_elm.io.kinds import find_binary_kind, find_kind
-from mr_elm.io.packs import MANIFEST, is_pack, sum_footer
-from mr_elm.io.parts import find_cuts
-from mr_elm.io.selection import SHOWN
-from mr_elm.io.sniff import sniff, take_first_lines
-from mr_elm.io.splits import DAMAGE, find_charset, find_opener, hadoop_cuts, read_stream
-from mr_elm.io.wire_rows import write_block
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.csv_format import style_facts
+from mr_elm.rows.encoding import Encoding
+from mr_elm.rows.formats import MAX_CATEGORIES, RowFormat, RowOptions
+from mr_elm.rows.kinds import find_binary_kind, find_kind
+from mr_elm.rows.listing import expand_patterns, name_folders
 from mr_elm.rows.manifest import load_manifest
+from mr_elm.rows.packs import MANIFEST, is_pack, sum_footer
+from mr_elm.rows.parts import find_cuts
+from mr_elm.rows.selection import SHOWN
+from mr_elm.rows.sniff import sniff, take_first_lines
+from mr_elm.rows.split_lines import DAMAGE, find_charset, find_opener, hadoop_cuts, read_stream
+from mr_elm.rows.storage import Entry, is_local, open_ranges, store_of
 from mr_elm.rows.targets import check_labels_of_pack, demand_several_targets, label_facts
+from mr_elm.rows.wire_rows import write_block
 
 READERS = 4  # threads that look at files elsewhere; for each file the hadoop command starts a Java
 MAGIC = 8  # first bytes of a file, which tell its kind

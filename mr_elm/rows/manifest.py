@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import store_of, write_file
-from mr_elm.io.packs import MANIFEST
+from mr_elm.rows.packs import MANIFEST
+from mr_elm.rows.storage import store_of, write_file
 
 FORMAT = {'format': 'mr_elm-pack', 'version': 1}
 NEEDED = {'files', 'n_rows', 'labels', 'statistics', 'rejected', 'input'}

@@ -4,8 +4,8 @@ import codecs
 import csv
 from collections.abc import Callable
 
-from mr_elm.io.formats import MAX_CATEGORIES, MAX_FEATURES, MISSING_LABELS, RowOptions
-from mr_elm.io.kinds import KINDS
+from mr_elm.rows.formats import MAX_CATEGORIES, MAX_FEATURES, MISSING_LABELS, RowOptions
+from mr_elm.rows.kinds import KINDS
 
 
 class AdvancedHelp(str):

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mr_elm.files.storage import open_ranges
-from mr_elm.io.encoding import Encoding
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.kinds import find_kind
-from mr_elm.io.lines import LineReader
-from mr_elm.io.parsed_rows import ParsedRows
-from mr_elm.io.parts import read_parts
-from mr_elm.io.splits import count_chunks
+from mr_elm.rows.encoding import Encoding
+from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.lines import LineReader
+from mr_elm.rows.parsed_rows import ParsedRows
+from mr_elm.rows.parts import read_parts
+from mr_elm.rows.split_lines import count_chunks
 from mr_elm.rows.splits import read_lines
+from mr_elm.rows.storage import open_ranges
 
 Count = Callable[[int], object]  # called with so many bytes when they are read
 

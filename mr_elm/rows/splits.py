@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import open_ranges
-from mr_elm.io.splits import CHUNK, is_compressed, read_stream
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.split_lines import CHUNK, is_compressed, read_stream
+from mr_elm.rows.storage import open_ranges
 
 URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
 

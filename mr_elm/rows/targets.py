@@ -3,8 +3,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.formats import MISSING_LABELS, RowFormat, RowOptions
-from mr_elm.io.text import quote
+from mr_elm.rows.formats import MISSING_LABELS, RowFormat, RowOptions
+from mr_elm.rows.text import quote
 
 
 def label_facts(form: RowFormat) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from scipy.optimize import nnls
 
 from mr_elm.engines import find_engine
 from mr_elm.engines.spark.job import ALL, FAN_IN
-from mr_elm.io.wire import NUMBER_BYTES
-from mr_elm.rows.sum_tree import SumCosts, predict_sum_seconds
+from mr_elm.engines.sum_tree import SumCosts, predict_sum_seconds
+from mr_elm.rows.wire import NUMBER_BYTES
 from mr_elm.scaling.methods import METHODS, MeasuredMethod, Problem
 from mr_elm.scaling.runs import Run, group_by
 from mr_elm.scaling.schedule import draw_durations, makespan

@@ -3,8 +3,8 @@ import shutil
 from pathlib import Path
 
 from mr_elm.data.generators import generate, write_rows
-from mr_elm.files.storage import store_of
-from mr_elm.io.packs import MANIFEST
+from mr_elm.rows.packs import MANIFEST
+from mr_elm.rows.storage import store_of
 from mr_elm.scaling.methods import Problem
 from mr_elm.scaling.timing import run_mr_elm
 

@@ -6,12 +6,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mr_elm.io.store import load_arrays
 from mr_elm.scaling.data import GeneratedRows
 from mr_elm.scaling.methods import METHODS
 from mr_elm.scaling.runs import Point, Run
 from mr_elm.scaling.testbeds import LocalTestbed
 from mr_elm.scaling.timing import run_mr_elm
+from mr_elm.store import load_arrays
 
 
 def measure(point: Point, testbed: LocalTestbed, rows: GeneratedRows, options: Sequence[str]) -> Run:

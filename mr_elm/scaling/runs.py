@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mr_elm.io.store import replace_file
 from mr_elm.scaling.methods import Problem
+from mr_elm.store import replace_file
 
 
 @dataclass(frozen=True)

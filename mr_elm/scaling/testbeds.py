@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mr_elm.files.storage import store_of
-from mr_elm.io.packs import MANIFEST
+from mr_elm.rows.packs import MANIFEST
+from mr_elm.rows.storage import store_of
 from mr_elm.scaling.data import put_pack
 
 CLUSTER = Path(__file__).resolve().parents[2] / 'hadoop-conf' / 'cluster.py'

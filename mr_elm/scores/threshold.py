@@ -3,7 +3,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mr_elm.io.text import quote
+from mr_elm.rows.text import quote
 from mr_elm.sums.statistics import find_class
 from mr_elm.typing import Floats
 

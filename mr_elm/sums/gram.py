@@ -16,9 +16,9 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.io.blocks import Block
-from mr_elm.io.labels import find_labels
-from mr_elm.io.wire import demand_arrays
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.labels import find_labels
+from mr_elm.rows.wire import demand_arrays
 from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step, round_triangle
 from mr_elm.typing import Floats, Rows
 

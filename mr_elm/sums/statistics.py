@@ -8,11 +8,11 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import one_line
-from mr_elm.io.blocks import BLOCK_ROWS, Block
-from mr_elm.io.encoded_rows import EncodedRows
-from mr_elm.io.labels import label_keys, split_label
-from mr_elm.io.text import quote
-from mr_elm.io.wire import demand_arrays
+from mr_elm.rows.blocks import BLOCK_ROWS, Block
+from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.labels import label_keys, split_label
+from mr_elm.rows.text import quote
+from mr_elm.rows.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from mr_elm.errors import one_line
 from mr_elm.features.landmarks import rows_from_arrays
 from mr_elm.features.scaling import ScaledMoments, choose_scaling, count_from_0
-from mr_elm.io.blocks import stack
-from mr_elm.io.encoding import Encoding
-from mr_elm.io.kinds import find_kind
-from mr_elm.io.wire import decode_arrays, encode_arrays, split_key
+from mr_elm.rows.blocks import stack
+from mr_elm.rows.encoding import Encoding
+from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.sparse import issparse
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, make_zeros
 from mr_elm.typing import Floats, Rows

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, UnsuitableWarning
-from mr_elm.io.columns import MISSING, Values
-from mr_elm.io.encoding import CATEGORY, Column, Encoding
-from mr_elm.io.formats import MAX_CATEGORIES, RowError
-from mr_elm.io.text import quote
+from mr_elm.rows.columns import MISSING, Values
+from mr_elm.rows.encoding import CATEGORY, Column, Encoding
+from mr_elm.rows.formats import MAX_CATEGORIES, RowError
+from mr_elm.rows.text import quote
 from mr_elm.typing import Floats
 
 MAX_VALUES = 10_000  # distinct values of a category

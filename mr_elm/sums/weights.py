@@ -1,7 +1,7 @@
 """Weigh rows by their classes."""
 from collections.abc import Mapping
 
-from mr_elm.io.blocks import Block
+from mr_elm.rows.blocks import Block
 from mr_elm.sums.statistics import Classes
 from mr_elm.typing import Floats
 

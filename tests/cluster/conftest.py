@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from reference.hadoop_jobs import NAMENODE, TWO_MAPS, demand_same_bits
 
-from mr_elm.files.hadoop import open_web_hdfs, read_configuration
-from mr_elm.files.storage import RemoteStore
+from mr_elm.rows.hdfs import open_web_hdfs, read_configuration
+from mr_elm.rows.storage import RemoteStore
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / 'build' / 'hadoop-test'

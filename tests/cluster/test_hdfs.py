@@ -1,8 +1,8 @@
 """HDFS answers the same over HTTP and through the hadoop command."""
 import pytest
 
-from mr_elm.files.hadoop import HadoopCommand, open_web_hdfs, read_configuration
-from mr_elm.files.storage import RemoteStore
+from mr_elm.rows.hdfs import HadoopCommand, open_web_hdfs, read_configuration
+from mr_elm.rows.storage import RemoteStore
 
 
 @pytest.fixture(params=['webhdfs', pytest.param('command', marks=pytest.mark.long)])

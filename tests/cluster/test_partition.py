@@ -1,8 +1,8 @@
 """Keys go to the reduce tasks that we predict, by Hadoop's own partitioner."""
 import subprocess
 
-from mr_elm.io.wire import make_key
-from mr_elm.rows.partition import hash_key
+from mr_elm.engines.partition import hash_key
+from mr_elm.rows.wire import make_key
 
 ASK = '''
 import org.apache.hadoop.io.Text;

@@ -10,7 +10,7 @@ import pytest
 from reference.commands import elm, succeed
 
 from emr.amazon import Amazon
-from mr_elm.files import s3, storage
+from mr_elm.rows import s3, storage
 
 CONF = Path(__file__).parents[2] / 'hadoop-conf' / 'mrjob-emr.conf'
 TEMPORARY = 's3://bucket/mr-elm/tmp/'

@@ -19,7 +19,7 @@ from emr.amazon import CREDENTIALS
 from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
 from mr_elm.engines.mrjob_engine import MRJobEngine
 from mr_elm.engines.shipping import source_digest
-from mr_elm.files.storage import copy
+from mr_elm.rows.storage import copy
 
 MODEL = 's3://bucket/models/m.npz'
 PROGRAM = Path(sys.executable).with_name('mr-elm')

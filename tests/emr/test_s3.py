@@ -11,10 +11,10 @@ from reference.commands import elm
 
 from emr.amazon import REGION
 from emr.conftest import TEMPORARY
-from mr_elm.files import storage
-from mr_elm.files.storage import copy, store_of
-from mr_elm.io.blocks import Block
-from mr_elm.io.packs import PackWriter
+from mr_elm.rows import storage
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.packs import PackWriter
+from mr_elm.rows.storage import copy, store_of
 
 ROWS = b'0,1,2\n1,2,1\n0,1,1\n1,2,3\n' * 5
 TRAIN = ('train', 'pesvm', '--hidden', 3, '--model', 's3://bucket/refused.npz', '-q')
@@ -145,7 +145,7 @@ def test_without_a_network_the_message_says_so(account, fresh, monkeypatch):
 def test_s3_may_be_where_mrjobs_options_say(account, fresh, monkeypatch):
     """The endpoint comes by an option; the environment names none."""
     monkeypatch.delenv('AWS_ENDPOINT_URL')
-    monkeypatch.setattr('mr_elm.files.s3.CONNECTION', {})
+    monkeypatch.setattr('mr_elm.rows.s3.CONNECTION', {})
     done = elm(*TRAIN, 's3://bucket/nothing-here', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY, '--release-label',
                'emr-7.13.0', '--s3-endpoint', account.endpoint)
     assert done.status == 1 and 'nothing-here: expected an input file or folder' in done.err

@@ -2,10 +2,10 @@
 import pytest
 
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.wire import make_key
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.wire import make_key
 
 SIZE = 100
 PLAN = InputPlan([InputFile(path, SIZE, RowFormat('csv', n_columns=3)) for path in ('/d/a.csv', '/d/b.csv')])

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.io.blocks import Block
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.packs import PackWriter
-from mr_elm.io.wire import WireProtocol, split_key
 from mr_elm.machines.gathering import GatheredRows, expand_on_disk, gather_to_file
 from mr_elm.machines.kernel import ColumnsTask
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.packs import PackWriter
+from mr_elm.rows.wire import WireProtocol, split_key
 from mr_elm.sparse import count_bytes
 from mr_elm.streaming.mr_columns import MRColumns
 

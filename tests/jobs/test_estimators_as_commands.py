@@ -12,9 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from mr_elm import estimators
 from mr_elm.arithmetic import one_thread
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, KernelELMRegressor, SparseELMClassifier
-from mr_elm.io.frames import read_frame
 from mr_elm.methods import METHODS, load
 from mr_elm.models import read_model
+from mr_elm.rows.frames import read_frame
 
 PAIRS = [(name, load(text)) for name, method in METHODS.items() for text in method.estimators]
 EVERY = pytest.mark.parametrize('method, kind', PAIRS, ids=[kind.__name__ for _, kind in PAIRS])

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.wire import WireProtocol
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.wire import WireProtocol
 from mr_elm.streaming.mr_gram import MRGram
 
 LINE = WireProtocol().write('sum a', [np.arange(3.0), np.zeros(3)]) + b'\n'

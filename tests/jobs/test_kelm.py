@@ -9,7 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 from mr_elm.features import single
-from mr_elm.io.blocks import Block
+from mr_elm.rows.blocks import Block
 from mr_elm.rows.inputs import plan_blocks
 from mr_elm.streaming.mr_kernel import MRKernel
 from mr_elm.streaming.mr_product import MRProduct

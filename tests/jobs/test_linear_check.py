@@ -23,10 +23,10 @@ from mr_elm.estimators import (
     SparseELMClassifier,
     SphereSVMClassifier,
 )
-from mr_elm.io.formats import RowOptions
 from mr_elm.machines import linear_check
 from mr_elm.machines.linear_check import find_errors, sample_labelled
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 
 FAILING = [ESVMClassifier(n_hidden=300), ESVMClassifier(n_hidden=300, scale='none'), ELMClassifier(n_hidden=300),

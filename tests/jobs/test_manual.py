@@ -34,8 +34,8 @@ from mr_elm.cli.examples import EXAMPLES
 from mr_elm.data.large_sets import LARGE_SETS
 from mr_elm.data.registry import DATA_SETS
 from mr_elm.engines import find_engine
-from mr_elm.files.storage import STORES
-from mr_elm.io.wire import WireProtocol, encode_arrays, make_key, split_key
+from mr_elm.rows.storage import STORES
+from mr_elm.rows.wire import WireProtocol, encode_arrays, make_key, split_key
 from mr_elm.streaming.mr_stats import MRStats
 
 HOME = '/home/you'  # the folder of the reader, in what the pages show

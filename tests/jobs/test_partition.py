@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from mr_elm.drivers.gram_job import share_tiles
-from mr_elm.io.wire import make_key
-from mr_elm.rows.partition import TASKS, count_tasks, find_fewest_tasks, hash_key, measure_largest_shares
+from mr_elm.engines.partition import TASKS, count_tasks, find_fewest_tasks, hash_key, measure_largest_shares
+from mr_elm.rows.wire import make_key
 from mr_elm.sums.gram import GramSum, GridSteps, measure_tiles
 
 

@@ -4,8 +4,8 @@ import pytest
 from mr_elm.drivers import gram_job, pesvm
 from mr_elm.engines import make_engine
 from mr_elm.errors import AccountingError
-from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 
 

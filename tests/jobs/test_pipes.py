@@ -11,9 +11,9 @@ import pyarrow.parquet
 import pytest
 
 from mr_elm.estimators import ESVMClassifier
-from mr_elm.io.store import find_descriptor, is_stream
 from mr_elm.models import read_model
 from mr_elm.spark import SparkModel
+from mr_elm.store import find_descriptor, is_stream
 
 PROGRAM = Path(sys.executable).with_name('mr-elm')
 

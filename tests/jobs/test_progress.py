@@ -12,7 +12,7 @@ from reference.files import LOCAL
 from mr_elm.compiled import ONCE, Announcer
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.progress import LogLines, Meter, Reporter, describe_time
-from mr_elm.rows.reduced_input import ReducedInput
+from mr_elm.streaming.reduced_input import ReducedInput
 
 LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
 
@@ -105,7 +105,7 @@ def test_the_time_left_is_said_when_enough_is_done_to_know_it(talkative, share, 
 
 
 def test_a_reduce_task_reports_a_key_when_its_reducer_is_done_with_it(monkeypatch):
-    monkeypatch.setattr('mr_elm.rows.reduced_input.INTERVAL', 0.0)
+    monkeypatch.setattr('mr_elm.streaming.reduced_input.INTERVAL', 0.0)
     lines, done = [b'a 1', b'a 23', b'b 4', b'c 567'], []
     reduced = ReducedInput(lines, done.append)
     before = {}

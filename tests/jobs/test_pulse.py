@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from mr_elm.rows.pulse import SIGN
+from mr_elm.streaming.pulse import SIGN
 
 BODY = """
 import time
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from mr_elm.rows.pulse import report_alive
+from mr_elm.streaming.pulse import report_alive
 with report_alive():
     {work}
 """

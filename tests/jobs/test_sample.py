@@ -6,9 +6,9 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.sample import gather_sample
 from mr_elm.engines import make_engine
 from mr_elm.errors import DataFormatError
-from mr_elm.io.formats import RowOptions
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 
 N = 400

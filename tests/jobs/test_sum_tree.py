@@ -15,14 +15,14 @@ from mr_elm.drivers.gram_job import count_maps, find_fan_in
 from mr_elm.engines import find_engine, make_engine
 from mr_elm.engines.by_hand import main
 from mr_elm.engines.replay import Replay
+from mr_elm.engines.sum_tree import SumCosts, choose_fan_in, predict_sum_seconds
 from mr_elm.errors import AccountingError
-from mr_elm.io.formats import RowOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.finished import Finished
 from mr_elm.passes.sum_tree import SumTree, plan_sums
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.splits import plan_splits
-from mr_elm.rows.sum_tree import SumCosts, choose_fan_in, predict_sum_seconds
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_sum import MRSum
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from mr_elm.estimators import ESVMClassifier
-from mr_elm.io.store import load_arrays
+from mr_elm.store import load_arrays
 
 NAMES = ['id', 'age', 'city', 'income', 'label', 'times']
 OPTIONS = ('--label-column', 'label', '--drop', 'id', '--weight-column', 'times', '--encode', 'auto', '--hidden', 40)

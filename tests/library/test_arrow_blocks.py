@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.io.arrow_blocks import from_batch, read_facts, to_batch
-from mr_elm.io.blocks import Block, take_rows
-from mr_elm.io.encoded_rows import EncodedRows
+from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch
+from mr_elm.rows.blocks import Block, take_rows
+from mr_elm.rows.encoded_rows import EncodedRows
 
 DENSE = np.array([[-0.0, np.inf, np.nan, 5e-324], [1e308, -np.inf, 0.1, -1.5], [1, 2, 3, 4]])
 ROWS = {

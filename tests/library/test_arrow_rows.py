@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import Ranges
-from mr_elm.io.columns import Table
-from mr_elm.io.encoded_rows import spread
-from mr_elm.io.encoding import Column, Encoding
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.kinds import find_binary_kind, find_kind
-from mr_elm.io.parts import find_cuts, read_parts
+from mr_elm.rows.columns import Table
+from mr_elm.rows.encoded_rows import spread
+from mr_elm.rows.encoding import Column, Encoding
+from mr_elm.rows.formats import RowOptions
+from mr_elm.rows.kinds import find_binary_kind, find_kind
+from mr_elm.rows.parts import find_cuts, read_parts
+from mr_elm.rows.storage import Ranges
 
 PART = 7  # rows of a row group or record batch
 

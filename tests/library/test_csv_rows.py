@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from reference import rows as twin
 
-from mr_elm.io import csv_rows
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.lines import LineReader
+from mr_elm.rows import csv_rows
+from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.lines import LineReader
 
 
 def read(lines, stop=False, **form):

@@ -8,7 +8,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.io.blocks import Block
+from mr_elm.rows.blocks import Block
 from mr_elm.solvers.ridge import esvm
 from mr_elm.solvers.ridge.esvm import TrainingRows, collect_sums, expand, finish, fit_esvm, leading_sums
 from mr_elm.sums.gram import SQUARES, TARGETS, GridSteps

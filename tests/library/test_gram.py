@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.io.blocks import Block
+from mr_elm.rows.blocks import Block
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import (
     FEW,

@@ -5,9 +5,9 @@ import scipy.sparse as sp
 from reference import rows as twin
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.libsvm_rows import parse
-from mr_elm.io.lines import LineReader
+from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.libsvm_rows import parse
+from mr_elm.rows.lines import LineReader
 
 
 def read(lines, stop=False, block_rows=4096, **form):

@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.lines import LineReader, group_lines, split_chunk
+from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.lines import LineReader, group_lines, split_chunk
 
 FORM = RowFormat('csv', n_columns=3)
 
@@ -119,7 +119,7 @@ def test_a_chunk_splits_at_its_line_ends(data, lines):
 
 
 def test_long_lines_are_grouped_by_size_and_none_is_lost(monkeypatch):
-    monkeypatch.setattr('mr_elm.io.lines.MAX_TEXT', 100)
+    monkeypatch.setattr('mr_elm.rows.lines.MAX_TEXT', 100)
     chunks = [b'%d' % i * 60 + b'\n' for i in range(7)]
     groups = list(group_lines(chunks, 1000, True))
     assert len(groups) == 4

@@ -16,9 +16,9 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import KernelTiles
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
 from mr_elm.header import ModelHeader
-from mr_elm.io.store import save_model
 from mr_elm.model_parts import describe_map, landmark_widths, layer_arrays, layer_of, vector_arrays, vectors_of
 from mr_elm.models import AveragedModel, HiddenNodeModel, KernelModel, load_layer, read_model
+from mr_elm.store import save_model
 
 D, L = 5, 8
 

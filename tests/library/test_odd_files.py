@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.formats import RowOptions
-from mr_elm.io.splits import read_stream
+from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.split_lines import read_stream
 from mr_elm.rows.split_reader import SplitReader
 from mr_elm.rows.splits import plan_splits
 

@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import Block
-from mr_elm.io.encoded_rows import EncodedRows
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.packs import MAX_RECORD, PackParts, PackReader, PackWriter, count_record_rows, measure, sum_footer
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.packs import MAX_RECORD, PackParts, PackReader, PackWriter, count_record_rows, measure, sum_footer
 
 NAMES, CODES, WEIGHTS = ('x', 'ü z', '"\t\\'), np.array([1, 0, 2, 1, 1]), np.array([0.5, 1, 2, 1e300, 1e-300])
 DENSE = np.array([[-0.0, np.pi, 5e-324, 1e308], [1, 2, 3, 4], [0.1, 1e22, -1.5, 7], [0, 0, 0, 0], [9, 8, 7, 6]])

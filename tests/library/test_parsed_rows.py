@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.lines import LineReader
-from mr_elm.io.parsed_rows import ParsedRows, read_records, write_record
+from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.lines import LineReader
+from mr_elm.rows.parsed_rows import ParsedRows, read_records, write_record
 
 CSV = RowFormat('csv', header=True, n_columns=4, weight_column=3)
 TEXTS = {

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.formats import RowFormat, RowOptions
-from mr_elm.io.sniff import sniff, take_first_lines
-from mr_elm.io.wire_rows import write_block
+from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.sniff import sniff, take_first_lines
+from mr_elm.rows.wire_rows import write_block
 
 
 def sniffed(data, path='rows', **options):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.io.store import FORMAT, VERSION, load_arrays, replace_file, save_arrays
+from mr_elm.store import FORMAT, VERSION, load_arrays, replace_file, save_arrays
 
 ARRAYS = {'a': np.array([0.0, -0.0, 5e-324, 1e308, np.nan, np.inf]), 'b': np.arange(6.0).reshape(2, 3).T,
           'empty': np.zeros((0, 3)), 'scalar': np.array(2.5), 'whole': np.arange(3)}

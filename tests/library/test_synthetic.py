@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mr_elm.features.synthetic import draw_landmarks
-from mr_elm.io.encoding import CATEGORY, Column, Encoding
+from mr_elm.rows.encoding import CATEGORY, Column, Encoding
 from mr_elm.sums.statistics import ColumnStatistics
 
 MANY = 20_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.wire import WireProtocol, decode_arrays, encode_arrays, make_key, split_key
+from mr_elm.rows.wire import WireProtocol, decode_arrays, encode_arrays, make_key, split_key
 
 WIRE = WireProtocol()
 DENORMAL = 5e-324

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.formats import RowFormat, RowOptions
-from mr_elm.io.sniff import sniff
-from mr_elm.io.wire import WireProtocol, make_key
-from mr_elm.io.wire_rows import WireReader, write_block
+from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.sniff import sniff
+from mr_elm.rows.wire import WireProtocol, make_key
+from mr_elm.rows.wire_rows import WireReader, write_block
 
 X = np.array([[-0.0, 5e-324], [1.5, 1e308], [2, 3]])
 COUNTS = WireProtocol().write(make_key('counts', 0, 7), {'used': 3})

@@ -16,7 +16,7 @@ from properties.texts import damage
 from mr_elm.cli import main
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import rows_from_arrays, rows_to_arrays
-from mr_elm.io.wire import WireProtocol, make_key
+from mr_elm.rows.wire import WireProtocol, make_key
 from mr_elm.sums.gram import merge_pairs
 from mr_elm.sums.statistics import ColumnStatistics
 

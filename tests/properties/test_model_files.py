@@ -14,8 +14,8 @@ from properties.texts import damage
 
 from mr_elm.cli import main
 from mr_elm.errors import ModelFormatError
-from mr_elm.io.store import FORMAT, VERSION, save_arrays
 from mr_elm.models import load_layer, read_model
+from mr_elm.store import FORMAT, VERSION, save_arrays
 
 REGRESSION = ['--task', 'regression']
 TRAININGS = {  # name: arguments of train, and whether labels are targets

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mr_elm.io.columns import MISSING_TEXTS, TextColumn
-from mr_elm.io.csv_rows import diagnose, parse_text
-from mr_elm.io.formats import RowError, RowFormat
-from mr_elm.io.number_styles import Style, find_style
+from mr_elm.rows.columns import MISSING_TEXTS, TextColumn
+from mr_elm.rows.csv_rows import diagnose, parse_text
+from mr_elm.rows.formats import RowError, RowFormat
+from mr_elm.rows.number_styles import Style, find_style
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 DECIMALS = st.from_regex(r'[+-]?([0-9]{1,22}(\.[0-9]{0,22})?|\.[0-9]{1,22})([eE][+-]?[0-9]{1,3})?', fullmatch=True)

@@ -15,12 +15,12 @@ from hypothesis.extra import numpy as arrays_of
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import rows_from_arrays
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.io.blocks import Block, encode_labels, take_rows
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.packs import PackWriter
-from mr_elm.io.store import save_arrays
 from mr_elm.model_parts import layer_arrays
+from mr_elm.rows.blocks import Block, encode_labels, take_rows
+from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.packs import PackWriter
+from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_stats import MRStats
 from mr_elm.sums.gram import GridSteps, assemble, expand

@@ -13,12 +13,12 @@ from properties.texts import damage, files
 from reference import rows as twin
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io import splits
-from mr_elm.io.columns import Table
-from mr_elm.io.formats import RowError, RowFormat, RowOptions
-from mr_elm.io.lines import LineReader, split_chunk
-from mr_elm.io.sniff import sniff, take_first_lines
-from mr_elm.io.wire_rows import WireReader
+from mr_elm.rows import split_lines as splits
+from mr_elm.rows.columns import Table
+from mr_elm.rows.formats import RowError, RowFormat, RowOptions
+from mr_elm.rows.lines import LineReader, split_chunk
+from mr_elm.rows.sniff import sniff, take_first_lines
+from mr_elm.rows.wire_rows import WireReader
 
 PATHS = ['f', 'f.csv', 'f.libsvm']
 columns = st.sampled_from([0, 0, 0, 0, 1, -1, 3, '0', '-2', 'a', 'y', ''])

@@ -2,7 +2,7 @@
 import os
 import signal
 
-from mr_elm.io.wire import make_key
+from mr_elm.rows.wire import make_key
 from mr_elm.streaming.stage import MRRows
 
 

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from mr_elm import spark as notebook
 from mr_elm.cli import main
-from mr_elm.rows.batches import predict_batches
+from mr_elm.engines.spark.batches import predict_batches
 
 CALIBRATED = {'hidden': 9, 'probabilities': True}
 

@@ -25,8 +25,8 @@ from mr_elm.engines.mrjob_private import (
     options_of,
     runner_arguments,
 )
-from mr_elm.files import s3
-from mr_elm.files.storage import make_store
+from mr_elm.rows import s3
+from mr_elm.rows.storage import make_store
 
 KEYS = ('aws_access_key_id', 'aws_secret_access_key', 'aws_session_token')
 CONF = 'hadoop-conf/mrjob-emr.conf'

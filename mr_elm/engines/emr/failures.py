@@ -14,7 +14,7 @@ from mrjob.step import StepFailedException
 
 from mr_elm.engines.mrjob_private import RUNTIME_ROLE, last_emr_step, log_folder, options_of, parse_step_log
 from mr_elm.engines.task_logs import describe_failure, find_cause, find_split
-from mr_elm.files.storage import store_of
+from mr_elm.rows.storage import store_of
 
 ENDED = ('TERMINATING', 'TERMINATED', 'TERMINATED_WITH_ERRORS')
 WAIT = 600  # seconds after which EMR has surely copied its logs

@@ -25,7 +25,7 @@ from mr_elm.engines.mrjob_private import RUNTIME_ROLE
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import zip_code
 from mr_elm.engines.spark.session import STAGING
-from mr_elm.files.storage import store_of
+from mr_elm.rows.storage import store_of
 
 APPLICATION = 'mr-elm'  # the name of the application of EMR Serverless that runs our job runs
 READY = ('CREATING', 'CREATED', 'STARTING', 'STARTED', 'STOPPING', 'STOPPED')  # it starts with a job run

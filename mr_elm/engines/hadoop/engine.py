@@ -20,10 +20,10 @@ from mr_elm.engines.hadoop.history import read_task_times
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.hadoop.yarn import Yarn
 from mr_elm.engines.mrjob_private import import_lightly, last_step, options_of, runner_arguments
-from mr_elm.files.hadoop import HadoopCommand, find_command, is_local_cluster
-from mr_elm.files.storage import COPY, Entry, store_of
 from mr_elm.passes.work import Work, new_staging
+from mr_elm.rows.hdfs import HadoopCommand, find_command, is_local_cluster
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.storage import COPY, Entry, store_of
 
 JAR_VERSION = re.compile(r'hadoop-streaming-(\d+(?:\.\d+)+)')
 

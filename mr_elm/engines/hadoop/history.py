@@ -7,7 +7,7 @@ from typing import Any
 
 from mr_elm.engines.hadoop.yarn import get_json, read_counters, wait_for_json
 from mr_elm.engines.trace import account
-from mr_elm.files.hadoop import find_home, read_configuration
+from mr_elm.rows.hdfs import find_home, read_configuration
 
 TIMEOUT = 10
 

@@ -7,7 +7,7 @@ import time
 
 from mr_elm.engines.hadoop.yarn import get_json, manager_address, read_counters
 from mr_elm.engines.progress import Reporter, describe_time
-from mr_elm.files.hadoop import find_home, read_configuration
+from mr_elm.rows.hdfs import find_home, read_configuration
 
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
 TRACKING = re.compile(r'The url to track the job: (\S+)')

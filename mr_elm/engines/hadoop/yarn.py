@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from mr_elm.files.hadoop import find_command, find_home, read_configuration
+from mr_elm.rows.hdfs import find_command, find_home, read_configuration
 
 CLIENT = 'org.apache.hadoop.yarn.client.cli.ApplicationCLI'  # `hadoop CLASS` is understood by every launcher
 FINAL = {'FINISHED', 'FAILED', 'KILLED'}

@@ -10,10 +10,10 @@ from typing import Any
 
 from mr_elm.engines.spark.engine import is_local_master
 from mr_elm.engines.spark.session import find_context
-from mr_elm.files.storage import store_of
-from mr_elm.io.frames import demand_distinct
-from mr_elm.io.selection import SHOWN
 from mr_elm.passes.work import new_staging
+from mr_elm.rows.frames import demand_distinct
+from mr_elm.rows.selection import SHOWN
+from mr_elm.rows.storage import store_of
 
 NUMBER, TEXT, ARRAY, VECTOR = 'numbers', 'text', 'arrays of numbers', 'vectors'
 

@@ -36,10 +36,10 @@ from mr_elm.engines.spark.session import (
     pack_code,
 )
 from mr_elm.engines.trace import account, trace_job
-from mr_elm.files.hadoop import is_local_cluster
-from mr_elm.io.json_file import write_json
+from mr_elm.json_file import write_json
 from mr_elm.passes.finished import Finished
 from mr_elm.passes.work import ROOT, Work, new_staging
+from mr_elm.rows.hdfs import is_local_cluster
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 

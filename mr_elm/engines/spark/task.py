@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from mr_elm.rows.partition import hash_key
+from mr_elm.engines.partition import hash_key
 
 LARGE = 1 << 28  # bytes of a task, from which on it pays to load numba, by which rows are read and summed up faster
 Line = tuple[tuple[int, bytes], bytes]  # (group, key), and the rest of a line; all groups meet in the last step

@@ -22,8 +22,8 @@ import numpy as np
 
 from mr_elm.errors import AccountingError, one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.io.blocks import BLOCK_ROWS, Block
 from mr_elm.parallel import map_in_threads
+from mr_elm.rows.blocks import BLOCK_ROWS, Block
 from mr_elm.solvers.ridge.regularized import Solution, solve_regularized
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, bound_targets, expand

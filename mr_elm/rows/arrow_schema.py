@@ -10,10 +10,10 @@ from itertools import chain
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.formats import RowFormat, RowOptions
-from mr_elm.io.parts import refuse_damage
-from mr_elm.io.selection import Header, check_width, select_columns
-from mr_elm.io.text import find_repeated, read_number
+from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.parts import refuse_damage
+from mr_elm.rows.selection import Header, check_width, select_columns
+from mr_elm.rows.text import find_repeated, read_number
 
 NUMBER, CATEGORY, LISTS = 'number', 'category', 'lists'
 MAX_ITEMS = 100_000  # of a list; larger sizes are damage, and each item has a name

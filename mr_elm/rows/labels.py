@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.io.formats import RowError, RowFormat
-from mr_elm.io.text import quote, read_exact, read_number
+from mr_elm.rows.formats import RowError, RowFormat
+from mr_elm.rows.text import quote, read_exact, read_number
 from mr_elm.typing import Floats
 
 LARGEST_INTEGER = 2**64  # no column has larger ones; the least one is 2^63 below 0

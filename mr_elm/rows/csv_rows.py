@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.io.arrow_arrays import from_array
-from mr_elm.io.blocks import Block
-from mr_elm.io.columns import NumberColumn, Table, TextColumn, Values, read_texts
-from mr_elm.io.formats import RowError, RowFormat
-from mr_elm.io.labels import check_target, explain_missing, find_usable, is_missing, split_label
-from mr_elm.io.number_styles import Style
-from mr_elm.io.text import quote, read_number
+from mr_elm.rows.arrow_arrays import from_array
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values, read_texts
+from mr_elm.rows.formats import RowError, RowFormat
+from mr_elm.rows.labels import check_target, explain_missing, find_usable, is_missing, split_label
+from mr_elm.rows.number_styles import Style
+from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
 BLANKS = ' \t'  # what may stand around a field

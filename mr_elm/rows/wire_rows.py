@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.blocks import Block, RowCounts
-from mr_elm.io.formats import RowFormat, RowOptions
-from mr_elm.io.kinds import Kind
-from mr_elm.io.wire import WireProtocol, make_key, split_key
+from mr_elm.rows.blocks import Block, RowCounts
+from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.kinds import Kind
+from mr_elm.rows.wire import WireProtocol, make_key, split_key
 
 BLOCK = 'block'
 LINE = re.compile(r'(block|counts|rejected|error)( [\w%.-]+)*\t[^\t]+\t[0-9a-f]{8}')

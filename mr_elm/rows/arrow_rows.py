@@ -7,11 +7,11 @@ from itertools import count
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.arrow_columns import BatchMaker
-from mr_elm.io.arrow_schema import ArrowSchema, choose_format
-from mr_elm.io.formats import RowFormat, RowOptions
-from mr_elm.io.kinds import Kind
-from mr_elm.io.parts import Batch, BatchReader, Source, refuse_damage
+from mr_elm.rows.arrow_columns import BatchMaker
+from mr_elm.rows.arrow_schema import ArrowSchema, choose_format
+from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.kinds import Kind
+from mr_elm.rows.parts import Batch, BatchReader, Source, refuse_damage
 
 FILE, STREAM = b'ARROW1', b'\xff\xff\xff\xff'
 END = STREAM + b'\0\0\0\0'  # of a stream

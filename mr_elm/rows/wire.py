@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.letters import decode_base64, encode_base64
+from mr_elm.rows.letters import decode_base64, encode_base64
 from mr_elm.typing import Floats
 
 NUMBER_BYTES = 8 * 4 / 3  # of a float64, in base64

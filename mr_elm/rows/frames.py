@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import write_value
-from mr_elm.io.columns import CodedColumn, NumberColumn, Table, TextColumn, Values
-from mr_elm.io.formats import RowError, RowFormat
-from mr_elm.io.labels import hold_integers
-from mr_elm.io.selection import SHOWN
-from mr_elm.io.text import find_repeated
+from mr_elm.rows.columns import CodedColumn, NumberColumn, Table, TextColumn, Values
+from mr_elm.rows.formats import RowError, RowFormat
+from mr_elm.rows.labels import hold_integers
+from mr_elm.rows.selection import SHOWN
+from mr_elm.rows.text import find_repeated
 from mr_elm.typing import Floats
 
 NUMBERS = (bool, int, float, Decimal, np.number, np.bool_)
@@ -122,11 +122,11 @@ def read_arrow(X: Any) -> Frame:
 def read_batch(batch: Any) -> Frame:
     """Read a pyarrow.RecordBatch. Raises ValueError when a column can be neither numbers nor categories."""
     types = import_module('pyarrow').types
-    schema = import_module('mr_elm.io.arrow_schema').ArrowSchema(batch.schema, 'X')
+    schema = import_module('mr_elm.rows.arrow_schema').ArrowSchema(batch.schema, 'X')
     for column in schema.columns:
         schema.demand_feature(column, True)
     form = RowFormat('arrow', labelled=False, names=tuple(schema.fields), table=True)
-    rows = import_module('mr_elm.io.arrow_columns').BatchMaker(schema, form).make(batch)
+    rows = import_module('mr_elm.rows.arrow_columns').BatchMaker(schema, form).make(batch)
     categorical = frozenset(field.name for field in batch.schema if types.is_dictionary(field.type))
     return Frame(form.names or (), rows.block.X, categorical)
 

@@ -3,12 +3,12 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from mr_elm.io.arrow_columns import BatchMaker
-from mr_elm.io.arrow_schema import ArrowSchema, choose_format
-from mr_elm.io.blocks import BLOCK_ROWS
-from mr_elm.io.formats import RowFormat, RowOptions
-from mr_elm.io.kinds import Kind
-from mr_elm.io.parts import Batch, BatchReader, Source, refuse_damage
+from mr_elm.rows.arrow_columns import BatchMaker
+from mr_elm.rows.arrow_schema import ArrowSchema, choose_format
+from mr_elm.rows.blocks import BLOCK_ROWS
+from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.kinds import Kind
+from mr_elm.rows.parts import Batch, BatchReader, Source, refuse_damage
 
 # bytes of each column that are read at a time: less than a row group, which is fetched whole from elsewhere
 BUFFER = 1 << 16

@@ -3,10 +3,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject
-from mr_elm.io.encoding import Encoding, encode_table
-from mr_elm.io.formats import RowError, RowFormat
-from mr_elm.io.kinds import Kind, find_kind
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject
+from mr_elm.rows.encoding import Encoding, encode_table
+from mr_elm.rows.formats import RowError, RowFormat
+from mr_elm.rows.kinds import Kind, find_kind
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
 LINE_END = ord('\n')

@@ -3,7 +3,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from mr_elm.io.text import read_exact
+from mr_elm.rows.text import read_exact
 
 MAX_FEATURES = 10_000_000
 MAX_CATEGORIES = 100  # values of a column that have a feature of their own

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, UnsuitableWarning
-from mr_elm.io.csv_rows import diagnose, parse, parse_text, split_fields
-from mr_elm.io.dialect import (
+from mr_elm.rows.csv_rows import diagnose, parse, parse_text, split_fields
+from mr_elm.rows.dialect import (
     DELIMITER_NAMES,
     MOST,
     choose_delimiter,
@@ -16,10 +16,10 @@ from mr_elm.io.dialect import (
     split_rows,
     usual_width,
 )
-from mr_elm.io.formats import RowError, RowFormat, RowOptions
-from mr_elm.io.kinds import Kind, name_pattern
-from mr_elm.io.number_styles import Style, find_style
-from mr_elm.io.selection import Header, check_width, expected_width, select_columns
+from mr_elm.rows.formats import RowError, RowFormat, RowOptions
+from mr_elm.rows.kinds import Kind, name_pattern
+from mr_elm.rows.number_styles import Style, find_style
+from mr_elm.rows.selection import Header, check_width, expected_width, select_columns
 
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
 

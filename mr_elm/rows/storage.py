@@ -19,7 +19,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from mr_elm.io.store import is_stream, replace_file
+from mr_elm.store import is_stream, replace_file
 
 COPY = 4 << 20
 DENIED = 'ACCESS_DENIED', 'FORBIDDEN', 'AccessControlException'
@@ -326,12 +326,12 @@ def translate_errors(path: str) -> Iterator[None]:
 
 def make_hdfs_store() -> RemoteStore:
     """Return the store of HDFS; its clients are imported where a path is there."""
-    return RemoteStore(*import_module('mr_elm.files.hadoop').open_hdfs())
+    return RemoteStore(*import_module('mr_elm.rows.hdfs').open_hdfs())
 
 
 def make_s3_store() -> RemoteStore:
     """Return the store of S3."""
-    return RemoteStore(import_module('mr_elm.files.s3').open_s3(), is_s3=True)
+    return RemoteStore(import_module('mr_elm.rows.s3').open_s3(), is_s3=True)
 
 
 STORES = {'': LocalStore, 'hdfs': make_hdfs_store, 's3': make_s3_store, 's3a': make_s3_store, 's3n': make_s3_store}

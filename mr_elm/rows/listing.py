@@ -4,7 +4,7 @@ from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from mr_elm.errors import DataFormatError
-from mr_elm.files.storage import Entry, Store, store_of
+from mr_elm.rows.storage import Entry, Store, store_of
 
 GLOB = set('*?[')
 

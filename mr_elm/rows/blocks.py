@@ -8,9 +8,9 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import one_line
-from mr_elm.io.columns import Table, stack_tables
-from mr_elm.io.encoded_rows import EncodedRows, stack_encoded
-from mr_elm.io.formats import RowError
+from mr_elm.rows.columns import Table, stack_tables
+from mr_elm.rows.encoded_rows import EncodedRows, stack_encoded
+from mr_elm.rows.formats import RowError
 from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096

@@ -12,12 +12,12 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
-from mr_elm.io.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject, take_rows
-from mr_elm.io.columns import Table
-from mr_elm.io.csv_rows import check_label
-from mr_elm.io.encoding import Encoding, encode_table
-from mr_elm.io.formats import RowError, RowFormat, RowOptions
-from mr_elm.io.labels import check_target, find_usable, read_numbers
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject, take_rows
+from mr_elm.rows.columns import Table
+from mr_elm.rows.csv_rows import check_label
+from mr_elm.rows.encoding import Encoding, encode_table
+from mr_elm.rows.formats import RowError, RowFormat, RowOptions
+from mr_elm.rows.labels import check_target, find_usable, read_numbers
 
 Source = Any  # path of a file of this machine, or an open file that can seek
 

@@ -14,12 +14,12 @@ from itertools import groupby
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.arrow_blocks import from_batch, read_facts, to_batch, write_facts
-from mr_elm.io.blocks import Block, RejectedRow, RowCounts, widen
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.parts import refuse_damage
-from mr_elm.io.splits import count_chunks
-from mr_elm.io.store import replace_file
+from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch, write_facts
+from mr_elm.rows.blocks import Block, RejectedRow, RowCounts, widen
+from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.parts import refuse_damage
+from mr_elm.rows.split_lines import count_chunks
+from mr_elm.store import replace_file
 
 Record = tuple[dict, Any]  # the metadata, and the pyarrow.Table of the rows
 

@@ -4,7 +4,7 @@ import select
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mr_elm.rows.processes import read_cpu_time
+from mr_elm.processes import read_cpu_time
 
 LONGEST = 60.0  # seconds between two signs of life
 PER_TIMEOUT = 4  # signs of life within the time that Hadoop waits for one

@@ -14,14 +14,14 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
-from mr_elm.io.arrow_blocks import FACTS, from_batch, read_facts, to_batch, write_facts
-from mr_elm.io.blocks import Block, RowCounts, take_rows
-from mr_elm.io.encoded_rows import EncodedRows
-from mr_elm.io.formats import RowFormat, RowOptions
-from mr_elm.io.kinds import Kind
-from mr_elm.io.labels import find_usable
-from mr_elm.io.parquet_rows import PARQUET, ParquetParts
-from mr_elm.io.parts import Source, number_labels, refuse_damage
+from mr_elm.rows.arrow_blocks import FACTS, from_batch, read_facts, to_batch, write_facts
+from mr_elm.rows.blocks import Block, RowCounts, take_rows
+from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.kinds import Kind
+from mr_elm.rows.labels import find_usable
+from mr_elm.rows.parquet_rows import PARQUET, ParquetParts
+from mr_elm.rows.parts import Source, number_labels, refuse_damage
 
 MANIFEST = '_manifest.json'
 MAX_RECORD = 8 << 20  # bytes of features of a row group: a task holds one

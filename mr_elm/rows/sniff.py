@@ -3,11 +3,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.foreign import name_binary, name_text
-from mr_elm.io.formats import RowFormat, RowOptions
-from mr_elm.io.kinds import find_kind, guess_kind
-from mr_elm.io.lines import BYTE_ORDER_MARK, split_chunk
-from mr_elm.io.splits import CHUNK
+from mr_elm.rows.foreign import name_binary, name_text
+from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.kinds import find_kind, guess_kind
+from mr_elm.rows.lines import BYTE_ORDER_MARK, split_chunk
+from mr_elm.rows.split_lines import CHUNK
 
 LINES = 200
 ENOUGH = 3  # lines, once as many bytes as one chunk have been read

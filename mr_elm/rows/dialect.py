@@ -9,11 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from mr_elm.io.columns import MISSING_TEXTS
-from mr_elm.io.csv_rows import split_fields
-from mr_elm.io.formats import RowError
-from mr_elm.io.number_styles import styled_number
-from mr_elm.io.text import read_number
+from mr_elm.rows.columns import MISSING_TEXTS
+from mr_elm.rows.csv_rows import split_fields
+from mr_elm.rows.formats import RowError
+from mr_elm.rows.number_styles import styled_number
+from mr_elm.rows.text import read_number
 
 DELIMITERS = (';', '\t', '|', ',', None)
 DELIMITER_NAMES = {';': 'semicolons', '\t': 'tabs', '|': 'bars', ',': 'commas', None: 'blanks'}

@@ -4,12 +4,12 @@ import re
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.io.blocks import Block, encode_labels
-from mr_elm.io.csv_rows import decode_label, split_white
-from mr_elm.io.formats import RowError, RowFormat, RowOptions
-from mr_elm.io.kinds import Kind, name_pattern
-from mr_elm.io.labels import read_targets
-from mr_elm.io.text import quote, read_number
+from mr_elm.rows.blocks import Block, encode_labels
+from mr_elm.rows.csv_rows import decode_label, split_white
+from mr_elm.rows.formats import RowError, RowFormat, RowOptions
+from mr_elm.rows.kinds import Kind, name_pattern
+from mr_elm.rows.labels import read_targets
+from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
 PAIR = re.compile(r'^[+-]?\d+:\S')

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.io.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, NUMBER, ArrowSchema, Field, is_number
-from mr_elm.io.blocks import Block
-from mr_elm.io.columns import CodedColumn, NumberColumn, Table, Values
-from mr_elm.io.formats import RowFormat
-from mr_elm.io.labels import write_label
-from mr_elm.io.parts import Batch, refuse_damage
+from mr_elm.rows.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, NUMBER, ArrowSchema, Field, is_number
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.columns import CodedColumn, NumberColumn, Table, Values
+from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.labels import write_label
+from mr_elm.rows.parts import Batch, refuse_damage
 from mr_elm.typing import Floats
 
 

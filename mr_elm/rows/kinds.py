@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from mr_elm.io.blocks import Block
-from mr_elm.io.formats import RowError, RowFormat, RowOptions
-from mr_elm.io.parts import Parts
+from mr_elm.rows.blocks import Block
+from mr_elm.rows.formats import RowError, RowFormat, RowOptions
+from mr_elm.rows.parts import Parts
 
 # name -> module; csv stands last, it takes what no other kind recognises
 KINDS = {
-    'parquet': 'mr_elm.io.parquet_rows',
-    'arrow': 'mr_elm.io.arrow_rows',
-    'packed': 'mr_elm.io.packs',
-    'wire': 'mr_elm.io.wire_rows',
-    'libsvm': 'mr_elm.io.libsvm_rows',
-    'csv': 'mr_elm.io.csv_format',
+    'parquet': 'mr_elm.rows.parquet_rows',
+    'arrow': 'mr_elm.rows.arrow_rows',
+    'packed': 'mr_elm.rows.packs',
+    'wire': 'mr_elm.rows.wire_rows',
+    'libsvm': 'mr_elm.rows.libsvm_rows',
+    'csv': 'mr_elm.rows.csv_format',
 }
 
 

@@ -1,1 +1,0 @@
-"""Read rows, write models, and carry arrays between tasks."""
