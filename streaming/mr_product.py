@@ -1,5 +1,6 @@
 """Multiply the kernel matrix with vectors without ever storing it: a pass of conjugate gradients, or of the SVD."""
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,8 @@ class MRProduct(MRKernelRows):
         super().map_begin()
         header, arrays = load_arrays(self.options.vectors)
         V = arrays['vectors']
-        self.model.arrays.update(dual_coef=V, intercept=np.zeros(V.shape[1]))
+        arrays = {**self.model.arrays, 'dual_coef': V, 'intercept': np.zeros(V.shape[1])}
+        self.model = replace(self.model, arrays=arrays)
         layer = make_landmarks(self.model.support_vectors, self.model.kernel) if header.get('single') else None
         self.single = None if layer is None else SingleMachine.of_product(SingleLayer(layer), V)
 

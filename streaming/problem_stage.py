@@ -24,7 +24,7 @@ class ProblemStage(MRRows):
     (key, value). TASK : the kind of RowsTask that --problem holds.
     """
 
-    REQUIRED = ('problem',)
+    REQUIRED: tuple[str, ...] = ('problem',)
     TASK: type[RowsTask] = RowsTask
 
     def configure_args(self) -> None:
