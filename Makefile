@@ -142,7 +142,7 @@ bench-hadoop: $(STAMP) ## measure on a local Hadoop of its own too (rows of buil
 	  status=$$?; $(BENCH_CLUSTER) down; exit $$status
 
 # NODES, SIZES, FEATURES, HIDDEN, REPEATS and PARTITIONS where they are said; EXTRA for more, such as EXTRA=--resume
-SCALE = $(BIN)/mr-elm $@ -r $(or $(RUNNER),local) --method $(or $(METHOD),pesvm) $(if $(NODES),--nodes $(NODES)) \
+SCALE = $(BIN)/python -m benchmarks.scaling $@ -r $(or $(RUNNER),local) --method $(or $(METHOD),pesvm) $(if $(NODES),--nodes $(NODES)) \
   $(if $(SIZES),--sizes $(SIZES)) $(if $(FEATURES),--features $(FEATURES)) $(if $(HIDDEN),--hidden $(HIDDEN)) \
   $(if $(REPEATS),--repeats $(REPEATS)) $(if $(PARTITIONS),--partitions $(PARTITIONS)) $(EXTRA)
 
@@ -156,7 +156,7 @@ scaleup: $(STAMP) ## measure whether more nodes train on as many more rows in th
 	$(SCALE)
 
 simulate: $(STAMP) ## tell from the runs in build/*.csv how training would scale on 1000 nodes
-	$(BIN)/mr-elm simulate --trace $(wildcard build/speedup.csv build/sizeup.csv build/scaleup.csv) $(EXTRA)
+	$(BIN)/python -m benchmarks.scaling simulate --trace $(wildcard build/speedup.csv build/sizeup.csv build/scaleup.csv) $(EXTRA)
 
 test-all-pythons: ## run the tests on every supported Python that is installed
 	@for version in 3.10 3.11 3.12 3.13; do \

@@ -22,12 +22,12 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 
 from benchmarks.public_sets import read_set
+from benchmarks.timing import judge_ratio
+from benchmarks.verdict import Claim, at_most, tabulate
 from mr_elm.arithmetic import one_thread
 from mr_elm.cli import main as run
 from mr_elm.figures.figure import open_figure
 from mr_elm.models import read_model
-from mr_elm.scaling.timing import judge_ratio
-from mr_elm.scaling.verdict import Claim, at_most, tabulate
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.typing import Floats
 

@@ -12,7 +12,7 @@ FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.stre
 ROOMS = ['errors', 'signals', 'typing', 'sparse', 'arithmetic', 'linalg', 'parallel', 'compiled', 'history', 'header',
          'store', 'json_file', 'processes', 'data', 'rows', 'features', 'sums', 'solvers', 'scores', 'model_checks',
          'model_parts', 'model_base', 'models', 'machines', 'estimators', 'passes', 'engines', 'streaming', 'drivers',
-         'methods', 'figures', 'spark', 'scaling', 'cli', 'benchmarks']
+         'methods', 'figures', 'spark', 'cli', 'benchmarks']
 LIBRARY = [room for room in ROOMS[:ROOMS.index('passes')] if room != 'data']
 WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}
 
@@ -72,7 +72,7 @@ def test_no_arrow_is_turned_round(name, is_package, source):
     ('mr_elm.rows.lines', 'from .. import sums'),
     ('mr_elm.sums.gram', 'from ..solvers.ridge.esvm import expand'),
     ('mr_elm.engines.cluster', 'from mr_elm.cli.train import train'),
-    ('mr_elm.scaling.curve', 'import mr_elm.cli'),
+    ('mr_elm.figures.curve', 'import mr_elm.cli'),
     ('mr_elm.cli.tune', 'from benchmarks.verdict import judge'),
     ('mr_elm.data.generators', 'from mr_elm.rows.blocks import Block'),
 ])

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from benchmarks.bench import auto, dual, hadoop, kelm, passes, pesvm, probabilities, spark, sphere, threads
 from benchmarks.bench.context import NORMAL, QUICK, SIZES, Bench
+from benchmarks.machine import describe, describe_in_a_line
+from benchmarks.verdict import MISSED, RULES, Claim, count_verdicts, read_claim, tabulate
 from mr_elm.arithmetic import one_thread
-from mr_elm.scaling.machine import describe, describe_in_a_line
-from mr_elm.scaling.verdict import MISSED, RULES, Claim, count_verdicts, read_claim, tabulate
 
 TOPICS = {'pesvm': pesvm, 'passes': passes, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto,
           'probabilities': probabilities, 'threads': threads, 'spark': spark, 'hadoop': hadoop}

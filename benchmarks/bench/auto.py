@@ -12,6 +12,8 @@ import numpy as np
 from benchmarks.bench.context import Bench
 from benchmarks.public_sets import find_or_warn, read_set
 from benchmarks.tables.peers import train_auto, write_plan
+from benchmarks.timing import judge_ratio, measure_processor, run_mr_elm
+from benchmarks.verdict import COUNTED, FASTER, Claim, at_most
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.drivers import increment, pesvm
 from mr_elm.drivers.node_inputs import NodeInputs
@@ -22,8 +24,6 @@ from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, plan_inputs
-from mr_elm.scaling.timing import judge_ratio, measure_processor, run_mr_elm
-from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_most
 from mr_elm.scores.selection import NodeCandidate
 from mr_elm.solvers.ridge.fold_grid import FoldGrid
 from mr_elm.typing import Floats, Labels

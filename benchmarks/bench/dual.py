@@ -13,13 +13,13 @@ import numpy as np
 from benchmarks.bench.context import QUICK, Bench
 from benchmarks.bench.sets import judge_set, judge_sets, judge_slowest, race, standardise
 from benchmarks.public_sets import find_or_warn, read_set
+from benchmarks.timing import compare, judge_ratio, measure_processor
+from benchmarks.verdict import COUNTED, FASTER, Claim, at_least, at_most
 from mr_elm.estimators import KernelELMClassifier, OELMClassifier, SparseELMClassifier
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.machines.dual import BoxMachine
 from mr_elm.machines.pairs import ClassScheme, LabelledKernel, cross_validate
-from mr_elm.scaling.timing import compare, judge_ratio, measure_processor
-from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_least, at_most
 from mr_elm.scores.selection import PAPER, fold_numbers
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
 from mr_elm.solvers.box.path import ready_rows

@@ -17,6 +17,10 @@ from benchmarks.bench.context import Bench
 from benchmarks.bench.kelm import draw, write_csv
 from benchmarks.bench.pesvm import D, L, draw_layer, save_layer
 from benchmarks.bench.spark import MASTER, has_spark
+from benchmarks.scaling.data import put_pack
+from benchmarks.scaling.testbeds import write_properties
+from benchmarks.timing import judge_ratio, measure_in_turn, run_mr_elm
+from benchmarks.verdict import Claim, at_least, at_most
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.engines.bundle import UNPACKED, make_bundle
 from mr_elm.engines.hadoop.yarn import get_json
@@ -26,10 +30,6 @@ from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.hdfs import find_command, find_home, read_configuration
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.storage import store_of
-from mr_elm.scaling.data import put_pack
-from mr_elm.scaling.testbeds import write_properties
-from mr_elm.scaling.timing import judge_ratio, measure_in_turn, run_mr_elm
-from mr_elm.scaling.verdict import Claim, at_least, at_most
 from mr_elm.streaming import mr_gram
 from mr_elm.sums.gram import GridSteps
 

@@ -14,6 +14,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.bench.context import Bench
+from benchmarks.timing import judge_ratio, measure_in_turn, measure_processor, processor_seconds, run_mr_elm
+from benchmarks.verdict import COUNTED, FASTER, Claim, at_least, at_most
 from mr_elm.drivers.kelm_data import gather_data
 from mr_elm.drivers.kelm_stages import fill_by_columns, make_product, write_kernel
 from mr_elm.engines import make_engine
@@ -25,8 +27,6 @@ from mr_elm.json_file import write_json
 from mr_elm.machines.options import KELMOptions
 from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_blocks, plan_inputs
-from mr_elm.scaling.timing import judge_ratio, measure_in_turn, measure_processor, processor_seconds, run_mr_elm
-from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_least, at_most
 from mr_elm.solvers.kernel.kelm import decompose, solve_cholesky
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.streaming.mr_kernel import MRKernel, cut_columns

@@ -12,11 +12,11 @@ from scipy.linalg.blas import ssyrk
 from scipy.linalg.lapack import spotrf
 
 from benchmarks.bench.context import Bench
+from benchmarks.timing import measure_in_turn, processor_seconds, run_mr_elm, show_seconds
+from benchmarks.verdict import COUNTED, Claim, at_most
 from mr_elm.arithmetic import one_thread
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.models import read_model
-from mr_elm.scaling.timing import measure_in_turn, processor_seconds, run_mr_elm, show_seconds
-from mr_elm.scaling.verdict import COUNTED, Claim, at_most
 from mr_elm.typing import Floats
 
 D = 50

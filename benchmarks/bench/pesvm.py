@@ -19,6 +19,17 @@ from scipy.linalg.blas import dsyrk
 from benchmarks.bench.context import QUICK, Bench
 from benchmarks.bench.sets import judge_set, judge_sets, race, warm_up
 from benchmarks.tables.peers import HPELM
+from benchmarks.timing import (
+    compare,
+    judge_ratio,
+    measure_in_turn,
+    measure_peak_memory,
+    measure_processor,
+    processor_seconds,
+    read_stage_seconds,
+    run_mr_elm,
+)
+from benchmarks.verdict import COUNTED, FASTER, Claim, at_least, at_most
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.estimators import ESVMClassifier
 from mr_elm.features.hidden import HiddenLayer
@@ -29,17 +40,6 @@ from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.lines import LineReader
 from mr_elm.rows.split_lines import read_split
-from mr_elm.scaling.timing import (
-    compare,
-    judge_ratio,
-    measure_in_turn,
-    measure_peak_memory,
-    measure_processor,
-    processor_seconds,
-    read_stage_seconds,
-    run_mr_elm,
-)
-from mr_elm.scaling.verdict import COUNTED, FASTER, Claim, at_least, at_most
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps

@@ -10,12 +10,12 @@ import numpy as np
 from benchmarks.bench.auto import AutoTraining, TunedSVC
 from benchmarks.bench.context import Bench
 from benchmarks.public_sets import find_or_warn, list_sets, read_set
+from benchmarks.verdict import COUNTED, Claim, at_most
 from mr_elm.drivers import auto
 from mr_elm.engines import make_engine
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import AveragedModel, HiddenNodeModel
-from mr_elm.scaling.verdict import COUNTED, Claim, at_most
 from mr_elm.scores.probability_scores import ProbabilityScores
 from mr_elm.typing import Floats, Labels
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from benchmarks.bench.context import FULL, NORMAL, QUICK, Bench
 from benchmarks.public_sets import list_sets, read_set
+from benchmarks.timing import judge_ratio, measure_in_turn, processor_seconds, times_faster
+from benchmarks.verdict import FASTER, Aim, Claim, is_steady
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.scaling.timing import judge_ratio, measure_in_turn, processor_seconds, times_faster
-from mr_elm.scaling.verdict import FASTER, Aim, Claim, is_steady
 from mr_elm.typing import Floats, Labels
 
 ROWS = {QUICK: 1_000, NORMAL: 10_000, FULL: None}  # of a set, at most

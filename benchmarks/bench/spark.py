@@ -17,6 +17,8 @@ import numpy as np
 from benchmarks.bench.context import Bench
 from benchmarks.bench.kelm import CLASSES, draw, gather_rows, write_csv
 from benchmarks.bench.pesvm import D, Files, L, apply_sigmoid, draw_layer, save_layer, train
+from benchmarks.timing import judge_ratio, measure_in_turn, read_stage_seconds
+from benchmarks.verdict import Claim, at_most
 from mr_elm.drivers.kelm_stages import make_product
 from mr_elm.engines import make_engine
 from mr_elm.engines.spark.session import demand_java, import_pyspark, open_context
@@ -26,8 +28,6 @@ from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.packs import PackParts
-from mr_elm.scaling.timing import judge_ratio, measure_in_turn, read_stage_seconds
-from mr_elm.scaling.verdict import Claim, at_most
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_pass import MRPass

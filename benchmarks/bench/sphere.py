@@ -13,11 +13,11 @@ from benchmarks.bench.context import Bench
 from benchmarks.bench.dual import make_svc
 from benchmarks.bench.sets import judge_set, judge_sets, judge_slowest, race, standardise
 from benchmarks.public_sets import find_or_warn
+from benchmarks.timing import measure_processor, times_faster
+from benchmarks.verdict import COUNTED, Claim, at_least, at_most
 from mr_elm.estimators import SphereSVMClassifier
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.scaling.timing import measure_processor, times_faster
-from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
 from mr_elm.solvers.box.box_qp import Settings
 from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 from mr_elm.typing import Floats

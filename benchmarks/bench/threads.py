@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import clone
 
 from benchmarks.bench.context import Bench
+from benchmarks.timing import judge_ratio, measure_in_turn, wall_seconds
+from benchmarks.verdict import Claim, at_least
 from mr_elm.estimators import ESVMClassifier, KernelELMClassifier, SparseELMClassifier, SphereSVMClassifier
-from mr_elm.scaling.timing import judge_ratio, measure_in_turn, wall_seconds
-from mr_elm.scaling.verdict import Claim, at_least
 from mr_elm.typing import Floats, Labels
 
 D, N_CLASSES = 30, 8

@@ -14,8 +14,8 @@ from benchmarks import boundaries
 from benchmarks.results.figures import draw_accuracy, draw_speed
 from benchmarks.results.pages import PAGES, replace_quotation, summarise_speed
 from benchmarks.results.store import BENCH, COPIED, FIGURES, Measured
+from benchmarks.scaling.figures import draw
 from benchmarks.tables.sparse_elm_figures import draw_all
-from mr_elm.scaling.figures import draw
 
 
 def main(source: str, target: str, readme: str = '') -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.verdict import EVEN, Claim, is_steady
 from mr_elm.figures.figure import open_figure
-from mr_elm.scaling.verdict import EVEN, Claim, is_steady
 
 OFFSETS = (0, 0.3, -0.3, 0.1, -0.1, 0.2, -0.2)  # of neighbouring dots, so that they do not hide each other
 TIMES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)

@@ -5,14 +5,14 @@ from textwrap import fill
 
 from benchmarks.bench.__main__ import PARTS, TOPICS
 from benchmarks.bench.context import FULL, QUICK
+from benchmarks.machine import HARDWARE, PASSING, describe_difference, describe_in_a_line, list_machines
 from benchmarks.results.parts import ABOUT
 from benchmarks.results.store import FIGURES, TABLES, Measured
+from benchmarks.scaling.forecast_report import tabulate_errors
+from benchmarks.scaling.report import describe_runs, write_row
+from benchmarks.scaling.simulate import ERROR
 from benchmarks.tables.sparse_elm_figures import show_all
-from mr_elm.scaling.forecast_report import tabulate_errors
-from mr_elm.scaling.machine import HARDWARE, PASSING, describe_difference, describe_in_a_line, list_machines
-from mr_elm.scaling.report import describe_runs, write_row
-from mr_elm.scaling.simulate import ERROR
-from mr_elm.scaling.verdict import RULES, VERDICTS, Claim, count_verdicts, tabulate
+from benchmarks.verdict import RULES, VERDICTS, Claim, count_verdicts, tabulate
 
 WIDTH = 120
 HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
@@ -39,7 +39,7 @@ SPEED_COUNTS_TEXT = ('"Times faster" is the time of the second method divided by
                      'above 1, the first method is faster. Each data set gives one value; for the rules of `oelm`, '
                      'each data set and each C gives one. The last four columns show how many values have each '
                      'verdict.')
-SIMULATION = ('`mr-elm simulate` predicts the time of a training on a larger cluster. Its cost model is fitted '
+SIMULATION = ('`make simulate` predicts the time of a training on a larger cluster. Its cost model is fitted '
               'to measured runs. We check it with the runs on this page: for each setting (nodes, rows, map tasks), we '
               'fit the model to the runs of all other settings and predict the seconds of this setting. The error is '
               'the difference from the measured seconds, relative to them. The target is a median error of at most '

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from benchmarks.bench.__main__ import PARTS
 from benchmarks.bench.context import QUICK
+from benchmarks.scaling.aims import judge_curves
+from benchmarks.scaling.ratios import make_curves
+from benchmarks.scaling.report import MEANING
+from benchmarks.scaling.runs import Run, group_by, read_runs
+from benchmarks.scaling.simulate import Check, check_model, group_runs
 from benchmarks.tables.results import Table, index_rows
-from mr_elm.scaling.aims import judge_curves
-from mr_elm.scaling.ratios import make_curves
-from mr_elm.scaling.report import MEANING
-from mr_elm.scaling.runs import Run, group_by, read_runs
-from mr_elm.scaling.simulate import Check, check_model, group_runs
-from mr_elm.scaling.verdict import Claim, read_claim
+from benchmarks.verdict import Claim, read_claim
 
 BENCH = 'bench.json'
 TABLES = {'tables': 'All machines and their peers', 'table-sparse-elm': 'Sparse ELM, unified ELM and SVC',

@@ -4,7 +4,7 @@ from math import nan
 
 import numpy as np
 
-from mr_elm.scaling.verdict import COUNTED, Claim, at_most
+from benchmarks.verdict import COUNTED, Claim, at_most
 
 AS_GOOD = 0.5  # points: a method that is no further behind in the mean over all sets is as good
 

@@ -16,6 +16,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.public.download import download
+from benchmarks.public.registry import DATA_SETS
 from benchmarks.public_sets import find_set, is_there, read_bundled, read_set
 from benchmarks.tables.clock import Clock
 from benchmarks.tables.results import Results, Table, summarise_all
@@ -23,8 +25,6 @@ from benchmarks.tables.sizes import count_support, measure_model
 from benchmarks.tables.split import N_GENES, permute_parts, prepare, sample
 from benchmarks.tables.tuning import N_FOLDS, TimeIsUp, Tuning
 from mr_elm.arithmetic import one_thread
-from mr_elm.data.download import download
-from mr_elm.data.registry import DATA_SETS
 from mr_elm.scores.selection import GRIDS
 from mr_elm.typing import Floats, Labels
 

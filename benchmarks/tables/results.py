@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.machine import Sessions, list_machines
+from benchmarks.scaling.report import write_machines
 from benchmarks.tables.claims import AsGood
 from benchmarks.tables.printed import write_sections
-from mr_elm.scaling.machine import Sessions, list_machines
-from mr_elm.scaling.report import write_machines
-from mr_elm.scaling.verdict import RULES, Claim, tabulate
+from benchmarks.verdict import RULES, Claim, tabulate
 
 COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'train_accuracy', 'accuracy', 'train_seconds',
            'test_seconds', 'model_bytes', 'n_support', 'parameters', 'session')

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from benchmarks.public_sets import read_set
+from benchmarks.scaling.figures import COLOURS, MARKERS, clean
 from benchmarks.tables.harness import download_sets, find_lack, make_parser, quiet, seed
 from benchmarks.tables.results import KeptRows, round_numbers
 from benchmarks.tables.sparse_elm import SVC_STEPS
@@ -25,7 +26,6 @@ from benchmarks.tables.split import prepare, split_halves
 from mr_elm.estimators import ELMClassifier, ESVMClassifier, OELMClassifier, SparseELMClassifier
 from mr_elm.figures.figure import open_figure
 from mr_elm.figures.heatmap import draw_cells
-from mr_elm.scaling.figures import COLOURS, MARKERS, clean
 from mr_elm.scores.selection import PAPER
 from mr_elm.typing import Floats
 

@@ -3,7 +3,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from mr_elm.errors import ConstantWarning, ConvergenceWarning, NumericalWarning, UnsuitableWarning, describe_error
@@ -23,13 +23,7 @@ COMMANDS = {
     'inspect': ('inspect', 'show what is in a model file'),
     'pack': ('data', 'store rows as binary blocks, which later jobs read faster'),
     'bundle': ('bundle', 'make an archive of all that the nodes of a cluster need'),
-    'cost': ('cost', 'estimate the node-hours of a training on a rented cluster'),
-    'speedup': ('scale', 'measure how much faster more nodes train on the same rows'),
-    'sizeup': ('scale', 'measure how much longer the same nodes train on more rows'),
-    'scaleup': ('scale', 'measure whether more nodes train on more rows in equal time'),
-    'simulate': ('simulate', 'predict from such measurements how a larger cluster scales'),
     'generate': ('data', 'write rows of a random generator, or replicate a file'),
-    'download': ('data', 'download a public data set and check it'),
 }
 GREETING = """mr-elm learns to label rows, or to predict a number, with extreme learning
 machines. It reads CSV, LIBSVM or packed rows, on this machine or on Hadoop.
@@ -64,11 +58,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv[0] not in COMMANDS:
         print(f'mr-elm: unknown command {argv[0]!r}, `mr-elm --help` lists the commands', file=sys.stderr)
         return 2
-    return run_command(argv)
+    return run_command(argv, perform)
 
 
-def run_command(argv: Sequence[str]) -> int:
-    """Run a known command and turn what goes wrong into one sentence and a status."""
+def run_command(argv: Sequence[str], perform: Callable[[Sequence[str]], int | None], program: str = 'mr-elm') -> int:
+    """Perform a command and turn what goes wrong into one sentence and a status."""
     warnings.showwarning = show_warning
     try:
         with terminable():
@@ -78,13 +72,13 @@ def run_command(argv: Sequence[str]) -> int:
         return 1
     except KeyboardInterrupt as error:
         text, status = ('terminated', 143) if isinstance(error, Terminated) else ('interrupted', 130)
-        print(f'mr-elm: {add_notes(text, error)}', file=sys.stderr)
+        print(f'{program}: {add_notes(text, error)}', file=sys.stderr)
         return status
     except Exception as error:
         if '--debug' in argv:
             traceback.print_exc()
         text = add_notes(describe_error(error, ' (--debug shows where)'), error)
-        print(f'mr-elm: {text}', file=sys.stderr)
+        print(f'{program}: {text}', file=sys.stderr)
         return 1
 
 

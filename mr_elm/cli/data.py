@@ -1,4 +1,4 @@
-"""mr-elm pack, generate and download: make data sets."""
+"""mr-elm pack and generate: make data sets."""
 import argparse
 import os
 from collections.abc import Sequence
@@ -19,7 +19,6 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.rejected import write_rejected
 from mr_elm.cli.score import fetched_model, rows_for
-from mr_elm.data import download as registry
 from mr_elm.data.generators import GENERATORS, replicate, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
@@ -114,8 +113,3 @@ def add_target_options(parser: Parser) -> None:
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_quiet_option(parser)
     add_debug_option(parser)
-
-
-def download(argv: Sequence[str]) -> int:
-    """Fetch public data sets and check them."""
-    return registry.main(['--help' if word == '--help-all' else word for word in argv], 'mr-elm download')

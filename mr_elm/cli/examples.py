@@ -41,18 +41,6 @@ EXAMPLES = {
         'pack rows.csv -o hdfs:///rows -r hadoop': 'straight onto a cluster'}),
     'bundle': ('-o FOLDER [options]', {
         'bundle -o hdfs:///apps': 'then: mr-elm train ... -r hadoop --bundle PATH'}),
-    'cost': ('--instances K [options]', {
-        'cost --rows 100000000 --features 50 --instances 4 --price 0.24': 'before you rent',
-        'cost --counters syslog.gz --instances 4': 'from jobs that have run'}),
-    'speedup': ('[options]', {
-        'speedup --method pesvm --nodes 1 2 --sizes 2e6': 'on this machine; a node is a map process',
-        'speedup -r hadoop --nodes 1 2 4 --resume': 'on a Hadoop of its own; continue a stopped run'}),
-    'sizeup': ('[options]', {
-        'sizeup --sizes 1e5 1e6 --repeats 1': 'two sizes, once each'}),
-    'scaleup': ('[options]', {
-        'scaleup --nodes 1 2 --sizes 1e6': 'a million rows for each node'}),
-    'simulate': ('--trace CSV... [options]', {
-        'simulate --trace build/speedup.csv build/sizeup.csv --nodes 1..1000': 'from measured runs'}),
     'generate': ('KIND --rows N -o OUT [options]', {
         'generate twonorm --rows 100000 --features 20 -o rows.csv': 'two classes',
         'generate blobs --rows 1000 --classes 5 -o rows.libsvm': 'five classes, as LIBSVM text'}),

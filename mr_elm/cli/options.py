@@ -35,8 +35,9 @@ OUTPUT_DIR = '--output-dir'
 class Parser(argparse.ArgumentParser):
     """Parse one command's options: no abbreviations, and mrjob's runner options set apart with their arity."""
 
-    def __init__(self, command: str, description: str | None, runs_jobs: bool = True) -> None:
-        super().__init__(prog=f'mr-elm {command}', usage=usage_of(command), description=fill(description or '', 78),
+    def __init__(self, command: str, description: str | None, runs_jobs: bool = True,
+                 program: str = 'mr-elm') -> None:
+        super().__init__(prog=f'{program} {command}', usage=usage_of(command), description=fill(description or '', 78),
                          formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
                          epilog=examples_of(command))
         self.add_argument('--help-all', action=HelpAll, nargs=0, default=argparse.SUPPRESS,

@@ -26,7 +26,7 @@ UNTITLED = ('positional arguments', 'options')
 
 def write_page() -> str:
     """Return the page."""
-    parsers = {name: find_parser(name) for name in (*EXAMPLES, 'download')}
+    parsers = {name: find_parser(name) for name in EXAMPLES}
     shared = {title: rows_of(group) for title, group in groups_of(parsers['train pesvm']) if title in SHARED}
     parts = [HEAD, '## Methods\n', *list_methods(), '']
     for title, rows in shared.items():
@@ -60,7 +60,7 @@ def list_methods() -> Iterator[str]:
 
 def describe(name: str, parser: argparse.ArgumentParser, shared: dict[str, list[str]]) -> Iterator[str]:
     """Yield the section of a command; a group of options that is a shared one is a link."""
-    usage, examples = EXAMPLES.get(name, ('NAME... [--to DIR]', {}))
+    usage, examples = EXAMPLES[name]
     yield f'## mr-elm {name}\n'
     yield f'{" ".join((parser.description or "").split())}\n'
     yield f'```text\nmr-elm {name} {usage}\n```\n'

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data')  # they need not be in one folder
-OF_THE_DRIVER = ('cli', 'figures', 'scaling')
+OF_THE_DRIVER = ('cli', 'figures')
 
 
 def sources(packages: tuple[str, ...] = PACKAGES,

@@ -11,8 +11,8 @@ from benchmarks.bench import kelm
 from benchmarks.bench.context import Bench
 from benchmarks.bench.sets import Result, judge_mean, judge_set, judge_sets, judge_slowest, race
 from benchmarks.bench.sphere import compare_on_set
+from benchmarks.verdict import COUNTED, Claim, at_least, at_most
 from mr_elm.engines import make_engine
-from mr_elm.scaling.verdict import COUNTED, Claim, at_least, at_most
 
 HELD = Claim('a', 0.5, at_most(1.0), [[1.0, 1.02], [2.0, 2.0]], '1 s')
 MISSED = Claim('b', 2.0, at_least(3.0), COUNTED, '2 s')

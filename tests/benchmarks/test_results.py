@@ -8,13 +8,13 @@ from reference.manual import ROOT, read_page
 from reference.scale_runs import run_of
 
 from benchmarks.bench.__main__ import PARTS
+from benchmarks.machine import describe
 from benchmarks.results.__main__ import main
 from benchmarks.results.pages import PAGES, replace_quotation, summarise_speed
 from benchmarks.results.parts import ABOUT
 from benchmarks.results.store import COPIED, Measured
-from mr_elm.scaling.machine import describe
-from mr_elm.scaling.runs import write_runs
-from mr_elm.scaling.verdict import FASTER, Claim
+from benchmarks.scaling.runs import write_runs
+from benchmarks.verdict import FASTER, Claim
 
 RESULTS = ROOT / 'docs' / 'results'
 WHEN = {'abc': '2026-01-01 10:00 UTC', 'def': '2026-01-02 10:00 UTC'}

@@ -2,9 +2,9 @@
 import pytest
 from reference.scale_runs import run_of
 
-from mr_elm.scaling.machine import describe
-from mr_elm.scaling.report import write_report
-from mr_elm.scaling.verdict import RULES
+from benchmarks.machine import describe
+from benchmarks.scaling.report import write_report
+from benchmarks.verdict import RULES
 
 
 def runs_of(experiment, places, runner='local', **other):

@@ -14,6 +14,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
+from benchmarks.public.registry import DATA_SETS
 from benchmarks.tables import boosting, everything, harness, sparse_elm, sphere_svm
 from benchmarks.tables.claims import AsGood
 from benchmarks.tables.harness import Comparison, download_sets, run
@@ -22,7 +23,6 @@ from benchmarks.tables.sizes import measure_model
 from benchmarks.tables.sphere_svm import split_outer
 from benchmarks.tables.split import permute_parts, split_halves
 from benchmarks.tables.tuning import TimeIsUp, Tuning
-from mr_elm.data.registry import DATA_SETS
 from mr_elm.estimators import SparseELMClassifier
 from mr_elm.features.kernels import make_kernel
 from mr_elm.scores.selection import PAPER, PAPER_DEGREES

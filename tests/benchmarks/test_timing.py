@@ -6,7 +6,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
-from mr_elm.scaling.timing import (
+from benchmarks.timing import (
     compare,
     judge_ratio,
     measure_in_turn,
@@ -14,7 +14,7 @@ from mr_elm.scaling.timing import (
     processor_seconds,
     show_seconds,
 )
-from mr_elm.scaling.verdict import at_least, at_most
+from benchmarks.verdict import at_least, at_most
 
 WARM = 0.01  # seconds of an uncounted run: less than any that counts, so that counting it would show
 

@@ -5,7 +5,7 @@ from math import inf, nan
 
 import pytest
 
-from mr_elm.scaling.verdict import (
+from benchmarks.verdict import (
     COUNTED,
     FASTER,
     Claim,

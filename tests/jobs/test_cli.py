@@ -85,8 +85,3 @@ def test_generate_and_pack_do_not_replace_files(elm, rows, write, tmp_path):
     assert elm('generate', 'replicate', rows, '--times', 2, '-o', rows, '--overwrite').status == 2
     assert elm('pack', rows, '-o', old).status == 1
     assert old.read_text() == 'old' and rows.read_text() == GOOD
-
-
-def test_download_lists_what_there_is(elm):
-    done = elm('download', '--list')
-    assert done.status == 0 and done.err == '' and 'letter' in done.out

@@ -30,9 +30,10 @@ from reference.manual import (
     shown_commands,
 )
 
+from benchmarks.public.large_sets import LARGE_SETS
+from benchmarks.public.registry import DATA_SETS
+from benchmarks.scaling.__main__ import main as scaling_main
 from mr_elm.cli.examples import EXAMPLES
-from mr_elm.data.large_sets import LARGE_SETS
-from mr_elm.data.registry import DATA_SETS
 from mr_elm.engines import find_engine
 from mr_elm.rows.storage import STORES
 from mr_elm.rows.wire import WireProtocol, encode_arrays, make_key, split_key
@@ -126,8 +127,10 @@ def test_blocks_that_need_more_are_understood(page, parse):
     for words in (words for script in scripts for words in commands(script)):
         if words[0] == 'make':
             assert {word for word in words[1:] if '=' not in word} <= set(targets)
-        elif words[:2] == ['mr-elm', 'download']:
-            assert words[2] in {**DATA_SETS, **LARGE_SETS}
+        elif words[:3] == ['python', '-m', 'benchmarks.public']:
+            assert words[3] in {**DATA_SETS, **LARGE_SETS}
+        elif words[:3] == ['python', '-m', 'benchmarks.scaling']:
+            assert elm(*words[3:], '--help', main=scaling_main).status == 0
         elif words[0] == 'mr-elm':
             parse(words[1:])
 

@@ -8,8 +8,8 @@ from mr_elm.cli import main
 Result = namedtuple('Result', 'status out err')
 
 
-def elm(*words):
-    """Run mr-elm; returns the status and what it wrote."""
+def elm(*words, main=main):
+    """Run mr-elm, or another program by its `main`; returns the status and what it wrote."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding='utf-8', write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:

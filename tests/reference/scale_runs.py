@@ -1,5 +1,5 @@
 """Runs of scaling experiments that took the seconds said."""
-from mr_elm.scaling.runs import Run
+from benchmarks.scaling.runs import Run
 
 
 def run_of(experiment='speedup', nodes=1, rows=100, seconds=10.0, **other):

@@ -15,6 +15,7 @@ from reference.commands import elm
 from reference.manual import blocks_of, commands, read_page
 from reference.spark_stages import MRKilled, MRWrong
 
+from benchmarks.scaling.runs import read_runs
 from mr_elm.engines import make_engine
 from mr_elm.engines.mrjob_engine import TaskError
 from mr_elm.engines.progress import Reporter
@@ -23,7 +24,6 @@ from mr_elm.engines.spark.session import choose_settings
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.scaling.runs import read_runs
 from mr_elm.streaming.mr_stats import MRStats
 
 MANY_PASSES = 'passes', 'conjugate gradients'
@@ -248,5 +248,6 @@ def test_tasks_get_one_blas_thread_and_another_try():
 
 def test_speedup_is_measured_on_cores_of_spark(context, tmp_path):
     words = ('speedup', '-r', 'spark', '--nodes', '2', '--sizes', '5000', '--hidden', '5', '--repeats', '1', '-q')
-    subprocess.run([Path(sys.executable).with_name('mr-elm'), *words, '-o', tmp_path], check=True)
+    subprocess.run([sys.executable, '-m', 'benchmarks.scaling', *words, '-o', tmp_path], check=True,
+                   cwd=Path(__file__).parents[2])
     assert [(run.runner, run.nodes, run.maps) for run in read_runs(tmp_path / 'speedup.csv')] == [('spark', 2, 2)]

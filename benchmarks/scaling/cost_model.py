@@ -22,13 +22,13 @@ from math import ceil
 import numpy as np
 from scipy.optimize import nnls
 
+from benchmarks.scaling.methods import METHODS, MeasuredMethod, Problem
+from benchmarks.scaling.runs import Run, group_by
+from benchmarks.scaling.schedule import draw_durations, makespan
 from mr_elm.engines import find_engine
 from mr_elm.engines.spark.job import ALL, FAN_IN
 from mr_elm.engines.sum_tree import SumCosts, predict_sum_seconds
 from mr_elm.rows.wire import NUMBER_BYTES
-from mr_elm.scaling.methods import METHODS, MeasuredMethod, Problem
-from mr_elm.scaling.runs import Run, group_by
-from mr_elm.scaling.schedule import draw_durations, makespan
 from mr_elm.typing import Floats
 
 LEAST_SPREAD = 0.02

@@ -1,4 +1,4 @@
-"""mr-elm simulate: how training would scale on a larger cluster, by what it took on a small one."""
+"""python -m benchmarks.scaling simulate: how training would scale on a larger cluster than the measured one."""
 import argparse
 import sys
 from collections.abc import Sequence
@@ -6,12 +6,13 @@ from functools import partial
 from math import log10
 from pathlib import Path
 
+from benchmarks.scaling import PROGRAM
+from benchmarks.scaling.cost_model import SimulatedCluster
+from benchmarks.scaling.forecast_report import write_forecasts
+from benchmarks.scaling.runs import read_runs
+from benchmarks.scaling.simulate import make_forecasts, space_evenly
 from mr_elm.cli.options import Parser, above_zero, add_debug_option
 from mr_elm.rows.row_arguments import positive
-from mr_elm.scaling.cost_model import SimulatedCluster
-from mr_elm.scaling.forecast_report import write_forecasts
-from mr_elm.scaling.runs import read_runs
-from mr_elm.scaling.simulate import make_forecasts, space_evenly
 
 LARGEST = 10**15
 
@@ -19,9 +20,10 @@ LARGEST = 10**15
 def simulate(argv: Sequence[str]) -> None:
     """Fit a cost model to measured runs, check it against them, and draw its predictions for larger clusters."""
     parser = Parser('simulate', f'{simulate.__doc__} Each map task goes to the next free slot; some tasks are slow '
-                    '(stragglers) and get speculative copies. All results are marked as simulated.', runs_jobs=False)
+                    '(stragglers) and get speculative copies. All results are marked as simulated.', runs_jobs=False,
+                    program=PROGRAM)
     parser.add_argument('--trace', nargs='+', required=True, metavar='CSV',
-                        help='files of runs, from mr-elm speedup, sizeup or scaleup')
+                        help='files of runs, from speedup, sizeup or scaleup')
     parser.add_argument('--nodes', type=read_span, default=(1, 1000), metavar='A..B',
                         help='numbers of nodes (default: 1..1000)')
     parser.add_argument('--rows', type=read_span, default=(10**6, 10**11), metavar='A..B',

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mr_elm.scaling.methods import Problem
+from benchmarks.scaling.methods import Problem
 from mr_elm.store import replace_file
 
 
@@ -90,7 +90,7 @@ def read_runs(path: str | Path) -> list[Run]:
     with open(path, newline='') as stream:
         table = csv.DictReader(line for line in stream if line.endswith('\n'))
         if table.fieldnames != list(TYPES):
-            raise ValueError(f'{path}: expected runs of mr-elm speedup, sizeup or scaleup, found other columns')
+            raise ValueError(f'{path}: expected runs of speedup, sizeup or scaleup, found other columns')
         try:
             return [Run(**{name: kind(row[name]) for name, kind in TYPES.items()}) for row in table]
         except (TypeError, ValueError) as error:

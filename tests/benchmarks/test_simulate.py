@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mr_elm.cli import main
-from mr_elm.scaling.cost_model import (
+from benchmarks.scaling.__main__ import main
+from benchmarks.scaling.cost_model import (
     MEASURED,
     Costs,
     SimulatedCluster,
@@ -17,10 +17,10 @@ from mr_elm.scaling.cost_model import (
     queue_sums,
     validate,
 )
-from mr_elm.scaling.methods import METHODS, Problem
-from mr_elm.scaling.runs import Run, write_runs
-from mr_elm.scaling.schedule import draw_durations, list_schedule, makespan
-from mr_elm.scaling.simulate import check_model, list_remedies, make_forecasts, space_evenly
+from benchmarks.scaling.methods import METHODS, Problem
+from benchmarks.scaling.runs import Run, write_runs
+from benchmarks.scaling.schedule import draw_durations, list_schedule, makespan
+from benchmarks.scaling.simulate import check_model, list_remedies, make_forecasts, space_evenly
 
 QUIET = SimulatedCluster(stragglers=0.0, speculate=False)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from mrjob.logs.step import _parse_step_syslog
 
+from benchmarks.timing import wall_seconds
 from mr_elm.arithmetic import one_thread
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.drivers import pesvm
@@ -25,7 +26,6 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.storage import fetch_file
-from mr_elm.scaling.timing import wall_seconds
 
 START = 360.0  # seconds until a cluster of EMR takes its first job
 JOB = 45.0  # seconds a job needs beside the work of its tasks

@@ -1,12 +1,12 @@
 """Write forecasts: figures, and a page that says how far to trust them and where each method stops scaling."""
 from pathlib import Path
 
-from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.ratios import abbreviate
-from mr_elm.scaling.report import write_row
-from mr_elm.scaling.simulate import KEPT, Forecast
-from mr_elm.scaling.simulated_figure import draw_forecast
-from mr_elm.scaling.verdict import tabulate
+from benchmarks.scaling.methods import METHODS
+from benchmarks.scaling.ratios import abbreviate
+from benchmarks.scaling.report import write_row
+from benchmarks.scaling.simulate import KEPT, Forecast
+from benchmarks.scaling.simulated_figure import draw_forecast
+from benchmarks.verdict import tabulate
 
 CHECK = ('nodes', 'map tasks a node', 'rows', 'measured', 'fitted', 'error', 'by the other settings', 'error')
 OF_HADOOP = ('`mr-elm` takes larger splits by `-D mapreduce.input.fileinputformat.split.minsize=BYTES`, R reducers by '
@@ -19,7 +19,7 @@ REASONS = {'start': 'jobs must start and end', 'map': 'tasks must start, and som
 def write_forecasts(forecasts: list[Forecast], folder: Path) -> str:
     """Write a figure for each Forecast, and simulated.md; returns the words of the page."""
     lines = ['# Simulated', '', 'Nothing on this page was measured, but for the columns that say so: seconds of a run '
-             'are told by the cost model of `mr_elm/scaling/cost_model.py`, fitted to runs on a small '
+             'are told by the cost model of `benchmarks/scaling/cost_model.py`, fitted to runs on a small '
              'cluster.', '']
     for forecast in forecasts:
         name = f'simulated-{forecast.costs.method}-{forecast.costs.runner}'

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from mr_elm.data.convert import Recipe, to_libsvm
-from mr_elm.data.r_data import read_rows
+from benchmarks.public.convert import Recipe, to_libsvm
+from benchmarks.public.r_data import read_rows
 from mr_elm.errors import DataFormatError
 
 ROWS = [['a', '1:1.5'], ['b', '1:0.25', '2:-3.0']]

@@ -1,13 +1,14 @@
-"""mr-elm speedup, sizeup and scaleup: measure how training scales."""
+"""python -m benchmarks.scaling speedup, sizeup and scaleup: measure how training scales."""
 import argparse
 import os
 from collections.abc import Sequence
 
+from benchmarks.scaling import PROGRAM
+from benchmarks.scaling.methods import METHODS
+from benchmarks.scaling.study import run_study
+from benchmarks.scaling.testbeds import TESTBEDS
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
 from mr_elm.rows.row_arguments import AdvancedHelp, positive
-from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.study import run_study
-from mr_elm.scaling.testbeds import TESTBEDS
 
 
 class ScaleParser(Parser):
@@ -35,7 +36,7 @@ def scaleup(argv: Sequence[str]) -> None:
 
 def measure(argv: Sequence[str], experiment: str, description: str | None) -> None:
     """Run an experiment."""
-    parser = ScaleParser(experiment, description)
+    parser = ScaleParser(experiment, description, program=PROGRAM)
     parser.add_argument('-r', '--runner', choices=tuple(TESTBEDS), default='local',
                         help='what a node is. local: a map process; spark: a core of this machine; hadoop: a '
                         'NodeManager with one core, of a Hadoop that the command starts on this machine (if '

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mr_elm.data.convert import Recipe
+from benchmarks.public.convert import Recipe
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
-"""mr-elm cost: what a training takes on a rented cluster."""
+"""python -m benchmarks.scaling cost: what a training takes on a rented cluster."""
 import argparse
 import json
 import math
 from collections.abc import Sequence
 
+from benchmarks.scaling import PROGRAM
+from benchmarks.scaling.cost import Rental, estimate, measure, read_counters
 from mr_elm.cli.options import Parser, add_debug_option
 from mr_elm.rows.row_arguments import positive
-from mr_elm.scaling.cost import Rental, estimate, measure, read_counters
 
 UNITS = {'rows': '', 'seconds_a_row': 's of a core', 'busy_seconds': 's', 'elapsed_seconds': 's', 'node_hours': 'h',
          'dollars': '$', 'core_hours': 'h', 'jobs': ''}
@@ -19,7 +20,7 @@ def cost(argv: Sequence[str]) -> None:
                     'seconds per row are measured on one core of this machine, or read from the counters of jobs that '
                     'have run. The true value is between half and twice the estimate. Add the idle minutes before '
                     'the cluster terminates.',
-                    runs_jobs=False)
+                    runs_jobs=False, program=PROGRAM)
     parser.add_argument('--rows', type=positive, metavar='N', help='rows to train on')
     parser.add_argument('--features', type=positive, metavar='D', help='features of a row')
     parser.add_argument('--hidden', type=positive, default=1000, metavar='L',

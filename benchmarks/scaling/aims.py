@@ -3,8 +3,8 @@ from collections.abc import Callable
 from math import nan
 from statistics import median
 
-from mr_elm.scaling.ratios import Ratio, name_nodes, name_of
-from mr_elm.scaling.verdict import Claim, at_least, at_most
+from benchmarks.scaling.ratios import Ratio, name_nodes, name_of
+from benchmarks.verdict import Claim, at_least, at_most
 
 SHARE = {'speedup': 0.8, 'scaleup': 0.85}  # of the ideal, at least: on two nodes a speedup of 1.6
 DEVIATION = 0.10  # of an increment of sizeup from the mean of all, at most

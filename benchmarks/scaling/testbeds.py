@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scaling.data import put_pack
 from mr_elm.rows.packs import MANIFEST
 from mr_elm.rows.storage import store_of
-from mr_elm.scaling.data import put_pack
 
 CLUSTER = Path(__file__).resolve().parents[2] / 'hadoop-conf' / 'cluster.py'
 

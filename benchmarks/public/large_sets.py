@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from mr_elm.data.fetching import open_url
+from benchmarks.public.fetching import open_url
 from mr_elm.data.generators import write_whole
 from mr_elm.errors import DataFormatError
 

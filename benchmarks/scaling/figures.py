@@ -3,9 +3,9 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scaling.ratios import STAGES, Ratio, abbreviate, make_curves, name_nodes, name_of, stage_medians
+from benchmarks.scaling.runs import Run
 from mr_elm.figures.figure import open_figure
-from mr_elm.scaling.ratios import STAGES, Ratio, abbreviate, make_curves, name_nodes, name_of, stage_medians
-from mr_elm.scaling.runs import Run
 
 COLOURS = ('#1b6ca8', '#d1495b', '#2e933c', '#edae49', '#7b4b94', '#4a4a4a')
 MARKERS = 'osD^vP'  # curves differ in black and white too, and stages by their hatches

@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mr_elm.scaling.data import GeneratedRows
-from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.runs import Point, Run
-from mr_elm.scaling.testbeds import LocalTestbed
-from mr_elm.scaling.timing import run_mr_elm
+from benchmarks.scaling.data import GeneratedRows
+from benchmarks.scaling.methods import METHODS
+from benchmarks.scaling.runs import Point, Run
+from benchmarks.scaling.testbeds import LocalTestbed
+from benchmarks.timing import run_mr_elm
 from mr_elm.store import load_arrays
 
 

@@ -1,15 +1,15 @@
-"""Fetch public data sets as LIBSVM text, large ones as CSV: python -m mr_elm.data.download NAME... --to DIR."""
+"""Fetch public data sets as LIBSVM text, large ones as CSV."""
 import argparse
 import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mr_elm.data.convert import to_libsvm
-from mr_elm.data.fetching import open_url
+from benchmarks.public.convert import to_libsvm
+from benchmarks.public.fetching import open_url
+from benchmarks.public.large_sets import LARGE_SETS, download_large
+from benchmarks.public.registry import DATA_SETS, PublicSet
 from mr_elm.data.generators import write_whole
-from mr_elm.data.large_sets import LARGE_SETS, download_large
-from mr_elm.data.registry import DATA_SETS, PublicSet
 from mr_elm.errors import DataFormatError
 
 
@@ -45,7 +45,7 @@ def list_sets() -> list[str]:
     return [f'{name:<{width}} {n:>8} {d:>8} {k:>7}  {source}' for name, n, d, k, source in [heading, *rows]]
 
 
-def main(argv: list[str] | None = None, prog: str = 'mr_elm.data.download') -> int:
+def main(argv: list[str] | None = None, prog: str = 'python -m benchmarks.public') -> int:
     """Run the command and return its exit code: 0 done, 1 failed, 2 wrong usage."""
     parser = _parser(prog)
     options = parser.parse_args(argv)
@@ -92,6 +92,3 @@ def _demand_digest(text: bytes, data_set: PublicSet, source: str) -> None:
     if found != data_set.sha256:
         raise DataFormatError(f'expected {data_set.name} with sha256 {data_set.sha256}, but {source} gives {found}')
 
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -2,11 +2,11 @@
 import shutil
 from pathlib import Path
 
+from benchmarks.scaling.methods import Problem
+from benchmarks.timing import run_mr_elm
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.rows.packs import MANIFEST
 from mr_elm.rows.storage import store_of
-from mr_elm.scaling.methods import Problem
-from mr_elm.scaling.timing import run_mr_elm
 
 FRESH = 250_000  # rows that are drawn; more rows are these again, because only their number matters
 SEED = 1

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from reference.public_sets import demand_set
 
-from mr_elm.data import download as room
-from mr_elm.data.convert import LAYOUTS, Recipe, plain_number, to_libsvm
-from mr_elm.data.download import download, main
-from mr_elm.data.large_sets import LARGE_SETS, LargeSet
-from mr_elm.data.registry import DATA_SETS
+from benchmarks.public import download as room
+from benchmarks.public.convert import LAYOUTS, Recipe, plain_number, to_libsvm
+from benchmarks.public.download import download, main
+from benchmarks.public.large_sets import LARGE_SETS, LargeSet
+from benchmarks.public.registry import DATA_SETS
 from mr_elm.errors import DataFormatError
 
 SAMPLE = Path(__file__).parents[2] / 'data' / 'samples' / 'twonorm.libsvm'

@@ -2,20 +2,20 @@
 import json
 
 import pytest
-from reference.commands import elm
+from reference.commands import succeed
 
-from mr_elm.scaling import cost
-
-
-def estimate(here, *words):
-    return json.loads(here('cost', '--json', *words))
+from benchmarks.scaling import cost
 
 
-def test_more_machines_share_the_work_and_cost_their_start(here, tmp_path):
+def estimate(scaling, *words):
+    return json.loads(succeed(scaling('cost', '--json', *words)))
+
+
+def test_more_machines_share_the_work_and_cost_their_start(scaling, tmp_path):
     log = tmp_path / 'syslog'
     log.write_text(log_of(rows=1000, map_ms=30_000, reduce_ms=6_000))
     for n_rows, k, v in ((1000, 1, 1), (10**9, 20, 4)):
-        found = estimate(here, '--counters', log, '--rows', n_rows, '--instances', k, '--vcores', v, '--price', 0.5)
+        found = estimate(scaling, '--counters', log, '--rows', n_rows, '--instances', k, '--vcores', v, '--price', 0.5)
         assert found['seconds_a_row'] == pytest.approx(0.036) and found['core_hours'] == pytest.approx(0.01)
         assert found['busy_seconds'] == pytest.approx(n_rows * 0.036 / (k * v))
         assert found['elapsed_seconds'] - found['busy_seconds'] == 360 + 45
@@ -23,21 +23,21 @@ def test_more_machines_share_the_work_and_cost_their_start(here, tmp_path):
         assert found['dollars'] == pytest.approx(found['node_hours'] / 2)
 
 
-def test_a_short_training_here_is_measured(here, monkeypatch):
+def test_a_short_training_here_is_measured(scaling, monkeypatch):
     """Packed rows need no parsing and no second job."""
     monkeypatch.setattr(cost, 'ENOUGH', 0.05)
     words = ('--rows', 10**6, '--features', 60, '--hidden', 100, '--instances', 2)
-    text, packed = estimate(here, *words), estimate(here, *words, '--packed')
+    text, packed = estimate(scaling, *words), estimate(scaling, *words, '--packed')
     assert packed['seconds_a_row'] > 0 and text['seconds_a_row'] > 0 and 'dollars' not in text
     assert packed['elapsed_seconds'] - packed['busy_seconds'] == 360 + 45
 
 
-def test_what_cannot_be_estimated_is_refused(tmp_path):
+def test_what_cannot_be_estimated_is_refused(scaling, tmp_path):
     (tmp_path / 'log').write_text('no counters\n')
-    done = elm('cost', '--counters', tmp_path / 'log', '--instances', 2)
+    done = scaling('cost', '--counters', tmp_path / 'log', '--instances', 2)
     assert done.status == 1 and f'{tmp_path}/log: expected the log of a job of mr-elm with its counters' in done.err
-    assert elm('cost', '--instances', 2).status == 2
-    assert elm('cost', '--rows', 5, '--features', 5, '--instances', 2, '--price', 'nan').status == 2
+    assert scaling('cost', '--instances', 2).status == 2
+    assert scaling('cost', '--rows', 5, '--features', 5, '--instances', 2, '--price', 'nan').status == 2
 
 
 def log_of(rows, map_ms, reduce_ms):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mr_elm.data.r_data import is_r_data, read_rows
+from benchmarks.public.r_data import is_r_data, read_rows
 from mr_elm.errors import DataFormatError
 
 Lines = Iterator[tuple[int, str]]  # with their numbers

@@ -9,7 +9,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
-from mr_elm.scaling.verdict import Aim, Claim
+from benchmarks.verdict import Aim, Claim
 
 LEAST = 0.1  # processor seconds of a run: the clock and the machine decide what is shorter
 ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')

@@ -2,8 +2,8 @@
 from dataclasses import dataclass
 from statistics import median
 
-from mr_elm.scaling.methods import METHODS
-from mr_elm.scaling.runs import Run, group_by
+from benchmarks.scaling.methods import METHODS
+from benchmarks.scaling.runs import Run, group_by
 
 STAGES = {'start': 'start and end of jobs', 'map': 'map', 'reduce': 'shuffle and reduce', 'driver': 'driver'}
 

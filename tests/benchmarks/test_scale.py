@@ -7,22 +7,21 @@ from dataclasses import replace
 import pytest
 from reference.scale_runs import run_of
 
-from mr_elm.scaling import study
-from mr_elm.scaling.aims import find_increments
-from mr_elm.scaling.methods import METHODS, Problem
-from mr_elm.scaling.ratios import make_curves
-from mr_elm.scaling.runs import TYPES, append_run, demand_same_model, read_runs, write_runs
-from mr_elm.scaling.study import plan_points
+from benchmarks.scaling import study
+from benchmarks.scaling.aims import find_increments
+from benchmarks.scaling.methods import METHODS, Problem
+from benchmarks.scaling.ratios import make_curves
+from benchmarks.scaling.runs import TYPES, append_run, demand_same_model, read_runs, write_runs
+from benchmarks.scaling.study import plan_points
 
 SMALL = ('--sizes', 9000, '--features', 4, '--hidden', 6, '--repeats', 1, '-q')
 
 
 @pytest.fixture(scope='module')
-def measured(tmp_path_factory):
+def measured(scaling, tmp_path_factory):
     """Measure a small speedup once: the folder of what was written."""
-    from mr_elm.cli import main
     folder = tmp_path_factory.mktemp('scale')
-    assert main([str(word) for word in ('speedup', '--nodes', 1, 2, '-o', folder, *SMALL)]) == 0
+    assert scaling('speedup', '--nodes', 1, 2, '-o', folder, *SMALL).status == 0
     return folder
 
 
@@ -51,9 +50,9 @@ def without_sessions(path):
 
 
 @pytest.mark.parametrize('method', ['mr-kelm-svd', 'mr-kelm-entries', 'oelm', 'sphere-svm'])
-def test_methods_of_every_paper_are_measured(elm, tmp_path, method):
+def test_methods_of_every_paper_are_measured(scaling, tmp_path, method):
     words = ('--method', method, '--nodes', 1, '--sizes', 90, '--features', 4, '--repeats', 1, '-o', tmp_path, '-q')
-    assert elm('speedup', *words).status == 0
+    assert scaling('speedup', *words).status == 0
     run, = read_runs(tmp_path / 'speedup.csv')
     assert (run.method, run.rows, run.features) == (method, 90, 4) and run.seconds > 0 and run.shuffle_bytes > 0
 
@@ -64,7 +63,7 @@ def test_figures_and_a_page_come_with_it(measured):
     assert '| 2 | 9,000 |' in (measured / 'speedup.md').read_text()
 
 
-def test_resume_runs_what_is_not_there(measured, elm, tmp_path, monkeypatch):
+def test_resume_runs_what_is_not_there(measured, scaling, tmp_path, monkeypatch):
     one, two = read_runs(measured / 'speedup.csv')
     write_runs(tmp_path / 'speedup.csv', [one])
     asked = []
@@ -76,27 +75,27 @@ def test_resume_runs_what_is_not_there(measured, elm, tmp_path, monkeypatch):
     monkeypatch.setattr(study, 'measure', measure)
     monkeypatch.setattr(study, 'draw', lambda *_: [])
     words = ('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
-    assert elm(*words, '--resume').status == 0 and asked == [2]
+    assert scaling(*words, '--resume').status == 0 and asked == [2]
     assert without_sessions(tmp_path / 'speedup.csv') == [replace(run, session='') for run in (one, two)]
-    assert elm(*words, '--resume').status == 0 and asked == [2]
-    assert elm(*words).status == 0 and asked == [2, 1, 2]
+    assert scaling(*words, '--resume').status == 0 and asked == [2]
+    assert scaling(*words).status == 0 and asked == [2, 1, 2]
 
 
-def test_runs_of_other_runners_and_methods_stay(elm, tmp_path, monkeypatch):
+def test_runs_of_other_runners_and_methods_stay(scaling, tmp_path, monkeypatch):
     others = [run_of(runner='hadoop'), run_of(method='piesvm', model='of others')]
     write_runs(tmp_path / 'speedup.csv', [*others, run_of(seconds=99.0)])
     monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(seconds=1.0))
     monkeypatch.setattr(study, 'draw', lambda *_: [])
-    assert elm('speedup', '--nodes', 1, '-o', tmp_path, *SMALL).status == 0
+    assert scaling('speedup', '--nodes', 1, '-o', tmp_path, *SMALL).status == 0
     assert without_sessions(tmp_path / 'speedup.csv') == [*others, run_of(seconds=1.0)]
 
 
-def test_another_model_of_the_same_rows_is_an_error(elm, tmp_path, monkeypatch):
+def test_another_model_of_the_same_rows_is_an_error(scaling, tmp_path, monkeypatch):
     monkeypatch.setattr(study, 'measure', lambda point, *_: run_of(nodes=point.nodes, rows=9000,
                                                                    model=f'of {point.nodes}'))
-    done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
+    done = scaling('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL)
     assert done.status == 1 and 'of 1, as on 1 nodes of local, found of 2' in done.err
-    done = elm('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL, '--resume')
+    done = scaling('speedup', '--nodes', 1, 2, '-o', tmp_path, *SMALL, '--resume')
     assert done.status == 1 and 'of 1, as on 1 nodes of local, found of 2' in done.err
     demand_same_model([run_of(), run_of(rows=200, model='b'), run_of(method='piesvm', model='c')])
 
@@ -111,7 +110,7 @@ def test_runs_survive_a_file(tmp_path):
     (tmp_path / 'cut.csv').write_bytes(whole[:-3])
     assert read_runs(tmp_path / 'cut.csv') == runs[:1]
     (tmp_path / 'other.csv').write_text('a,b\n1,2\n')
-    with pytest.raises(ValueError, match='runs of mr-elm speedup'):
+    with pytest.raises(ValueError, match='runs of speedup'):
         read_runs(tmp_path / 'other.csv')
 
 
@@ -143,9 +142,9 @@ def test_ratios_are_of_medians_and_ideals_follow_the_work():
     assert [ratio.ideal for ratio in next(iter(make_curves('scaleup', grown).values()))] == [1, 0.5]
 
 
-def test_a_place_must_be_there(elm, tmp_path):
-    assert 'S3' in elm('speedup', '-r', 'emr', '-o', tmp_path, *SMALL).err
-    assert elm('speedup', '--sizes', 'many', '-o', tmp_path).status == 2
+def test_a_place_must_be_there(scaling, tmp_path):
+    assert 'S3' in scaling('speedup', '-r', 'emr', '-o', tmp_path, *SMALL).err
+    assert scaling('speedup', '--sizes', 'many', '-o', tmp_path).status == 2
 
 
 @pytest.mark.parametrize('name', METHODS)

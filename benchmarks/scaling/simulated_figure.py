@@ -2,10 +2,10 @@
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scaling.figures import COLOURS, STAGE_COLOURS, clean
+from benchmarks.scaling.ratios import STAGES, abbreviate, name_nodes
+from benchmarks.scaling.simulate import TIMES, Forecast
 from mr_elm.figures.figure import open_figure
-from mr_elm.scaling.figures import COLOURS, STAGE_COLOURS, clean
-from mr_elm.scaling.ratios import STAGES, abbreviate, name_nodes
-from mr_elm.scaling.simulate import TIMES, Forecast
 
 DASHED = {'linestyle': '--', 'color': '#9aa0a6', 'linewidth': 1.2}
 

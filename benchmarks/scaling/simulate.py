@@ -5,10 +5,10 @@ from math import inf
 from statistics import median
 from typing import Any
 
-from mr_elm.scaling.cost_model import Costs, SimulatedCluster, add_stages, adds_in_steps, fit, predict, validate
-from mr_elm.scaling.methods import METHODS, Problem
-from mr_elm.scaling.runs import Run, group_by
-from mr_elm.scaling.verdict import Claim, at_most
+from benchmarks.scaling.cost_model import Costs, SimulatedCluster, add_stages, adds_in_steps, fit, predict, validate
+from benchmarks.scaling.methods import METHODS, Problem
+from benchmarks.scaling.runs import Run, group_by
+from benchmarks.verdict import Claim, at_most
 
 ERROR = 0.15  # of the model's seconds, where it knows the other settings only, in the median
 KEPT = 0.5  # a method scales as long as so much of the ideal speed is left

@@ -3,11 +3,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 
-from mr_elm.scaling import verdict
-from mr_elm.scaling.aims import DEVIATION, SHARE, judge_curves
-from mr_elm.scaling.machine import list_machines
-from mr_elm.scaling.ratios import Ratio, make_curves, name_of, stage_medians
-from mr_elm.scaling.runs import Run
+from benchmarks import verdict
+from benchmarks.machine import list_machines
+from benchmarks.scaling.aims import DEVIATION, SHARE, judge_curves
+from benchmarks.scaling.ratios import Ratio, make_curves, name_of, stage_medians
+from benchmarks.scaling.runs import Run
 
 MEANING = {'speedup': 'T(fewest nodes, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
            'scaleup': 'T(1 node, D) / T(m nodes, mD)'}

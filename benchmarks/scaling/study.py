@@ -13,15 +13,15 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from mr_elm.scaling.data import GeneratedRows
-from mr_elm.scaling.figures import draw
-from mr_elm.scaling.machine import Sessions
-from mr_elm.scaling.measure import measure
-from mr_elm.scaling.methods import METHODS, Problem
-from mr_elm.scaling.ratios import name_nodes
-from mr_elm.scaling.report import write_report
-from mr_elm.scaling.runs import Point, Run, append_run, demand_same_model, read_runs, write_runs
-from mr_elm.scaling.testbeds import TESTBEDS, LocalTestbed
+from benchmarks.machine import Sessions
+from benchmarks.scaling.data import GeneratedRows
+from benchmarks.scaling.figures import draw
+from benchmarks.scaling.measure import measure
+from benchmarks.scaling.methods import METHODS, Problem
+from benchmarks.scaling.ratios import name_nodes
+from benchmarks.scaling.report import write_report
+from benchmarks.scaling.runs import Point, Run, append_run, demand_same_model, read_runs, write_runs
+from benchmarks.scaling.testbeds import TESTBEDS, LocalTestbed
 
 TIMES = (1, 2, 4, 8)  # of sizeup
 SHARE = {'speedup': 1, 'sizeup': 8, 'scaleup': 2}  # the smallest size is this part of the method's default

@@ -1,1 +1,0 @@
-"""Measure speedup, sizeup and scaleup, and predict them for larger clusters."""
