@@ -4,8 +4,8 @@ Values stay as the origin wrote them, but for needless signs, zeros and exponent
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from benchmarks.public.r_data import is_r_data, read_rows
 from mr_elm.errors import DataFormatError
@@ -19,25 +19,25 @@ class Recipe:
     """Say how one origin file is read.
 
     layout: a key of LAYOUTS.
-    classes: pairs (label in the origin, label written).
+    classes: label in the origin -> label written.
     delimiter: between fields of a delimited file; None for white space.
     header_lines: lines before the first row of a delimited file.
     label_column: position of the label, -1 for the last.
     first_column: position of the first field that counts; those before it number the rows.
     missing: a mark whose rows are dropped; None when there is none.
-    corrections: pairs (bytes of the origin that are wrong, right ones), each for one place.
+    corrections: text of the origin that is wrong -> the right one, each for one place.
     objects: names of the objects of R data that hold the rows, in order; () for all.
     """
 
     layout: str
-    classes: tuple
+    classes: dict[str, str]
     delimiter: str | None = ','
     header_lines: int = 0
     label_column: int = -1
     first_column: int = 0
     missing: str | None = None
-    corrections: tuple = ()
-    objects: tuple = ()
+    corrections: Mapping[str, str] = field(default_factory=dict)
+    objects: Sequence[str] = ()
 
 
 def to_libsvm(content: bytes, recipe: Recipe) -> bytes:
@@ -45,17 +45,16 @@ def to_libsvm(content: bytes, recipe: Recipe) -> bytes:
 
     Raises DataFormatError, naming the line of the origin, for a row the recipe does not fit.
     """
-    classes = dict(recipe.classes)
     rows = []
-    for wrong, right in recipe.corrections:
-        content = content.replace(wrong, right, 1)
+    for wrong, right in recipe.corrections.items():
+        content = content.replace(wrong.encode(), right.encode(), 1)
     if is_r_data(content):
-        found: Fields = enumerate(read_rows(content, recipe.objects), start=1)
+        found: Fields = enumerate(read_rows(content, tuple(recipe.objects)), start=1)
     else:
         found = LAYOUTS[recipe.layout](_text_lines(content), recipe)
     for number, fields in found:
         try:
-            rows.append(_libsvm_row(fields, classes, recipe))
+            rows.append(_libsvm_row(fields, recipe))
         except ValueError as error:
             raise DataFormatError(f'expected a row of a {recipe.layout} file, but line {number} has {error}') from error
     return ''.join(row for row in rows if row).encode('ascii')
@@ -112,22 +111,22 @@ def _libsvm(lines: Lines, recipe: Recipe) -> Fields:
 LAYOUTS = {'delimited': _delimited, 'arff': _arff, 'libsvm': _libsvm}
 
 
-def _libsvm_row(fields: list[str], classes: dict[str, str], recipe: Recipe) -> str:
+def _libsvm_row(fields: list[str], recipe: Recipe) -> str:
     """Return one line of LIBSVM text; an empty one for a row that misses a value."""
     fields = [field.strip().strip('\'"') for field in fields[recipe.first_column:]]
     if recipe.missing in fields:
         return ''
     label = fields.pop(recipe.label_column)
-    if label not in classes:
+    if label not in recipe.classes:
         raise ValueError(f'the unknown label {label!r}')
     pairs = _pairs(fields) if recipe.layout == 'libsvm' else enumerate(fields, start=1)
     values = [(index, plain_number(value)) for index, value in pairs]
-    return ' '.join([classes[label], *(f'{index}:{value}' for index, value in values if value != '0')]) + '\n'
+    return ' '.join([recipe.classes[label], *(f'{index}:{value}' for index, value in values if value != '0')]) + '\n'
 
 
 def _pairs(fields: list[str]) -> Iterator[tuple[str, str]]:
-    for field in fields:
-        index, colon, value = field.partition(':')
+    for pair in fields:
+        index, colon, value = pair.partition(':')
         if not colon:
-            raise ValueError(f'no colon in {field!r}')
+            raise ValueError(f'no colon in {pair!r}')
         yield index, value

@@ -16,8 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.public.download import download
-from benchmarks.public.registry import DATA_SETS
+from benchmarks.public.sets import DATA_SETS, download
 from benchmarks.public_sets import find_set, is_there, read_bundled, read_set
 from benchmarks.tables.clock import Clock
 from benchmarks.tables.results import Results, Table, summarise_all
@@ -216,7 +215,7 @@ def run(comparison: Comparison, out: str, names: Sequence[str] = (), n_trials: i
 def find_lack(name: str, genes: bool = False) -> str:
     """Say what a set lacks to be measured, and how it can be had; '' where nothing is missing."""
     if not is_there(name):
-        way = f'`mr-elm download {name}` brings it' if name in DATA_SETS else 'no origin of it is known'
+        way = f'`python -m benchmarks.public {name}` brings it' if name in DATA_SETS else 'no origin of it is known'
         return f'{name} is in no folder of MR_ELM_DATA; {way}'
     if genes and not find_spec('sklego'):
         return f"{name} needs scikit-lego, which is not installed (pip install 'mr_elm[bench]')"

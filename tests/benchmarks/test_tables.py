@@ -14,7 +14,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from benchmarks.public.registry import DATA_SETS
+from benchmarks.public.sets import DATA_SETS
 from benchmarks.tables import boosting, everything, harness, sparse_elm, sphere_svm
 from benchmarks.tables.claims import AsGood
 from benchmarks.tables.harness import Comparison, download_sets, run
@@ -211,7 +211,7 @@ def test_sets_that_are_not_there_are_named_first_with_the_way_to_have_them(tmp_p
     comparison = Comparison(('ionosphere', 'nowhere', 'iris'), split_halves, methods, 'Halves.')
     run(comparison, tmp_path / 'table.md', n_trials=1)
     first, second, *others = capsys.readouterr().err.splitlines()
-    assert 'ionosphere' in first and '`mr-elm download ionosphere` brings it' in first
+    assert 'ionosphere' in first and '`python -m benchmarks.public ionosphere` brings it' in first
     assert 'nowhere' in second and 'no origin' in second and 'iris, trial 1' in others[0]
 
 

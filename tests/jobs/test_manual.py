@@ -30,8 +30,7 @@ from reference.manual import (
     shown_commands,
 )
 
-from benchmarks.public.large_sets import LARGE_SETS
-from benchmarks.public.registry import DATA_SETS
+from benchmarks.public.sets import DATA_SETS, LARGE_SETS
 from benchmarks.scaling.__main__ import main as scaling_main
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import find_engine
