@@ -113,7 +113,7 @@ def solve_node_dual(H: Rows, targets: Floats, C: float, weights: Floats | None =
 
 def solve_node_rows(H: Floats, targets: Floats, C: float, weights: Floats | None = None,
                     settings: Settings | None = None, rule: str = 'block') -> NodeResult:
-    """Minimise the same by a rule of `rules.RULES`, which asks for rows of HH'; HH' itself is never formed.
+    """Minimise the same by a rule of `rules.RULES`, which asks for rows of HH', all of them where there are few.
 
     H : (N, L) dense. rule : counts `n_iter` as it does on a kernel. Other arguments as in `solve_node_dual`.
     """
