@@ -3,6 +3,7 @@ import json
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
@@ -13,6 +14,8 @@ from mr_elm.arithmetic import describe_blas
 
 HARDWARE = ('processor', 'cores', 'memory')
 PASSING = ('load', 'when')  # what differs from one minute to the next
+MOST_BUSY = 0.5  # share of the cores that other programs may use while something is measured
+PATIENCE_SECONDS = 600
 PACKAGES = ('numpy', 'scipy', 'numba', 'pybase64', 'mrjob', 'scikit-learn', 'matplotlib', 'hpelm', 'scikit-lego')
 
 
@@ -94,7 +97,39 @@ def version_of(name: str) -> str | None:
 
 def read_commit() -> str:
     """Return the commit of the checkout that this code is in, '' where it is none."""
-    here = Path(__file__).parent
-    done = subprocess.run(['git', '-C', str(here), 'describe', '--always', '--dirty'], capture_output=True, text=True) \
-        if (here.parents[1] / '.git').exists() else None
+    root = Path(__file__).parents[1]
+    done = subprocess.run(['git', '-C', str(root), 'describe', '--always', '--dirty'], capture_output=True, text=True) \
+        if (root / '.git').exists() else None
     return done.stdout.strip() if done else ''
+
+
+def demand_clean() -> None:
+    """Raise ValueError where the checkout differs from its commit: nobody could measure the same again."""
+    commit = read_commit()
+    if not commit or commit.endswith('-dirty'):
+        raise ValueError(f'expected a checkout without changes, found {commit or "no commit"}: commit them, or take '
+                         '--size quick')
+
+
+def wait_until_quiet(patience: float = PATIENCE_SECONDS) -> None:
+    """Wait while other programs use more than MOST_BUSY of the cores. Raises ValueError after so many seconds."""
+    end = time.monotonic() + patience
+    while (busy := measure_busy()) > MOST_BUSY:
+        if time.monotonic() > end:
+            raise ValueError(f'expected a machine whose other programs use at most {MOST_BUSY:.0%} of its cores, found '
+                             f'{busy:.0%}: end them and take --resume, or take --size quick')
+
+
+def measure_busy(seconds: float = 1.0) -> float:
+    """Return the share of all cores that was used while this process slept; 0 where the system does not tell."""
+    before = read_processor_times()
+    time.sleep(seconds)
+    passed = [later - earlier for earlier, later in zip(before, read_processor_times(), strict=True)]
+    idle = sum(passed[3:5])  # idle, and idle while a disk works
+    return 1 - idle / sum(passed) if sum(passed) else 0.0
+
+
+def read_processor_times() -> list[int]:
+    """Return the time units that all cores have spent so far: user, nice, system, idle, waiting for a disk, others."""
+    stat = Path('/proc/stat')
+    return [int(number) for number in stat.read_text().splitlines()[0].split()[1:9]] if stat.exists() else []

@@ -4,7 +4,8 @@
 
 Without names all is measured but what needs a Hadoop. OUT.json and OUT.md get the rows after each part; rows of parts
 that are not measured now stay. With --resume, parts that are there are not measured again. The exit status is 1 when a
-target was missed, but for --size quick, whose sizes are not those that the targets are about.
+target was missed, but for --size quick, whose sizes are not those that the targets are about. Other sizes are measured
+only on a clean commit, and while other programs use at most half of the cores.
 """
 import argparse
 import json
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.bench import auto, dual, hadoop, kelm, passes, pesvm, probabilities, spark, sphere, threads
 from benchmarks.bench.context import NORMAL, QUICK, SIZES, Bench
-from benchmarks.machine import describe, describe_in_a_line
+from benchmarks.machine import demand_clean, describe, describe_in_a_line, wait_until_quiet
 from benchmarks.verdict import MISSED, RULES, Claim, count_verdicts, read_claim, tabulate
 from mr_elm.arithmetic import one_thread
 
@@ -77,11 +78,15 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument('--resume', action='store_true')
     given = parser.parse_intermixed_args(words)
     report, parts = Report(given.out, given.size), choose_parts(given.names)
+    if given.size != QUICK:
+        demand_clean()
     with Bench(given.size) as bench, one_thread(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for part in parts:
             if given.resume and part in report.found:
                 continue
+            if given.size != QUICK:
+                wait_until_quiet()
             print(f'{part} ...', file=sys.stderr, flush=True)
             start = time.monotonic()
             report.add(part, PARTS[part](bench), time.monotonic() - start)
@@ -91,4 +96,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ValueError as error:
+        sys.exit(f'benchmarks.bench: {error}')

@@ -23,13 +23,17 @@ def write_section(title: str, rows: list[dict]) -> str:
         rivals = [rival for rival in rows if rival['set'] == row['set']]
         best = max(rival['accuracy'] for rival in rivals)
         fastest = min(rival['train_seconds'] for rival in rivals)
-        values = (f'{100 * row["train_accuracy"]:.2f} ± {100 * row["train_deviation"]:.2f}',
-                  emphasise(f'{100 * row["accuracy"]:.2f}', row['accuracy'] == best)
-                  + f' ± {100 * row["deviation"]:.2f}',
+        values = (f'{100 * row["train_accuracy"]:.2f}{write_deviation(row, "train_deviation")}',
+                  emphasise(f'{100 * row["accuracy"]:.2f}', row['accuracy'] == best) + write_deviation(row),
                   emphasise(f'{row["train_seconds"]:.3g}', row['train_seconds'] == fastest),
                   f'{row["test_seconds"]:.3g}')
         lines.append(f'| {row["set"]} | {row["method"]} | {" | ".join(values)} |')
     return '\n'.join(lines)
+
+
+def write_deviation(row: dict, column: str = 'deviation') -> str:
+    """Write the deviation of an accuracy over its trials; '' where there was one."""
+    return f' ± {100 * row[column]:.2f}' if row['trials'] > 1 else ''
 
 
 def emphasise(text: str, is_best: bool) -> str:

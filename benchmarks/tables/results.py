@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.machine import Sessions, list_machines
 from benchmarks.scaling.report import write_machines
 from benchmarks.tables.claims import AsGood
-from benchmarks.tables.printed import write_sections
+from benchmarks.tables.printed import write_deviation, write_sections
 from benchmarks.verdict import RULES, Claim, tabulate
 
 COLUMNS = ('set', 'method', 'trial', 'rows', 'n_features', 'n_classes', 'train_accuracy', 'accuracy', 'train_seconds',
@@ -143,11 +143,14 @@ class Table:
 def write_overview(rows: list[dict]) -> str:
     """Lay out the accuracies, a column a method, the best of a set in bold; below, what all sets come to."""
     names, methods, cells = index_rows(rows)
-    lines = [f'| accuracy % | {" | ".join(methods)} |', '|---|' + '---:|' * len(methods)]
+    lines = [f'| accuracy % | training rows | trials | {" | ".join(methods)} |', '|---|' + '---:|' * (2 + len(methods))]
     for name in names:
-        best = max(row['accuracy'] for row in rows if row['set'] == name)
-        lines.append(f'| {name} | ' + ' | '.join(write_accuracy(cells.get((name, method)), best) for method in methods)
-                     + ' |')
+        of_set = [row for row in rows if row['set'] == name]
+        best = max(row['accuracy'] for row in of_set)
+        trials = sorted({row['trials'] for row in of_set})
+        first = [name, f'{int(of_set[0]["rows"]):,}', ' to '.join(map(str, {trials[0]: 0, trials[-1]: 0}))]
+        lines.append('| ' + ' | '.join([*first, *(write_accuracy(cells.get((name, method)), best)
+                                                  for method in methods)]) + ' |')
     if whole := list_whole_sets(names, methods, cells):
         lines += write_totals(cells, whole, methods)
     return '\n'.join(lines)
@@ -169,7 +172,8 @@ def write_accuracy(row: dict | None, best: float) -> str:
     if row is None:
         return ''
     mean = f'{100 * row["accuracy"]:.2f}'
-    return f'{f"**{mean}**" if row["accuracy"] == best else mean} ± {100 * row["deviation"]:.2f}'
+    return f'{f"**{mean}**" if row["accuracy"] == best else mean}{write_deviation(row)}'
+
 
 
 def write_totals(cells: dict, names: list[str], methods: list[str]) -> list[str]:
@@ -183,7 +187,7 @@ def write_totals(cells: dict, names: list[str], methods: list[str]) -> list[str]
                           ('model_bytes', 'model MB, sum'), ('n_support', 'support vectors, sum')):
         sums = [[cells[name, method][column] for name in names] for method in methods]
         lines.append((title, ['' if None in values else write_sum(sum(values), column) for values in sums]))
-    return [f'| {title} | {" | ".join(values)} |' for title, values in lines]
+    return [f'| {title} | | | {" | ".join(values)} |' for title, values in lines]
 
 
 def write_sum(value: float, column: str) -> str:
@@ -196,7 +200,7 @@ def write_details(rows: list[dict]) -> str:
     lines = ['| set | classes | features | training rows | method | trials | accuracy % | training s | testing s '
              '| model bytes | support vectors | parameters |', '|---|---:|---:|---:|---|' + '---:|' * 6 + '---|']
     for row in rows:
-        numbers = (f'{100 * row["accuracy"]:.2f} ± {100 * row["deviation"]:.2f}', f'{row["train_seconds"]:.3g}',
+        numbers = (f'{100 * row["accuracy"]:.2f}{write_deviation(row)}', f'{row["train_seconds"]:.3g}',
                    f'{row["test_seconds"]:.3g}', f'{row["model_bytes"]:,.0f}',
                    '' if row['n_support'] is None else f'{row["n_support"]:,.0f}')
         what = (row['set'], row['n_classes'], row['n_features'], f'{int(row["rows"]):,}', row['method'], row['trials'])

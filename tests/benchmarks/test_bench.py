@@ -6,6 +6,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
+from benchmarks import machine
 from benchmarks.bench import __main__ as bench
 from benchmarks.bench import kelm
 from benchmarks.bench.context import Bench
@@ -21,8 +22,10 @@ MOVED = Claim('c', 0.9, at_most(1.0), [[9.0, 9.0], [1.0, 1.2]], '9 s')
 
 @pytest.fixture
 def parts(monkeypatch):
-    """Put three parts in place of the real ones; the value counts how often each ran."""
+    """Put three parts in place of the real ones, on a clean and quiet machine; the value counts how often each ran."""
     ran = []
+    monkeypatch.setattr(machine, 'read_commit', lambda: 'abc1234')
+    monkeypatch.setattr(machine, 'measure_busy', lambda: 0.1)
 
     def part(name, *rows):
         return name, lambda bench: ran.append(name) or list(rows)
@@ -60,6 +63,22 @@ def test_a_resumed_run_measures_only_what_is_not_there(tmp_path, parts):
     bench.main([out, 'pesvm/map'])
     bench.main([out, '--resume', 'pesvm/map', 'kelm/fit'])
     assert parts == ['pesvm/map', 'kelm/fit']
+
+
+def test_changes_and_other_programs_keep_it_from_measuring(tmp_path, parts, monkeypatch):
+    monkeypatch.setattr(machine, 'read_commit', lambda: 'abc1234-dirty')
+    with pytest.raises(ValueError, match='without changes, found abc1234-dirty'):
+        bench.main([str(tmp_path / 'b.json'), 'pesvm/map'])
+    assert bench.main([str(tmp_path / 'b.json'), 'pesvm/map', '--size', 'quick']) == 0 and parts == ['pesvm/map']
+    monkeypatch.setattr(machine, 'measure_busy', iter([0.9, 0.6, 0.4]).__next__)
+    machine.wait_until_quiet()
+    monkeypatch.setattr(machine, 'measure_busy', lambda: 0.75)
+    with pytest.raises(ValueError, match='at most 50% of its cores, found 75%'):
+        machine.wait_until_quiet(patience=0)
+
+
+def test_what_other_programs_use_is_a_share_of_the_cores():
+    assert 0 <= machine.measure_busy(0.05) <= 1
 
 
 def test_without_names_all_is_measured_that_needs_no_cluster():
