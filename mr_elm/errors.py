@@ -12,6 +12,15 @@ class DataFormatError(ValueError):
     """Say that an input file cannot be read as rows, or that a line between two stages is damaged."""
 
 
+class RowError(ValueError):
+    """Say why a row cannot be used: a countable reason, and what was seen."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f'{reason}: {detail}')
+        self.reason = reason
+        self.detail = detail
+
+
 class ModelFormatError(ValueError):
     """Say that a file is not a model, or not one that this version can use."""
 

@@ -82,7 +82,7 @@ def check_report(header: ModelHeader) -> None:
     for name in ('n_rows_used', 'n_rows_rejected'):
         demand(is_whole(getattr(header, name)), f'{name}: a whole number', getattr(header, name))
     demand(isinstance(header.history, list), 'history: a list', header.history)
-    columns = header.parameters['input']['label_column'], header.parameters['input']['weight_column']
+    columns = header.parameters['input'].get('label_column'), header.parameters['input'].get('weight_column')
     demand(all(column is None or type(column) in (int, str) for column in columns), 'input: columns', columns)
     check_names(header)
 
@@ -107,7 +107,7 @@ def check_names(header: ModelHeader) -> None:
 def check_columns_of_targets(header: ModelHeader) -> None:
     """Raise ValueError unless the columns of several targets are as many as these, where they are columns of files."""
     given, n_targets = header.parameters['input'], len(header.target_names)
-    for name, kind in (('target_columns', int), ('target_names', str)):
+    for name, kind in (('targets', int), ('target_names', str)):
         columns = given.get(name)
         demand(columns is None or isinstance(columns, list) and len(columns) == n_targets
                and all(type(column) is kind for column in columns), f'input: {name} of {n_targets} targets', columns)

@@ -48,8 +48,8 @@ from mr_elm.methods import load as import_named
 from mr_elm.model_base import Model
 from mr_elm.models import make_model, read_model
 from mr_elm.passes.work import ROOT
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import fetch_file, write_file
 
 

@@ -8,7 +8,7 @@ from mrjob.step import MRStep
 from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.models import load_layer
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, widen
-from mr_elm.rows.row_arguments import positive
+from mr_elm.rows.options import positive
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.streaming.stage import MRRows, demand_width, read_json

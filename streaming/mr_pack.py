@@ -60,9 +60,9 @@ class MRPack(MRRows):
             self.first = place[:2]
             self.folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-'))
             form = self.plan['files'][0]['format']
-            names = self.encoding.names if self.encoding else form['names'] and list(form['names'])
+            names = self.encoding.names if self.encoding else form.get('names')
             self.writer = PackWriter(os.path.join(self.folder, 'rows'), self.options.dtype, names=names,
-                                     target_names=form['target_names'] and list(form['target_names']))
+                                     target_names=form.get('target_names'))
         self.writer.write(block)
 
     def map_end(self) -> Iterator[Pair]:

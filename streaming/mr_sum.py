@@ -6,7 +6,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block
-from mr_elm.rows.row_arguments import positive
+from mr_elm.rows.options import positive
 from mr_elm.rows.split_lines import count_chunks, read_whole_lines
 from mr_elm.rows.storage import store_of
 from mr_elm.rows.wire import WireProtocol, demand_arrays, split_key

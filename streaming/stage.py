@@ -22,10 +22,9 @@ from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import BLOCK_ROWS, Block
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import read_encoding
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.options import RowOptions, add_stage_arguments
 from mr_elm.rows.parsed_rows import open_kept
-from mr_elm.rows.row_arguments import add_stage_arguments, row_options
 from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.split_lines import CHUNK, read_whole_lines
 from mr_elm.rows.split_reader import SplitReader
@@ -136,11 +135,11 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
         """Make the plan of a task that was given none: one file, in the format that its first lines and options say."""
         self.ahead = next(read_whole_lines(self.stdin), b'')
         path = os.environ.get('mapreduce_map_input_file', '')
-        options = row_options(self.options, labelled=not self.options.no_label,
+        options = RowOptions.of_arguments(self.options, labelled=not self.options.no_label,
                               numeric_labels=self.options.task == 'regression', encoding=self.encoding,
                               encode='auto' if self.TABLE else 'refuse')
         lines, blank_bytes = take_first_lines([self.ahead])
-        form = sniff(lines, path, options, blank_bytes) if lines else RowFormat('csv')
+        form = sniff(lines, path, options, blank_bytes) if lines else RowOptions('csv')
         return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
 
     def finish_input(self) -> None:
@@ -151,7 +150,7 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
     @property
     def numeric(self) -> bool:
         """Tell whether labels are the targets of a regression."""
-        return self.plan['files'][0]['format']['numeric_labels']
+        return self.plan['files'][0]['format'].get('numeric_labels', False)
 
     @property
     def separator(self) -> str | None:

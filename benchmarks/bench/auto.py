@@ -22,8 +22,8 @@ from mr_elm.engines import make_engine
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.scores.selection import NodeCandidate
 from mr_elm.solvers.ridge.fold_grid import FoldGrid
 from mr_elm.typing import Floats, Labels

@@ -26,9 +26,9 @@ from mr_elm.engines.bundle import UNPACKED, make_bundle
 from mr_elm.engines.hadoop.yarn import get_json
 from mr_elm.engines.progress import Reporter
 from mr_elm.json_file import write_json
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.hdfs import find_command, find_home, read_configuration
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import store_of
 from mr_elm.streaming import mr_gram
 from mr_elm.sums.gram import GridSteps

@@ -25,8 +25,8 @@ from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import make_kernel, row_squares
 from mr_elm.json_file import write_json
 from mr_elm.machines.options import KELMOptions
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_blocks, plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.solvers.kernel.kelm import decompose, solve_cholesky
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.streaming.mr_kernel import MRKernel, cut_columns

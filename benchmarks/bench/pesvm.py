@@ -36,9 +36,9 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.json_file import write_json
 from mr_elm.model_parts import layer_arrays
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.lines import LineReader
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.split_lines import read_split
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram

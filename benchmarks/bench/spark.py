@@ -25,8 +25,8 @@ from mr_elm.engines.spark.session import demand_java, import_pyspark, open_conte
 from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.blocks import BLOCK_ROWS
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import PackParts
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram

@@ -23,8 +23,8 @@ from mr_elm.drivers import pesvm
 from mr_elm.drivers.pack import pack
 from mr_elm.engines import make_engine
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import fetch_file
 
 START = 360.0  # seconds until a cluster of EMR takes its first job

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks.scaling import PROGRAM
 from benchmarks.scaling.cost import Rental, estimate, measure, read_counters
 from mr_elm.cli.options import Parser, add_debug_option
-from mr_elm.rows.row_arguments import positive
+from mr_elm.rows.options import positive
 
 UNITS = {'rows': '', 'seconds_a_row': 's of a core', 'busy_seconds': 's', 'elapsed_seconds': 's', 'node_hours': 'h',
          'dollars': '$', 'core_hours': 'h', 'jobs': ''}

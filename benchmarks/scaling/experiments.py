@@ -8,7 +8,7 @@ from benchmarks.scaling.methods import METHODS
 from benchmarks.scaling.study import run_study
 from benchmarks.scaling.testbeds import TESTBEDS
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
-from mr_elm.rows.row_arguments import AdvancedHelp, positive
+from mr_elm.rows.options import AdvancedHelp, positive
 
 
 class ScaleParser(Parser):

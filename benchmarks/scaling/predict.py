@@ -12,7 +12,7 @@ from benchmarks.scaling.forecast_report import write_forecasts
 from benchmarks.scaling.runs import read_runs
 from benchmarks.scaling.simulate import make_forecasts, space_evenly
 from mr_elm.cli.options import Parser, above_zero, add_debug_option
-from mr_elm.rows.row_arguments import positive
+from mr_elm.rows.options import positive
 
 LARGEST = 10**15
 

@@ -11,8 +11,8 @@ from mr_elm.drivers import auto
 from mr_elm.engines import make_engine
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.models import AveragedModel, HiddenNodeModel
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats, Labels
 
 HARD = 1e6  # C of a margin that is as good as hard

@@ -24,8 +24,7 @@ from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
 from mr_elm.engines.progress import Reporter
 from mr_elm.rows.blocks import BLOCK_ROWS
-from mr_elm.rows.formats import RowOptions
-from mr_elm.rows.row_arguments import add_target_arguments, positive, row_options
+from mr_elm.rows.options import RowOptions, add_target_arguments, positive
 from mr_elm.rows.storage import demand_free, write_file
 
 
@@ -52,7 +51,7 @@ def pack(argv: Sequence[str]) -> None:
     if args.bad_rows == 'skip':
         demand_free(rejected)
     labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}
-    options = row_options(args, **labels) if args.like is None else options_like(args, **labels)
+    options = RowOptions.of_arguments(args, **labels) if args.like is None else options_like(args, **labels)
     with choose_engine(args, passed, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:
         summary, accounts = packing.pack(inputs, args.output, options, engine,
                                          packing.Packing(args.dtype, args.block_rows), args.bad_rows)

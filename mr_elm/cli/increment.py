@@ -25,7 +25,7 @@ from mr_elm.machines.options import PASSES
 from mr_elm.models import NodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.row_arguments import AdvancedHelp
+from mr_elm.rows.options import AdvancedHelp
 
 
 def update(argv: Sequence[str]) -> None:

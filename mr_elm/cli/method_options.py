@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from mr_elm.cli.options import Parser, above_zero, above_zero_or_infinite
 from mr_elm.machines.option_fields import Option, flag_of, option_fields, value_type
-from mr_elm.rows.row_arguments import AdvancedHelp, positive
+from mr_elm.rows.options import AdvancedHelp, positive
 
 Options = TypeVar('Options')
 

@@ -16,10 +16,10 @@ from mr_elm.engines import DEFAULT_ENGINE, ENGINES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import LogLines, Reporter
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
-from mr_elm.rows.row_arguments import (
+from mr_elm.rows.options import (
     AdvancedHelp,
+    RowOptions,
     add_encode_arguments,
     add_no_label_argument,
     add_row_arguments,

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -32,8 +32,7 @@ from mr_elm.machines.written import Written, add_written_arguments, demand_thres
 from mr_elm.model_base import Model
 from mr_elm.model_checks import check_report
 from mr_elm.models import read_model, refusing
-from mr_elm.rows.formats import RowOptions
-from mr_elm.rows.row_arguments import AdvancedHelp, read_columns, row_options
+from mr_elm.rows.options import AdvancedHelp, RowOptions, read_columns
 from mr_elm.rows.storage import STANDARD, demand_free, fetch_file, write_file
 from mr_elm.scores.threshold import choose_positive
 
@@ -229,52 +228,45 @@ def model_parser(command: str, description: str) -> Parser:
 def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, ignore_label: bool = False,
              ignore_extra: bool = False) -> RowOptions:
     """Return the RowOptions of the training, unless the user says otherwise. The flags are those of RowOptions."""
-    trained = model.header.parameters['input']
-    known = columns_of(model, labelled)
-    label, weight = trained['label_column'] or 0, trained['weight_column']
-    if weight is not None:
-        weight, = find_positions([weight], label_columns(trained), labelled)
-    known |= {'label_name': None} if args.label_column is not None else {'label_column': label}
-    known |= {**targets_of(model), 'like': trained, 'missing_labels': missing_labels_of(model, args)}
-    known |= {'weight_name': None} if args.weight_column is not None else {'weight_column': weight}
-    return row_options(args, **known, labelled=labelled, numeric_labels=model.numeric and not ignore_label,
-                       ignore_label=ignore_label, ignore_extra=ignore_extra)
+    trained = rows_of_training(model)
+    known = rows_like(model, args, labelled) | {'trained': trained}
+    if args.label_column is not None:
+        known['label_name'] = None
+    else:
+        known['label_column'] = trained.label_column or 0
+    if args.weight_column is not None:
+        known['weight_name'] = None
+    elif trained.weight_column is not None:
+        known['weight_column'], = find_positions([trained.weight_column], trained, labelled)
+    return RowOptions.of_arguments(args, **known, labelled=labelled, numeric_labels=model.numeric and not ignore_label,
+                                   ignore_label=ignore_label, ignore_extra=ignore_extra)
 
 
-def targets_of(model: Model) -> dict[str, Any]:
-    """Return what RowOptions of rows for a model know of several targets or labels."""
-    trained, names = model.header.parameters['input'], model.header.target_names
-    known = trained.get('target_names')
-    return {'targets': tuple(known or trained.get('target_columns', range(len(names)))),
-            'target_names': known and tuple(known), 'labels_separator': model.header.separator}
+def rows_of_training(model: Model) -> RowOptions:
+    """Return how the rows of the training were written."""
+    return RowOptions.from_json(model.header.parameters['input'])
 
 
-def missing_labels_of(model: Model, args: argparse.Namespace) -> tuple[str, ...] | None:
-    """Return the texts that stand for a missing label: those of the training, unless the user says otherwise."""
-    trained = model.header.parameters['input'].get('missing_labels')
-    return trained and tuple(trained) if args.missing_labels is None else args.missing_labels
+def rows_like(model: Model, args: argparse.Namespace, labelled: bool = True) -> dict[str, Any]:
+    """Return what RowOptions of rows for a model know of their columns and labels: all but where these stand."""
+    trained, header = rows_of_training(model), model.header
+    dropped = trained.dropped
+    if not labelled:
+        dropped += trained.target_names or (() if trained.label_name is None else (trained.label_name,))
+    return {'names': trained.names, 'encoding': model.encoding, 'label_name': trained.label_name,
+            'weight_name': trained.weight_name, 'dropped': dropped,
+            'positions': trained.positions and find_positions(trained.positions, trained, labelled),
+            'n_features': model.n_features if model.encoding is None else None,
+            'targets': trained.target_names or trained.targets or tuple(range(len(header.target_names))),
+            'target_names': trained.target_names, 'labels_separator': header.separator,
+            'missing_labels': trained.missing_labels if args.missing_labels is None else args.missing_labels}
 
 
-def columns_of(model: Model, labelled: bool = True) -> dict[str, Any]:
-    """Return what RowOptions of rows for a model know of the columns: all but where label and weight stand."""
-    trained, encoding = model.header.parameters['input'], model.encoding
-    dropped, label = trained.get('dropped', []), trained.get('label_name')
-    return {'names': trained.get('names') and tuple(trained['names']), 'encoding': encoding,
-            'label_name': label, 'weight_name': trained.get('weight_name'),
-            'dropped': (*dropped, *(trained.get('target_names') or filter(None, [label]) if not labelled else [])),
-            'positions': trained.get('positions') and find_positions(trained['positions'], label_columns(trained),
-                                                                     labelled),
-            'n_features': model.n_features if encoding is None else None}
-
-
-def label_columns(trained: Mapping[str, Any]) -> list[int]:
-    """Return the positions of the label, or of all targets, in the files of a training."""
-    return trained.get('target_columns') or [j for j in [trained['label_column']] if j is not None]
-
-
-def find_positions(positions: Sequence[int], labels: Sequence[int], labelled: bool) -> tuple[int, ...]:
+def find_positions(positions: Iterable[int], trained: RowOptions, labelled: bool) -> tuple[int, ...]:
     """Return where columns of a training stand in rows like these, perhaps without the labels in front of them."""
-    return tuple(j - (0 if labelled else sum(j > label for label in labels)) for j in positions)
+    if labelled:
+        return tuple(positions)
+    return tuple(j - sum(j > label for label in trained.label_columns) for j in positions)
 
 
 def report_rejected(reasons: Mapping[str, int], reporter: Reporter) -> None:

@@ -13,14 +13,19 @@ from mr_elm.machines.kernel import settle
 from mr_elm.machines.options import PASSES, DualOptions, KELMOptions, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.methods import DUAL, GRAM, KELM, METHODS
-from mr_elm.rows.formats import MAX_FEATURES
 from mr_elm.rows.inputs import InputPlan, plan_inputs
-from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.options import RowOptions, add_row_arguments, add_target_arguments
 
-ROW_OPTIONS = {'format': 'auto', 'delimiter': 'auto', 'decimal': 'auto', 'encoding': None,
-               'header': 'auto', 'label_column': None, 'weight_column': None,
-               'columns': None, 'drop': None, 'n_features': None, 'max_features': MAX_FEATURES, 'bad_rows': 'stop',
-               'targets': (), 'labels_separator': None, 'missing_labels': None}
+ROW_OPTIONS: dict[str, tuple[str, Any]] = {}  # flag -> (name of the argument, default)
+
+
+def note_option(flag: str, dest: str | None = None, default: Any = None, **_: object) -> None:
+    """Note an option that says how rows are written."""
+    ROW_OPTIONS[flag] = dest or flag.lstrip('-').replace('-', '_'), default
+
+
+add_row_arguments(note_option)
+add_target_arguments(note_option)
 # what a run of jobs may be given, but not stages that are run one by one
 TRAIN_ONLY = {'bundle': '--bundle', 'trace': '--trace', 'resume': '--resume'}
 DELIMITERS = {None: 'space', '\t': 'tab'}
@@ -44,7 +49,7 @@ def print_script(words: Sequence[str], options: Any, args: argparse.Namespace, p
         raise ValueError(f'{clash[0]}: cannot be used with --script, whose stages run one by one')
     if any(word.partition('=')[0] == '--output-dir' for word in passed):
         raise ValueError('--output-dir: cannot be used with --script, each stage writes one file')
-    plan = plan_inputs(args.inputs, row_options(args, **known))
+    plan = plan_inputs(args.inputs, RowOptions.of_arguments(args, **known))
     demand_other_names(plan, name_of(args))
     script = Script(words, args, passed, known)
     STAGES[METHODS[words[0]].driver](script, plan, options)
@@ -94,10 +99,13 @@ class Script:
 
     def row_words(self) -> list[str]:
         """Return the options that say how the rows are written, but for the defaults."""
-        given = {name: getattr(self.args, name) for name in ROW_OPTIONS}
-        given |= {name: self.known[name] for name in ('n_features', 'missing_labels') if name in self.known}
-        words = [f'--{name.replace("_", "-")}={write_option(given[name])}'
-                 for name, default in ROW_OPTIONS.items() if given[name] != default]
+        words = []
+        for flag, (name, default) in ROW_OPTIONS.items():
+            value = getattr(self.args, name)
+            if name in ('n_features', 'missing_labels'):
+                value = self.known.get(name, value)
+            if value != default:
+                words.append(f'{flag}={write_option(value)}')
         return [*words, '--task=regression'] if self.known['numeric_labels'] else words
 
     def add(self, comment: str, noun: str, words: Sequence[object], inputs: str | None = None) -> None:

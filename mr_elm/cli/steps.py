@@ -16,7 +16,7 @@ from mr_elm.engines.replay import Replay, StageWanted
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.methods import METHODS
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
-from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import store_of
 from mr_elm.store import replace_file
 
@@ -59,7 +59,7 @@ def begin(words: Sequence[str], driver: Driver, options: Any, args: argparse.Nam
     if METHODS[words[0]].auto and args.auto:
         raise ValueError('--auto: cannot be used here, its stages depend on the rows')
     output_of(args).demand_free()
-    plan = plan_inputs(args.inputs, row_options(args, **known))
+    plan = plan_inputs(args.inputs, RowOptions.of_arguments(args, **known))
     demand_other_names(plan, name_of(args))
     record = {'format': FORMAT, 'version': 1, 'words': words, 'plan': plan.to_record()}
     with replace_file(f'{name_of(args)}.training.json') as stream:

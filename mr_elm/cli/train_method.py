@@ -16,7 +16,7 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.training import add_model_options
 from mr_elm.methods import GRAM, METHODS, Method, load
-from mr_elm.rows.row_arguments import AdvancedHelp, add_target_arguments
+from mr_elm.rows.options import AdvancedHelp, add_target_arguments
 
 OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
 OF_THE_LAYER = ('--map', '--kernel', '--landmarks', '--hidden', '--weight-scale', '--weights', '--scale', '--seed',
@@ -99,7 +99,7 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
                args: argparse.Namespace, passed: tuple[str, ...]) -> None:
     """Train with the scaling and the nodes of another model, and its weight of the errors unless that is said."""
     from mr_elm.cli.increment import read_nodes
-    from mr_elm.cli.score import columns_of, missing_labels_of, targets_of
+    from mr_elm.cli.score import rows_like
     from mr_elm.machines.living import options_of
     if clash := [flag for flag in sorted((*OF_THE_LAYER, '--targets', '--labels-separator')) if flag in given]:
         parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
@@ -114,6 +114,5 @@ def train_like(parser: Parser, perform: Callable[..., None], name: str, given: C
         options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows,
                              probabilities=args.probabilities, threshold=args.threshold, positive=args.positive,
                              intervals=args.intervals, **nu, **solving)
-        known = {**columns_of(model), **targets_of(model), 'numeric_labels': model.numeric,
-                 'missing_labels': missing_labels_of(model, args)}
+        known = {**rows_like(model, args), 'numeric_labels': model.numeric}
         perform(partial(load(METHODS[name].driver), like=model), options, args, passed, **known)

@@ -11,7 +11,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.header import ModelHeader
 from mr_elm.models import make_model
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.row_arguments import AdvancedHelp, row_options
+from mr_elm.rows.options import AdvancedHelp, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
 
 
@@ -77,6 +77,6 @@ def run(driver: Callable[..., tuple], options: Any, args: Any, passed: tuple[str
     """
     output = output_of(args)
     output.demand_free()
-    plan = plan_rows(args, row_options(args, **known))
+    plan = plan_rows(args, RowOptions.of_arguments(args, **known))
     with choose_engine(args, passed, args.model) as engine:
         output.keep(engine, *driver(plan, options, engine))

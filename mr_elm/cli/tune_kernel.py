@@ -10,7 +10,7 @@ from mr_elm.cli.options import choose_engine, plan_rows
 from mr_elm.cli.training import output_of
 from mr_elm.cli.tuning import read_tuning, write_table
 from mr_elm.methods import Method, Tuning, load
-from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import write_file
 from mr_elm.scores.selection import LeftOut, Score
 
@@ -21,7 +21,7 @@ def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None
     """Score a grid, print the best candidate, and train with it on demand."""
     args, passed, options, search = read_tuning(name, method, tuning, argv)
     with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
-        plan = plan_rows(args, row_options(args, numeric_labels=options.numeric))
+        plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
         tuned = load(tuning.driver)(plan, options, search, engine)
         report(tuned, search)
         if args.model is not None:

@@ -8,7 +8,7 @@ from mr_elm.cli.training import output_of
 from mr_elm.cli.tuning import read_tuning, write_table
 from mr_elm.machines.grid_task import Search
 from mr_elm.methods import Method, Tuning, load
-from mr_elm.rows.row_arguments import row_options
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import write_file
 
 
@@ -18,7 +18,7 @@ def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None
     search = Search(asked.kinds, asked.nu, asked.hidden, asked.folds, sample=asked.sample, n_counted=asked.count,
                     memory=asked.memory, metric_rows=asked.metric_rows)
     with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
-        plan = plan_rows(args, row_options(args, numeric_labels=options.numeric))
+        plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
         found, header, arrays, accounts = load(tuning.driver)(plan, options, search, engine)
         report(found, asked)
         if args.model is not None:

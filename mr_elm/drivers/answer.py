@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import Any, BinaryIO
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, RowError
 from mr_elm.machines.written import ONLY_LABELS, Writer, Written
 from mr_elm.model_base import Model
 from mr_elm.rows.csv_format import find_separators, readable
 from mr_elm.rows.csv_rows import split_fields
 from mr_elm.rows.dialect import is_number
 from mr_elm.rows.encoded_rows import spread
-from mr_elm.rows.formats import RowError, RowFormat, RowOptions
 from mr_elm.rows.kinds import Kind, find_kind, is_text
 from mr_elm.rows.lines import parse_or_reject, split_chunk
+from mr_elm.rows.options import RowOptions
 
 NAME = 'standard input'
 PIECE = 1 << 16  # bytes that are read at a time, fewer where there are no more yet
@@ -25,7 +25,7 @@ class Answers:
     """Answer lines, each of which is a row, a header, a comment or blank.
 
     model : Model. options : RowOptions of the lines, of a kind of text.
-    form : RowFormat, None until the first row that fits the model. n_lines : lines that were read.
+    form : RowOptions, None until the first row that fits the model. n_lines : lines that were read.
     reasons : how many rows could not be used, by reason.
     With skip=True such a row is answered by an empty line; else `answer` raises DataFormatError at the first one.
     """
@@ -33,7 +33,7 @@ class Answers:
     def __init__(self, model: Model, options: RowOptions, written: Written = ONLY_LABELS, skip: bool = False) -> None:
         self.model, self.options, self.skip = model, options, skip
         self.writer = Writer(model, written)
-        self.form: RowFormat | None = None
+        self.form: RowOptions | None = None
         self.n_lines = 0
         self.reasons: Counter[str] = Counter()
 
@@ -57,17 +57,17 @@ class Answers:
             return
         if self.options.kind == 'csv' and is_header(line, self.options):
             self.n_lines += 1  # `choose_format` needs a row below a header, of as many fields
-            self.form = self.kind.choose_format([line, line], NAME, replace(self.options, header='yes'))
+            self.form = self.kind.choose_format([line, line], NAME, replace(self.options, header=True))
             return
         try:
-            self.form = self.kind.choose_format([line], NAME, replace(self.options, header='no'))
+            self.form = self.kind.choose_format([line], NAME, replace(self.options, header=False))
         except DataFormatError as error:
             self.n_lines += 1
             yield self.reject(self.n_lines, RowError('not readable', str(error).removeprefix(f'{NAME}: ')))
             return
         yield from self.predict([line], self.form)
 
-    def predict(self, lines: Sequence[str], form: RowFormat) -> Iterator[str]:
+    def predict(self, lines: Sequence[str], form: RowOptions) -> Iterator[str]:
         """Yield the answers to lines whose format is known."""
         rows = [(number, line) for number, line in enumerate(lines, self.n_lines + 1) if self.is_row(line)]
         self.n_lines += len(lines)
@@ -97,8 +97,8 @@ def is_header(line: str, options: RowOptions) -> bool:
 
     Where rows are numbers, a line without any is a header too.
     """
-    if options.header != 'auto':
-        return options.header == 'yes'
+    if options.header is not None:
+        return options.header
     delimiter, decimal = find_separators([line], options)
     try:
         fields = list(map(readable, split_fields(line, delimiter)))
@@ -147,10 +147,10 @@ def options_of_lines(model: Model, options: RowOptions) -> RowOptions:
 
     Raises ValueError when the user wants a kind that is no text.
     """
-    trained = model.header.parameters['input']
+    trained = RowOptions.from_json(model.header.parameters['input'])
     if options.kind != 'auto' and not is_text(options.kind):
         raise ValueError(f'--format {options.kind}: expected lines of text on standard input, such as csv')
-    kind = trained['kind'] if options.kind == 'auto' else options.kind
+    kind = trained.kind if options.kind == 'auto' else options.kind
     kind = kind if is_text(kind) else 'csv'
-    known = trained.get('delimiter', 'auto') if kind == trained['kind'] else 'auto'
+    known = trained.delimiter if kind == trained.kind else 'auto'
     return replace(options, kind=kind, delimiter=known if options.delimiter == 'auto' else options.delimiter)

@@ -126,7 +126,7 @@ def read_kept(plan: InputPlan, keep: Sequence[str], accounts: Accounts) -> Itera
 def read_fields(file: InputFile, columns: Mapping[str, int],
                 rejected: Collection[int]) -> Iterator[tuple[Columns, int]]:
     """Yield the columns of a file of csv as they are written there."""
-    lines = islice(read_lines(file), int(file.format.header), None)
+    lines = islice(read_lines(file), 1 if file.format.header else 0, None)
     rows = (split_fields(line, file.format.delimiter) for number, line in lines if number not in rejected)
     while batch := list(islice(rows, BATCH)):
         yield {name: [readable(row[position]) for row in batch] for name, position in columns.items()}, len(batch)

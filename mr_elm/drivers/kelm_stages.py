@@ -17,8 +17,8 @@ from mr_elm.json_file import write_json
 from mr_elm.machines.kernel import ColumnsTask
 from mr_elm.passes.data_set import DataSet, Pass
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, plan_blocks, plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.solvers.shared.matrix_products import U, V
 from mr_elm.store import save_arrays

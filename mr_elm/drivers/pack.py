@@ -14,10 +14,10 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.blocks import BLOCK_ROWS
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.frames import open_stream
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.manifest import write_manifest
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import count_record_rows
 from mr_elm.rows.storage import Entry, store_of
 from mr_elm.rows.wire import split_key

@@ -14,8 +14,8 @@ from mr_elm.history import make_event
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.model_base import Model
 from mr_elm.model_parts import spread_scaling
-from mr_elm.rows.formats import MISSING_LABELS
 from mr_elm.rows.labels import read_labels, write_label
+from mr_elm.rows.options import MISSING_LABELS
 from mr_elm.typing import Rows, Weights
 
 SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
@@ -93,8 +93,7 @@ def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> Mode
     known = {name: to_python(value) for name, value in parameters.items()} | {
         'scale': estimator.scale, 'class_weight': name_weights(estimator),
         **({'center': estimator.center} if hasattr(estimator, 'center') else {}), 'blas': [name_blas()],
-        'input': {'kind': 'memory', 'label_column': 0, 'weight_column': None,
-                  'names': None if names is None else names.tolist(), **label_facts(classes)}}
+        'input': {'kind': 'memory', 'names': None if names is None else names.tolist(), **label_facts(classes)}}
     return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes, estimator._width,
                        known, n_rows_used=n_rows, history=[make_event('fit', n_rows)],
                        encoding=None if encoding is None else encoding.to_json(), targets=describe_targets(estimator))

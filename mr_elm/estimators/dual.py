@@ -17,7 +17,7 @@ from mr_elm.machines.dual import NodeMachine, find_machine
 from mr_elm.machines.fold_machines import FOLD, FOLDS
 from mr_elm.machines.options import DualOptions, SphereSVMOptions
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
-from mr_elm.rows.formats import MAX_CATEGORIES
+from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.scores.selection import fold_numbers
 from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.solvers.rules import choose_rule

@@ -8,7 +8,7 @@ from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.options import ELMOptions
-from mr_elm.rows.formats import MAX_CATEGORIES
+from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.ridge import elm
 from mr_elm.solvers.shared.centred import CentredTargets
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights

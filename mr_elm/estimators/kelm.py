@@ -13,7 +13,7 @@ from mr_elm.features.kernels import KERNELS
 from mr_elm.features.single import make_single_product
 from mr_elm.machines.kernel import KernelMachine, KernelRowsTask, make_rough
 from mr_elm.machines.options import SOLVERS, KELMOptions
-from mr_elm.rows.formats import MAX_CATEGORIES
+from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.scores.selection import score_values
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 

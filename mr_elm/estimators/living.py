@@ -28,9 +28,9 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.model_parts import describe_map
 from mr_elm.models import HiddenNodeModel
-from mr_elm.rows.formats import MAX_CATEGORIES
 from mr_elm.rows.frames import is_stream, read_stream
 from mr_elm.rows.labels import write_label
+from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
 from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.solvers.shared.multiclass import class_targets

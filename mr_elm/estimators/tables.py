@@ -11,8 +11,8 @@ from mr_elm.estimators.values import is_countable, read_classes
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.rows.encoding import Encoding
-from mr_elm.rows.formats import MAX_CATEGORIES
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
+from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding

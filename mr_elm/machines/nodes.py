@@ -163,7 +163,7 @@ def describe_targets(summary: Summary) -> dict[str, Any] | None:
         return {'separator': summary.separator}
     if summary.n_targets <= 1:
         return None
-    return {'names': list(map(str, summary.input.get('target_names') or summary.input['target_columns']))}
+    return {'names': list(map(str, summary.input.get('target_names') or summary.input['targets']))}
 
 
 def grid_for(layer: HiddenLayer, summary: Summary, weights: dict | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 
 from mr_elm.machines.spread import Spread, has_sums
 from mr_elm.model_base import Model
-from mr_elm.rows.row_arguments import AdvancedHelp
+from mr_elm.rows.options import AdvancedHelp
 from mr_elm.scores.intervals import find_quantile
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Rows

@@ -11,8 +11,8 @@ from mr_elm.errors import DataFormatError
 from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.finished import Finished
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import Entry
 
 
@@ -52,7 +52,7 @@ class WrittenSums(DataSet):
 
 def plan_sums(entries: Iterable[Entry], fan_in: int) -> InputPlan:
     """Make the InputPlan of files of sums, of which a map task reads about `fan_in`, each whole."""
-    files = [InputFile(entry.path, entry.size, RowFormat('csv'), entry.copy, entry.modified, cuts=(0,))
+    files = [InputFile(entry.path, entry.size, RowOptions('csv'), entry.copy, entry.modified, cuts=(0,))
              for entry in entries if entry.size]
     if not files:
         raise DataFormatError('expected files of sums, all are empty')

@@ -14,8 +14,8 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, NUMBER, ArrowSchema, Field, is_number
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.columns import CodedColumn, NumberColumn, Table, Values
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.labels import write_label
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parts import Batch, refuse_damage
 from mr_elm.typing import Floats
 
@@ -23,11 +23,11 @@ from mr_elm.typing import Floats
 class BatchMaker:
     """Turn record batches of one file into batches of rows.
 
-    schema : ArrowSchema of the file. form : RowFormat, which has the names of the features.
+    schema : ArrowSchema of the file. form : RowOptions, which has the names of the features.
     Raises DataFormatError when a column of the file is of another kind than its format says.
     """
 
-    def __init__(self, schema: ArrowSchema, form: RowFormat) -> None:
+    def __init__(self, schema: ArrowSchema, form: RowOptions) -> None:
         self.schema, self.form = schema, form
         self.fields = [schema.fields[name] for name in form.names or ()]
         self.targets = () if form.ignore_label else form.target_names or ()

@@ -9,8 +9,8 @@ from typing import Any
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_columns import BatchMaker
 from mr_elm.rows.arrow_schema import ArrowSchema, choose_format
-from mr_elm.rows.formats import RowFormat, RowOptions
 from mr_elm.rows.kinds import Kind
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parts import Batch, BatchReader, Source, refuse_damage
 
 FILE, STREAM = b'ARROW1', b'\xff\xff\xff\xff'
@@ -43,11 +43,11 @@ class ArrowParts:
             fragment = import_module('pyarrow.dataset').IpcFileFormat().make_fragment(self.stream)
             return fragment.count_rows(use_threads=False)
 
-    def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:
+    def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowOptions:
         """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
         return choose_format('arrow', ArrowSchema(self.schema, self.name, folders), options)
 
-    def read(self, numbers: Sequence[int], form: RowFormat, block_rows: int) -> Iterator[tuple[int, Batch]]:
+    def read(self, numbers: Sequence[int], form: RowOptions, block_rows: int) -> Iterator[tuple[int, Batch]]:
         """Yield the rows of record batches; see `Parts`."""
         maker = BatchMaker(ArrowSchema(self.schema, self.name, form.folders), form)
         parts = ((number, self.read_part(number, maker.columns)) for number in numbers)

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parts import refuse_damage
 from mr_elm.rows.selection import Header, check_width, select_columns
 from mr_elm.rows.text import find_repeated, read_number
@@ -38,7 +38,7 @@ class Field:
 class ArrowSchema:
     """Say which features the columns of a file hold.
 
-    schema : pyarrow.Schema. name : of the file. folders : see `RowFormat`; a column of the file comes before these.
+    schema : pyarrow.Schema. name : of the file. folders : see `RowOptions`; a column of the file comes before these.
     Raises DataFormatError when two columns have the same name.
     """
 
@@ -128,7 +128,7 @@ def is_number(text: str) -> bool:
     return text == EMPTY_FOLDER or read_number(text) is not None
 
 
-def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowFormat:
+def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowOptions:
     """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
     names = tuple(schema.fields)
     idle = tuple(j for j, name in enumerate(names) if schema.fields[name].column in schema.index_columns)
@@ -145,11 +145,11 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowFor
             schema.demand_kind(names[position], *kinds)
     schema.demand_kind(weight, 'weight', NUMBER)
     check_width(schema.name, len(chosen.features), options)
-    return RowFormat.of(kind, options, n_columns=len(names), label_column=chosen.label, weight_column=chosen.weight,
-                        labelled=label is not None, names=chosen.names, positions=chosen.features, label_name=label,
-                        weight_name=weight, dropped=chosen.dropped, table=options.table,
-                        folders=tuple(schema.folders.items()), target_columns=chosen.targets,
-                        target_names=tuple(names[j] for j in chosen.targets) or None)
+    return options.decide(
+        kind, n_columns=len(names), label_column=chosen.label, weight_column=chosen.weight, labelled=label is not None,
+        targets=chosen.targets, names=chosen.names, positions=chosen.features, label_name=label, weight_name=weight,
+        target_names=tuple(names[j] for j in chosen.targets) or None, dropped=chosen.dropped,
+        encode='auto' if options.table else 'refuse', folders=tuple(schema.folders.items()))
 
 
 def name_columns(schema: ArrowSchema, options: RowOptions) -> RowOptions:

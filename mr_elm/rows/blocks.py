@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import one_line
+from mr_elm.errors import RowError, one_line
 from mr_elm.rows.columns import Table, stack_tables
 from mr_elm.rows.encoded_rows import EncodedRows, stack_encoded
-from mr_elm.rows.formats import RowError
 from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096

@@ -11,9 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mr_elm.errors import one_line
+from mr_elm.errors import RowError, one_line
 from mr_elm.rows.arrow_arrays import from_array, from_flags, to_array, to_texts
-from mr_elm.rows.formats import RowError
 from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mr_elm.errors import DataFormatError, UnsuitableWarning
+from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
 from mr_elm.rows.csv_rows import diagnose, parse, parse_text, split_fields
 from mr_elm.rows.dialect import (
     DELIMITER_NAMES,
@@ -16,15 +16,15 @@ from mr_elm.rows.dialect import (
     split_rows,
     usual_width,
 )
-from mr_elm.rows.formats import RowError, RowFormat, RowOptions
 from mr_elm.rows.kinds import Kind, name_pattern
 from mr_elm.rows.number_styles import Style, find_style
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, check_width, expected_width, select_columns
 
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
 
 
-def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat:
+def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOptions:
     """Decide delimiter, header, width and the places of label and weight. lines : decoded as Latin-1."""
     lines = [readable(line) for line in lines]
     delimiter, decimal = find_separators(lines, options)
@@ -48,12 +48,13 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
     idle = find_idle(names, below)
     chosen = select_columns(Header(path, n_columns, names, idle), options)
     used = {*chosen.labels, chosen.weight, *chosen.features}
-    form = RowFormat.of(
-        'csv', options, delimiter=delimiter, header=header, n_columns=n_columns, label_column=chosen.label,
-        weight_column=chosen.weight, labelled=chosen.label is not None, names=chosen.names, table=options.table,
+    form = options.decide(
+        'csv', delimiter=delimiter, header=header, n_columns=n_columns, label_column=chosen.label,
+        weight_column=chosen.weight, labelled=chosen.label is not None, names=chosen.names,
         label_name=names[chosen.label] if names and chosen.label is not None else None,
         weight_name=names[chosen.weight] if names and chosen.weight is not None else None,
-        dropped=chosen.dropped, target_columns=chosen.targets, decimal=decimal,
+        dropped=chosen.dropped, targets=chosen.targets, decimal=decimal,
+        encode='auto' if options.table else 'refuse',
         idle=tuple(j for j in idle if j not in used),
         target_names=tuple(names[j] for j in chosen.targets) if names and chosen.targets else None)
     if chosen.features != form.feature_positions:
@@ -67,25 +68,24 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat
 def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | None, str]:
     """Return (delimiter, decimal point): those of the training where the lines fit them, unless the user says others.
     """
-    like = options.like or {}
-    if 'n_columns' in like and options.delimiter in ('auto', like['delimiter']) and (
-            options.decimal in ('auto', like['decimal'])):
-        rows = split_rows(lines, like['delimiter'])
-        widths = {like['n_columns'], like['n_columns'] - 1, like['n_columns'] + 1}
-        if sum(len(row) in widths for row in rows) > MOST * len(rows):
-            return like['delimiter'], like['decimal']
+    trained = options.trained
+    if trained and trained.kind == 'csv' and trained.n_columns and (
+            options.delimiter in ('auto', trained.delimiter) and options.decimal in ('auto', trained.decimal)):
+        rows = split_rows(lines, trained.delimiter)
+        if sum(abs(len(row) - trained.n_columns) <= 1 for row in rows) > MOST * len(rows):
+            return trained.delimiter, trained.decimal
     return choose_delimiter(lines, options.delimiter, options.decimal)
 
 
 def find_header(rows: Sequence[Sequence[str]], decimal: str, path: str, options: RowOptions) -> bool:
     """Tell whether the first line names the columns; warn where that is in doubt."""
-    if options.header != 'auto':
-        return options.header == 'yes'
+    if options.header is not None:
+        return options.header
     known = options.names or ((options.label_column,) if isinstance(options.label_column, str) else ())
-    like = options.like or {}
     if names_label(rows, decimal, options):
         return True
-    header, doubt = decide_header(rows, decimal, known, like.get('header'))
+    before = options.trained.header if options.trained else None
+    header, doubt = decide_header(rows, decimal, known, before)
     if doubt and len(rows) > 1:
         warnings.warn(f'{path}: the first line was taken for {"names of the columns" if header else "a row"}, '
                       f'although {doubt}: --header {"no" if header else "yes"} says otherwise', UnsuitableWarning,
@@ -97,7 +97,7 @@ def names_label(rows: Sequence[Sequence[str]], decimal: str, options: RowOptions
     """Tell whether the first label is a text above numbers alone, so that it must be a name."""
     try:
         column = int(options.label_column)
-    except ValueError:
+    except (TypeError, ValueError):
         return False
     labels = [row[column] for row in rows if options.labelled and -len(row) <= column < len(row)]
     return len(labels) > 1 and not (is_number(labels[0], decimal) or is_missing(labels[0])) and (
@@ -127,13 +127,16 @@ def find_idle(names: Sequence[str] | None, rows: Sequence[Sequence[str]]) -> tup
     return tuple(idle)
 
 
-def find_styles(rows: Sequence[Sequence[str]], form: RowFormat,
+def find_styles(rows: Sequence[Sequence[str]], form: RowOptions,
                 options: RowOptions) -> tuple[tuple[int, str, str, str], ...]:
     """Return the styles of the columns of numbers that are written with signs: (position, prefix, suffix, thousands).
 
     A column has the style that it had in the training, or else the one that all its first values agree on.
     """
-    trained = {place: signs for place, *signs in (options.like or {}).get('styles', ())}
+    trained: dict[int, list[str]] = {}
+    if options.trained:
+        places = place_columns(options.trained)
+        trained = {places[position]: signs for position, *signs in options.trained.styles}
     has_targets = form.numeric_labels and not form.ignore_label
     styles = []
     for position, place in place_columns(form).items():
@@ -146,20 +149,14 @@ def find_styles(rows: Sequence[Sequence[str]], form: RowFormat,
     return tuple(styles)
 
 
-def style_facts(form: RowFormat) -> list[list]:
-    """Return the styles of a file as RowOptions.like holds them: by the places of `place_columns`."""
-    places = place_columns(form)
-    return [[places[position], *signs] for position, *signs in form.styles]
-
-
-def place_columns(form: RowFormat) -> dict[int, int]:
+def place_columns(form: RowOptions) -> dict[int, int]:
     """Return position -> place, by which later files know a column: k for feature k, -1 - k for the label, or target k.
     """
     features = {position: k for k, position in enumerate(form.feature_positions)}
     return features | {position: -1 - k for k, position in enumerate(form.label_columns)}
 
 
-def describe(form: RowFormat) -> str:
+def describe(form: RowOptions) -> str:
     """Describe in words how a file is read."""
     parts = [DELIMITER_NAMES.get(form.delimiter, repr(form.delimiter)), 'a header' if form.header else 'no header',
              f'{form.n_columns:,} columns']
@@ -188,7 +185,7 @@ def readable(text: str) -> str:
         return text
 
 
-def width_hint(form: RowFormat, wanted: int | None) -> str:
+def width_hint(form: RowOptions, wanted: int | None) -> str:
     """Guess why a file has one field too many or too few."""
     if form.labelled and form.width + 1 == wanted:
         return ' (--no-label reads rows without a label)'

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import RowError
 from mr_elm.rows.arrow_arrays import from_array
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values, read_texts
-from mr_elm.rows.formats import RowError, RowFormat
 from mr_elm.rows.labels import check_target, explain_missing, find_usable, is_missing, split_label
 from mr_elm.rows.number_styles import Style
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
@@ -99,12 +100,12 @@ def plain_quotes(delimiter: str) -> re.Pattern[bytes]:
     return re.compile(rb'(?:(?<=' + d + rb')|(?<=\n)|\A)"(?:[^"\n]|"")*"(?=' + d + rb'|\n)')
 
 
-def parse(lines: list[str], form: RowFormat) -> Block:
+def parse(lines: list[str], form: RowOptions) -> Block:
     """Turn lines into a Block; see `parse_text`. lines : decoded as Latin-1, without line ends or blank lines."""
     return parse_text('\n'.join([*lines, '']).encode('latin-1'), form)
 
 
-def parse_text(text: bytes, form: RowFormat) -> Block:
+def parse_text(text: bytes, form: RowOptions) -> Block:
     """Turn whole lines, rows only, into a Block.
 
     Raises ValueError when any line cannot be used; `diagnose` says which and why.
@@ -136,7 +137,7 @@ def parse_text(text: bytes, form: RowFormat) -> Block:
     return label_rows(X, columns.column(str(form.label_column)).combine_chunks(), weights, form)
 
 
-def read_columns(text: bytes, form: RowFormat) -> Any:
+def read_columns(text: bytes, form: RowOptions) -> Any:
     """Read the columns that rows need as a pyarrow.Table, each named by its position.
 
     Features that are plain numbers become float64, all else text without blanks around it. Raises pyarrow.ArrowInvalid,
@@ -162,7 +163,7 @@ def read_columns(text: bytes, form: RowFormat) -> Any:
     return table
 
 
-def make_matrix(columns: Any, form: RowFormat) -> Floats:
+def make_matrix(columns: Any, form: RowOptions) -> Floats:
     """Return the features as a matrix. Raises ValueError when one is not finite."""
     X = np.empty((columns.num_rows, form.width))
     for k, j in enumerate(form.feature_positions):
@@ -172,7 +173,7 @@ def make_matrix(columns: Any, form: RowFormat) -> Floats:
     return X
 
 
-def make_table(columns: Any, form: RowFormat) -> Table:
+def make_table(columns: Any, form: RowOptions) -> Table:
     """Return the features as a Table."""
     styles = form.styles_by_column
     values: list[Values] = []
@@ -182,7 +183,7 @@ def make_table(columns: Any, form: RowFormat) -> Table:
     return Table(tuple(values), columns.num_rows)
 
 
-def read_floats(columns: Any, position: int, form: RowFormat) -> Floats:
+def read_floats(columns: Any, position: int, form: RowOptions) -> Floats:
     """Return the numbers of a column, NaN for missing ones."""
     values = columns.column(str(position)).combine_chunks()
     if import_module('pyarrow').types.is_floating(values.type):
@@ -192,7 +193,7 @@ def read_floats(columns: Any, position: int, form: RowFormat) -> Floats:
     return read_texts(values, form.decimal)
 
 
-def read_styled(texts: Any, position: int, form: RowFormat) -> Floats:
+def read_styled(texts: Any, position: int, form: RowOptions) -> Floats:
     """Return the numbers of a column that has a style. Raises RowError when a text is not of this style."""
     try:
         return Style(*form.styles_by_column[position]).read(texts, form.decimal)
@@ -200,7 +201,7 @@ def read_styled(texts: Any, position: int, form: RowFormat) -> Floats:
         raise RowError(error.reason, f'{name_column(position, form)} {error.detail}') from None
 
 
-def parse_wide(text: bytes, form: RowFormat) -> Block:
+def parse_wide(text: bytes, form: RowOptions) -> Block:
     """Turn whole lines of very many numbers into a Block, by numpy."""
     rows = [split_fields(line, form.delimiter) for line in text.decode('latin-1').split('\n')[:-1]]
     if any(len(row) != form.n_columns for row in rows):
@@ -222,20 +223,20 @@ def parse_wide(text: bytes, form: RowFormat) -> Block:
     return label_rows(X, [text.encode('latin-1').decode('utf-8') for text in labels[0]], weights, form)
 
 
-def read_plainly(text: str, form: RowFormat) -> str:
+def read_plainly(text: str, form: RowOptions) -> str:
     """Return a number with a plain decimal point. Raises ValueError when it is none."""
     if read_number(text, form.decimal) is None:
         raise ValueError(f'{text!r} is not a number')
     return text.replace(form.decimal, '.')
 
 
-def label_rows(X: Any, texts: Any, weights: Floats | None, form: RowFormat) -> Block:
+def label_rows(X: Any, texts: Any, weights: Floats | None, form: RowOptions) -> Block:
     """Make the Block of rows of classes. texts : their labels, pyarrow or a list. Raises RowError at a bad label."""
     coded = TextColumn(texts).coded
     return Block(X, tuple(check_label(name, form) for name in coded.names), coded.index, weights)
 
 
-def target_rows(X: Any, columns: Sequence[Floats], weights: Floats | None, form: RowFormat) -> Block:
+def target_rows(X: Any, columns: Sequence[Floats], weights: Floats | None, form: RowOptions) -> Block:
     """Make the Block of rows of a regression. Raises ValueError at a target that is missing, or not finite."""
     targets = np.column_stack(columns)
     if not find_usable(targets, form).all():
@@ -250,7 +251,7 @@ def check_weights(weights: Floats) -> Floats:
     return weights
 
 
-def decode_label(text: str, form: RowFormat) -> str:
+def decode_label(text: str, form: RowOptions) -> str:
     """Decode a label and check that it can be one."""
     try:
         name = text.encode('latin-1').decode('utf-8')
@@ -260,7 +261,7 @@ def decode_label(text: str, form: RowFormat) -> str:
     return check_label(name, form)
 
 
-def check_label(name: str, form: RowFormat) -> str:
+def check_label(name: str, form: RowOptions) -> str:
     """Return a label. Raises RowError when it cannot be one."""
     if form.numeric_labels:
         check_target(name, 0, form)
@@ -272,7 +273,7 @@ def check_label(name: str, form: RowFormat) -> str:
     return name
 
 
-def diagnose(line: str, form: RowFormat) -> RowError:
+def diagnose(line: str, form: RowOptions) -> RowError:
     """Say why one line was refused, as a RowError."""
     try:
         if '\0' in line:
@@ -288,13 +289,13 @@ def diagnose(line: str, form: RowFormat) -> RowError:
     return RowError('not readable', quote(line))
 
 
-def name_column(position: int, form: RowFormat) -> str:
+def name_column(position: int, form: RowOptions) -> str:
     """Name a column for a message."""
     names = form.feature_names
     return f'column {names[position]!r}' if position in names else f'column {position + 1}'
 
 
-def read_field(text: str, j: int, form: RowFormat) -> float | None:
+def read_field(text: str, j: int, form: RowOptions) -> float | None:
     """Read the number of field j, in its style where it has one; None for other text, and for a missing one."""
     if j not in form.styles_by_column:
         return read_number(text, form.decimal)
@@ -302,7 +303,7 @@ def read_field(text: str, j: int, form: RowFormat) -> float | None:
     return None if math.isnan(number) else number
 
 
-def check_field(text: str, j: int, form: RowFormat) -> None:
+def check_field(text: str, j: int, form: RowOptions) -> None:
     """Raise RowError when field j cannot be what its column holds. text : decoded as Latin-1."""
     if j in form.label_columns:
         if form.ignore_label:

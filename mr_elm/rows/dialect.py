@@ -9,9 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from mr_elm.errors import RowError
 from mr_elm.rows.columns import MISSING_TEXTS
 from mr_elm.rows.csv_rows import split_fields
-from mr_elm.rows.formats import RowError
 from mr_elm.rows.number_styles import styled_number
 from mr_elm.rows.text import read_number
 

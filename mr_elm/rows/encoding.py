@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, one_line
+from mr_elm.errors import DataFormatError, RowError, one_line
 from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.columns import Table, Values
 from mr_elm.rows.encoded_rows import EncodedRows, is_sparse
-from mr_elm.rows.formats import RowError
 from mr_elm.typing import Floats
 
 NUMBER, CATEGORY = 'number', 'category'

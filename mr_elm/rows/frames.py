@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import write_value
+from mr_elm.errors import RowError, write_value
 from mr_elm.rows.columns import CodedColumn, NumberColumn, Table, TextColumn, Values
-from mr_elm.rows.formats import RowError, RowFormat
 from mr_elm.rows.labels import hold_integers
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import SHOWN
 from mr_elm.rows.text import find_repeated
 from mr_elm.typing import Floats
@@ -125,7 +125,7 @@ def read_batch(batch: Any) -> Frame:
     schema = import_module('mr_elm.rows.arrow_schema').ArrowSchema(batch.schema, 'X')
     for column in schema.columns:
         schema.demand_feature(column, True)
-    form = RowFormat('arrow', labelled=False, names=tuple(schema.fields), table=True)
+    form = RowOptions('arrow', labelled=False, names=tuple(schema.fields), encode='auto')
     rows = import_module('mr_elm.rows.arrow_columns').BatchMaker(schema, form).make(batch)
     categorical = frozenset(field.name for field in batch.schema if types.is_dictionary(field.type))
     return Frame(form.names or (), rows.block.X, categorical)

@@ -9,19 +9,18 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block
-from mr_elm.rows.csv_format import style_facts
 from mr_elm.rows.encoding import Encoding
-from mr_elm.rows.formats import MAX_CATEGORIES, RowFormat, RowOptions
 from mr_elm.rows.kinds import find_binary_kind, find_kind
 from mr_elm.rows.listing import expand_patterns, name_folders
 from mr_elm.rows.manifest import load_manifest
+from mr_elm.rows.options import MAX_CATEGORIES, RowOptions
 from mr_elm.rows.packs import MANIFEST, is_pack, sum_footer
 from mr_elm.rows.parts import find_cuts
 from mr_elm.rows.selection import SHOWN
 from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.split_lines import DAMAGE, find_charset, find_opener, hadoop_cuts, read_stream
 from mr_elm.rows.storage import Entry, is_local, open_ranges, store_of
-from mr_elm.rows.targets import check_labels_of_pack, demand_several_targets, label_facts
+from mr_elm.rows.text import quote
 from mr_elm.rows.wire_rows import write_block
 
 READERS = 4  # threads that look at files elsewhere; for each file the hadoop command starts a Java
@@ -41,7 +40,7 @@ class InputFile:
 
     path: str
     size: int
-    format: RowFormat
+    format: RowOptions
     uri: str | None = None
     modified: str = ''
     cuts: Sequence[int] = ()
@@ -99,8 +98,8 @@ class InputPlan:
 
     @property
     def input_facts(self) -> dict:
-        """Return what a reader of similar rows must know."""
-        return input_facts(self.files[0].format)
+        """Return what a reader of similar rows must know: how the rows are written."""
+        return self.files[0].format.to_json()
 
     @property
     def needs_encoding(self) -> bool:
@@ -137,7 +136,7 @@ class InputPlan:
     @classmethod
     def from_record(cls, record: dict) -> 'InputPlan':
         """Make a plan of what `to_record` returned."""
-        files = [InputFile(**{**file, 'format': RowFormat.from_json(file['format'])}) for file in record['files']]
+        files = [InputFile(**{**file, 'format': RowOptions.from_json(file['format'])}) for file in record['files']]
         encoding = record.get('encoding')
         return cls(files, record['pack'], record['manifest'], encoding and Encoding.from_json(encoding),
                    record.get('max_categories', MAX_CATEGORIES))
@@ -148,16 +147,6 @@ class InputPlan:
             return self
         return replace(self, files=[replace(file, format=replace(file.format, n_features=n_features))
                                     for file in self.files])
-
-
-def input_facts(form: RowFormat) -> dict[str, Any]:
-    """Return what a reader of similar rows must know: how lines are written, and where label and weight stood."""
-    dialect = {'decimal': form.decimal, 'header': form.header, 'n_columns': form.n_columns, 'charset': form.charset,
-               'styles': style_facts(form)} if form.kind == 'csv' else {}
-    return {'kind': form.kind, 'delimiter': form.delimiter, **dialect, 'label_column': form.label_column,
-            'weight_column': form.weight_column, 'names': form.names and list(form.names),
-            'label_name': form.label_name, 'weight_name': form.weight_name, 'dropped': list(form.dropped),
-            'positions': form.positions and list(form.positions), **label_facts(form)}
 
 
 def describe_inputs(plan: InputPlan) -> str:
@@ -187,7 +176,10 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     encoding = check_pack(pack, manifest, options) if manifest else options.encoding
     if manifest:
         check_files(pack, manifest, files)
-        labels = check_labels_of_pack(pack, manifest, options)
+        packed = RowOptions.from_json(manifest['input'])
+        check_labels_of_pack(pack, packed, manifest['labels'], options)
+        labels = {name: getattr(packed, name) for name in ('targets', 'target_names', 'labels_separator',
+                                                           'missing_labels')}
         files = [replace(file, format=replace(file.format, **labels)) for file in files]
     return InputPlan(files, pack, manifest, encoding, options.max_categories)
 
@@ -220,6 +212,34 @@ def check_pack(pack: str | None, manifest: Mapping[str, Any], options: RowOption
     return encoding
 
 
+def check_labels_of_pack(pack: str | None, packed: RowOptions, labels: Iterable[str], options: RowOptions) -> None:
+    """Raise DataFormatError when the user, or a model, expects other targets or labels than a pack has.
+
+    packed : how the packed rows were written. labels : of the pack.
+    """
+    wanted = list(map(str, options.target_names or options.targets))
+    found = list(map(str, packed.target_names or packed.targets))
+    if options.labelled and not options.ignore_label and wanted and wanted != found:
+        raise DataFormatError(f'{pack}: expected rows packed with the targets {", ".join(wanted)}, found '
+                              f'{", ".join(found) or "one label"}: pack them again (mr-elm pack --targets)')
+    separator = packed.labels_separator
+    if options.labels_separator not in (None, separator):
+        raise DataFormatError(f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
+                              f'found {"one label in each row" if separator is None else repr(separator)}: pack them '
+                              'again')
+    if missing := sorted(set(labels) & set(options.missing_labels or ())):
+        raise DataFormatError(f'{pack}: expected rows without the missing label {quote(missing[0])}, the pack has '
+                              'some: pack them again with the same --missing-labels')
+
+
+def demand_several_targets(path: str, form: RowOptions, options: RowOptions) -> None:
+    """Raise DataFormatError when several targets are wanted of rows of a kind that has one label."""
+    if len(options.targets) > 1 and form.labelled and not (form.targets or options.ignore_label
+                                                           or form.kind == 'packed'):
+        raise DataFormatError(f'{path}: expected csv, parquet or arrow rows for several targets, found {form.kind} '
+                              'rows, which have one label')
+
+
 def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFile]:
     """Look at each file: the InputFiles of those that are not empty. Columns have the names of the first file."""
     waiting, first = list(entries), None
@@ -228,7 +248,7 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
     if first is None:
         return []
     form = first.format
-    options = replace(options, like=options.like or input_facts(form))
+    options = replace(options, trained=options.trained or form)
     if form.names is not None:
         options = replace(options, names=form.names, label_name=form.label_name or options.label_name,
                           weight_name=form.weight_name or options.weight_name,
@@ -265,7 +285,7 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     with store_of(path).open(path) as stream:
         if kind := find_binary_kind(stream.peek(MAGIC)[:MAGIC]):
             return inspect_parts(entry, kind, options)
-        charset = options.charset or choose_charset(read_first(stream, path, entry.path), options.like)
+        charset = options.charset or choose_charset(read_first(stream, path, entry.path), options.trained)
         lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
     if not lines:
         return None
@@ -284,9 +304,9 @@ def read_first(stream: Any, path: str, name: str) -> bytes:
     return b''
 
 
-def choose_charset(first_bytes: bytes, like: Mapping[str, Any] | None) -> str | None:
+def choose_charset(first_bytes: bytes, like: RowOptions | None) -> str | None:
     """Return the encoding of a text: as it says itself, or as in the training unless it is plainly UTF-8."""
-    found, trained = find_charset(first_bytes), (like or {}).get('charset')
+    found, trained = find_charset(first_bytes), like.charset if like else None
     if found is not None or trained is None or trained.startswith('utf'):
         return found
     try:

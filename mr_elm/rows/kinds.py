@@ -1,4 +1,4 @@
-"""Know the kinds of rows by name. A new kind is a module with a `Kind` that is called KIND, and a line in KINDS."""
+"""Know the kinds of rows by name. A new kind is a module with a `Kind` called KIND, and a line in `options.KINDS`."""
 from __future__ import annotations
 
 import re
@@ -7,19 +7,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from mr_elm.errors import RowError
 from mr_elm.rows.blocks import Block
-from mr_elm.rows.formats import RowError, RowFormat, RowOptions
+from mr_elm.rows.options import KINDS, RowOptions
 from mr_elm.rows.parts import Parts
-
-# name -> module; csv stands last, it takes what no other kind recognises
-KINDS = {
-    'parquet': 'mr_elm.rows.parquet_rows',
-    'arrow': 'mr_elm.rows.arrow_rows',
-    'packed': 'mr_elm.rows.packs',
-    'wire': 'mr_elm.rows.wire_rows',
-    'libsvm': 'mr_elm.rows.libsvm_rows',
-    'csv': 'mr_elm.rows.csv_format',
-}
 
 
 def refuse_text(*given: object) -> Any:
@@ -27,11 +18,11 @@ def refuse_text(*given: object) -> Any:
     raise TypeError(f'expected rows of another kind, found {given[-1]}')
 
 
-def leave_text(text: bytes, form: RowFormat) -> None:
+def leave_text(text: bytes, form: RowOptions) -> None:
     """Leave all lines to be parsed one by one."""
 
 
-def describe_nothing(form: RowFormat) -> str:
+def describe_nothing(form: RowOptions) -> str:
     """Say nothing of files that leave no doubt how they are read."""
     return ''
 
@@ -40,33 +31,33 @@ def describe_nothing(form: RowFormat) -> str:
 class Kind:
     """Say how rows of one kind are found and read.
 
-    choose_format : (first lines, path, RowOptions) -> RowFormat of a file. Raises DataFormatError.
+    choose_format : (first lines, path, RowOptions) -> RowOptions of a file. Raises DataFormatError.
     recognise : first lines -> whether they are of this kind.
     names : what names of such files match, or None: then the first lines tell, before any name does.
-    parse : (lines, RowFormat) -> Block of their rows. Raises ValueError when any line cannot be used.
-    diagnose : (line, RowFormat) -> RowError that says why a line cannot be used.
+    parse : (lines, RowOptions) -> Block of their rows. Raises ValueError when any line cannot be used.
+    diagnose : (line, RowOptions) -> RowError that says why a line cannot be used.
     comment : what a line that is no row begins with, or None.
     sparse : whether rows are sparse; their width is that of the widest.
     reader : class that reads splits of other lines than text, such as `WireReader`; None for `LineReader`.
     magic : what files begin with that are no text; then `open` stands for choose_format, recognise and parse.
     open : (path or seekable file, name of the file) -> the file in parts, for a kind with magic.
-    parse_text : (text, RowFormat) -> Block of whole lines, or None where they have to be parsed one by one. It may
+    parse_text : (text, RowOptions) -> Block of whole lines, or None where they have to be parsed one by one. It may
     raise ValueError instead.
     describe : says in words how a file is read, where that had to be decided.
     """
 
-    choose_format: Callable[[list[str], str, RowOptions], RowFormat] = refuse_text
+    choose_format: Callable[[list[str], str, RowOptions], RowOptions] = refuse_text
     recognise: Callable[[list[str]], bool] = refuse_text
     names: re.Pattern[str] | None = None
-    parse: Callable[[list[str], RowFormat], Block] = refuse_text
-    diagnose: Callable[[str, RowFormat], RowError] = refuse_text
+    parse: Callable[[list[str], RowOptions], Block] = refuse_text
+    diagnose: Callable[[str, RowOptions], RowError] = refuse_text
     comment: str | None = None
     sparse: bool = False
     reader: type[Any] | None = None
     magic: tuple[bytes, ...] = ()
     open: Callable[[Any, str], Parts] = refuse_text
-    parse_text: Callable[[bytes, RowFormat], Block | None] = leave_text
-    describe: Callable[[RowFormat], str] = describe_nothing
+    parse_text: Callable[[bytes, RowOptions], Block | None] = leave_text
+    describe: Callable[[RowOptions], str] = describe_nothing
 
     @property
     def unit(self) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.rows.formats import RowError, RowFormat
+from mr_elm.errors import RowError
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import quote, read_exact, read_number
 from mr_elm.typing import Floats
 
@@ -72,10 +73,10 @@ def hold_integers(values: Sequence[int], otherwise: Any = None) -> Any:
     return otherwise
 
 
-def is_missing(text: str, form: RowFormat) -> bool:
+def is_missing(text: str, form: RowOptions) -> bool:
     """Tell whether the text of a label stands for a missing one."""
     text = text.strip()
-    return not text or text in form.missing_labels or bool(form.missing_numbers) and (
+    return not text or text in form.missing_texts or bool(form.missing_numbers) and (
         read_exact(text) in form.missing_numbers)
 
 
@@ -84,7 +85,7 @@ def explain_missing(text: str) -> str:
     return f'is {quote(text)}, a missing one (see --missing-labels)' if text.strip() else 'is empty'
 
 
-def read_targets(columns: Sequence[Sequence[str]], form: RowFormat) -> Floats:
+def read_targets(columns: Sequence[Sequence[str]], form: RowOptions) -> Floats:
     """Read the texts of targets as numbers: (n,), or (n, K) of K > 1 columns. Raises RowError where one is none."""
     T = np.column_stack([read_numbers(texts) for texts in columns])
     for row, k in np.argwhere(~find_usable(T, form)):
@@ -102,16 +103,16 @@ def read_numbers(texts: Sequence[str]) -> Floats:
     return np.array(list(map(read_number, texts)), float)
 
 
-def find_usable(T: Floats, form: RowFormat) -> np.ndarray:
+def find_usable(T: Floats, form: RowOptions) -> np.ndarray:
     """Tell which of some numbers can be targets: finite ones that do not stand for a missing one."""
     return np.isfinite(T) & ~np.isin(T, list(map(float, form.missing_numbers)))
 
 
-def check_target(text: str, k: int, form: RowFormat) -> None:
+def check_target(text: str, k: int, form: RowOptions) -> None:
     """Raise RowError when the text of target `k`, or of the label of a regression, is no finite number."""
     what, who = 'label', 'the label'
-    if form.target_columns:
-        what, who = 'target', f'target {describe_target(form.target_columns[k], form)}'
+    if form.targets:
+        what, who = 'target', f'target {describe_target(form.targets[k], form)}'
     if is_missing(text, form):
         raise RowError(f'missing {what}', f'{who} {explain_missing(text)}')
     number = read_number(text)
@@ -121,9 +122,9 @@ def check_target(text: str, k: int, form: RowFormat) -> None:
         raise RowError('nan or infinite', f'{who} is {quote(text)}')
 
 
-def describe_target(position: int, form: RowFormat) -> str:
+def describe_target(position: int, form: RowOptions) -> str:
     """Name a target for a message, by its column or by the position of that."""
-    known = dict(zip(form.target_columns, form.target_names or (), strict=False))
+    known = dict(zip(form.targets, form.target_names or (), strict=False))
     return repr(known[position]) if position in known else f'in column {position}'
 
 

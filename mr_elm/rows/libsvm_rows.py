@@ -4,11 +4,12 @@ import re
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.errors import RowError
 from mr_elm.rows.blocks import Block, encode_labels
 from mr_elm.rows.csv_rows import decode_label, split_white
-from mr_elm.rows.formats import RowError, RowFormat, RowOptions
 from mr_elm.rows.kinds import Kind, name_pattern
 from mr_elm.rows.labels import read_targets
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
@@ -18,7 +19,7 @@ NUMBER_CHARACTERS = b'0123456789.+-eE'
 MAX_DIGITS = 18  # of an index; Python refuses to read thousands
 
 
-def parse(lines: list[str], form: RowFormat) -> Block:
+def parse(lines: list[str], form: RowOptions) -> Block:
     """Turn lines `label index:value ...` into a Block with a CSR matrix.
 
     lines : list of str, decoded as Latin-1, without line ends, blank lines or whole-line comments.
@@ -41,7 +42,7 @@ def parse(lines: list[str], form: RowFormat) -> Block:
     return Block(X, tuple(decode_label(name, form) for name in names), codes)
 
 
-def separate(lines: list[str], form: RowFormat) -> tuple[list[str] | None, list[str]]:
+def separate(lines: list[str], form: RowOptions) -> tuple[list[str] | None, list[str]]:
     """Separate labels from pairs, leaving comments and query ids out."""
     lines = [clean(line) for line in lines] if any('#' in line or 'qid' in line for line in lines) else lines
     if not form.labelled:
@@ -71,7 +72,7 @@ def read_pairs(text: str, n_pairs: int) -> tuple[Floats, Floats]:
     return numbers[::2], numbers[1::2]
 
 
-def check_indices(index: Floats, indptr: np.ndarray, form: RowFormat) -> None:
+def check_indices(index: Floats, indptr: np.ndarray, form: RowOptions) -> None:
     """Demand whole indices from 1, rising within each row, and none beyond what is allowed."""
     rising = np.diff(index, prepend=0.0) > 0
     starts = indptr[:-1][np.diff(indptr) > 0]
@@ -88,7 +89,7 @@ def drop_extra(index: Floats, value: Floats, indptr: np.ndarray, n_features: int
     return index[kept], value[kept], total[indptr]
 
 
-def diagnose(line: str, form: RowFormat) -> RowError:
+def diagnose(line: str, form: RowOptions) -> RowError:
     """Say why one line was refused, as a RowError."""
     if '\0' in line:
         return RowError('binary data', 'the line holds bytes of zero')
@@ -112,7 +113,7 @@ def diagnose(line: str, form: RowFormat) -> RowError:
     return RowError('not readable', quote(line))
 
 
-def check_pair(token: str, previous: int, form: RowFormat) -> int:
+def check_pair(token: str, previous: int, form: RowOptions) -> int:
     """Return the index of one `index:value` token, or raise RowError."""
     left, colon, right = token.partition(':')
     if not colon:
@@ -140,10 +141,10 @@ def recognise(lines: list[str]) -> bool:
     return any(PAIR.match(token) for line in lines for token in line.split()[:2])
 
 
-def choose_format(lines: list[str], path: str, options: RowOptions) -> RowFormat:
-    """Return the RowFormat, which the lines have no say in."""
-    return RowFormat.of('libsvm', options, n_features=options.n_features, max_features=options.max_features,
-                        ignore_extra=options.ignore_extra)
+def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOptions:
+    """Return the RowOptions, which the lines have no say in."""
+    return options.decide('libsvm', n_features=options.n_features, max_features=options.max_features,
+                          ignore_extra=options.ignore_extra)
 
 
 KIND = Kind(choose_format, recognise, name_pattern('libsvm', 'svm', 'svmlight', 'svml'), parse, diagnose, comment='#',

@@ -3,10 +3,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from mr_elm.errors import RowError
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject
 from mr_elm.rows.encoding import Encoding, encode_table
-from mr_elm.rows.formats import RowError, RowFormat
 from mr_elm.rows.kinds import Kind, find_kind
+from mr_elm.rows.options import RowOptions
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
 LINE_END = ord('\n')
@@ -23,7 +24,7 @@ class LineReader:
     With stop=True reading ends at the first bad row, which is then the only one in `rejected`.
     """
 
-    def __init__(self, form: RowFormat, file: str = '', start: int = 0, stop: bool = True,
+    def __init__(self, form: RowOptions, file: str = '', start: int = 0, stop: bool = True,
                  block_rows: int = BLOCK_ROWS, encoding: Encoding | None = None) -> None:
         self.form = form
         self.kind = find_kind(form.kind)
@@ -94,7 +95,7 @@ class LineReader:
     def _may_hold_header(self) -> bool:
         """Tell whether the first line that is not blank is the header: blank lines above it may fill whole splits."""
         start = self.counts.start
-        return self.form.header and (start == 0 or start < self.form.blank_bytes)
+        return bool(self.form.header) and (start == 0 or start < self.form.blank_bytes)
 
     def _is_row(self, line: str) -> bool:
         if not line or line.isspace():
@@ -149,7 +150,7 @@ def split_lines(text: bytes) -> list[str]:
     return text.decode('latin-1').split('\n')[:-1]
 
 
-def parse_or_reject(lines: list[str], kind: Kind, form: RowFormat,
+def parse_or_reject(lines: list[str], kind: Kind, form: RowOptions,
                     encoding: Encoding | None = None) -> tuple[Block | None, list[tuple[int, RowError]]]:
     """Parse lines: (Block or None, list of (position, RowError)); see `read_or_reject`."""
     def parse(rows: range) -> Block:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import RowError
 from mr_elm.rows.arrow_arrays import from_flags, to_texts
 from mr_elm.rows.columns import MISSING_TEXTS, TextColumn
-from mr_elm.rows.formats import RowError
 from mr_elm.rows.text import quote
 from mr_elm.typing import Floats
 

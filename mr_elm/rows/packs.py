@@ -17,9 +17,9 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_blocks import FACTS, from_batch, read_facts, to_batch, write_facts
 from mr_elm.rows.blocks import Block, RowCounts, take_rows
 from mr_elm.rows.encoded_rows import EncodedRows
-from mr_elm.rows.formats import RowFormat, RowOptions
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import find_usable
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parquet_rows import PARQUET, ParquetParts
 from mr_elm.rows.parts import Source, number_labels, refuse_damage
 
@@ -94,11 +94,11 @@ class PackParts(ParquetParts):
         """Open the file to be read by whole row groups."""
         return import_module('pyarrow.parquet').ParquetFile(source, page_checksum_verification=True)
 
-    def choose_format(self, options: RowOptions, folders: Sequence[tuple[str, str]]) -> RowFormat:
-        """Return the RowFormat: a pack says the rest itself."""
-        return RowFormat.of('packed', options)
+    def choose_format(self, options: RowOptions, folders: Sequence[tuple[str, str]]) -> RowOptions:
+        """Return the RowOptions: a pack says the rest itself."""
+        return options.decide('packed')
 
-    def read(self, numbers: Sequence[int], form: RowFormat, block_rows: int) -> Iterator[tuple[int, Any]]:
+    def read(self, numbers: Sequence[int], form: RowOptions, block_rows: int) -> Iterator[tuple[int, Any]]:
         """Yield the block of each row group. Raises DataFormatError when one is damaged."""
         facts = read_facts(self.file.metadata.metadata)
         for number in numbers:
@@ -110,7 +110,7 @@ class PackParts(ParquetParts):
             yield number, block
 
 
-def fit_labels(block: Block, form: RowFormat, place: str) -> Block:
+def fit_labels(block: Block, form: RowOptions, place: str) -> Block:
     """Read classes as targets where these are wanted. Raises DataFormatError when rows were packed for another task."""
     if form.ignore_label or not block.labelled:
         return block
@@ -129,7 +129,7 @@ class PackReader:
 
     rejected = ()
 
-    def __init__(self, form: RowFormat, file: str = '', start: int = 0, **_: object) -> None:
+    def __init__(self, form: RowOptions, file: str = '', start: int = 0, **_: object) -> None:
         self.form = form
         self.counts = RowCounts(file, start)
         self.row_lines = range(0)

@@ -6,8 +6,8 @@ from typing import Any
 from mr_elm.rows.arrow_columns import BatchMaker
 from mr_elm.rows.arrow_schema import ArrowSchema, choose_format
 from mr_elm.rows.blocks import BLOCK_ROWS
-from mr_elm.rows.formats import RowFormat, RowOptions
 from mr_elm.rows.kinds import Kind
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parts import Batch, BatchReader, Source, refuse_damage
 
 # bytes of each column that are read at a time: less than a row group, which is fetched whole from elsewhere
@@ -33,11 +33,11 @@ class ParquetParts:
         return import_module('pyarrow.parquet').ParquetFile(
             source, page_checksum_verification=True, pre_buffer=not is_path, buffer_size=BUFFER if is_path else 0)
 
-    def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:
+    def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowOptions:
         """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
         return choose_format('parquet', ArrowSchema(self.schema, self.name, folders), options)
 
-    def read(self, numbers: Sequence[int], form: RowFormat, block_rows: int) -> Iterator[tuple[int, Batch]]:
+    def read(self, numbers: Sequence[int], form: RowOptions, block_rows: int) -> Iterator[tuple[int, Batch]]:
         """Yield the rows of row groups; see `Parts`."""
         maker = BatchMaker(ArrowSchema(self.schema, self.name, form.folders), form)
         groups = ((number, self.read_group(number, maker.columns, block_rows)) for number in numbers)

@@ -16,7 +16,7 @@ from typing import Any
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch, write_facts
 from mr_elm.rows.blocks import Block, RejectedRow, RowCounts, widen
-from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parts import refuse_damage
 from mr_elm.rows.split_lines import count_chunks
 from mr_elm.store import replace_file
@@ -61,10 +61,10 @@ class RowKeeper:
 class KeptRows:
     """Read the records of a split; the same interface as the reader that has read it first.
 
-    form : RowFormat. count : called with the bytes of the input that each record stands for.
+    form : RowOptions. count : called with the bytes of the input that each record stands for.
     """
 
-    def __init__(self, form: RowFormat, file: str, start: int, count: Callable[[int], object]) -> None:
+    def __init__(self, form: RowOptions, file: str, start: int, count: Callable[[int], object]) -> None:
         self.form, self.count = form, count
         self.counts = RowCounts(file, start)
         self.rejected: list[RejectedRow] = []
@@ -156,4 +156,4 @@ def open_kept(records: Iterable[bytes], files: list[dict], count: Callable[[int]
     whole = map(read_record, records)
     for (number, start, length), some in groupby(whole, lambda record: record[0]['split']):
         file = files[number]
-        yield number, length, KeptRows(RowFormat.from_json(file['format']), file['path'], start, count), some
+        yield number, length, KeptRows(RowOptions.from_json(file['format']), file['path'], start, count), some

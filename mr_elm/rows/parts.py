@@ -11,13 +11,13 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, one_line
+from mr_elm.errors import DataFormatError, RowError, one_line
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject, take_rows
 from mr_elm.rows.columns import Table
 from mr_elm.rows.csv_rows import check_label
 from mr_elm.rows.encoding import Encoding, encode_table
-from mr_elm.rows.formats import RowError, RowFormat, RowOptions
 from mr_elm.rows.labels import check_target, find_usable, read_numbers
+from mr_elm.rows.options import RowOptions
 
 Source = Any  # path of a file of this machine, or an open file that can seek
 
@@ -34,10 +34,10 @@ class Parts(Protocol):
     def n_rows(self) -> int | None:
         """Return the rows of all parts, or None where the file does not say."""
 
-    def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowFormat:
-        """Decide how the rows are read; folders : see `RowFormat`. Raises DataFormatError."""
+    def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowOptions:
+        """Decide how the rows are read; folders : see `RowOptions`. Raises DataFormatError."""
 
-    def read(self, numbers: Sequence[int], form: RowFormat, block_rows: int) -> Iterator[tuple[int, 'Batch']]:
+    def read(self, numbers: Sequence[int], form: RowOptions, block_rows: int) -> Iterator[tuple[int, 'Batch']]:
         """Yield the rows of neighbouring parts, block_rows together, and the number of the part where they end.
 
         Raises DataFormatError when a part is damaged.
@@ -87,7 +87,7 @@ def find_cuts(n_bytes: int, sizes: Sequence[int]) -> list[int]:
     return [n_bytes * end // ends[-1] for end in ends[:-1]]
 
 
-def read_parts(source: Source, parts: Parts, form: RowFormat, split: tuple[int, int],
+def read_parts(source: Source, parts: Parts, form: RowOptions, split: tuple[int, int],
                block_rows: int = BLOCK_ROWS) -> Iterator[tuple[int, Batch]]:
     """Yield the batches of the parts that begin in a split (start, length), and how many bytes are new with each."""
     n_bytes, (start, length) = measure(source), split
@@ -103,7 +103,7 @@ def read_parts(source: Source, parts: Parts, form: RowFormat, split: tuple[int, 
 class BatchReader:
     """Turn the batches of one split into blocks; the same interface as `LineReader`, where lines are rows."""
 
-    def __init__(self, form: RowFormat, file: str = '', start: int = 0, stop: bool = True,
+    def __init__(self, form: RowOptions, file: str = '', start: int = 0, stop: bool = True,
                  encoding: Encoding | None = None, **_: object) -> None:
         self.form, self.stop, self.encoding = form, stop, encoding
         self.counts = RowCounts(file, start)
@@ -155,14 +155,14 @@ def drop_rows(block: Block, rows: np.ndarray) -> Block:
     return replace(kept, names=tuple(block.names[code] for code in used), codes=codes.astype(np.int32))
 
 
-def number_labels(block: Block, form: RowFormat) -> Block:
+def number_labels(block: Block, form: RowOptions) -> Block:
     """Read the labels of a regression that stand there as text."""
     if not form.numeric_labels or block.codes is None:
         return block
     return Block(block.X, weights=block.weights, targets=read_numbers(block.names)[block.codes])
 
 
-def find_errors(block: Block, form: RowFormat) -> dict[int, RowError]:
+def find_errors(block: Block, form: RowOptions) -> dict[int, RowError]:
     """Return why rows cannot be used: row -> the first reason."""
     errors: dict[int, RowError] = {}
     for find in (find_bad_labels, find_bad_targets, find_bad_weights, find_bad_values):
@@ -171,7 +171,7 @@ def find_errors(block: Block, form: RowFormat) -> dict[int, RowError]:
     return errors
 
 
-def find_bad_labels(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:
+def find_bad_labels(block: Block, form: RowOptions) -> Iterator[tuple[int, RowError]]:
     """Yield (row, error) where a label is missing or cannot be one."""
     if block.codes is None:
         return
@@ -184,7 +184,7 @@ def find_bad_labels(block: Block, form: RowFormat) -> Iterator[tuple[int, RowErr
             yield from ((row, error) for row in np.flatnonzero(block.codes == code).tolist())
 
 
-def find_bad_targets(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:
+def find_bad_targets(block: Block, form: RowOptions) -> Iterator[tuple[int, RowError]]:
     """Yield (row, error) where a target is missing or not finite."""
     if block.targets is None:
         return
@@ -196,7 +196,7 @@ def find_bad_targets(block: Block, form: RowFormat) -> Iterator[tuple[int, RowEr
             yield row, error
 
 
-def find_bad_weights(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:
+def find_bad_weights(block: Block, form: RowOptions) -> Iterator[tuple[int, RowError]]:
     """Yield (row, error) where a weight is not a positive number."""
     if block.weights is None:
         return
@@ -206,7 +206,7 @@ def find_bad_weights(block: Block, form: RowFormat) -> Iterator[tuple[int, RowEr
         yield row, RowError(reason, f'the weight is {weight}')
 
 
-def find_bad_values(block: Block, form: RowFormat) -> Iterator[tuple[int, RowError]]:
+def find_bad_values(block: Block, form: RowOptions) -> Iterator[tuple[int, RowError]]:
     """Yield (row, error) where a feature of a matrix is missing or not finite."""
     if isinstance(block.X, Table):
         return

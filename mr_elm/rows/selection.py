@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.formats import RowOptions
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import find_repeated
 
 SHOWN = 50  # names in a message

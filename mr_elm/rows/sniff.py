@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.foreign import name_binary, name_text
-from mr_elm.rows.formats import RowFormat, RowOptions
 from mr_elm.rows.kinds import find_kind, guess_kind
 from mr_elm.rows.lines import BYTE_ORDER_MARK, split_chunk
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.split_lines import CHUNK
 
 LINES = 200
@@ -38,8 +38,8 @@ def count_blank(chunk: bytes, first: bool) -> int:
     return text.rfind('\n', 0, begin) + 1
 
 
-def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0) -> RowFormat:
-    """Decide the RowFormat of a file.
+def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0) -> RowOptions:
+    """Decide the RowOptions of a file.
 
     lines : its first lines, without blank ones. blank_bytes : of the blank lines above them.
     options : RowOptions of the command line.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mr_elm.rows.encoding import Encoding
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import LineReader
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parsed_rows import ParsedRows
 from mr_elm.rows.parts import read_parts
 from mr_elm.rows.split_lines import count_chunks
@@ -44,14 +44,14 @@ class SplitReader:
     def make_reader(self, number: int, start: int) -> Any:
         """Return the reader of a split, which accounts for its lines in `counts`."""
         file = self.plan['files'][number]
-        form = RowFormat.from_json(file['format'])
+        form = RowOptions.from_json(file['format'])
         return (find_kind(form.kind).reader or LineReader)(
             form, file=file['path'], start=start, stop=self.stop, block_rows=self.block_rows, encoding=self.encoding)
 
     def read(self, number: int, start: int, length: int, count: Count) -> Iterator[Any]:
         """Yield the chunks of whole lines of a split, or its batches where rows are no lines."""
         file = self.plan['files'][number]
-        form = RowFormat.from_json(file['format'])
+        form = RowOptions.from_json(file['format'])
         kind = find_kind(form.kind)
         if not kind.magic:
             yield from count_chunks(read_lines(file, start, length), count)

@@ -7,8 +7,8 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block, RowCounts
-from mr_elm.rows.formats import RowFormat, RowOptions
 from mr_elm.rows.kinds import Kind
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 
 BLOCK = 'block'
@@ -29,7 +29,7 @@ class WireReader:
 
     rejected = ()
 
-    def __init__(self, form: RowFormat, file: str = '', start: int = 0, **_: object) -> None:
+    def __init__(self, form: RowOptions, file: str = '', start: int = 0, **_: object) -> None:
         self.form = form
         self.counts = RowCounts(file, start)
         self.packing: list[dict] = []
@@ -71,8 +71,8 @@ def recognise(lines: list[str]) -> bool:
 
 
 def choose_format(lines: list[str], path: str, options: RowOptions) -> Any:
-    """Return the RowFormat, which the lines have no say in."""
-    return RowFormat.of('wire', options)
+    """Return the RowOptions, which the lines have no say in."""
+    return options.decide('wire')
 
 
 KIND = Kind(choose_format, recognise, reader=WireReader)

@@ -98,7 +98,7 @@ class Summary:
             return count_from_0(feature)
         if self.sparse:
             return str(feature + 1)
-        special = {self.input['label_column'], self.input['weight_column'], *self.input.get('target_columns', ())}
+        special = {self.input.get('label_column', 0), self.input.get('weight_column'), *self.input.get('targets', ())}
         columns = self.input.get('positions') or [j for j in range(feature + len(special) + 1) if j not in special]
         return str(columns[feature] + 1)
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, UnsuitableWarning
+from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
 from mr_elm.rows.columns import MISSING, Values
 from mr_elm.rows.encoding import CATEGORY, Column, Encoding
-from mr_elm.rows.formats import MAX_CATEGORIES, RowError
+from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.rows.text import quote
 from mr_elm.typing import Floats
 

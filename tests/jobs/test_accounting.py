@@ -3,12 +3,12 @@ import pytest
 
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.wire import make_key
 
 SIZE = 100
-PLAN = InputPlan([InputFile(path, SIZE, RowFormat('csv', n_columns=3)) for path in ('/d/a.csv', '/d/b.csv')])
+PLAN = InputPlan([InputFile(path, SIZE, RowOptions('csv', n_columns=3)) for path in ('/d/a.csv', '/d/b.csv')])
 
 
 def counts(lines=10, used=None, rejected=None, **others):

@@ -9,8 +9,8 @@ import pytest
 
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import InputPlan, plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.splits import plan_splits
 
 TABLE = ('--label-column', 'kind', '--encode', 'auto')

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from mr_elm.machines.gathering import GatheredRows, expand_on_disk, gather_to_file
 from mr_elm.machines.kernel import ColumnsTask
 from mr_elm.rows.blocks import Block
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import PackWriter
 from mr_elm.rows.wire import WireProtocol, split_key
 from mr_elm.sparse import count_bytes

@@ -6,10 +6,10 @@ import os
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.hdfs import open_web_hdfs
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.listing import expand_patterns
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.split_lines import read_split
 from mr_elm.rows.splits import plan_splits
 from mr_elm.rows.storage import RemoteStore

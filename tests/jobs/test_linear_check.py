@@ -26,8 +26,8 @@ from mr_elm.estimators import (
 from mr_elm.machines import linear_check
 from mr_elm.machines.linear_check import find_errors, sample_labelled
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 
 FAILING = [ESVMClassifier(n_hidden=300), ESVMClassifier(n_hidden=300, scale='none'), ELMClassifier(n_hidden=300),
            OELMClassifier('sigmoid', n_hidden=30), SparseELMClassifier(), SphereSVMClassifier(),

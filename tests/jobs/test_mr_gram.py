@@ -9,8 +9,8 @@ from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.splits import plan_splits
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.store import save_arrays

@@ -7,8 +7,8 @@ import pytest
 from mr_elm.engines import make_engine
 from mr_elm.engines.mrjob_private import shell_proof
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.splits import find_file, plain_path
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, as_meant

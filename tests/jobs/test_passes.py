@@ -16,8 +16,8 @@ from mr_elm.engines.embedded import Embedded
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.passes.data_set import DataSet, whole_descriptions
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import demand_unchanged, plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.streaming.mr_stats import MRStats
 
 FEW = ['--hidden', '4']

@@ -5,8 +5,8 @@ from mr_elm.drivers import gram_job, pesvm
 from mr_elm.engines import make_engine
 from mr_elm.errors import AccountingError
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 
 
 def test_the_list_of_skipped_rows_does_not_outlive_its_model(elm, write, tmp_path):

@@ -8,8 +8,8 @@ from mr_elm.engines import make_engine
 from mr_elm.errors import DataFormatError
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 
 N = 400
 

@@ -20,8 +20,8 @@ from mr_elm.errors import AccountingError
 from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.finished import Finished
 from mr_elm.passes.sum_tree import SumTree, plan_sums
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.splits import plan_splits
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_sum import MRSum

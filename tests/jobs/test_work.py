@@ -9,8 +9,8 @@ import pytest
 
 from mr_elm.engines.progress import Reporter
 from mr_elm.passes.work import Work, key_of, this_driver
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_stats import MRStats
 

@@ -4,12 +4,12 @@ import pytest
 from reference import rows as twin
 
 from mr_elm.rows import csv_rows
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.lines import LineReader
+from mr_elm.rows.options import RowOptions
 
 
 def read(lines, stop=False, **form):
-    reader = LineReader(RowFormat('csv', **form), stop=stop)
+    reader = LineReader(RowOptions('csv', **{'delimiter': ',', 'decimal': '.', **form}), stop=stop)
     return reader, list(reader.blocks(['\n'.join(lines).encode()]))
 
 
@@ -106,7 +106,7 @@ def test_labels_of_a_regression_are_numbers(label, good):
 
 
 def test_a_label_of_other_bytes_than_utf_8_is_refused():
-    reader = LineReader(RowFormat('csv', n_columns=2), stop=False)
+    reader = LineReader(RowOptions('csv', ',', '.', n_columns=2), stop=False)
     assert list(reader.blocks([b'caf\xe9,1\n'])) == []
     assert reader.rejected[0].reason == 'bad label' and reader.rejected[0].line.encode('latin-1') == b'caf\xe9,1'
 

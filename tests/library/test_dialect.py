@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import UnsuitableWarning
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.lines import LineReader
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.sniff import sniff, take_first_lines
 
 RNG = np.random.default_rng(0)
@@ -62,7 +62,7 @@ def write(table, delimiter=',', header=True):
 
 
 def decide(data, **options):
-    """Decide how bytes are read, as text and numbers: (RowFormat, what was warned of)."""
+    """Decide how bytes are read, as text and numbers: (RowOptions, what was warned of)."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
         lines, blank = take_first_lines([data])
@@ -168,16 +168,15 @@ def test_one_shifted_row_changes_nothing():
 
 
 def test_a_file_of_the_training_is_read_as_it_was_there():
-    like = {'kind': 'csv', 'delimiter': ';', 'decimal': ',', 'header': True, 'n_columns': 3, 'charset': None,
-            'styles': [[0, '$', '', '.']]}
+    trained = RowOptions('csv', ';', ',', header=True, n_columns=3, styles=((1, '$', '', '.'),))
     data = b'y;a;b\n1;$2;3\n'
-    form, said = decide(data, like=like)
+    form, said = decide(data, trained=trained)
     assert (form.delimiter, form.decimal, form.header, form.styles, said) == (';', ',', True, ((1, '$', '', '.'),), [])
-    form, _ = decide(b'y,a,b\n1,2,3\n', like=like)  # it does not fit
+    form, _ = decide(b'y,a,b\n1,2,3\n', trained=trained)  # it does not fit
     assert (form.delimiter, form.decimal) == (',', '.')
 
 
 def test_a_table_that_does_not_tell_is_asked_about():
     form, said = decide(b'a,b\nc,d\ne,f\n')
     assert not form.header and len(said) == 1 and '--header yes' in said[0]
-    assert decide(b'a,b\nc,d\ne,f\n', header='yes')[1] == []
+    assert decide(b'a,b\nc,d\ne,f\n', header=True)[1] == []

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.errors import DataFormatError, UnsuitableWarning
+from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
 from mr_elm.rows.columns import MISSING_TEXTS, CodedColumn, NumberColumn, Table, TextColumn, stack_tables
 from mr_elm.rows.encoding import Column, Encoding
-from mr_elm.rows.formats import RowError
 from mr_elm.sums.values import MAX_VALUES, ColumnValues, choose_column, choose_encoding
 
 CITIES = ['Oslo', '', 'Rome', 'Oslo', 'Bern', 'NA', 'Rome', 'Oslo']

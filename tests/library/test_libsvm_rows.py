@@ -5,13 +5,13 @@ import scipy.sparse as sp
 from reference import rows as twin
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.libsvm_rows import parse
 from mr_elm.rows.lines import LineReader
+from mr_elm.rows.options import RowOptions
 
 
 def read(lines, stop=False, block_rows=4096, **form):
-    reader = LineReader(RowFormat('libsvm', **form), stop=stop, block_rows=block_rows)
+    reader = LineReader(RowOptions('libsvm', **form), stop=stop, block_rows=block_rows)
     return reader, list(reader.blocks([('\n'.join(lines)).encode()]))
 
 
@@ -58,7 +58,7 @@ def test_odd_but_good_rows_are_read(line, label, pairs):
 
 def test_good_rows_are_parsed_all_at_once():
     """Each row begins its indices anew; a refusal of all would let every line be parsed alone."""
-    block = parse(['1 5:1 9:2', '2 2:3', '1 2:4 3:5', '2', '1 1:6'], RowFormat('libsvm'))
+    block = parse(['1 5:1 9:2', '2 2:3', '1 2:4 3:5', '2', '1 1:6'], RowOptions('libsvm'))
     assert pairs_of(block) == [{5: 1, 9: 2}, {2: 3}, {2: 4, 3: 5}, {}, {1: 6}]
 
 

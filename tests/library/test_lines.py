@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.lines import LineReader, group_lines, split_chunk
+from mr_elm.rows.options import RowOptions
 
-FORM = RowFormat('csv', n_columns=3)
+FORM = RowOptions('csv', ',', '.', n_columns=3)
 
 
 def read(data, form=FORM, start=0, chunk=1 << 20, **options):
@@ -52,19 +52,19 @@ def test_a_byte_order_mark_in_mid_file_is_never_dropped_whatever_the_split():
 
 @pytest.mark.parametrize('above', [b'', b'\n', b' \r\n\n'])
 def test_the_header_is_the_first_line_that_is_not_blank(above):
-    reader, blocks = read(above + b'label,x,y\na,1,2\n', RowFormat('csv', n_columns=3, header=True))
+    reader, blocks = read(above + b'label,x,y\na,1,2\n', RowOptions('csv', ',', '.', n_columns=3, header=True))
     assert rows_of(blocks) == [('a', 1, 2)]
     assert (reader.counts.headers, reader.counts.blank) == (1, above.count(b'\n'))
 
 
 def test_only_the_split_at_the_start_of_a_file_has_its_header():
-    reader, blocks = read(b'a,1,2\nb,3,4\n', RowFormat('csv', n_columns=3, header=True), start=50)
+    reader, blocks = read(b'a,1,2\nb,3,4\n', RowOptions('csv', ',', '.', n_columns=3, header=True), start=50)
     assert len(rows_of(blocks)) == 2 and reader.counts.headers == 0
 
 
 @pytest.mark.parametrize('start, headers', [(0, 1), (1, 1), (49, 1), (50, 0), (51, 0)])
 def test_blank_lines_above_the_header_may_fill_whole_splits(start, headers):
-    form = RowFormat('csv', n_columns=3, header=True, blank_bytes=50)
+    form = RowOptions('csv', ',', '.', n_columns=3, header=True, blank_bytes=50)
     reader, blocks = read(b'\n\n' + b'label,x,y\n' * headers + b'a,1,2\n', form, start)
     assert rows_of(blocks) == [('a', 1, 2)] and reader.counts.headers == headers
 
@@ -90,7 +90,8 @@ def test_skipping_keeps_exactly_the_good_rows_of_a_mixed_block():
 def test_weights_stay_with_their_rows_where_others_are_left_out():
     weights = np.random.default_rng(1).permutation(100) + 1.0
     lines = [b'%d,%g,%s' % (i % 3, weight, b'x' if i % 7 == 3 else b'%d' % i) for i, weight in enumerate(weights)]
-    _, blocks = read(b'\n'.join(lines), RowFormat('csv', n_columns=3, weight_column=1), stop=False, block_rows=64)
+    form = RowOptions('csv', ',', '.', n_columns=3, weight_column=1)
+    _, blocks = read(b'\n'.join(lines), form, stop=False, block_rows=64)
     good = np.flatnonzero(np.arange(100) % 7 != 3)
     assert rows_of(blocks) == [(str(i % 3), i) for i in good]
     assert np.concatenate([block.weights for block in blocks]).tolist() == weights[good].tolist()

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.split_lines import read_stream
 from mr_elm.rows.split_reader import SplitReader
 from mr_elm.rows.splits import plan_splits
@@ -77,11 +77,11 @@ def test_any_encoding_is_read_where_it_is_named(charset, tmp_path):
 
 
 def test_a_model_keeps_the_encoding_of_its_rows(tmp_path):
-    path, like = tmp_path / 'rows.csv', {'kind': 'csv', 'charset': 'cp1252'}
+    path, trained = tmp_path / 'rows.csv', RowOptions('csv', charset='cp1252')
     path.write_bytes(TEXT.encode('cp1252'))
-    assert read(path, like=like)[0][1] == 'süß'
+    assert read(path, trained=trained)[0][1] == 'süß'
     path.write_bytes(TEXT.encode())  # where it does not fit
-    assert read(path, like=like)[0][1] == 'süß'
+    assert read(path, trained=trained)[0][1] == 'süß'
 
 
 def test_bytes_that_are_no_text_of_the_named_encoding_are_refused(tmp_path):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.encoded_rows import EncodedRows
-from mr_elm.rows.formats import RowFormat
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import MAX_RECORD, PackParts, PackReader, PackWriter, count_record_rows, measure, sum_footer
 
 NAMES, CODES, WEIGHTS = ('x', 'ü z', '"\t\\'), np.array([1, 0, 2, 1, 1]), np.array([0.5, 1, 2, 1e300, 1e-300])
@@ -31,8 +31,8 @@ def write(path, blocks, dtype='float64', **facts):
 
 def read(path, **form):
     parts = PackParts(str(path), 'part-0')
-    blocks = [block for _, block in parts.read(range(len(parts.sizes)), RowFormat('packed', **form), 4096)]
-    return list(PackReader(RowFormat('packed')).blocks(blocks))
+    blocks = [block for _, block in parts.read(range(len(parts.sizes)), RowOptions('packed', **form), 4096)]
+    return list(PackReader(RowOptions('packed')).blocks(blocks))
 
 
 def shown(block):

@@ -5,15 +5,15 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.lines import LineReader
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parsed_rows import ParsedRows, read_records, write_record
 
-CSV = RowFormat('csv', header=True, n_columns=4, weight_column=3)
+CSV = RowOptions('csv', ',', '.', header=True, n_columns=4, weight_column=3)
 TEXTS = {
     'csv': (CSV, b'label,x,y,weight\ncitt\xc3\xa0,1,2.5,3\n\nb,-1e-300,4,0.5\nb,not a number,4,1\nb,0.1,1e22,2\n'),
-    'no labels': (RowFormat('csv', n_columns=2, label_column=None, labelled=False), b'1,2\n3,4\nx,6\n'),
-    'libsvm': (RowFormat('libsvm'), b'# one\n+1 2:1.5 9:2\n-1\n-1 1:7\n+1 0:bad\n'),
+    'no labels': (RowOptions('csv', ',', '.', n_columns=2, label_column=None, labelled=False), b'1,2\n3,4\nx,6\n'),
+    'libsvm': (RowOptions('libsvm'), b'# one\n+1 2:1.5 9:2\n-1\n-1 1:7\n+1 0:bad\n'),
 }
 
 
@@ -57,7 +57,7 @@ def test_the_bytes_of_the_text_are_counted_as_its_blocks_are_read(tmp_path):
 def test_sparse_rows_have_the_width_that_was_found_meanwhile(tmp_path):
     form, text = TEXTS['libsvm']
     read(form, tmp_path / 'rows', [text])
-    blocks, _ = read(RowFormat('libsvm', n_features=12), tmp_path / 'rows', text_is_not_read())
+    blocks, _ = read(RowOptions('libsvm', n_features=12), tmp_path / 'rows', text_is_not_read())
     assert {block.X.shape[1] for block in blocks} == {12}
 
 

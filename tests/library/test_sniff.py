@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.wire_rows import write_block
 
@@ -50,9 +50,9 @@ def test_a_line_with_bytes_of_zero_is_left_to_the_tasks_where_others_are_text():
             sniffed(data)
 
 
-@pytest.mark.parametrize('answer, header', [('yes', True), ('no', False)])
-def test_the_user_knows_better_whether_there_is_a_header(answer, header):
-    assert sniffed('1,2\n3,4\n', header=answer).header is header
+@pytest.mark.parametrize('answer', [True, False])
+def test_the_user_knows_better_whether_there_is_a_header(answer):
+    assert sniffed('1,2\n3,4\n', header=answer).header is answer
 
 
 @pytest.mark.parametrize('column, place', [(0, 0), (2, 2), (-1, 2), (-3, 0), ('1', 1), ('-1', 2), ('x', 0),
@@ -126,8 +126,8 @@ def test_of_lines_of_megabytes_three_are_enough():
 
 
 def test_a_format_survives_json():
-    form = RowFormat('csv', None, True, 5, 1, 2, numeric_labels=True)
-    assert RowFormat.from_json(form.to_json()) == form
+    form = RowOptions('csv', None, '.', header=True, n_columns=5, positions=(0, 4), numeric_labels=True)
+    assert RowOptions.from_json(form.to_json()) == form
 
 
 def test_names_that_are_numbers_make_a_header_when_the_label_alone_says_so():

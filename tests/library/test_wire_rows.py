@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.formats import RowFormat, RowOptions
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.sniff import sniff
 from mr_elm.rows.wire import WireProtocol, make_key
 from mr_elm.rows.wire_rows import WireReader, write_block
@@ -13,7 +13,7 @@ COUNTS = WireProtocol().write(make_key('counts', 0, 7), {'used': 3})
 
 
 def read(*lines, **place):
-    reader = WireReader(RowFormat('wire'), 'part-0', **place)
+    reader = WireReader(RowOptions('wire'), 'part-0', **place)
     return list(reader.blocks([b''.join(line + b'\n' for line in lines)])), reader
 
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mr_elm.errors import RowError
 from mr_elm.rows.columns import MISSING_TEXTS, TextColumn
 from mr_elm.rows.csv_rows import diagnose, parse_text
-from mr_elm.rows.formats import RowError, RowFormat
 from mr_elm.rows.number_styles import Style, find_style
+from mr_elm.rows.options import RowOptions
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 DECIMALS = st.from_regex(r'[+-]?([0-9]{1,22}(\.[0-9]{0,22})?|\.[0-9]{1,22})([eE][+-]?[0-9]{1,3})?', fullmatch=True)
@@ -26,7 +27,7 @@ def bits(number):
 @example(['9007199254740993', '-0.0', '1e22', '1e23', '8.988465674311582e307', '2.2250738585072014e-308'], '.')
 def test_a_number_is_the_nearest_float(texts, decimal):
     line = ';'.join(['a', *(text.replace('.', decimal) for text in texts)])
-    block = parse_text(f'{line}\n'.encode(), RowFormat('csv', ';', n_columns=len(texts) + 1, decimal=decimal))
+    block = parse_text(f'{line}\n'.encode(), RowOptions('csv', ';', decimal, n_columns=len(texts) + 1))
     assert list(map(bits, block.X[0].tolist())) == [bits(float(text)) for text in texts]
     column = TextColumn([text.replace('.', decimal) for text in texts], decimal)
     assert list(map(bits, column.numbers().tolist())) == [bits(float(text)) for text in texts]
@@ -35,7 +36,7 @@ def test_a_number_is_the_nearest_float(texts, decimal):
 @pytest.mark.parametrize('text', ['.', '-', '1e', '1e+', '--1', '1.2.3', 'inf', 'nan', '1_0', '0x1', '1e5.0', '1e400',
                                   '12a', '1 2', '１', '', 'nan(1)', '\xa01'])
 def test_anything_but_a_finite_number_is_refused(text):
-    form = RowFormat('csv', ';', n_columns=2)
+    form = RowOptions('csv', ';', '.', n_columns=2)
     with pytest.raises(ValueError):
         parse_text(f'a;{text}\n'.encode(), form)
     assert diagnose(f'a;{text}'.encode().decode('latin-1'), form).reason in ('not a number', 'nan or infinite')

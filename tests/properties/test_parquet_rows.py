@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from properties.texts import damage
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parts import read_parts
 
 PARQUET = find_kind('parquet')

@@ -17,8 +17,8 @@ from mr_elm.features.landmarks import rows_from_arrays
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.blocks import Block, encode_labels, take_rows
-from mr_elm.rows.formats import RowFormat
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import PackWriter
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram
@@ -52,7 +52,7 @@ def pack(block, size, numeric):
         for start in range(0, len(block), size):
             writer.write(take_rows(block, slice(start, start + size)))
         writer.close()
-        return path.read_bytes(), RowFormat('packed', numeric_labels=numeric)
+        return path.read_bytes(), RowOptions('packed', numeric_labels=numeric)
 
 
 def as_text(block, numeric):
@@ -61,7 +61,8 @@ def as_text(block, numeric):
     labels = list(map(repr, block.targets.tolist())) if numeric else [block.names[code] for code in block.codes]
     rows = [[label, *map(repr, [*weight, *row])]
             for label, weight, row in zip(labels, weights, dense(block.X).tolist(), strict=True)]
-    form = RowFormat('csv', n_columns=len(rows[0]), weight_column=1 if weights[0] else None, numeric_labels=numeric)
+    form = RowOptions('csv', ',', '.', n_columns=len(rows[0]), weight_column=1 if weights[0] else None,
+                      numeric_labels=numeric)
     return ''.join(','.join(row) + '\n' for row in rows).encode(), form
 
 

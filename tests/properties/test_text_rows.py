@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from properties.texts import damage, files
 from reference import rows as twin
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows import split_lines as splits
 from mr_elm.rows.columns import Table
-from mr_elm.rows.formats import RowError, RowFormat, RowOptions
 from mr_elm.rows.lines import LineReader, split_chunk
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.wire_rows import WireReader
 
@@ -25,14 +25,14 @@ columns = st.sampled_from([0, 0, 0, 0, 1, -1, 3, '0', '-2', 'a', 'y', ''])
 options = st.builds(
     RowOptions, kind=st.sampled_from(['auto', 'auto', 'csv', 'libsvm']),
     delimiter=st.sampled_from(['auto'] * 6 + [',', ' ', None, '"', '1']),
-    header=st.sampled_from(['auto', 'auto', 'auto', 'yes', 'no']), label_column=columns,
+    header=st.sampled_from([None, None, None, True, False]), label_column=columns,
     weight_column=st.none() | st.none() | columns, labelled=st.sampled_from([True, True, True, False]),
     ignore_label=st.booleans(), numeric_labels=st.booleans(), n_features=st.sampled_from([None, None, None, 1, 2, 12]),
     max_features=st.sampled_from([10_000_000, 10_000_000, 3]), ignore_extra=st.booleans())
 
 
 def sniffed(data, path, options):
-    """Return the RowFormat that the driver decides on, or None where it refuses the file."""
+    """Return the RowOptions that the driver decides on, or None where it refuses the file."""
     try:
         lines, blank_bytes = take_first_lines(splits.read_stream(io.BytesIO(data), path))
         return sniff(lines, path, options, blank_bytes) if lines else None
@@ -102,7 +102,7 @@ def test_a_file_is_refused_or_every_line_is_accounted_for_however_it_is_cut(data
 
 @given(files, st.sampled_from([',', ';', '\t']), st.integers(2, 5))
 def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
-    rows, rejected, _ = read(data, RowFormat('csv', delimiter, n_columns=n_columns))
+    rows, rejected, _ = read(data, RowOptions('csv', delimiter, '.', n_columns=n_columns))
     lines = [line for line in split_chunk(data, True) if line and not line.isspace()]
     good, bad = twin.salvage(lambda line: twin.csv_row(line, delimiter, n_columns), lines)
     assert [line for _, _, line in rejected] == [lines[i] for i in bad]
@@ -114,8 +114,8 @@ def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
        st.sampled_from([None, None, 2]), st.booleans(), st.booleans())
 def test_rows_read_together_are_those_read_alone(data, delimiter, n_columns, label, weight, header, table):
     label, weight = (None if j is None or j >= n_columns else j for j in (label, weight))
-    form = RowFormat('csv', delimiter, n_columns=n_columns, label_column=label, weight_column=weight, header=header,
-                     table=table)
+    form = RowOptions('csv', delimiter, '.', n_columns=n_columns, label_column=label, weight_column=weight,
+                      header=header, encode='auto' if table else 'refuse')
     expected = read(data, form, block_rows=1)
     assert read(data, form) == expected
     assert read(data, form, stop=True)[1] == expected[1][:1]
@@ -124,7 +124,7 @@ def test_rows_read_together_are_those_read_alone(data, delimiter, n_columns, lab
 @given(files, st.sampled_from([3, 12, 10_000_000]))
 def test_libsvm_rows_are_those_of_a_slow_reader(data, max_features):
     data = data.translate(None, b'\x1c\x1d\x1e\x1f')  # these separate a label from its pairs, but not pairs
-    rows, rejected, _ = read(data, RowFormat('libsvm', max_features=max_features))
+    rows, rejected, _ = read(data, RowOptions('libsvm', max_features=max_features))
     lines = [line for line in split_chunk(data, True) if line and not line.isspace()]
     lines = [line for line in lines if not line.lstrip().startswith('#')]
     good, bad = twin.salvage(lambda line: twin.libsvm_row(line, max_features), lines)
@@ -151,7 +151,7 @@ def test_a_damaged_compressed_file_is_refused_or_read_whole(members, ending, dat
 @given(st.lists(st.sampled_from([b'block\t', b'counts\t', b'{"rows": 1}', b'1,1:AAAA', b'\n', b'[' * 5000])
                 | st.binary(max_size=9), max_size=6).map(b''.join))
 def test_text_that_is_no_line_of_the_wire_is_refused(data):
-    reader = WireReader(RowFormat('wire'), 'f')
+    reader = WireReader(RowOptions('wire'), 'f')
     try:
         assert sum(map(len, reader.blocks([data]))) == reader.counts.used == reader.counts.lines
     except DataFormatError as error:

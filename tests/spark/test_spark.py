@@ -22,8 +22,8 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.engines.spark import job, progress
 from mr_elm.engines.spark.session import choose_settings
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.formats import RowOptions
 from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.streaming.mr_stats import MRStats
 
 MANY_PASSES = 'passes', 'conjugate gradients'

@@ -1,0 +1,288 @@
+"""Say how rows are written: what the user asked, what a training had, and what was decided of a file."""
+import argparse
+import codecs
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from mr_elm.errors import one_line
+from mr_elm.rows.text import read_exact
+
+# name -> module; csv stands last, it takes what no other kind recognises
+KINDS = {
+    'parquet': 'mr_elm.rows.parquet_rows',
+    'arrow': 'mr_elm.rows.arrow_rows',
+    'packed': 'mr_elm.rows.packs',
+    'wire': 'mr_elm.rows.wire_rows',
+    'libsvm': 'mr_elm.rows.libsvm_rows',
+    'csv': 'mr_elm.rows.csv_format',
+}
+MAX_FEATURES = 10_000_000
+MAX_CATEGORIES = 100  # values of a column that have a feature of their own
+# what pandas, R, SQL and Python write where a value is missing; `none` and `na` are words, so they are classes
+MISSING_LABELS = ('', 'NA', '<NA>', 'NaN', 'nan', 'NAN', '-nan', 'null', 'NULL', 'None')
+HEADERS = {'auto': None, 'yes': True, 'no': False}
+ColumnPlace = Any  # a name or a position; what was decided is a position alone
+OF_LABELS = ('labelled', 'ignore_label', 'numeric_labels', 'labels_separator', 'missing_labels')
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """Say how rows are written: what is known before a file was looked at, or, once it was, all that was decided.
+
+    What is 'auto' or None is found in the file. Columns are names, or positions from 0, negative from the end; in what
+    was decided they are positions alone.
+
+    kind : a name in KINDS.
+    delimiter : one character, or None for runs of white space (csv). decimal : the decimal point (csv).
+    header : whether the first line names the columns (csv). charset : the encoding of text, None for UTF-8.
+    label_column, weight_column : None where rows have none.
+    labelled : whether rows carry a label. ignore_label : pass over the label, whatever it is (prediction).
+    numeric_labels : whether a label must be a finite number (regression).
+    targets : the columns of several targets. labels_separator : what stands between the labels of a row.
+    missing_labels : texts that stand for a missing label, None for MISSING_LABELS.
+    columns, drop : the only features, and columns that are none; None where the user said nothing.
+    n_features : width that rows must have or fit in. max_features : largest index believed (libsvm).
+    ignore_extra : drop features beyond n_features instead of rejecting the row (libsvm).
+    encode : auto, or refuse: text where a number belongs, and missing values, are then bad rows.
+    encoding : Encoding of the rows, None where it is yet to be chosen, or there is none.
+    max_categories : values of a category that have a feature of their own.
+    names, label_name, weight_name, target_names : what the columns of features, label, weight and targets are called
+        in files with names.
+    positions : of the features in a file without names, None for all but label, weight and `dropped`.
+    dropped : columns that were left out; another file need not have them.
+    trained : how the file of a training was read; None where there was none.
+
+    Only decided: n_columns : fields a row, label and weight included. blank_bytes : bytes of the blank lines above the
+    first line that is not blank (csv). folders : (name, text) of the columns that the names of folders hold, as in
+    city=Oslo (parquet, arrow). styles : (position, prefix, suffix, thousands) of the columns whose numbers have a
+    `Style` (csv). idle : positions of the columns that are left out because they hold nothing (csv).
+    """
+
+    kind: str = 'auto'
+    delimiter: str | None = 'auto'
+    decimal: str = 'auto'
+    header: bool | None = None
+    charset: str | None = None
+    label_column: ColumnPlace = 0
+    weight_column: ColumnPlace = None
+    labelled: bool = True
+    ignore_label: bool = False
+    numeric_labels: bool = False
+    targets: tuple[ColumnPlace, ...] = ()
+    labels_separator: str | None = None
+    missing_labels: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    drop: tuple[str, ...] | None = None
+    n_features: int | None = None
+    max_features: int = MAX_FEATURES
+    ignore_extra: bool = False
+    encode: str = 'refuse'
+    encoding: Any = None
+    max_categories: int = MAX_CATEGORIES
+    names: tuple[str, ...] | None = None
+    label_name: str | None = None
+    weight_name: str | None = None
+    target_names: tuple[str, ...] | None = None
+    positions: tuple[int, ...] | None = None
+    dropped: tuple[str | int, ...] = ()
+    trained: 'RowOptions | None' = None
+    n_columns: int | None = None
+    blank_bytes: int = 0
+    folders: tuple[tuple[str, str], ...] = ()
+    styles: tuple[tuple[int, str, str, str], ...] = ()
+    idle: tuple[int, ...] = ()
+    __repr__ = one_line
+
+    @classmethod
+    def of_arguments(cls, args: argparse.Namespace, **known: Any) -> 'RowOptions':
+        """Make what the user asked for of the options that `add_row_arguments` and others add; `known` overrides."""
+        asked = {field.name: getattr(args, field.name) for field in fields(cls) if hasattr(args, field.name)}
+        asked['header'] = HEADERS[args.header]
+        if args.label_column is None:
+            asked['label_column'] = 0
+        if args.weight_column == 'none':
+            asked['weight_column'] = None
+        return cls(**asked | known)
+
+    def decide(self, kind: str, **decided: Any) -> 'RowOptions':
+        """Return how a file of a kind is read: as decided, and as was said of labels."""
+        return RowOptions(kind, **{name: getattr(self, name) for name in OF_LABELS} | decided)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was decided as a dictionary that JSON can hold, without what is usual."""
+        return {field.name: getattr(self, field.name) for field in fields(self)
+                if getattr(self, field.name) != field.default}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> 'RowOptions':
+        """Undo `to_json`."""
+        return cls(**{field.name: to_tuple(values[field.name]) for field in fields(cls) if field.name in values})
+
+    @property
+    def table(self) -> bool:
+        """Tell whether rows may hold text and missing values: they are read as a `Table`, to be encoded."""
+        return self.encode == 'auto' or self.encoding is not None
+
+    @property
+    def missing_texts(self) -> tuple[str, ...]:
+        """Return the texts that stand for a missing label; an empty label is missing whatever they are."""
+        return MISSING_LABELS if self.missing_labels is None else self.missing_labels
+
+    @cached_property
+    def missing_numbers(self) -> frozenset[Any]:
+        """Return the numbers that stand for a missing label: -1 does so where a file has -1.0."""
+        return frozenset(map(read_exact, self.missing_texts)) - {None}
+
+    @cached_property
+    def styles_by_column(self) -> dict[int, tuple[str, str, str]]:
+        """Return position -> (prefix, suffix, thousands) of the columns whose numbers have a style."""
+        return {position: signs for position, *signs in self.styles}  # type: ignore[misc]
+
+    @cached_property
+    def feature_names(self) -> dict[int, str]:
+        """Return position -> name of the columns that are features; empty where columns have no names (csv)."""
+        return dict(zip(self.feature_positions, self.names or (), strict=False))
+
+    @property
+    def label_columns(self) -> tuple[ColumnPlace, ...]:
+        """Return the label, or all targets."""
+        return self.targets or (() if self.label_column is None else (self.label_column,))
+
+    @property
+    def width(self) -> int:
+        """Count the columns that are features."""
+        return len(self.feature_positions)
+
+    @cached_property
+    def feature_positions(self) -> tuple[int, ...]:
+        """Return which column each feature is."""
+        if self.positions is not None:
+            return self.positions
+        return tuple(j for j in range(self.n_columns or 0) if j not in (*self.label_columns, self.weight_column))
+
+
+def to_tuple(value: Any) -> Any:
+    """Turn lists that come from JSON into tuples again."""
+    return tuple(map(to_tuple, value)) if isinstance(value, list) else value
+
+
+class AdvancedHelp(str):
+    """Hold the help of an option that `--help` leaves out and `--help-all` shows."""
+
+
+def add_stage_arguments(add: Callable) -> None:
+    """Add all that a stage must know of rows and labels. add : see `add_row_arguments`."""
+    for add_some in (add_row_arguments, add_task_argument, add_target_arguments, add_no_label_argument):
+        add_some(add)
+
+
+def add_row_arguments(add: Callable) -> None:
+    """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
+    add('--format', dest='kind', choices=('auto', *sorted(KINDS)), default='auto',
+        help=AdvancedHelp('how rows are written (default: detected from the file)'))
+    add('--delimiter', type=read_delimiter, default='auto', metavar='X',
+        help=AdvancedHelp('one character, or "space" for white space (default: detected from the file)'))
+    add('--decimal', choices=('auto', '.', ','), default='auto',
+        help=AdvancedHelp('the decimal point of a csv file (default: detected from the file)'))
+    add('--encoding', dest='charset', type=read_charset, metavar='NAME', help=AdvancedHelp(
+        'how text is encoded, such as latin-1 or cp1252 (default: UTF-8, or UTF-16 where the file begins so)'))
+    add('--header', choices=('auto', 'yes', 'no'), default='auto',
+        help=AdvancedHelp('whether the first line of a csv file names the columns (default: detected from the file)'))
+    add('--label-column', metavar='NAME|INDEX',
+        help="name or index of the label (default: 0 or the model's)")
+    add('--weight-column', metavar='NAME|INDEX',
+        help=AdvancedHelp('name or index of the column that says how often each row counts; `none` if the '
+                          'rows for a model that was trained with weights have none'))
+    add('--columns', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
+        'names or indexes of the only columns that are features (default: all, or those of the '
+        'model)'))
+    add('--drop', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
+        'names or indexes of columns that are not features (default: none, or those that the '
+        'training of the model left out)'))
+    add('--n-features', type=positive, metavar='D', help=AdvancedHelp(
+        'features of a row (default: detected from the file)'))
+    add('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
+        help=AdvancedHelp('largest index that libsvm text may have (default: %(default)s)'))
+    add('--missing-labels', type=read_texts, metavar='A,...', help=AdvancedHelp(
+        'texts that stand for a missing label, with which a row is bad; an empty label always is (default: '
+        f'{",".join(MISSING_LABELS[1:])}, or those of the model)'))
+    add('--bad-rows', choices=('stop', 'skip'), default='stop',
+        help='stop, or skip and count bad rows (default: %(default)s)')
+
+
+def add_task_argument(add: Callable) -> None:
+    """Add --task. add : see `add_row_arguments`."""
+    add('--task', choices=('classification', 'regression'), default='classification',
+        help='what the labels are (default: %(default)s)')
+
+
+def add_target_arguments(add: Callable) -> None:
+    """Add the options of several targets and of several labels. add : see `add_row_arguments`."""
+    add('--targets', type=read_columns, default=(), metavar='NAME,...', help=AdvancedHelp(
+        'regression: names or indexes of several targets, instead of --label-column'))
+    add('--labels-separator', type=read_separator, metavar='X', help=AdvancedHelp(
+        'classification: a row may have several labels, or none; X stands between them, such as ";"'))
+
+
+def add_no_label_argument(add: Callable) -> None:
+    """Add --no-label. add : see `add_row_arguments`."""
+    add('--no-label', action='store_true', help='the rows have no label')
+
+
+def add_encode_arguments(add: Callable) -> None:
+    """Add how text and missing values become features. add : see `add_row_arguments`."""
+    add('--encode', choices=('refuse', 'auto'), default='refuse',
+        help='auto: accept text and missing values (default: %(default)s)')
+    add('--max-categories', type=positive, default=MAX_CATEGORIES, metavar='K', help=AdvancedHelp(
+        '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the others '
+        'share one (default: %(default)s)'))
+
+
+def read_columns(text: str) -> tuple[str, ...]:
+    """Read a list of names or indexes of columns, as csv writes names that hold a comma."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    if not all(names) or not names:
+        raise argparse.ArgumentTypeError(f'expected names or indexes of columns, with commas between, found {text!r}')
+    return tuple(names)
+
+
+def read_texts(text: str) -> tuple[str, ...]:
+    """Read a list of texts, as csv writes them; one of them may be empty."""
+    return tuple(field.strip() for field in next(csv.reader([text], skipinitialspace=True)) or [''])
+
+
+def read_delimiter(text: str) -> str | None:
+    """Read --delimiter: one character, auto, or None for white space."""
+    character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
+    if character not in (None, 'auto') and (len(character) != 1 or not character.isascii() or character in '"\r\n'):
+        raise argparse.ArgumentTypeError(f'expected one character of ASCII but a quote, tab or space, found {text!r}')
+    return character
+
+
+def read_charset(text: str) -> str | None:
+    """Read the name of an encoding of text; None for UTF-8."""
+    try:
+        name = codecs.lookup(text).name
+        'a'.encode(name)
+    except (LookupError, ValueError):
+        raise argparse.ArgumentTypeError(f'expected the name of an encoding of text, such as latin-1, found {text!r}'
+                                         ) from None
+    return None if name in ('utf-8', 'ascii') else name
+
+
+def read_separator(text: str) -> str:
+    """Read --labels-separator: one character or more that are no white space."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f'expected a character that stands between labels, such as ";", found '
+                                         f'{text!r}')
+    return text.strip()
+
+
+def positive(text: str) -> int:
+    """Read a whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'expected a whole number above 0, found {text!r}')
+    return int(text)
