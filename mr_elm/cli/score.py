@@ -23,7 +23,7 @@ from mr_elm.cli.options import (
 from mr_elm.cli.rejected import name_rejected, write_rejected
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
-from mr_elm.drivers.compose import Layout
+from mr_elm.drivers.compose import TABLES, Layout, find_table
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ModelFormatError
 from mr_elm.machines.evaluation import Evaluation
@@ -41,8 +41,9 @@ def predict(argv: Sequence[str]) -> None:
     """Write predictions in input order."""
     parser = model_parser('predict', 'Write one line for each row, in input order: the predicted label, and what '
                           'you ask for beside it.')
-    parser.add_argument('-o', '--output', metavar='OUT', help='where to write the predictions, as Parquet if the name '
-                        'ends in .parquet; - is standard output (default if INPUT is -)')
+    parser.add_argument('-o', '--output', metavar='OUT', help='where to write the predictions, as a table with names '
+                        'of columns if the name ends in .csv, .tsv or .parquet; - is standard output (default if '
+                        'INPUT is -)')
     add_written_arguments(parser.add_argument)
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     parser.add_argument('--keep', type=read_columns, default=(), metavar='NAME,...', help=AdvancedHelp(
@@ -66,8 +67,8 @@ def predict(argv: Sequence[str]) -> None:
           give_target(args.output) as target):
         written = read_written(model, args)
         plan = plan_rows(args, rows_to_predict(model, args))
-        layout = Layout(written, args.keep, is_parquet(args.output))
-        if layout.keep or layout.parquet:
+        layout = Layout(written, args.keep, find_table(args.output))
+        if layout.keep or layout.table:
             accounts = compose.predict((path, model), plan, target, layout, engine, args.bad_rows)
         else:
             accounts = score.predict(path, plan, target, engine, written, args.bad_rows)
@@ -80,9 +81,9 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
     answers = args.inputs == [STANDARD]
     if args.output is None and not answers:
         parser.error('the following arguments are required: -o/--output')
-    if answers and (args.keep or is_parquet(args.output)):
-        parser.error('-: expected files for --keep and for an output in Parquet, standard input is answered line by '
-                     'line')
+    if answers and (args.keep or find_table(args.output)):
+        parser.error('-: expected files for --keep and for an output whose name ends in '
+                     f'.{", .".join(TABLES)}: standard input is answered line by line')
     args.output = args.output or STANDARD
     if args.output != STANDARD:
         return
@@ -90,11 +91,6 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
         parser.error('--resume: expected the name of a file after -o, standard output cannot be continued')
     if args.bad_rows == 'skip' and not answers:
         parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
-
-
-def is_parquet(output: str | None) -> bool:
-    """Tell whether an output is to be written as Parquet."""
-    return output is not None and output.endswith('.parquet')
 
 
 def read_written(model: Model, args: argparse.Namespace) -> Written:

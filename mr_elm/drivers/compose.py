@@ -1,4 +1,5 @@
-"""Write predictions as Parquet, and with columns of the input beside them, batch by batch when the job has ended."""
+"""Write predictions as a table, and with columns of the input beside them, batch by batch when the job has ended."""
+import csv
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ from mr_elm.rows.text import find_repeated
 
 BATCH = 1 << 16  # rows that are written together
 ARROW = ('parquet', 'arrow')  # kinds whose files have record batches
+DELIMITERS = {'csv': ',', 'tsv': '\t'}
+TABLES = ('parquet', *DELIMITERS)  # endings of names of outputs whose columns have names
 
 Columns = Mapping[str, Any]  # name -> list of text, or array of Arrow
 
@@ -35,12 +38,19 @@ Columns = Mapping[str, Any]  # name -> list of text, or array of Arrow
 class Layout:
     """Say what is written of each row.
 
-    written : what stands behind the label. keep : columns of the input, by name or position. parquet : or else text.
+    written : what stands behind the label. keep : columns of the input, by name or position.
+    table : one of TABLES, for columns with names; None for lines of text.
     """
 
     written: Written = Written()
     keep: Sequence[str] = ()
-    parquet: bool = False
+    table: str | None = None
+
+
+def find_table(output: str | None) -> str | None:
+    """Return the kind of table, one of TABLES, that the name of an output asks for; None for lines of text."""
+    ending = (output or '').lower().rpartition('.')[2]
+    return ending if ending in TABLES else None
 
 
 def predict(model: tuple[str, Model], plan: InputPlan, out: str, layout: Layout, engine: Engine,
@@ -51,22 +61,25 @@ def predict(model: tuple[str, Model], plan: InputPlan, out: str, layout: Layout,
     """
     path, trained = model
     kept = [find_columns(file, layout.keep) for file in plan.files]
-    if layout.parquet:
-        demand_parquet(out, [*layout.written.columns(trained), *kept[0]])
+    names = layout.written.columns(trained)
+    if layout.table:
+        demand_names(out, [*names, *kept[0]])
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         text = os.path.join(folder, 'predictions')
         accounts = score.predict(path, plan, text, engine, layout.written, bad_rows)
         with open(text, encoding='utf-8', newline='\n') as lines, write_file(out) as local:
             pieces = join_columns(lines, read_kept(plan, layout.keep, accounts) if layout.keep else None)
-            if layout.parquet:
-                write_parquet(local, pieces, layout.written.columns(trained), trained.numeric)
+            if layout.table == 'parquet':
+                write_parquet(local, pieces, names, trained.numeric)
+            elif layout.table:
+                write_csv(local, pieces, [*names, *kept[0]], len(names), DELIMITERS[layout.table])
             else:
                 write_text(local, pieces)
     return accounts
 
 
-def demand_parquet(path: str, names: Sequence[str]) -> None:
-    """Raise DataFormatError when Parquet with columns of these names cannot be written here."""
+def demand_names(path: str, names: Sequence[str]) -> None:
+    """Raise DataFormatError when a table cannot have columns of these names."""
     if clash := find_repeated(names):
         raise DataFormatError(f'{path}: expected columns of different names, --keep {clash[0]} has the name of a '
                               'column with predictions: write text, or rename the column')
@@ -171,9 +184,24 @@ def write_text(path: str, pieces: Iterator[tuple[list[str], Columns]]) -> None:
     """Write a line for each row: the prediction, then the columns that are kept, a tab before each."""
     with open(path, 'w', encoding='utf-8', newline='\n') as stream:
         for lines, columns in pieces:
-            kept = [values if isinstance(values, list) else values.to_pylist() for values in columns.values()]
-            stream.writelines('\t'.join([line, *('' if value is None else str(value) for value in row)]) + '\n'
-                              for line, *row in zip(lines, *kept, strict=True))
+            stream.writelines('\t'.join([line, *kept]) + '\n' for line, kept in zip_rows(lines, columns))
+
+
+def write_csv(path: str, pieces: Iterator[tuple[list[str], Columns]], names: Sequence[str], n_predicted: int,
+              delimiter: str) -> None:
+    """Write a line of names, then a line for each row; n_predicted : how many of the names are of predictions."""
+    with open(path, 'w', encoding='utf-8', newline='') as stream:
+        writer = csv.writer(stream, delimiter=delimiter, lineterminator='\n')
+        writer.writerow(names)
+        for lines, columns in pieces:
+            writer.writerows([*line.rsplit('\t', n_predicted - 1), *kept] for line, kept in zip_rows(lines, columns))
+
+
+def zip_rows(lines: Sequence[str], columns: Columns) -> Iterator[tuple[str, list[str]]]:
+    """Yield (prediction, texts of the columns that are kept) of each row."""
+    kept = [values if isinstance(values, list) else values.to_pylist() for values in columns.values()]
+    for line, *values in zip(lines, *kept, strict=True):
+        yield line, ['' if value is None else str(value) for value in values]
 
 
 def write_parquet(path: str, pieces: Iterator[tuple[list[str], Columns]], names: Sequence[str], numeric: bool) -> None:

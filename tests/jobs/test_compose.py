@@ -1,10 +1,12 @@
-"""predict writes Parquet, and copies columns of its input beside the predictions; rows that are left out stay out."""
+"""predict writes tables, and copies columns of its input beside the predictions; rows that are left out stay out."""
+import csv
 import gzip
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pandas import read_csv
 
 from mr_elm.drivers import compose
 
@@ -48,6 +50,18 @@ def test_parquet_holds_labels_and_scores_as_text_does(predict, path, model):
     assert found['label'].to_pylist() == [line[0] for line in lines]
     assert [list(row.values())[1:] for row in found.to_pylist()] == [list(map(float, line[1:])) for line in lines]
     assert pq.read_table(predict('labels.parquet', path)).column_names == ['label']
+
+
+@pytest.mark.parametrize(('name', 'delimiter'), [('said.csv', ','), ('SAID.TSV', '\t')])
+def test_text_with_names_holds_what_text_without_names_does(predict, path, table, name, delimiter):
+    words = (path, '--scores', '--keep', 'id,number')
+    lines = [line.split('\t') for line in predict('text', *words).read_text().splitlines()]
+    said = predict(name, *words)
+    with open(said, newline='') as stream:
+        names, *rows = csv.reader(stream, delimiter=delimiter)
+    assert names == ['label', 'score_high', 'score_low', 'score_mid', 'id', 'number']
+    assert rows == lines and [row[4] for row in rows] == table['id'].to_pylist()
+    assert read_csv(said, sep=delimiter)['score_low'].tolist() == [float(line[2]) for line in lines]
 
 
 @pytest.mark.parametrize('write', [pq.write_table, lambda table, path: pa.ipc.new_stream(path, table.schema),
@@ -125,10 +139,12 @@ def test_a_column_that_is_not_there_is_named_before_any_work(elm, model, path, t
     assert not (tmp_path / name).exists()
 
 
-def test_two_columns_of_parquet_cannot_have_one_name(elm, model, path, tmp_path):
+@pytest.mark.parametrize('ending', ['parquet', 'csv'])
+def test_two_columns_of_a_table_cannot_have_one_name(elm, model, path, tmp_path, ending):
     renamed = path.read_text().replace('id,', 'label,', 1)
     path.write_text(renamed)
-    done = elm('predict', model, path, '-o', tmp_path / 'said.parquet', '--drop', 'label,number', '--keep', 'label')
+    done = elm('predict', model, path, '-o', tmp_path / f'said.{ending}', '--drop', 'label,number',
+               '--keep', 'label')
     assert done.status == 1 and '--keep label has the name of a column with predictions' in done.err
 
 
@@ -139,7 +155,7 @@ def test_rows_without_names_or_positions_cannot_be_kept(elm, trained, write, lib
     assert done.status == 1 and 'expected csv, parquet or arrow rows for --keep, found libsvm' in done.err
 
 
-@pytest.mark.parametrize('words', [['-o', 'said.parquet'], ['--keep', 'id']])
+@pytest.mark.parametrize('words', [['-o', 'said.parquet'], ['-o', 'said.csv'], ['--keep', 'id']])
 def test_standard_input_is_answered_by_lines_only(elm, words):
     done = elm('predict', 'm.npz', '-', *words)
     assert done.status == 2 and 'expected files' in done.err
