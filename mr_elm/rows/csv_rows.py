@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import RowError
-from mr_elm.rows.arrow_arrays import from_array
+from mr_elm.rows.arrow_arrays import from_array, to_array
 from mr_elm.rows.blocks import Block
-from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values, read_texts
+from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values, read_texts
 from mr_elm.rows.labels import check_target, explain_missing, find_usable, is_missing, split_label
 from mr_elm.rows.number_styles import Style
 from mr_elm.rows.options import RowOptions
+from mr_elm.rows.split_lines import find_line_ends
 from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
@@ -87,17 +88,19 @@ def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
     """
     if b'"' not in text:
         return text if delimiter else re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
-    if delimiter and b'"' not in plain_quotes(delimiter).sub(b'', text):
+    if delimiter and quotes_enclose_fields(text, delimiter):
         return text
     lines = [split_fields(line, delimiter) for line in text.decode('latin-1').split('\n')[:-1]]
     return ''.join(join_fields(fields, delimiter or ' ') + '\n' for fields in lines).encode('latin-1')
 
 
-@cache
-def plain_quotes(delimiter: str) -> re.Pattern[bytes]:
-    """Return the pattern of a quoted field between two delimiters or line ends."""
-    d = re.escape(delimiter.encode())
-    return re.compile(rb'(?:(?<=' + d + rb')|(?<=\n)|\A)"(?:[^"\n]|"")*"(?=' + d + rb'|\n)')
+def quotes_enclose_fields(text: bytes, delimiter: str) -> bool:
+    """Tell whether each quote of whole lines begins or ends a field, or is one of two that stand for one in a field."""
+    letters = np.frombuffer(text, np.uint8)
+    quotes = np.flatnonzero(letters == ord('"'))
+    opening, closing = quotes[::2], quotes[1::2]
+    around = letters[np.concatenate([opening - 1, closing + 1])]  # before the first letter: the last one, a line end
+    return len(quotes) % 2 == 0 and bool(np.isin(around, list(f'{delimiter}\n"'.encode())).all())
 
 
 def parse(lines: list[str], form: RowOptions) -> Block:
@@ -112,21 +115,21 @@ def parse_text(text: bytes, form: RowOptions) -> Block:
     """
     if b'\0' in text:
         raise ValueError('binary data')
+    ends = find_line_ends(text)
     # pyarrow takes blank lines for rows of empty fields, which are no numbers
     if form.n_columns == 1 or (form.delimiter or ',').isspace():
         blank = BLANK_LINE.search(text) is not None
     else:
-        blank = form.table and (text.startswith(b'\n') or b'\n\n' in text)
+        blank = form.table and bool((np.diff(np.flatnonzero(ends), prepend=-1) == 1).any())
     if blank:
         raise ValueError('blank lines')
-    n_rows = text.count(b'\n')
     text = separate_plainly(text, form.delimiter)
     if text.startswith(codecs.BOM_UTF8):
         text = codecs.BOM_UTF8 + text  # pyarrow drops one
     if (form.n_columns or 0) > MANY_COLUMNS and not form.table:
         return parse_wide(text, form)
     columns = read_columns(text, form)
-    if columns.num_rows != n_rows:
+    if columns.num_rows != np.count_nonzero(ends):
         raise ValueError('pyarrow took several lines for one, or left a line out')
     X: Any = make_table(columns, form) if form.table else make_matrix(columns, form)
     weights = None if form.weight_column is None else check_weights(read_floats(columns, form.weight_column, form))
@@ -134,62 +137,71 @@ def parse_text(text: bytes, form: RowOptions) -> Block:
         return Block(X, weights=weights)
     if form.numeric_labels:
         return target_rows(X, [read_floats(columns, j, form) for j in form.label_columns], weights, form)
-    return label_rows(X, columns.column(str(form.label_column)).combine_chunks(), weights, form)
+    return label_rows(X, columns.column(str(form.label_column)), weights, form)
 
 
 def read_columns(text: bytes, form: RowOptions) -> Any:
-    """Read the columns that rows need as a pyarrow.Table, each named by its position.
+    """Read the columns that rows need as a pyarrow.RecordBatch, each named by its position.
 
-    Features that are plain numbers become float64, all else text without blanks around it. Raises pyarrow.ArrowInvalid,
-    a ValueError, where that cannot be.
+    Columns of plain numbers become float64, those of a table with nulls for missing ones, all else text without blanks
+    around it. Raises pyarrow.ArrowInvalid, a ValueError, where that cannot be.
     """
     arrow, csv, compute = map(import_module, ('pyarrow', 'pyarrow.csv', 'pyarrow.compute'))
     special = () if form.ignore_label else form.label_columns
-    plain = {*(() if form.table else form.feature_positions), *(special if form.numeric_labels else ())}
+    plain = {*(form.numbers if form.table else form.feature_positions), *(special if form.numeric_labels else ())}
     plain -= set(form.styles_by_column)
     wanted = sorted({*form.feature_positions, *special, *([] if form.weight_column is None else [form.weight_column])})
     names = list(map(str, range(form.n_columns or 0)))
-    table = csv.read_csv(
+    [columns] = csv.read_csv(
         arrow.BufferReader(text),
         csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
         csv.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False, ignore_empty_lines=False),
         csv.ConvertOptions(column_types={str(j): arrow.float64() if j in plain else arrow.string() for j in wanted},
-                           include_columns=list(map(str, wanted)), decimal_point=form.decimal, null_values=[],
-                           strings_can_be_null=False))
-    has_blanks = b' ' in text or b'\t' in text
+                           include_columns=list(map(str, wanted)), decimal_point=form.decimal,
+                           null_values=MISSING_TEXTS if form.numbers else [], strings_can_be_null=False)
+    ).combine_chunks().to_batches()
+    has_blanks = len(plain) < len(wanted) and (b' ' in text or b'\t' in text)
     for k, j in enumerate(wanted):
         if has_blanks and j not in plain:
-            table = table.set_column(k, str(j), compute.ascii_trim(table.column(k), characters=BLANKS))
-    return table
+            columns = columns.set_column(k, str(j), compute.ascii_trim(columns.column(k), characters=BLANKS))
+    return columns
 
 
 def make_matrix(columns: Any, form: RowOptions) -> Floats:
     """Return the features as a matrix. Raises ValueError when one is not finite."""
-    X = np.empty((columns.num_rows, form.width))
-    for k, j in enumerate(form.feature_positions):
-        X[:, k] = read_floats(columns, j, form)
-    if not X.shape[1] or not np.isfinite(X).all():
+    for j in set(form.styles_by_column).intersection(form.feature_positions):
+        k = columns.schema.get_field_index(str(j))
+        columns = columns.set_column(k, str(j), to_array(read_floats(columns, j, form)))
+    if not form.width:
+        raise ValueError('no features')
+    X = columns.select(list(map(str, form.feature_positions))).to_tensor().to_numpy()
+    if not np.isfinite(X).all():
         raise ValueError('numbers that are not finite')
     return X
 
 
 def make_table(columns: Any, form: RowOptions) -> Table:
     """Return the features as a Table."""
-    styles = form.styles_by_column
-    values: list[Values] = []
+    numbers = [j for j in form.numbers if j not in form.styles_by_column]
+    values: dict[int, Values] = {}
+    if numbers:
+        X = columns.select(list(map(str, numbers))).to_tensor(null_to_nan=True, row_major=False).to_numpy()
+        values = {j: NumberColumn(X[:, k]) for k, j in enumerate(numbers)}
     for j in form.feature_positions:
-        texts = columns.column(str(j)).combine_chunks()
-        values.append(NumberColumn(read_styled(texts, j, form)) if j in styles else TextColumn(texts, form.decimal))
-    return Table(tuple(values), columns.num_rows)
+        if j in form.styles_by_column:
+            values[j] = NumberColumn(read_floats(columns, j, form))
+        elif j not in values:
+            values[j] = TextColumn(columns.column(str(j)), form.decimal)
+    return Table(tuple(values[j] for j in form.feature_positions), columns.num_rows)
 
 
 def read_floats(columns: Any, position: int, form: RowOptions) -> Floats:
     """Return the numbers of a column, NaN for missing ones."""
-    values = columns.column(str(position)).combine_chunks()
-    if import_module('pyarrow').types.is_floating(values.type):
-        return from_array(values)
+    values = columns.column(str(position))
     if position in form.styles_by_column:
         return read_styled(values, position, form)
+    if import_module('pyarrow').types.is_floating(values.type):
+        return from_array(values.fill_null(math.nan))
     return read_texts(values, form.decimal)
 
 

@@ -14,6 +14,7 @@ from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.columns import Table, Values
 from mr_elm.rows.encoded_rows import EncodedRows, is_sparse
+from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats
 
 NUMBER, CATEGORY = 'number', 'category'
@@ -124,6 +125,11 @@ class Encoding:
         n = table.n_rows
         return EncodedRows(stack_columns(numbers, n, np.float64), tuple(positions), stack_columns(ones, n, np.int32),
                            self.width)
+
+    def find_numbers(self, form: RowOptions) -> tuple[int, ...]:
+        """Return the positions of the columns of a file that are numbers."""
+        return tuple(position for position, column in zip(form.feature_positions, self.columns, strict=False)
+                     if column.kind == NUMBER)
 
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold; `from_json` undoes it."""

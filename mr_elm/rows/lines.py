@@ -1,5 +1,6 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,9 +9,9 @@ from mr_elm.rows.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_o
 from mr_elm.rows.encoding import Encoding, encode_table
 from mr_elm.rows.kinds import Kind, find_kind
 from mr_elm.rows.options import RowOptions
+from mr_elm.rows.split_lines import find_line_ends
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
-LINE_END = ord('\n')
 BYTE_ORDER_MARK = '\xef\xbb\xbf'  # UTF-8's, as Latin-1 reads it
 
 
@@ -26,7 +27,8 @@ class LineReader:
 
     def __init__(self, form: RowOptions, file: str = '', start: int = 0, stop: bool = True,
                  block_rows: int = BLOCK_ROWS, encoding: Encoding | None = None) -> None:
-        self.form = form
+        numbers = encoding.find_numbers(form) if encoding is not None and form.table else ()
+        self.form = replace(form, numbers=numbers)
         self.kind = find_kind(form.kind)
         self.stop = stop
         self.block_rows, self.encoding = block_rows, encoding
@@ -56,7 +58,10 @@ class LineReader:
             plain = self.kind.parse_text(rows, self.form)
             block = None if plain is None else encode_table(plain, self.encoding)
         except ValueError:
-            return None
+            if not self.form.numbers:
+                return None
+            self.form = replace(self.form, numbers=())  # one is written otherwise, or the row is bad
+            return self._parse_plain(text)
         if block is not None:
             self.counts.headers += header
             self.counts.lines += len(block) + header
@@ -115,20 +120,22 @@ def group_lines(chunks: Iterable[bytes], block_rows: int, first: bool, header: b
     first : whether the chunks begin where the file does. header : whether the first piece has a line more, so that its
     rows are those of a file without a header. Lines of the pieces end with a plain line end.
     """
-    pending, limit = b'', block_rows + header
+    waiting: list[bytes] = []
+    missing = block_rows + header  # lines until the next piece is whole
     for chunk in chunks:
-        text = pending + clean_chunk(chunk, first)
-        first, start = False, 0
-        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == LINE_END) + 1
-        for end in ends[limit - 1::block_rows].tolist():
-            yield text[start:end]
-            start, limit = end, block_rows
-        pending = text[start:]
-        if len(pending) >= MAX_TEXT:
-            yield pending
-            pending = b''
-    if pending:
-        yield pending
+        text, start = clean_chunk(chunk, first), 0
+        first = False
+        ends = np.flatnonzero(find_line_ends(text)) + 1
+        for end in ends[missing - 1::block_rows].tolist():
+            yield b''.join([*waiting, text[start:end]])
+            waiting, start = [], end
+        missing = (missing - len(ends) - 1) % block_rows + 1
+        waiting.append(text[start:])
+        if sum(map(len, waiting)) >= MAX_TEXT:
+            yield b''.join(waiting)
+            waiting, missing = [], block_rows
+    if any(waiting):
+        yield b''.join(waiting)
 
 
 def clean_chunk(chunk: bytes, first: bool) -> bytes:

@@ -13,9 +13,12 @@ from contextlib import nullcontext
 from importlib import import_module
 from typing import Any, BinaryIO, cast
 
+import numpy as np
+
 from mr_elm.errors import DataFormatError
 
-CHUNK = 4 << 20
+CHUNK = 1 << 20  # bytes of text that are read at a time: they stay in the cache of the processor
+LINE_END = ord('\n')
 RAW = 1 << 16  # bytes of compressed data read at a time
 DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
 MARKS = {b'\xff\xfe\0\0': 'utf-32', b'\0\0\xfe\xff': 'utf-32', b'\xff\xfe': 'utf-16', b'\xfe\xff': 'utf-16'}
@@ -123,6 +126,11 @@ class Transcoder(io.RawIOBase):
         piece, self.rest = self.rest[:len(buffer)], self.rest[len(buffer):]
         buffer[:len(piece)] = piece
         return len(piece)
+
+
+def find_line_ends(text: bytes) -> np.ndarray:
+    """Tell which bytes are line ends: (n,) bool."""
+    return np.frombuffer(text, np.uint8) == LINE_END
 
 
 def read_split(path: str, start: int = 0, length: int | None = None, name: str | None = None) -> Iterator[bytes]:

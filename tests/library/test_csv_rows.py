@@ -4,6 +4,8 @@ import pytest
 from reference import rows as twin
 
 from mr_elm.rows import csv_rows
+from mr_elm.rows.columns import TextColumn
+from mr_elm.rows.encoding import Column, Encoding
 from mr_elm.rows.lines import LineReader
 from mr_elm.rows.options import RowOptions
 
@@ -65,6 +67,31 @@ def test_quoted_fields_may_hold_the_delimiter_and_doubled_quotes():
     _, blocks = read(['"Smith, J",1,2', '"say ""hi""","3",4', 'plain,5,6'], n_columns=3)
     assert labels_of(blocks) == ['Smith, J', 'say "hi"', 'plain']
     assert blocks[0].X.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+@pytest.mark.parametrize('fields', ['"a",1', 'a,"1"', '"",1', '"a, b",1', '"say ""x""",1', '"""x""",1'])
+def test_lines_whose_quotes_enclose_fields_are_left_to_pyarrow(fields):
+    line = f'{fields}\n'.encode()
+    assert csv_rows.quotes_enclose_fields(line * 2, ',')
+
+
+@pytest.mark.parametrize('fields', ['"a,1', 'a",1', '"a"b,1', 'x"y"z,1', '""x,1', ' "a",1', '"a" ,1', '"a""b,1'])
+def test_lines_with_any_other_quotes_are_looked_at_one_by_one(fields):
+    assert not csv_rows.quotes_enclose_fields(f'{fields}\n'.encode(), ',')
+
+
+def test_a_table_of_a_known_encoding_is_read_as_numbers_at_once_and_as_text_where_that_fails(monkeypatch):
+    encoding = Encoding((Column('x', 'number', mean=9.0, missing=True), Column('y', 'category', categories=('1.50',))))
+    read_as_text = []
+    monkeypatch.setattr(csv_rows, 'TextColumn', lambda *given: read_as_text.append(given) or TextColumn(*given))
+    form = RowOptions('csv', ',', '.', n_columns=3, encode='auto')
+    reader = LineReader(form, encoding=encoding, block_rows=3)
+    blocks = reader.blocks([b'a,1.50,1.50\nb,,1.5\na,NA,\n', b'a,2,x\nb,True,x\na, NaN ,1.50\n', b'a,4,1.50\n'])
+    for rows, n_texts in [([[1.5, 0, 1, 0], [9, 1, 0, 1], [9, 1, 0, 1]], 1),
+                          ([[2, 0, 0, 1], [1, 0, 0, 1], [9, 1, 1, 0]], 2), ([[4, 0, 1, 0]], 2)]:
+        read_as_text.clear()
+        assert np.array_equal(next(blocks).X.spread(), rows)
+        assert len(read_as_text) - 1 == n_texts  # one is the label
 
 
 def test_quoted_fields_may_stand_between_runs_of_blanks():

@@ -15,6 +15,8 @@ from reference import rows as twin
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows import split_lines as splits
 from mr_elm.rows.columns import Table
+from mr_elm.rows.encoded_rows import spread
+from mr_elm.rows.encoding import Column, Encoding
 from mr_elm.rows.lines import LineReader, split_chunk
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.sniff import sniff, take_first_lines
@@ -41,11 +43,11 @@ def sniffed(data, path, options):
         return None
 
 
-def read(data, form, cuts=(), block_rows=4096, stop=False):
+def read(data, form, cuts=(), block_rows=4096, stop=False, encoding=None):
     """Read all splits between the cuts: (list of rows, list of rejected ones, totals of the counts), or an error."""
     rows, rejected, totals = [], [], Counter()
     for start, end in itertools.pairwise(sorted({0, *cuts, len(data)})):
-        reader = LineReader(form, 'f', start, stop=stop, block_rows=block_rows)
+        reader = LineReader(form, 'f', start, stop=stop, block_rows=block_rows, encoding=encoding)
         for block in reader.blocks(splits.read_stream(io.BytesIO(data), 'f', start, end - start)):
             rows += rows_of(block)
         rejected += [(row.reason, row.detail, row.line) for row in reader.rejected]
@@ -59,7 +61,7 @@ def rows_of(block):
     weights = [None] * len(block) if block.weights is None else block.weights.tolist()
     if isinstance(block.X, Table):
         return list(zip(labels, weights, *map(values_of, block.X.columns), strict=True))
-    X = sp.csr_matrix(block.X)
+    X = sp.csr_matrix(spread(block.X))
     parts = zip(X.indptr, X.indptr[1:], strict=False)
     features = [tuple(zip(X.indices[a:b].tolist(), map(repr, X.data[a:b].tolist()), strict=True)) for a, b in parts]
     return list(zip(labels, weights, features, strict=True))
@@ -119,6 +121,20 @@ def test_rows_read_together_are_those_read_alone(data, delimiter, n_columns, lab
     expected = read(data, form, block_rows=1)
     assert read(data, form) == expected
     assert read(data, form, stop=True)[1] == expected[1][:1]
+
+
+@settings(max_examples=300)
+@given(files, st.sampled_from([',', ';', '\t']), st.integers(2, 5), st.sampled_from(['nccn', 'cnnn']))
+def test_rows_encoded_together_are_those_encoded_alone(data, delimiter, n_columns, kinds):
+    columns = ({'n': Column('x', 'number', 2.5, True), 'c': Column('x', 'category', categories=('', 'a'))}[kind]
+               for kind in kinds[:n_columns - 1])
+    form = RowOptions('csv', delimiter, '.', n_columns=n_columns, encode='auto')
+    encoding = Encoding(tuple(columns))
+    expected = read(data, form, block_rows=1, encoding=encoding)
+    assert read(data, form, encoding=encoding) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Encoding, 'find_numbers', lambda *_: ())
+        assert read(data, form, encoding=encoding) == expected
 
 
 @given(files, st.sampled_from([3, 12, 10_000_000]))
