@@ -58,8 +58,8 @@ class RowOptions:
     Only decided: n_columns : fields a row, label and weight included. blank_bytes : bytes of the blank lines above the
     first line that is not blank (csv). folders : (name, text) of the columns that the names of folders hold, as in
     city=Oslo (parquet, arrow). styles : (position, prefix, suffix, thousands) of the columns whose numbers have a
-    `Style` (csv). idle : positions of the columns that are left out because they hold nothing (csv). numbers : positions
-    of the columns of a table that are read as numbers at once, not as text first (csv).
+    `Style` (csv). idle : positions of the columns that are left out because they hold nothing (csv). numbers :
+    positions of the columns of a table that are read as numbers at once, not as text first (csv).
     """
 
     kind: str = 'auto'
