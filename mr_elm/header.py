@@ -60,8 +60,6 @@ class ModelHeader:
         Raises KeyError when a key is missing, ModelFormatError when the model requires what is not known.
         """
         requires = header.get('requires', [])
-        if 'positive' not in header:  # files of version 1 have none
-            header = {**header, 'positive': None}
         if unknown := [name for name in requires if name not in REQUIRABLE]:
             raise ModelFormatError(f'expected a model that this version of mr-elm can read, it requires '
                                    f'{", ".join(unknown)}: install a newer version')

@@ -20,8 +20,7 @@ from mr_elm.errors import ModelFormatError
 from mr_elm.header import ModelHeader
 
 FORMAT = 'mr_elm'
-VERSION = 2
-READABLE = (1, 2)
+VERSION = 1
 MOST_LINKS = 40  # from a path to what it names, as Linux allows
 DESCRIPTORS = ('/dev/fd', '/proc/self/fd')
 FilePath = str | PathLike
@@ -162,7 +161,6 @@ def load_arrays(path: FilePath, name: FilePath | None = None) -> tuple[dict[str,
         raise ModelFormatError(f'{name}: expected a model file of mr-elm ({error})') from None
     if not isinstance(header, dict) or header.get('format') != FORMAT:
         raise ModelFormatError(f'{name}: expected a model file of mr-elm, found another npz file')
-    if header.get('version') not in READABLE:
-        raise ModelFormatError(f'{name}: expected model version {" or ".join(map(str, READABLE))}, found version '
-                               f'{header.get("version")}')
+    if header.get('version') != VERSION:
+        raise ModelFormatError(f'{name}: expected model version {VERSION}, found version {header.get("version")}')
     return header, arrays

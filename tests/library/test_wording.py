@@ -20,7 +20,7 @@ from mr_elm.rows.text import quote
 from mr_elm.spark import SparkModel
 
 OLD = sorted((Path(__file__).parents[1] / 'models').glob('*.npz'))
-LIBRARY = ('header', 'features', 'io', 'machines', 'model_base', 'models', 'scores', 'solvers', 'spark', 'sums')
+LIBRARY = ('header', 'features', 'rows', 'machines', 'model_base', 'models', 'scores', 'solvers', 'spark', 'sums')
 ARRAYS = re.compile(r'\b(ndarray|Floats|bytes|Sums|HiddenLayer|ModelHeader|GatheredRows)\b')
 CLASSIFIERS = [name for name in estimators.__all__ if name.endswith('Classifier')]
 TYPE = re.compile(r'\bnp\.|numpy|array\(')

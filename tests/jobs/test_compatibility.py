@@ -1,4 +1,4 @@
-"""Models that were written by version 1 are read as they are: the same predictions, and sums that still live."""
+"""Models that were written once are read for ever: the same predictions, and sums that still live."""
 from pathlib import Path
 
 import numpy as np
