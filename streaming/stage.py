@@ -26,9 +26,7 @@ from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import RowOptions, add_stage_arguments
 from mr_elm.rows.parsed_rows import open_kept
 from mr_elm.rows.sniff import sniff, take_first_lines
-from mr_elm.rows.split_lines import CHUNK, read_whole_lines
-from mr_elm.rows.split_reader import SplitReader
-from mr_elm.rows.splits import find_file
+from mr_elm.rows.splits import CHUNK, SplitReader, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.streaming.pulse import report_alive
 from mr_elm.streaming.reduced_input import ReducedInput

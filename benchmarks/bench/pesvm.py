@@ -39,7 +39,7 @@ from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.lines import LineReader
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.split_lines import read_split
+from mr_elm.rows.splits import read_split
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps

@@ -22,7 +22,7 @@ from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import split_chunk
 from mr_elm.rows.selection import Header
-from mr_elm.rows.split_lines import read_stream
+from mr_elm.rows.splits import read_stream
 from mr_elm.rows.storage import open_ranges, store_of, write_file
 from mr_elm.rows.text import find_repeated
 

@@ -16,9 +16,8 @@ from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.rows.frames import open_stream
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
-from mr_elm.rows.manifest import write_manifest
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.packs import count_record_rows
+from mr_elm.rows.packs import count_record_rows, write_manifest
 from mr_elm.rows.storage import Entry, store_of
 from mr_elm.rows.wire import split_key
 from mr_elm.streaming.mr_pack import FILE, MRPack

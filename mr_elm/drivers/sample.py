@@ -10,7 +10,7 @@ from mr_elm.machines.rows_task import RowsTask
 from mr_elm.model_parts import scaling_arrays
 from mr_elm.rows.blocks import BLOCK_ROWS, stack
 from mr_elm.rows.encoded_rows import spread
-from mr_elm.rows.split_reader import SplitReader
+from mr_elm.rows.splits import SplitReader
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.typing import Rows
 

@@ -1,10 +1,15 @@
 """Turn arrays of Arrow into arrays of numpy and back; pyarrow's own ways load pandas, which takes half a second."""
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from mr_elm.errors import DataFormatError
 
 
 def to_texts(texts: Any) -> Any:
@@ -35,3 +40,17 @@ def from_flags(array: Any) -> np.ndarray:
     """Return a BooleanArray without missing values: (n,) bool."""
     bits = np.unpackbits(np.frombuffer(array.buffers()[1], np.uint8), bitorder='little')
     return bits[array.offset:array.offset + len(array)].astype(bool)
+
+
+@contextmanager
+def refuse_damage(place: str) -> Iterator[None]:
+    """Turn what pyarrow and numpy raise for damaged bytes into a DataFormatError that names a place."""
+    try:
+        yield
+    except (DataFormatError, MemoryError):
+        raise
+    except Exception as error:  # what pyarrow, numpy and zipfile raise for damaged bytes is in no list of theirs
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # the file cannot be read, whatever it is
+        reason = ' '.join(str(error).split())[:120]
+        raise DataFormatError(f'{place}: the file is cut short or damaged ({reason})') from None

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import groupby
@@ -10,14 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, one_line
+from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, NUMBER, ArrowSchema, Field, is_number
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.columns import CodedColumn, NumberColumn, Table, Values
 from mr_elm.rows.labels import write_label
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.parts import Batch, refuse_damage
 from mr_elm.typing import Floats
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Hold some rows as a file has them.
+
+    block : Block of a matrix with NaN for missing values, or of a Table; row i has no label where codes[i] is negative.
+    show : returns a row as text, for a message.
+    """
+
+    block: Block
+    show: Callable[[int], str]
+    __repr__ = one_line
 
 
 class BatchMaker:

@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Any
 
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.parts import refuse_damage
 from mr_elm.rows.selection import Header, check_width, select_columns
 from mr_elm.rows.text import find_repeated, read_number
 

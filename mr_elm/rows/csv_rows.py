@@ -22,8 +22,7 @@ from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, 
 from mr_elm.rows.labels import check_target, explain_missing, find_usable, is_missing, split_label
 from mr_elm.rows.number_styles import Style
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.split_lines import find_line_ends
-from mr_elm.rows.text import quote, read_number
+from mr_elm.rows.text import find_line_ends, quote, read_number
 from mr_elm.typing import Floats
 
 BLANKS = ' \t'  # what may stand around a field

@@ -8,17 +8,16 @@ from functools import partial
 from typing import Any
 
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.arrow_files import find_cuts
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.encoding import Encoding
-from mr_elm.rows.kinds import find_binary_kind, find_kind
+from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.listing import expand_patterns, name_folders
-from mr_elm.rows.manifest import load_manifest
 from mr_elm.rows.options import MAX_CATEGORIES, RowOptions
-from mr_elm.rows.packs import MANIFEST, is_pack, sum_footer
-from mr_elm.rows.parts import find_cuts
+from mr_elm.rows.packs import MANIFEST, is_pack, load_manifest, sum_footer
 from mr_elm.rows.selection import SHOWN
-from mr_elm.rows.sniff import sniff, take_first_lines
-from mr_elm.rows.split_lines import DAMAGE, find_charset, find_opener, hadoop_cuts, read_stream
+from mr_elm.rows.sniff import find_binary_kind, sniff, take_first_lines
+from mr_elm.rows.splits import DAMAGE, find_charset, find_opener, hadoop_cuts, read_stream
 from mr_elm.rows.storage import Entry, is_local, open_ranges, store_of
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire_rows import write_block

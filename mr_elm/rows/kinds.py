@@ -1,4 +1,4 @@
-"""Know the kinds of rows by name. A new kind is a module with a `Kind` called KIND, and a line in `options.KINDS`."""
+"""Know the kinds of rows by name. A new kind is a module with a `Kind`, and a line in `options.KINDS`."""
 from __future__ import annotations
 
 import re
@@ -10,7 +10,6 @@ from typing import Any
 from mr_elm.errors import RowError
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.options import KINDS, RowOptions
-from mr_elm.rows.parts import Parts
 
 
 def refuse_text(*given: object) -> Any:
@@ -55,7 +54,7 @@ class Kind:
     sparse: bool = False
     reader: type[Any] | None = None
     magic: tuple[bytes, ...] = ()
-    open: Callable[[Any, str], Parts] = refuse_text
+    open: Callable[[Any, str], Any] = refuse_text
     parse_text: Callable[[bytes, RowOptions], Block | None] = leave_text
     describe: Callable[[RowOptions], str] = describe_nothing
 
@@ -67,13 +66,8 @@ class Kind:
 
 def find_kind(name: str) -> Kind:
     """Return the Kind of a name in KINDS."""
-    return import_module(KINDS[name]).KIND
-
-
-def find_binary_kind(first_bytes: bytes) -> str | None:
-    """Return the name of the kind whose files begin with some bytes; None for text."""
-    return next((name for name in KINDS if find_kind(name).magic and first_bytes.startswith(find_kind(name).magic)),
-                None)
+    module, _, kind = KINDS[name].partition(':')
+    return getattr(import_module(module), kind)
 
 
 def is_text(name: str) -> bool:
@@ -84,15 +78,3 @@ def is_text(name: str) -> bool:
 def name_pattern(*endings: str) -> re.Pattern[str]:
     """Return the pattern of files' names with one of some endings, compressed or not."""
     return re.compile(rf'\.({"|".join(endings)})(\.gz|\.bz2|\.zst|\.zip)?$', re.IGNORECASE)
-
-
-def guess_kind(lines: list[str], path: str) -> str:
-    """Tell the kind of a file by its first lines where no name of a file tells, by its name, or by its lines."""
-    kinds = {name: kind for name in KINDS if not (kind := find_kind(name)).magic}
-    for name, kind in kinds.items():
-        if kind.names is None and kind.recognise(lines):
-            return name
-    for name, kind in kinds.items():
-        if kind.names and kind.names.search(path):
-            return name
-    return next(name for name, kind in kinds.items() if kind.recognise(lines))

@@ -9,7 +9,7 @@ from mr_elm.rows.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_o
 from mr_elm.rows.encoding import Encoding, encode_table
 from mr_elm.rows.kinds import Kind, find_kind
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.split_lines import find_line_ends
+from mr_elm.rows.text import find_line_ends
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
 BYTE_ORDER_MARK = '\xef\xbb\xbf'  # UTF-8's, as Latin-1 reads it

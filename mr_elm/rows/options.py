@@ -10,14 +10,14 @@ from typing import Any
 from mr_elm.errors import one_line
 from mr_elm.rows.text import read_exact
 
-# name -> module; csv stands last, it takes what no other kind recognises
+# name -> its Kind; csv stands last, it takes what no other kind recognises
 KINDS = {
-    'parquet': 'mr_elm.rows.parquet_rows',
-    'arrow': 'mr_elm.rows.arrow_rows',
-    'packed': 'mr_elm.rows.packs',
-    'wire': 'mr_elm.rows.wire_rows',
-    'libsvm': 'mr_elm.rows.libsvm_rows',
-    'csv': 'mr_elm.rows.csv_format',
+    'parquet': 'mr_elm.rows.arrow_files:PARQUET_KIND',
+    'arrow': 'mr_elm.rows.arrow_files:ARROW_KIND',
+    'packed': 'mr_elm.rows.packs:KIND',
+    'wire': 'mr_elm.rows.wire_rows:KIND',
+    'libsvm': 'mr_elm.rows.libsvm_rows:KIND',
+    'csv': 'mr_elm.rows.csv_format:KIND',
 }
 MAX_FEATURES = 10_000_000
 MAX_CATEGORIES = 100  # values of a column that have a feature of their own

@@ -3,9 +3,10 @@
 The columns of a file are those of `arrow_blocks`, and so are the facts, in the metadata of its footer. Each page has a
 checksum, which readers verify; the manifest of the pack has that of each footer.
 """
+import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -14,19 +15,22 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_blocks import FACTS, from_batch, read_facts, to_batch, write_facts
+from mr_elm.rows.arrow_files import PARQUET, ParquetParts, Source, number_labels
 from mr_elm.rows.blocks import Block, RowCounts, take_rows
 from mr_elm.rows.encoded_rows import EncodedRows
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import find_usable
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.parquet_rows import PARQUET, ParquetParts
-from mr_elm.rows.parts import Source, number_labels, refuse_damage
+from mr_elm.rows.storage import store_of, write_file
 
 MANIFEST = '_manifest.json'
 MAX_RECORD = 8 << 20  # bytes of features of a row group: a task holds one
 DICTIONARIES = ['label', 'ones.list.element']  # columns with few values
 END = 8  # bytes behind the footer of Parquet: its length, and PARQUET
+FORMAT = {'format': 'mr_elm-pack', 'version': 1}
+NEEDED = {'files', 'n_rows', 'labels', 'statistics', 'rejected', 'input'}
 
 
 def count_record_rows(n_features: int, block_rows: int, itemsize: int = 8) -> int:
@@ -158,6 +162,37 @@ def sum_footer(source: Source) -> int:
     size = int(np.frombuffer(source.read(END), '<u4', 1)[0])
     source.seek(-END - size, os.SEEK_END)
     return zlib.crc32(source.read(size))
+
+
+def write_manifest(folder: str, facts: Mapping[str, Any]) -> None:
+    """Close a pack. facts : what JSON can hold; format, version and checksum are added."""
+    manifest = {**FORMAT, **facts}
+    text = json.dumps({**manifest, 'crc32': checksum(manifest)}, indent=1)
+    with write_file(f'{folder}/{MANIFEST}') as local, open(local, 'w') as stream:
+        stream.write(text + '\n')
+
+
+def checksum(manifest: Mapping[str, Any]) -> int:
+    """Return the CRC-32 of a manifest, all but its own crc32."""
+    plain = {key: value for key, value in manifest.items() if key != 'crc32'}
+    return zlib.crc32(json.dumps(plain, sort_keys=True).encode())
+
+
+def load_manifest(folder: str) -> dict:
+    """Read the manifest of a pack as a dictionary. Raises DataFormatError when it is none."""
+    path = f'{folder}/{MANIFEST}'
+    try:
+        with store_of(path).open(path) as stream:
+            manifest = json.load(stream)
+        if {**manifest, **FORMAT} != manifest:
+            raise ValueError('another format or version')
+        if missing := NEEDED - set(manifest):
+            raise ValueError(f'without {", ".join(sorted(missing))}')
+        if manifest.get('crc32') != checksum(manifest):
+            raise ValueError('it was altered: its checksum does not match')
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataFormatError(f'{path}: expected the manifest of a pack ({error})') from None
+    return manifest
 
 
 KIND = Kind(reader=PackReader, magic=(PARQUET,), open=PackParts)

@@ -14,11 +14,10 @@ from itertools import groupby
 from typing import Any
 
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch, write_facts
 from mr_elm.rows.blocks import Block, RejectedRow, RowCounts, widen
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.parts import refuse_damage
-from mr_elm.rows.split_lines import count_chunks
 from mr_elm.store import replace_file
 
 Record = tuple[dict, Any]  # the metadata, and the pyarrow.Table of the rows
@@ -157,3 +156,10 @@ def open_kept(records: Iterable[bytes], files: list[dict], count: Callable[[int]
     for (number, start, length), some in groupby(whole, lambda record: record[0]['split']):
         file = files[number]
         yield number, length, KeptRows(RowOptions.from_json(file['format']), file['path'], start, count), some
+
+
+def count_chunks(chunks: Iterable[bytes], count: Callable[[int], object]) -> Iterator[bytes]:
+    """Pass chunks on, and count the bytes of each as it is read."""
+    for chunk in chunks:
+        count(len(chunk))
+        yield chunk

@@ -1,16 +1,38 @@
 """Look at the first lines of a file and decide how to read all of them."""
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.foreign import name_binary, name_text
-from mr_elm.rows.kinds import find_kind, guess_kind
+from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import BYTE_ORDER_MARK, split_chunk
-from mr_elm.rows.options import RowOptions
-from mr_elm.rows.split_lines import CHUNK
+from mr_elm.rows.options import KINDS, RowOptions
+from mr_elm.rows.splits import CHUNK
 
 LINES = 200
 ENOUGH = 3  # lines, once as many bytes as one chunk have been read
+MAGICS = (
+    (b'PK\x03\x04', 'a zip archive: an Excel or OpenDocument workbook, or numpy arrays; save a workbook as csv, '
+                    'give a zip archive of one csv file a name that ends in .zip'),
+    (b'\x1f\x8b', 'gzip data: give the file a name that ends in .gz'),
+    (b'BZh', 'bzip2 data: give the file a name that ends in .bz2'),
+    (b'\x28\xb5\x2f\xfd', 'zstandard data: give the file a name that ends in .zst'),
+    (b'\xfd7zXZ', 'xz data: unpack the file (xz -d)'),
+    (b'\xd0\xcf\x11\xe0', 'an old Excel workbook: save it as csv'),
+    (b'\x93NUMPY', 'a numpy array: write it as csv (numpy.savetxt) or as parquet'),
+    (b'\x89HDF', 'an HDF5 file: write its table as csv or as parquet'),
+    (b'ORC', 'an ORC file: write it as parquet'),
+    (b'SQLite format 3', 'an SQLite database: write its table as csv'),
+    (b'\x80\x04', 'a Python pickle: write its table as csv or as parquet'),
+    (b'%PDF', 'a PDF document'),
+)
+TEXTS = (
+    (re.compile(r'(%.*\n\s*)*@relation\b', re.I),
+     'an ARFF file: leave out the lines above the rows, which begin with % or @, or convert it to csv'),
+    (re.compile(r'<(!doctype|html|\?xml)', re.I), 'a web page or XML, perhaps instead of a download that failed'),
+    (re.compile(r'\{\s*("|$)|\[\s*[\[{]'), 'JSON: write its rows as csv or as parquet'),
+)
+RANGE = 4096  # characters that tell what a text is
 
 
 def take_first_lines(chunks: Iterable[bytes], limit: int = LINES) -> tuple[list[str], int]:
@@ -56,3 +78,32 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     if find_kind(kind).magic:
         raise DataFormatError(f'{path}: expected {kind} rows, found text')
     return replace(find_kind(kind).choose_format(lines, path, options), blank_bytes=blank_bytes)
+
+
+def find_binary_kind(first_bytes: bytes) -> str | None:
+    """Return the name of the kind whose files begin with some bytes; None for text."""
+    return next((name for name in KINDS if find_kind(name).magic and first_bytes.startswith(find_kind(name).magic)),
+                None)
+
+
+def guess_kind(lines: list[str], path: str) -> str:
+    """Tell the kind of a file by its first lines where no name of a file tells, by its name, or by its lines."""
+    kinds = {name: kind for name in KINDS if not (kind := find_kind(name)).magic}
+    for name, kind in kinds.items():
+        if kind.names is None and kind.recognise(lines):
+            return name
+    for name, kind in kinds.items():
+        if kind.names and kind.names.search(path):
+            return name
+    return next(name for name, kind in kinds.items() if kind.recognise(lines))
+
+
+def name_binary(first_bytes: bytes) -> str | None:
+    """Say what a file is by its first bytes, and what to do with it; None where that is not known."""
+    return next((said for magic, said in MAGICS if first_bytes.startswith(magic)), None)
+
+
+def name_text(lines: list[str]) -> str | None:
+    """Say what a file of text is by its first lines, and what to do with it; None where they may be rows."""
+    text = '\n'.join(lines[:20])[:RANGE].lstrip()
+    return next((said for pattern, said in TEXTS if pattern.match(text)), None)

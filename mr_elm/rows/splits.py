@@ -1,16 +1,44 @@
-"""Cut the files of a data set into splits, find the file of a split, and read one."""
+"""Cut the files of a data set into splits, find the file of a split, and read one.
+
+Pieces of text are cut the way Hadoop does it, so that every line belongs to exactly one split. A split (start, length)
+owns the lines that begin after the first line end at or behind `start` (or at 0) and not behind `start + length`. Files
+that are compressed, or not UTF-8 with plain line ends, are one split.
+"""
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import os
 import re
-from collections.abc import Iterator
-from io import BufferedReader
-from typing import Any
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import unquote
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.inputs import InputFile, InputPlan
-from mr_elm.rows.split_lines import CHUNK, is_compressed, read_stream
+from mr_elm.rows.arrow_files import read_parts
+from mr_elm.rows.encoding import Encoding
+from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.lines import LineReader
+from mr_elm.rows.options import RowOptions
+from mr_elm.rows.parsed_rows import ParsedRows, count_chunks
 from mr_elm.rows.storage import open_ranges
 
+if TYPE_CHECKING:
+    from mr_elm.rows.inputs import InputFile, InputPlan
+
 URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
+CHUNK = 1 << 20  # bytes of text that are read at a time: they stay in the cache of the processor
+RAW = 1 << 16  # bytes of compressed data read at a time
+DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
+MARKS = {b'\xff\xfe\0\0': 'utf-32', b'\0\0\xfe\xff': 'utf-32', b'\xff\xfe': 'utf-16', b'\xfe\xff': 'utf-16'}
+HADOOP_READS = ('.gz', '.bz2')  # endings of the names of compressed files that Hadoop knows
+Count = Callable[[int], object]  # called with so many bytes when they are read
 
 
 def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
@@ -62,8 +90,215 @@ def plain_path(uri: str) -> str:
     return f'{host}{unquote(path)}' if scheme.startswith('s3') else uri
 
 
+class Bz2Members(io.RawIOBase):
+    """Decompress a bz2 file to its last member; bz2.open takes a damaged later member for junk and leaves it out."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.member = bz2.BZ2Decompressor()
+        self.begun = False
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill some of the buffer; 0 at the end of the file. Raises EOFError when a member is cut."""
+        data = b''
+        while not data:
+            raw = b''
+            if self.member.eof or self.member.needs_input:
+                raw = self.member.unused_data or self.stream.read(RAW)
+                if not raw:
+                    return self._end()
+                self.begun = True
+            if self.member.eof:
+                self.member = bz2.BZ2Decompressor()
+            data = self.member.decompress(raw, len(buffer))
+        buffer[:len(data)] = data
+        return len(data)
+
+    def _end(self) -> int:
+        if self.begun and not self.member.eof:
+            raise EOFError('it ends within a member')
+        return 0
+
+
+def open_bz2(stream: BinaryIO, mode: str) -> io.BufferedReader:
+    """Decompress an open bz2 file."""
+    return io.BufferedReader(Bz2Members(stream), RAW)
+
+
+def open_zstd(stream: BinaryIO, mode: str) -> io.BufferedReader:
+    """Decompress an open zstandard file."""
+    arrow = import_module('pyarrow')
+    return io.BufferedReader(arrow.CompressedInputStream(arrow.PythonFile(stream, 'r'), 'zstd'), RAW)
+
+
+def open_zip(stream: BinaryIO, mode: str) -> BinaryIO:
+    """Decompress the only file of an open zip archive. Raises zipfile.BadZipFile when it holds several."""
+    archive = zipfile.ZipFile(stream)
+    members = [member for member in archive.infolist() if not member.is_dir() and not member.filename.startswith('__')]
+    if len(members) != 1:
+        names = ', '.join(member.filename for member in members[:5])
+        raise zipfile.BadZipFile(f'expected an archive of one file, it holds {len(members)}: {names}; unpack it')
+    return cast(BinaryIO, archive.open(members[0]))
+
+
+OPENERS: dict[str, Callable] = {'.gz': gzip.open, '.bz2': open_bz2, '.zst': open_zstd, '.zip': open_zip}
+
+
+def find_opener(path: str) -> Callable | None:
+    """Return what decompresses a file of this name, None for plain files."""
+    return next((opener for ending, opener in OPENERS.items() if str(path).lower().endswith(ending)), None)
+
+
+def is_compressed(path: str) -> bool:
+    """Tell whether the name of a file says that it is compressed."""
+    return find_opener(path) is not None
+
+
+def hadoop_cuts(path: str, charset: str | None) -> bool:
+    """Tell whether Hadoop itself can read the lines of a file."""
+    return charset is None and (not is_compressed(path) or str(path).endswith(HADOOP_READS))
+
+
+def find_charset(first_bytes: bytes) -> str | None:
+    """Return the encoding that a text begins to be in; None for UTF-8 with line feeds, which Hadoop reads as well.
+
+    Text with carriage returns only is in an encoding that has to be decoded, too.
+    """
+    for mark, charset in MARKS.items():
+        if first_bytes.startswith(mark):
+            return charset
+    return 'utf-8' if b'\r' in first_bytes[:-1] and b'\n' not in first_bytes else None
+
+
+class Transcoder(io.RawIOBase):
+    """Read a stream of text in another encoding as UTF-8 with line feeds."""
+
+    def __init__(self, stream: Any, charset: str) -> None:
+        self.text = io.TextIOWrapper(stream, charset, newline=None)
+        self.rest = b''
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill some of the buffer; 0 at the end of the file. Raises UnicodeError at bytes that are no text."""
+        self.rest = self.rest or self.text.read(RAW).encode()
+        piece, self.rest = self.rest[:len(buffer)], self.rest[len(buffer):]
+        buffer[:len(piece)] = piece
+        return len(piece)
+
+
+def read_split(path: str, start: int = 0, length: int | None = None, name: str | None = None) -> Iterator[bytes]:
+    """Yield the lines of one split of UTF-8 as chunks of bytes, each ending with a whole line.
+
+    name : what to call the file, where `path` is a copy of it.
+    Raises DataFormatError when a compressed file is cut or damaged.
+    """
+    with open(path, 'rb') as stream:
+        yield from read_stream(stream, name or path, start, length)
+
+
+def read_stream(stream: BinaryIO, name: str, start: int = 0, length: int | None = None,
+                charset: str | None = None) -> Iterator[bytes]:
+    """Read a split of an open file as `read_split` does; the name tells whether it is compressed.
+
+    charset : the encoding of the text, None for UTF-8 with line feeds.
+    """
+    opener = find_opener(name)
+    if opener is None and charset is None:
+        yield from read_plain_split(stream, start, length)
+        return
+    try:
+        with opener(stream, 'rb') if opener else nullcontext(stream) as plain:
+            yield from read_whole_lines(io.BufferedReader(Transcoder(plain, charset), RAW) if charset else plain)
+    except UnicodeError as error:
+        raise DataFormatError(f'{name}: expected text in {charset}, found other bytes ({error}): --encoding says how '
+                              'the file is written') from None
+    except DAMAGE as error:
+        raise DataFormatError(f'{name}: the compressed file is cut short or damaged ({error})') from None
+    except OSError as error:
+        if error.errno is None:
+            raise DataFormatError(f'{name}: the compressed file is cut short or damaged ({error})') from None
+        raise
+
+
+def read_whole_lines(stream: BinaryIO, limit: int | None = None) -> Iterator[bytes]:
+    """Yield chunks that end with a whole line, until `limit` bytes have been begun or the stream ends."""
+    done = 0
+    while limit is None or done < limit:
+        chunk = stream.read(CHUNK if limit is None else min(CHUNK, limit - done))
+        if not chunk:
+            return
+        if not chunk.endswith(b'\n'):
+            chunk += stream.readline()
+        done += len(chunk)
+        yield chunk
+
+
+def read_plain_split(stream: BinaryIO, start: int, length: int | None) -> Iterator[bytes]:
+    """Yield the chunks of one split of a plain file."""
+    skipped = 0
+    if start:
+        stream.seek(start)
+        skipped = len(stream.readline())
+    limit = None if length is None else length + 1 - skipped
+    if limit is None or limit > 0:
+        yield from read_whole_lines(stream, limit)
+
+
 def read_lines(file: dict[str, Any], start: int, length: int) -> Iterator[bytes]:
     """Yield the chunks of whole lines of a split, wherever the file is."""
     with (open_ranges(file['uri']) as source,
-          open(source, 'rb') if isinstance(source, str) else BufferedReader(source, CHUNK) as stream):
+          open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK) as stream):
         yield from read_stream(stream, file['path'], start, length, file['format'].get('charset'))
+
+
+@dataclass(frozen=True)
+class SplitReader:
+    """Read splits as blocks of rows.
+
+    plan : what `InputPlan.to_json` has made. encoding : Encoding of rows that are tables, or None.
+    stop : whether reading ends at the first bad row. block_rows : how many rows of text are read together.
+    """
+
+    plan: dict[str, Any]
+    encoding: Encoding | None
+    stop: bool
+    block_rows: int
+
+    def open(self, number: int, start: int, length: int, count: Count) -> tuple[Any, Iterator[Any]]:
+        """Return the reader of a split of a file, and the chunks that its `blocks` turns into blocks.
+
+        Where the plan names a folder for parsed rows, the reader keeps them there, or finds them there.
+        """
+        reader, folder = self.make_reader(number, start), self.plan.get('parsed')
+        if folder is not None:
+            path = os.path.join(folder, f'{number}-{start}-{length}')
+            reader = ParsedRows(reader, (number, start, length), path, count)
+        return reader, self.read(number, start, length, count)
+
+    def make_reader(self, number: int, start: int) -> Any:
+        """Return the reader of a split, which accounts for its lines in `counts`."""
+        file = self.plan['files'][number]
+        form = RowOptions.from_json(file['format'])
+        return (find_kind(form.kind).reader or LineReader)(
+            form, file=file['path'], start=start, stop=self.stop, block_rows=self.block_rows, encoding=self.encoding)
+
+    def read(self, number: int, start: int, length: int, count: Count) -> Iterator[Any]:
+        """Yield the chunks of whole lines of a split, or its batches where rows are no lines."""
+        file = self.plan['files'][number]
+        form = RowOptions.from_json(file['format'])
+        kind = find_kind(form.kind)
+        if not kind.magic:
+            yield from count_chunks(read_lines(file, start, length), count)
+            return
+        with open_ranges(file['uri']) as source:
+            parts = kind.open(source, file['path'])
+            for n_bytes, batch in read_parts(source, parts, form, (start, length), self.block_rows):
+                count(n_bytes)
+                yield batch

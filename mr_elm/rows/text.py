@@ -3,6 +3,10 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
+import numpy as np
+
+LINE_END = ord('\n')
+
 
 def read_number(text: str, decimal: str = '.') -> float | None:
     """Read a plain decimal number, or return None for any other text. decimal : its decimal point."""
@@ -34,3 +38,8 @@ def quote(text: str, limit: int = 40) -> str:
 def find_repeated(names: Iterable[str]) -> tuple[str, int] | None:
     """Return the first name that occurs more than once, and how often; None where there is none."""
     return next(((name, count) for name, count in Counter(names).items() if count > 1), None)
+
+
+def find_line_ends(text: bytes) -> np.ndarray:
+    """Tell which bytes are line ends: (n,) bool."""
+    return np.frombuffer(text, np.uint8) == LINE_END

@@ -10,8 +10,7 @@ from mr_elm.rows.hdfs import open_web_hdfs
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.listing import expand_patterns
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.split_lines import read_split
-from mr_elm.rows.splits import plan_splits
+from mr_elm.rows.splits import plan_splits, read_split
 from mr_elm.rows.storage import RemoteStore
 
 ROWS = '1,2,3\n2,3,4\n'

@@ -8,9 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.manifest import load_manifest
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.packs import MANIFEST, MAX_RECORD, PackParts
+from mr_elm.rows.packs import MANIFEST, MAX_RECORD, PackParts, load_manifest
 from mr_elm.sums.summary import Summary
 
 N, D = 500, 4

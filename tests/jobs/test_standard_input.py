@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mr_elm.rows.manifest import load_manifest
+from mr_elm.rows.packs import load_manifest
 
 PROGRAM = Path(sys.executable).with_name('mr-elm')
 

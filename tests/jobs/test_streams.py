@@ -7,7 +7,7 @@ import pytest
 import mr_elm
 from mr_elm.errors import AccountingError
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor
-from mr_elm.rows.manifest import load_manifest
+from mr_elm.rows.packs import load_manifest
 
 N = 240
 

@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.arrow_files import find_cuts, read_parts
 from mr_elm.rows.columns import Table
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import Column, Encoding
-from mr_elm.rows.kinds import find_binary_kind, find_kind
+from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.parts import find_cuts, read_parts
+from mr_elm.rows.sniff import find_binary_kind
 from mr_elm.rows.storage import Ranges
 
 PART = 7  # rows of a row group or record batch

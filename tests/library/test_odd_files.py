@@ -10,9 +10,7 @@ import pytest
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.split_lines import read_stream
-from mr_elm.rows.split_reader import SplitReader
-from mr_elm.rows.splits import plan_splits
+from mr_elm.rows.splits import SplitReader, plan_splits, read_stream
 
 TEXT = 'kind,größe,x\n' + ''.join(f'{"süß" if k % 2 else "sauer"},{k}.5,{k * k}\n' for k in range(40))
 X = np.array([[k + 0.5, k * k] for k in range(40)])

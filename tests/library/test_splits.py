@@ -7,8 +7,8 @@ import pytest
 from reference.lines import hadoop_split
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows import split_lines as splits
-from mr_elm.rows.split_lines import is_compressed, read_split
+from mr_elm.rows import splits as splits
+from mr_elm.rows.splits import is_compressed, read_split
 
 FILES = {
     'plain': b'1,2\n3,4\n5,6\n', 'no last line end': b'1,2\n3,4\n5', 'crlf': b'1,2\r\n3,4\r\n5\r\n',

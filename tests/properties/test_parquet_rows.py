@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from properties.texts import damage
 
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.arrow_files import read_parts
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.parts import read_parts
 
 PARQUET = find_kind('parquet')
 labels = st.none() | st.sampled_from(['a', 'b', 'città', '', '1', 'nan'])

@@ -13,7 +13,7 @@ from properties.texts import damage, files
 from reference import rows as twin
 
 from mr_elm.errors import DataFormatError, RowError
-from mr_elm.rows import split_lines as splits
+from mr_elm.rows import splits as splits
 from mr_elm.rows.columns import Table
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import Column, Encoding

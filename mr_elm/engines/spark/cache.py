@@ -12,7 +12,7 @@ from mr_elm.engines.spark.task import name_task
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.parsed_rows import RowKeeper
-from mr_elm.rows.split_reader import SplitReader
+from mr_elm.rows.splits import SplitReader
 
 
 @dataclass(frozen=True)

@@ -2,73 +2,144 @@
 
 A part begins at its share of the file's bytes, so that splits are ranges of bytes as they are of text.
 """
-import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
+from itertools import count
+from typing import Any, cast
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, RowError, one_line
+from mr_elm.errors import DataFormatError, RowError
+from mr_elm.rows.arrow_arrays import refuse_damage
+from mr_elm.rows.arrow_columns import Batch, BatchMaker
+from mr_elm.rows.arrow_schema import ArrowSchema, choose_format
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject, take_rows
 from mr_elm.rows.columns import Table
 from mr_elm.rows.csv_rows import check_label
 from mr_elm.rows.encoding import Encoding, encode_table
+from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import check_target, find_usable, read_numbers
 from mr_elm.rows.options import RowOptions
 
 Source = Any  # path of a file of this machine, or an open file that can seek
+PARQUET = b'PAR1'  # what its files begin and end with
+FILE, STREAM = b'ARROW1', b'\xff\xff\xff\xff'
+END = STREAM + b'\0\0\0\0'  # of a stream
+# bytes of each column that are read at a time: less than a row group, which is fetched whole from elsewhere
+BUFFER = 1 << 16
 
 
-class Parts(Protocol):
+class Parts:
     """Read a file in parts.
 
-    sizes : how large each part is, in any unit.
+    source : path of a file of this machine, or an open file that can seek. name : what messages call the file.
+    schema : pyarrow.Schema. sizes : how large each part is, in any unit.
+    n_rows : the rows of all parts, or None where the file does not say.
     """
 
+    kind: str
+    name: str
+    schema: Any
     sizes: Sequence[int]
-
-    @property
-    def n_rows(self) -> int | None:
-        """Return the rows of all parts, or None where the file does not say."""
+    n_rows: int | None
 
     def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowOptions:
         """Decide how the rows are read; folders : see `RowOptions`. Raises DataFormatError."""
+        return choose_format(self.kind, ArrowSchema(self.schema, self.name, folders), options)
 
-    def read(self, numbers: Sequence[int], form: RowOptions, block_rows: int) -> Iterator[tuple[int, 'Batch']]:
+    def read(self, numbers: Sequence[int], form: RowOptions, block_rows: int) -> Iterator[tuple[int, Any]]:
         """Yield the rows of neighbouring parts, block_rows together, and the number of the part where they end.
 
         Raises DataFormatError when a part is damaged.
         """
+        maker = BatchMaker(ArrowSchema(self.schema, self.name, form.folders), form)
+        parts = ((number, self.read_part(number, maker.columns, block_rows)) for number in numbers)
+        return maker.make_all(parts, block_rows)
+
+    def read_columns(self, columns: list[str]) -> Iterator[Any]:
+        """Yield the record batches of some columns of all parts."""
+        for number in range(len(self.sizes)):
+            yield from self.read_part(number, columns, BLOCK_ROWS)
+
+    def read_part(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:
+        """Yield the record batches of some columns of a part. Raises DataFormatError when it is damaged."""
+        raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Hold some rows as a file has them.
+class ParquetParts(Parts):
+    """Read a Parquet file by row groups."""
 
-    block : Block of a matrix with NaN for missing values, or of a Table; row i has no label where codes[i] is negative.
-    show : returns a row as text, for a message.
-    """
+    kind = 'parquet'
 
-    block: Block
-    show: Callable[[int], str]
-    __repr__ = one_line
+    def __init__(self, source: Source, name: str) -> None:
+        self.name = name
+        with refuse_damage(name):
+            self.file = self.open_file(source)
+            self.schema = self.file.schema_arrow
+            groups = [self.file.metadata.row_group(i) for i in range(self.file.num_row_groups)]
+            self.sizes = [max(group.total_byte_size, 0) for group in groups]
+            self.n_rows = self.file.metadata.num_rows
+
+    def open_file(self, source: Source) -> Any:
+        """Open the file to be read in pieces smaller than a row group."""
+        is_path = isinstance(source, str)
+        return import_module('pyarrow.parquet').ParquetFile(
+            source, page_checksum_verification=True, pre_buffer=not is_path, buffer_size=BUFFER if is_path else 0)
+
+    def read_part(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:
+        """Yield the record batches of a row group."""
+        with refuse_damage(f'{self.name}, row group {number + 1}'):
+            yield from self.file.iter_batches(block_rows, [number], columns, use_threads=False)
 
 
-@contextmanager
-def refuse_damage(place: str) -> Iterator[None]:
-    """Turn what pyarrow and numpy raise for damaged bytes into a DataFormatError that names a place."""
-    try:
-        yield
-    except (DataFormatError, MemoryError):
-        raise
-    except Exception as error:  # what pyarrow, numpy and zipfile raise for damaged bytes is in no list of theirs
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise  # the file cannot be read, whatever it is
-        reason = ' '.join(str(error).split())[:120]
-        raise DataFormatError(f'{place}: the file is cut short or damaged ({reason})') from None
+class ArrowParts(Parts):
+    """Read an Arrow IPC file by record batches, or a stream as one part."""
+
+    kind = 'arrow'
+
+    def __init__(self, source: Source, name: str) -> None:
+        arrow = import_module('pyarrow')
+        self.name = name
+        with refuse_damage(name):
+            self.stream = arrow.memory_map(source) if isinstance(source, str) else arrow.PythonFile(source, 'r')
+            self.is_stream = self.stream.read(len(STREAM)) == STREAM
+            if self.is_stream:
+                demand_end(self.stream, name)
+            self.stream.seek(0)
+            self.file = (arrow.ipc.open_stream if self.is_stream else arrow.ipc.open_file)(self.stream)
+            self.schema = self.file.schema
+            self.sizes = [0] * (1 if self.is_stream else self.file.num_record_batches)
+
+    @cached_property
+    def n_rows(self) -> int | None:  # type: ignore[override]
+        """Count the rows of a file without reading their values; None for a stream."""
+        if self.is_stream:
+            return None
+        with refuse_damage(self.name):
+            fragment = import_module('pyarrow.dataset').IpcFileFormat().make_fragment(self.stream)
+            return fragment.count_rows(use_threads=False)
+
+    def read_part(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:
+        """Yield a record batch, or all of a stream."""
+        for k in count() if self.is_stream else [number]:
+            with refuse_damage(f'{self.name}, record batch {k + 1}'):
+                try:
+                    batch = self.file.read_next_batch() if self.is_stream else self.file.get_batch(k)
+                except StopIteration:
+                    return
+                batch = batch.select(columns)
+                batch.validate(full=True)  # bytes that are no values of their types
+            yield batch
+
+
+def demand_end(stream: Any, name: str) -> None:
+    """Raise DataFormatError when a stream has no end mark: pyarrow takes a cut between two batches for the end."""
+    stream.seek(-len(END), os.SEEK_END)
+    if stream.read() != END:
+        raise DataFormatError(f'{name}: the file is cut short: an Arrow stream ends with a mark, this one has none')
 
 
 def measure(source: Source) -> int:
@@ -225,3 +296,7 @@ def explain_value(value: float, name: str) -> RowError:
         return RowError('missing value', f'column {name!r} is empty (--encode auto takes the mean instead, --drop '
                         f'{name} leaves the column out)')
     return RowError('nan or infinite', f'column {name!r} holds {value}')
+
+
+PARQUET_KIND = Kind(reader=BatchReader, magic=(PARQUET,), open=ParquetParts)
+ARROW_KIND = Kind(reader=BatchReader, magic=(FILE, STREAM), open=ArrowParts)
