@@ -3,7 +3,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 from mr_elm.errors import ConstantWarning, ConvergenceWarning, NumericalWarning, UnsuitableWarning, describe_error
@@ -56,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(read_version())
         return 0
     if argv[0] not in COMMANDS:
-        print(f'mr-elm: unknown command {argv[0]!r}, `mr-elm --help` lists the commands', file=sys.stderr)
+        print(f'mr-elm: unknown command {argv[0]!r}{suggest(argv[0], COMMANDS)}, `mr-elm --help` lists the commands',
+              file=sys.stderr)
         return 2
     return run_command(argv, perform)
 
@@ -89,6 +90,13 @@ def perform(argv: Sequence[str]) -> int | None:
     except Elsewhere:
         from mr_elm.cli.serverless import submit
         return submit(argv)
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Ask whether the known word that is most like this one was meant; '' where none is like it."""
+    from difflib import get_close_matches
+    close = get_close_matches(word, list(known), n=1, cutoff=0.7)
+    return f' (did you mean {close[0]}?)' if close else ''
 
 
 def drop_output() -> None:

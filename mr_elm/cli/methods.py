@@ -2,6 +2,7 @@
 import sys
 from collections.abc import Callable, Sequence
 
+from mr_elm.cli import suggest
 from mr_elm.methods import METHODS, Method
 
 
@@ -16,7 +17,7 @@ def run_method(argv: Sequence[str], command: str, run: Callable[[str, Method, Se
     if asked in lines:
         return run(asked, METHODS[asked], argv[1:])
     if asked not in ('-h', '--help', '--help-all'):
-        came = '' if asked is None else f', found {asked!r}'
+        came = '' if asked is None else f', found {asked!r}{suggest(asked, lines)}'
         print(f'mr-elm {command}: expected one of {", ".join(lines)}{came}', file=sys.stderr)
         return 2
     print('\n'.join([f'usage: mr-elm {command} METHOD INPUT... [options]', '',

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from textwrap import fill
 from typing import Any
 
-from mr_elm.cli import Elsewhere
+from mr_elm.cli import Elsewhere, suggest
 from mr_elm.cli.examples import examples_of, usage_of
 from mr_elm.engines import DEFAULT_ENGINE, ENGINES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
@@ -125,6 +125,8 @@ class Parser(argparse.ArgumentParser):
                 passed += [token, *([] if '=' in token else self.take(theirs[name], tokens, name))]
             elif token[:2] in theirs and len(token) > 2 and not token.startswith('--'):
                 passed += [token[:2], token[2:]]
+            elif token.startswith('--'):
+                self.error(f'unrecognized arguments: {name}{suggest(name, self._option_string_actions)}')
             else:
                 own.append(token)
         return own, passed

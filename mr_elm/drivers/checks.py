@@ -25,8 +25,6 @@ def check_labels(plan: InputPlan, summary: Summary, task: str) -> None:
     if (task == 'regression') != (summary.target is not None):
         raise DataFormatError(f'{plan.pack}: expected rows packed for {task}, found rows packed for another task: '
                               f'pack them again (mr-elm pack --task {task})')
-
-
     demand_summable(plan, summary)
 
 
@@ -70,8 +68,18 @@ def find_classes(plan: InputPlan, summary: Summary) -> Classes:
         return classes
     if k < 2:
         raise DataFormatError(f'{plan.name}: expected at least two classes, every row has the label '
-                              f'{classes.names[0]!r}')
+                              f'{classes.names[0]!r}{name_label_column(summary)}')
     if k > CONTINUOUS and 2 * k >= summary.n_rows:
-        raise DataFormatError(f'{plan.name}: expected classes, {summary.n_rows} rows have {k} different labels: is '
-                              'this a regression (--task regression) or another column (--label-column)?')
+        raise DataFormatError(f'{plan.name}: expected classes, {summary.n_rows} rows have {k} different labels'
+                              f'{name_label_column(summary)}: is this a regression (--task regression), or is another '
+                              'column the label (--label-column NAME)?')
     return classes
+
+
+def name_label_column(summary: Summary) -> str:
+    """Name the column of the labels, for the end of a phrase; '' where rows have no columns."""
+    facts = summary.input
+    name, position = facts.get('label_name'), facts.get('label_column', 0)
+    if name is not None:
+        return f' in column {name!r}' + (', the first one' if position == 0 else '')
+    return f' in column {position + 1}' if 'n_columns' in facts else ''

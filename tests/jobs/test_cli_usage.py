@@ -19,11 +19,34 @@ from mr_elm.cli.tune import LINES as TUNED
     ['train', 'pesvm', '--model', 'm.npz'], ['train', 'pesvm', 'x.csv', '--model'], ['predict', 'm.npz'],
     ['predict', 'm.npz', 'x.csv'], ['evaluate', 'm.npz'], ['evaluate', 'm.npz', 'x.csv', '--no-label'], ['inspect'],
     ['pack', 'x.csv'], ['generate', 'blobs', '-o', 'x'], ['generate', 'no-such-kind', '--rows', '3', '-o', 'x'],
-    ['generate', 'ndc', '--classes', '3', '--rows', '3', '-o', 'x'], ['download'], ['download', 'no-such-set']],
+    ['generate', 'ndc', '--classes', '3', '--rows', '3', '-o', 'x']],
     ids=lambda arguments: ' '.join(arguments) or 'nothing')
 def test_wrong_usage_is_2_and_goes_to_standard_error(elm, arguments):
     done = elm(*arguments)
     assert (done.status, done.out) == (2, '') and done.err
+
+
+@pytest.mark.parametrize(('words', 'meant'), [
+    (['trian', 'pesvm', 'x.csv'], 'train'), (['train', 'psvm', 'x.csv'], 'pesvm'),
+    (['train', 'pesvm', 'x.csv', '--hiden=5'], '--hidden'), (['predict', '--treshold', 1], '--threshold'),
+    (['train', 'pesvm', '--label-colum', 'y'], '--label-column')])
+def test_a_typing_error_is_answered_by_what_may_have_been_meant(elm, words, meant):
+    done = elm(*words)
+    assert done.status == 2 and f'(did you mean {meant}?)' in done.err
+
+
+def test_a_word_that_is_like_none_is_not_guessed_at(elm):
+    assert 'did you mean' not in elm('frobnicate').err + elm('train', 'pesvm', 'x.csv', '--frobnicate').err
+
+
+@pytest.mark.parametrize(('header', 'words', 'column'), [
+    ('id,a,y', [], "column 'id', the first one"), ('', [], 'column 1'), ('', ['--label-column', 1], 'column 2'),
+    ('id,a,y', ['--label-column', 'a'], "column 'a'")])
+def test_labels_that_are_no_classes_are_named_by_their_column(elm, write, tmp_path, header, words, column):
+    rows = ''.join(f'{k},{k + 0.5},{k % 2}\n' for k in range(100))
+    done = elm('train', 'pesvm', write('rows.csv', header + '\n' * bool(header) + rows), '--model', tmp_path / 'm.npz',
+               *words)
+    assert done.status == 1 and f'100 rows have 100 different labels in {column}: is this a regression' in done.err
 
 
 @pytest.mark.parametrize('options', [
